@@ -1,19 +1,29 @@
-import { plainLines } from "../../api/foreign-text.ts";
-import { commandsOf } from "./commands.ts";
-import { type ReportError, withCodes } from "./commands/status/report.ts";
+import type { Option } from "commander";
+
+import { plainLines, plainText } from "../../api/foreign-text.ts";
+import { clientVersion } from "./client-version.ts";
+import type { LiveReason } from "./commands/status/own-reasons.ts";
+import {
+  codedError,
+  type ReportError,
+  reportOf,
+  stampAt,
+  withCodes,
+} from "./commands/status/report.ts";
+import { UsageError } from "./errors.ts";
 import type { Flags } from "./flags.ts";
-import { timeText, type TimeText } from "./output/age.ts";
+import type { Examples } from "./help.ts";
 import { inAscii, wantsAscii } from "./output/characters.ts";
-import { painter, wantsColour } from "./output/colour.ts";
-import { fitTable } from "./output/fit-table.ts";
+import { timeText, type TimeText } from "./output/duration.ts";
 import type { Asked } from "./output/notes.ts";
-import { renderJson, renderYaml } from "./output/structured.ts";
-import { renderTable, type Table } from "./output/table.ts";
-import type { Terminal } from "./output/terminal.ts";
+import { type ExtraFormat, renderJson, renderYaml } from "./output/output-format.ts";
+import { openProgress } from "./output/progress.ts";
+import { commandsOf } from "./output/steps.ts";
+import { fitTable, renderTable, type Table } from "./output/table.ts";
+import { painter, type Terminal, wantsColour } from "./output/terminal.ts";
 import { readNames, type Selection } from "./selection/selection.ts";
 import type { ClusterAccess } from "./spokes/cluster-access.ts";
 import type { ReadLimits } from "./spokes/read-clusters.ts";
-import { UsageError } from "./usage-error.ts";
 
 /** What every command's action is given. */
 export interface ActionInput<Options> {
@@ -133,14 +143,10 @@ async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): P
   if (output === "yaml") return await renderYaml(document);
   if (output === "name") return namesText(rendering);
   if (output === "jsonpath" || output === "jsonpath-as-json") {
-    return (await import("./output/jsonpath/jsonpath.ts")).renderJsonPath(
-      document,
-      template,
-      output,
-    );
+    return (await import("./output/jsonpath.ts")).renderJsonPath(document, template, output);
   }
   if (output === "custom-columns") {
-    const { customColumns } = await import("./output/jsonpath/custom-columns.ts");
+    const { customColumns } = await import("./output/jsonpath.ts");
     return tableText(customColumns(template, document.items), flags, terminal);
   }
   const { heading = "", table, footer = "" } = rendering;
@@ -160,4 +166,66 @@ export function tableText(table: Table, flags: Flags, { stdout, env }: Terminal)
   const { columns = 0 } = stdout;
   const fits = !isTerminal || columns === 0 || flags.output === "wide";
   return renderTable(fits ? table : fitTable(table, columns), { headers: flags.headers, paint });
+}
+
+/** A command before it is loaded: what help, docs/cli.md and completion show, and how to get at the code. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly args: string;
+  readonly summary: string;
+  readonly text: string;
+  readonly examples: Examples;
+  readonly options: readonly Option[];
+  /** `kind` of the documents that the command prints as JSON and YAML; absent: it prints something else. */
+  readonly kind?: string;
+  /** Formats of `-o` besides those that every command has. */
+  readonly formats?: readonly ExtraFormat[];
+  /** What completion offers for arguments; absent: nothing. */
+  readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands" | "shells";
+  /** On a terminal a pager shows what it prints: always, or when one object was named. */
+  readonly pages?: "always" | "one";
+  /** The command keeps `--timeout` itself; absent: it is ended after that time. */
+  readonly ownTimeout?: true;
+  /** The command works on a bundle, too (`--bundle`); absent: it needs the fleet itself, or no cluster at all. */
+  readonly readsBundles?: true;
+  /** What a bundle cannot give the command; absent: it reads bundles, or asks no cluster. */
+  readonly needsFleet?: string;
+  /** `-o` that is no format names the file to write; the action finds it in its options as `file`. */
+  readonly writesFile?: true;
+  /** Programs run it, and nobody reads along. */
+  readonly isForPrograms?: true;
+  readonly load: () => Promise<Action<object>>;
+}
+
+/** Prints the document of a command that could not do its work, when a document was asked for: no items, one error, `summary` null. */
+export async function printFailedReport(
+  {
+    kind,
+    reason,
+    message,
+  }: { readonly kind: string; readonly reason: LiveReason; readonly message: string },
+  { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
+): Promise<void> {
+  if (flags.output !== "json" && flags.output !== "yaml") return;
+  const document = reportOf(kind, stampAt(terminal.now(), clientVersion), {
+    complete: false,
+    summary: null,
+    items: [],
+    errors: [codedError({ reason, message: plainText(message), cluster: null })],
+  });
+  const text = flags.output === "json" ? renderJson(document) : await renderYaml(document);
+  terminal.stdout.write(text);
+}
+
+/** How a command reads many clusters. */
+export interface OpenReading {
+  readonly limits: ReadLimits;
+  /** Takes away what a terminal shows of the progress. */
+  readonly end: () => void;
+}
+
+/** The limits that a command line sets; whoever reads within them shows how far it has come, until `end`. */
+export function openReading(flags: Flags, { stderr }: Pick<Terminal, "stderr">): OpenReading {
+  const { update, end } = openProgress(flags.quiet ? undefined : stderr, flags);
+  return { limits: limitsOf(flags, update), end };
 }

@@ -1,12 +1,11 @@
-import { CommanderError, type Command, type Option } from "commander";
+import { type Command, CommanderError, type Option } from "commander";
 
-import type { ActionInput } from "./action.ts";
-import type { CommandEntry } from "./command-entry.ts";
-import { exitCodes, type ExitCode } from "./exit-codes.ts";
+import type { ActionInput, CommandEntry } from "./action.ts";
+import { commandTable } from "./command-table.ts";
+import { type ExitCode, exitCodes } from "./errors.ts";
 import { isForReading, isPaging, PagedOutput, withOutput } from "./output/paged-output.ts";
 import type { Terminal } from "./output/terminal.ts";
-import { createProgram, greeting } from "./program.ts";
-import { normalizedArgs, switchesOf } from "./selection/normalized-args.ts";
+import { createProgram, greeting, normalizedArgs, switchesOf } from "./program.ts";
 
 /** The command that was chosen, once it is known. */
 interface Chosen {
@@ -78,12 +77,12 @@ function optionsOf(program: Command): readonly Option[] {
 async function checkTemplates({ flags }: ActionInput<object>): Promise<void> {
   const { output, template, sortBy } = flags;
   if (output.startsWith("jsonpath")) {
-    (await import("./output/jsonpath/parse-jsonpath.ts")).parseTemplate(template);
+    (await import("./output/parse-jsonpath.ts")).parseTemplate(template);
   }
   if (output === "custom-columns") {
-    (await import("./output/jsonpath/custom-columns.ts")).customColumns(template, []);
+    (await import("./output/jsonpath.ts")).customColumns(template, []);
   }
-  if (sortBy !== undefined) (await import("./output/jsonpath/relaxed-path.ts")).relaxedPath(sortBy);
+  if (sortBy !== undefined) (await import("./output/parse-jsonpath.ts")).relaxedPath(sortBy);
 }
 
 async function explain(
@@ -98,9 +97,7 @@ async function explain(
   }
   if (signal.aborted) return exitCodes.interrupted;
   const { failureOf, failureReason } = await import("./failure.ts");
-  const { renderFailure } = await import("./output/failure.ts");
-  const { helpLine } = await import("./help-line.ts");
-  const { commandsOf, withHubSteps } = await import("./commands.ts");
+  const { commandsOf, renderFailure, withHubSteps } = await import("./output/steps.ts");
   const said = failureOf(error, helpLine(terminal.args));
   const failure =
     chosen === undefined
@@ -109,7 +106,7 @@ async function explain(
   terminal.stderr.write(renderFailure(failure));
   const { kind } = chosen?.entry ?? {};
   if (chosen !== undefined && kind !== undefined && !isPrinted(error)) {
-    const { printFailedReport } = await import("./output/failed-report.ts");
+    const { printFailedReport } = await import("./action.ts");
     const report = { kind, reason: failureReason(error), message: failure.error };
     await printFailedReport(report, chosen.input);
   }
@@ -119,4 +116,13 @@ async function explain(
 /** Whether the command has printed its document before it failed. */
 function isPrinted(error: unknown): boolean {
   return error instanceof Error && "isPrinted" in error && error.isPrinted === true;
+}
+
+/** The command line that shows the help of the command that the words are about, or of all. */
+function helpLine(args: readonly string[]): string {
+  const names = commandTable().map(({ name }) => name);
+  const end = args.indexOf("--");
+  const words = end < 0 ? args : args.slice(0, end);
+  const name = words.find((word) => names.includes(word));
+  return ["kubectl knfleet", ...(name === undefined ? [] : [name]), "--help"].join(" ");
 }

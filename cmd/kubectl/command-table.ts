@@ -1,4 +1,4 @@
-import type { CommandEntry } from "./command-entry.ts";
+import type { CommandEntry } from "./action.ts";
 import { diffEntry, planEntry, renderEntry } from "./commands/change-entries.ts";
 import {
   canIEntry,
@@ -10,19 +10,19 @@ import {
 } from "./commands/diagnosis-entries.ts";
 import {
   deploymentsEntry,
+  eventsEntry,
+  getEntry,
+  logsEntry,
   statusEntry,
   topEntry,
   treeEntry,
   waitEntry,
-  eventsEntry,
-  getEntry,
-  logsEntry,
 } from "./commands/fleet-entries.ts";
 import {
+  completionEntry,
   connectEntry,
   credentialEntry,
   kubeconfigEntry,
-  completionEntry,
   versionEntry,
 } from "./commands/workstation-entries.ts";
 

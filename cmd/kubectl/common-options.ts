@@ -59,7 +59,7 @@ function wayOptions(): readonly Option[] {
     new Option(
       "--plugin-root <folder>",
       "folder that exec plugins have to be in; can be given several times (default: anywhere)",
-    ).argParser(collected),
+    ).argParser(several),
     new Option(
       "--bundle <file>",
       "read what gather has written, in place of the fleet; no server is asked",
@@ -84,13 +84,13 @@ export function connectionOptions(): readonly Option[] {
     ),
     new Option("--as <user>", "user to impersonate on the hub"),
     new Option("--as-group <group>", "group to impersonate; can be given several times").argParser(
-      collected,
+      several,
     ),
     new Option("--as-uid <uid>", "uid to impersonate"),
     new Option(
       "--as-user-extra <key=value>",
       "extra field to impersonate; can be given several times",
-    ).argParser(collected),
+    ).argParser(several),
     new Option("--certificate-authority <file>", "authority of the hub's certificate"),
     new Option("--client-certificate <file>", "client certificate for the hub"),
     new Option("--client-key <file>", "key of the client certificate"),
@@ -110,6 +110,17 @@ export function ignoredOptions(): readonly Option[] {
   ].map((option) => option.hideHelp());
 }
 
-function collected(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value];
+/** Flag of the commands that select installations by a file. */
+export interface FilenameFlag {
+  readonly filename?: string;
+}
+
+/** The same on the command line; `flags` is another spelling where `-f` means something else. */
+export function filenameOption(flags = "-f, --filename <file>"): Option {
+  return new Option(flags, "the installations of a file of manifests, or of standard input (-)");
+}
+
+/** Adds a value to those that were given before, for options that can be repeated. */
+export function several(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }

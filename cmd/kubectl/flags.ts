@@ -2,17 +2,17 @@ import { isAbsolute } from "node:path";
 
 import type { RequestObserver } from "../../access/http/request-record.ts";
 import type { RecordedFleet } from "./bundle/bundle.ts";
+import { UsageError } from "./errors.ts";
 import {
   type GivenFlags,
   givenHubFlags,
-  hubOverrides,
   type HubFlags,
+  hubOverrides,
   type RawHubFlags,
 } from "./hub/hub-flags.ts";
-import type { ColourMode } from "./output/colour.ts";
 import { parseDurationMs, parseTimeoutMs } from "./output/duration.ts";
-import { outputOf, type ExtraFormat, type OutputFormat } from "./output/output-format.ts";
-import { UsageError } from "./usage-error.ts";
+import { type ExtraFormat, type OutputFormat, outputOf } from "./output/output-format.ts";
+import type { ColourMode } from "./output/terminal.ts";
 
 /** Flags that every command understands, before and after its name, as they come from the command line. */
 export interface RawFlags extends RawHubFlags {

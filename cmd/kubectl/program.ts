@@ -1,11 +1,11 @@
-import { Command } from "commander";
+import { Command, type Option } from "commander";
 
-import type { ActionInput } from "./action.ts";
-import type { CommandEntry } from "./command-entry.ts";
+import type { ActionInput, CommandEntry } from "./action.ts";
 import { commandTable } from "./command-table.ts";
 import { commonOptions, connectionOptions, ignoredOptions } from "./common-options.ts";
-import { givenFlags, readFlags, type Flags, type RawFlags } from "./flags.ts";
-import { formatHelp, shortHelp, type Examples } from "./help.ts";
+import { UsageError } from "./errors.ts";
+import { type Flags, givenFlags, type RawFlags, readFlags } from "./flags.ts";
+import { type Examples, formatHelp, shortHelp } from "./help.ts";
 import { isFormat } from "./output/output-format.ts";
 import type { Output, Terminal } from "./output/terminal.ts";
 import { withSettings } from "./settings/settings.ts";
@@ -93,4 +93,40 @@ function withNotes(flags: Flags, { isForPrograms }: CommandEntry, { stderr }: Te
 /** What bare `kubectl knfleet` prints. */
 export function greeting(): string {
   return shortHelp(description, programExamples);
+}
+
+/** The spellings of flags that take no value. */
+export function switchesOf(options: readonly Option[]): readonly string[] {
+  return options
+    .filter((option) => !option.required && !option.optional)
+    .flatMap(({ short, long }) => [short, long].filter((name) => name !== undefined));
+}
+
+/**
+ * The command line in the one form that the parser knows: `-o=json` becomes `-o json`, `--quiet=true` becomes
+ * `--quiet`, `--quiet=false` disappears, or becomes `--no-quiet` where there is such a flag, and the other way round; what follows `--` stays as it is. Throws UsageError.
+ */
+export function normalizedArgs(
+  args: readonly string[],
+  switches: readonly string[],
+): readonly string[] {
+  const end = args.indexOf("--");
+  const flagsEnd = end < 0 ? args.length : end;
+  const flags = args.slice(0, flagsEnd).flatMap((arg) => {
+    const [, name = "", value = ""] = /^(-{1,2}[A-Za-z][\w-]*)=(.*)$/s.exec(arg) ?? [];
+    if (switches.includes(name)) return switchOf(name, value, switches);
+    return /^-[A-Za-z]$/.test(name) ? [name, value] : [arg];
+  });
+  return [...flags, ...args.slice(flagsEnd)];
+}
+
+function switchOf(name: string, value: string, switches: readonly string[]): readonly string[] {
+  if (["true", "1", "t"].includes(value.toLowerCase())) return [name];
+  if (["false", "0", "f"].includes(value.toLowerCase())) {
+    const opposite = name.startsWith("--no-")
+      ? name.replace("--no-", "--")
+      : name.replace(/^--/, "--no-");
+    return opposite !== name && switches.includes(opposite) ? [opposite] : [];
+  }
+  throw new UsageError(`Invalid value "${value}" for ${name}: want true or false`);
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { beforeAll, describe, expect, test, afterAll } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
 import { parseExactJson } from "../../access/json.ts";
@@ -9,7 +9,7 @@ import { openSpokes } from "../../access/spokes/open-spokes.ts";
 import type { Spokes } from "../../access/spokes/spokes.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { mapLimited } from "../../cmd/kubectl/concurrency.ts";
+import { mapLimited } from "../../cmd/kubectl/spokes/read-clusters.ts";
 import { AdminError } from "../fleet/admin-client.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { type AccessCase, accessCases, fieldsOf, listOf, textOf } from "../vectors/access-cases.ts";

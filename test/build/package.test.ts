@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { commandTable } from "../../cmd/kubectl/command-table.ts";
-import { exitCodes } from "../../cmd/kubectl/exit-codes.ts";
+import { exitCodes } from "../../cmd/kubectl/errors.ts";
 import { createProgram } from "../../cmd/kubectl/program.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { buildDist, type DistFolder } from "./dist-folder.ts";

@@ -1,9 +1,8 @@
 import { isRecord } from "../../../api/fields.ts";
-import type { ActionInput } from "../action.ts";
-import type { CommandEntry } from "../command-entry.ts";
-import { words } from "../commands.ts";
-import { humanDuration } from "../output/age.ts";
-import { UsageError } from "../usage-error.ts";
+import type { ActionInput, CommandEntry } from "../action.ts";
+import { UsageError } from "../errors.ts";
+import { humanDuration } from "../output/duration.ts";
+import { words } from "../output/steps.ts";
 import { readBundle } from "./read-bundle.ts";
 
 /**

@@ -5,22 +5,21 @@ import { gunzip } from "node:zlib";
 
 import { isRecord } from "../../../api/fields.ts";
 import { reportApiVersion } from "../commands/status/report.ts";
-import { messageOf } from "../message-of.ts";
+import { messageOf, UsageError } from "../errors.ts";
 import { itemsAt, stringAt } from "../selection/fields.ts";
-import { UsageError } from "../usage-error.ts";
 import {
+  type Bundle,
+  type BundledCluster,
   checkFile,
   diagnosisFile,
   diffFile,
   indexFile,
   logsFile,
-  type Bundle,
-  type BundledCluster,
   type RecordedCluster,
   type RecordedFleet,
   type RecordedTable,
 } from "./bundle.ts";
-import { filesOfTar, type ArchiveFile } from "./tar.ts";
+import { type ArchiveFile, filesOfTar } from "./tar.ts";
 
 // Whoever reads a bundle has it from somebody else: a small archive must not fill the memory.
 const maxBytes = 512 * 1024 * 1024;

@@ -3,11 +3,11 @@ import type { ActionInput } from "../action.ts";
 import type { CheckFlags, CheckItem, CheckReport } from "../commands/check/check-item.ts";
 import { checkReport } from "../commands/check/check.ts";
 import { reportApiVersion } from "../commands/status/report.ts";
+import { UsageError } from "../errors.ts";
 import { profileId, selectedProfiles } from "../hub/profiles.ts";
 import { stringAt } from "../selection/fields.ts";
-import { UsageError } from "../usage-error.ts";
 import { checkFile } from "./bundle.ts";
-import { recordedAccess } from "./recorded-access.ts";
+import { recordedAccess } from "./recorded-client.ts";
 
 /**
  * What `check` found when a bundle was gathered: about the hub, and about the clusters that flags select. Throws UsageError when the bundle has nothing of it,

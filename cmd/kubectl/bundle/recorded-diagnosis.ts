@@ -4,8 +4,8 @@ import { diagnosisReport } from "../commands/diagnose/diagnose.ts";
 import type { DiagnoseFlags, Diagnosis, DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
 import { askedTargets } from "../commands/diagnose/targets.ts";
 import { reportApiVersion } from "../commands/status/report.ts";
+import { UsageError } from "../errors.ts";
 import { stringAt } from "../selection/fields.ts";
-import { UsageError } from "../usage-error.ts";
 import { diagnosisFile } from "./bundle.ts";
 import { recordedClient } from "./recorded-client.ts";
 

@@ -1,23 +1,23 @@
 import { componentKeyOf } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { describe } from "../../../api/kubernetes.ts";
-import { selectionOf, type ActionInput } from "../action.ts";
+import { type ActionInput, selectionOf } from "../action.ts";
 import {
-  type DiffFlags,
-  diffOf,
-  installationOf,
   type Diff,
   type DiffBlock,
+  type DiffFlags,
   type DiffList,
+  diffOf,
+  installationOf,
 } from "../commands/diff/diff-list.ts";
 import { notFoundErrors, reportApiVersion } from "../commands/status/report.ts";
+import { UsageError } from "../errors.ts";
 import { inTrouble, listInstallations } from "../hub/installations.ts";
 import { stringAt } from "../selection/fields.ts";
 import { missingNames } from "../selection/selection.ts";
 import { clusterIdOf } from "../spokes/read-clusters.ts";
-import { UsageError } from "../usage-error.ts";
 import { diffFile } from "./bundle.ts";
-import { recordedAccess } from "./recorded-access.ts";
+import { recordedAccess } from "./recorded-client.ts";
 
 /** What a bundle holds of a diff: the document, and both sides of every object. */
 export interface RecordedDiff extends DiffList {

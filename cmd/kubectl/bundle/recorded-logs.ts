@@ -3,9 +3,9 @@ import { isRecord } from "../../../api/fields.ts";
 import type { LogItem } from "../commands/logs/log-line.ts";
 import type { LogList } from "../commands/logs/read-logs.ts";
 import { reportApiVersion } from "../commands/status/report.ts";
+import { UsageError } from "../errors.ts";
 import { itemsAt, stringAt } from "../selection/fields.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
-import { UsageError } from "../usage-error.ts";
 import { logsFile, type RecordedCluster, type RecordedFleet } from "./bundle.ts";
 
 /** The logs that a bundle holds. Throws UsageError when it holds none. */

@@ -1,8 +1,8 @@
 import { Option } from "commander";
 
-import type { CommandEntry } from "../command-entry.ts";
+import type { CommandEntry } from "../action.ts";
+import { several } from "../common-options.ts";
 import { renderingOptions } from "../compare/rendering-options.ts";
-import { several } from "../output/several.ts";
 
 /** `diff` on the command line. */
 export function diffEntry(): CommandEntry {

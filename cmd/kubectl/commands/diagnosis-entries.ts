@@ -1,10 +1,8 @@
 import { Option } from "commander";
 
-import type { CommandEntry } from "../command-entry.ts";
-import { renderingOptions } from "../compare/rendering-options.ts";
-import { several } from "../output/several.ts";
-import { filenameOption } from "../selection/filename-option.ts";
-import { spokeNamespaceFlag } from "../spokes/spoke-namespace.ts";
+import type { CommandEntry } from "../action.ts";
+import { filenameOption, several } from "../common-options.ts";
+import { renderingOptions, spokeNamespaceFlag } from "../compare/rendering-options.ts";
 
 /** `diagnose` in the table of commands. */
 export function diagnoseEntry(): CommandEntry {

@@ -1,8 +1,8 @@
 import { Option } from "commander";
 
-import type { CommandEntry } from "../command-entry.ts";
-import { filenameOption } from "../selection/filename-option.ts";
-import { spokeNamespaceFlag } from "../spokes/spoke-namespace.ts";
+import type { CommandEntry } from "../action.ts";
+import { filenameOption } from "../common-options.ts";
+import { spokeNamespaceFlag } from "../compare/rendering-options.ts";
 
 const selectionText =
   "Names are ks/NAME, ke/NAME, KnativeServing/NAME or NAME; a type alone selects all of that type.";

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 
-import type { CommandEntry } from "../command-entry.ts";
+import type { CommandEntry } from "../action.ts";
 
 /** `connect` on the command line. */
 export function connectEntry(): CommandEntry {

@@ -8,8 +8,8 @@ import {
   type ObjectKey,
 } from "../../../api/kubernetes.ts";
 import {
-  observeNamespaces,
   desiredNamespaces,
+  observeNamespaces,
 } from "../../../controller/apply/anchor/namespaces.ts";
 import { InventoryKinds, type Whereabouts } from "../../../controller/apply/inventory-kinds.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
@@ -18,13 +18,12 @@ import { kindIdOf } from "../../../installation/kinds.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
 import { type ApplyPlan, planObjects } from "../../../installation/plan.ts";
 import { scaledAmong } from "../../../installation/stripped.ts";
-import { mapLimited } from "../concurrency.ts";
 import { numberAt } from "../selection/fields.ts";
+import { mapLimited } from "../spokes/read-clusters.ts";
 import { dryRun, type DryRunDeps } from "./dry-run.ts";
-import { masked, neat, type Sides, withoutMarks } from "./neat.ts";
+import { masked, neat, projected, type Sides, withoutMarks } from "./neat.ts";
 import { type Observed, observedObjects, type Wanted } from "./observed.ts";
 import type { Place } from "./place.ts";
-import { projected } from "./projected.ts";
 
 /**
  * How one object differs from what the controller would make of it. `missing`: it is not there; `extra`: it is not wanted any more; `replaced`: it

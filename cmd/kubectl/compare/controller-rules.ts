@@ -1,18 +1,18 @@
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { allowedSourceOf, type AllowedSource } from "../../../access/manifests/manifest-url.ts";
+import { type AllowedSource, allowedSourceOf } from "../../../access/manifests/manifest-url.ts";
 import { isShared, referenceModes } from "../../../access/providers/reference-policy.ts";
 import {
   defaultSpokeNamespace,
-  spokeNamespaceModes,
   type SpokeNamespaceMode,
+  spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
 import {
   controllerDeployments,
   flagOf,
   flagValuesOf,
 } from "../commands/diagnose/find-controller.ts";
-import { installedNamespaces } from "../hub/installed-namespaces.ts";
+import { installedNamespaces } from "../hub/hub-provider-file.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
 /** What the controller on the hub was started with, as far as a rendering depends on it. */

@@ -5,7 +5,7 @@ import type { ResourceType } from "../../../api/resources.ts";
 import { componentUidLabel, definitionLabel } from "../../../installation/anchor.ts";
 import { outlives } from "../../../installation/desired.ts";
 import { kindIdOf } from "../../../installation/kinds.ts";
-import { mapLimited } from "../concurrency.ts";
+import { mapLimited } from "../spokes/read-clusters.ts";
 
 /** What a cluster has of some objects, as metadata. */
 export interface Observed {

@@ -1,12 +1,21 @@
+import { abortable } from "../../../access/deadline.ts";
+import { ManifestSource } from "../../../access/manifests/manifest-source.ts";
+import {
+  allowedManifestUrl,
+  type AllowedSource,
+  allowedSourceOf,
+  manifestUrlProblem,
+} from "../../../access/manifests/manifest-url.ts";
+import { FleetError } from "../../../api/errors.ts";
 import type { ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
 import { usageInstead } from "../commands/render/input-files.ts";
 import type { RenderSettings } from "../commands/render/render-component.ts";
 import { renderSettings } from "../commands/render/render-files.ts";
+import { UsageError } from "../errors.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
-import { namespaceOfHub } from "../spokes/spoke-namespace.ts";
-import { rulesOfHub } from "./controller-rules.ts";
-import { openManifestReader } from "./manifest-reader.ts";
-import type { RenderingFlags } from "./rendering-options.ts";
+import { type ControllerRules, type ManifestRules, rulesOfHub } from "./controller-rules.ts";
+import { namespaceOfHub, type RenderingFlags } from "./rendering-options.ts";
 
 /**
  * What the commands render with that compare clusters with what the controller would make of them: manifests by URL are fetched as the controller does, and
@@ -24,4 +33,81 @@ export async function openRendering(
   const options = { manifestSource, files: settings.manifestText, rules };
   const namespaceOf = namespaceOfHub(input.options, rules);
   return { ...settings, namespaceOf, ...openManifestReader(options, signal) };
+}
+
+/** Reads the texts behind URLs of manifests as the controller does. */
+export interface ManifestReader extends AsyncDisposable {
+  /** Rejects with FleetError ManifestSourceNotAllowed, ManifestSourceUnavailable or ManifestInvalid, or with the reason of the signal. */
+  readonly manifestText: (url: string) => Promise<string>;
+}
+
+interface ReaderOptions {
+  /** Of the command line, in place of what the controller on the hub was started with. */
+  readonly manifestSource: readonly string[] | undefined;
+  /** Files of the workstation; undefined: none. */
+  readonly files: RenderSettings["manifestText"];
+  /** What the controller on the hub was started with, or half a sentence that says why it is not known. */
+  readonly rules: () => Promise<ControllerRules | string>;
+}
+
+/**
+ * Fetches what components name, over verified TLS and within the controller's limits, and only from where the controller may fetch. The hub is asked
+ * about that when the first URL comes, and every URL is asked for once, also one that fails. Throws UsageError for a source that is none.
+ */
+function openManifestReader(
+  { manifestSource, files, rules }: ReaderOptions,
+  signal: AbortSignal,
+): ManifestReader {
+  const named = manifestSource === undefined ? undefined : namedRules(manifestSource);
+  const opened = new AsyncDisposableStack();
+  let source: Promise<ManifestSource | string> | undefined;
+  const sourceOf = async (): Promise<ManifestSource | string> => {
+    const found = named === undefined ? await rules() : { manifests: named };
+    if (typeof found === "string") return found;
+    const userAgent = `kubectl-knfleet/${clientVersion}`;
+    const { manifests } = found;
+    return opened.use(
+      new ManifestSource({ ...manifests, userAgent, now: () => performance.now() }),
+    );
+  };
+  const fetched = new Map<string, Promise<string>>();
+  const read = async (url: string): Promise<string> => {
+    if (isFile(url) && files !== undefined) return files(url);
+    // What is never fetched is refused as the controller does, whatever it allows.
+    if (manifestUrlProblem(url) !== undefined) allowedManifestUrl(url, []);
+    const found = await (source ??= sourceOf());
+    if (typeof found === "string") throw notFetched(url, found);
+    return abortable(found.read(url), signal);
+  };
+  return {
+    manifestText: (url) => {
+      const known = fetched.get(url) ?? read(url);
+      fetched.set(url, known);
+      return known;
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+function isFile(url: string): boolean {
+  return !/^https?:/i.test(url);
+}
+
+function namedRules(texts: readonly string[]): ManifestRules {
+  const sources = texts.map((text): AllowedSource => {
+    const source = allowedSourceOf(text);
+    if (source !== undefined) return source;
+    const wanted = "want https://host/path/, without a query";
+    throw new UsageError(`Invalid value "${text}" for --manifest-source: ${wanted}`);
+  });
+  return { sources, isPinned: false };
+}
+
+function notFetched(text: string, why: string): FleetError {
+  // Without query, which may hold a signature.
+  const { origin, pathname } = new URL(text);
+  return new FleetError(
+    "ManifestSourceUnavailable",
+    `Manifest ${origin}${pathname} was not fetched, because it is not known what the controller may fetch: ${why}. Name the place with --manifest-source`,
+  );
 }

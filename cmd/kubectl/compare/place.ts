@@ -11,8 +11,9 @@ import {
   componentUidLabel,
   secondOwnerKey,
 } from "../../../installation/anchor.ts";
-import { ifDenied } from "../if-denied.ts";
-import type { NamespaceOf } from "../spokes/spoke-namespace.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
+import { ifDenied } from "../spokes/spoke-reading.ts";
+import type { NamespaceOf } from "./rendering-options.ts";
 
 /** Where an installation is or would be, as its controller sees it. */
 export interface Place {
@@ -92,4 +93,15 @@ async function twinOf(
   const uid = found?.metadata.labels?.[componentUidLabel];
   if (found === undefined || uid !== component.metadata.uid) return undefined;
   return { apiVersion, kind, name, uid: found.metadata.uid };
+}
+
+/** Uid of the hub's `kube-system`, which tells this hub from others; undefined when it may not be read. */
+export async function hubIdOf(
+  { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const ref = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const found = await hub.get(ref, { metadataOnly: true }, deadline).catch(ifDenied);
+  return found?.metadata.uid;
 }

@@ -1,5 +1,5 @@
 import type { HubOverrides } from "../../../access/hub/kubeconfig.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
 
 /** What names the hub. */
 export interface HubFlags {

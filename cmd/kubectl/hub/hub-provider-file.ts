@@ -13,7 +13,6 @@ import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { providerLabel } from "../../../webhook/reviews/provider-maps.ts";
-import { chartLabel, installedNamespaces } from "./installed-namespaces.ts";
 
 /** The provider file that the chart keeps on the hub, as this machine may use it. */
 export interface HubProviderFile {
@@ -180,4 +179,23 @@ function refusedNamespace({ plan }: ResolvedAccess, allowed: ReadonlySet<string>
     `The ClusterProfile names a Secret of the namespace ${String(other[1])}, in which the controller is not known to look: name that namespace with ` +
     "--plugin-namespace, or a provider file of this machine with --clusterprofile-provider-file"
   );
+}
+
+/** On everything that the chart makes. */
+const chartLabel = "app.kubernetes.io/part-of=knfleet";
+
+/**
+ * Namespaces that knfleet is installed in. Only administrators make ClusterRoleBindings; a ConfigMap or a Deployment that looks like ours can be made by
+ * everybody who has a namespace, and would say what this person's program does. Security: T-16. Throws what KubeClient throws.
+ */
+export async function installedNamespaces(
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
+  const { items } = await hub.list({ resource, labelSelector: chartLabel }, {}, signal);
+  const subjects = items.flatMap((one: KubeObject & { readonly subjects?: unknown }) =>
+    Array.isArray(one.subjects) ? one.subjects : [],
+  );
+  return new Set(subjects.flatMap((one) => textAt(one, "namespace") ?? []));
 }

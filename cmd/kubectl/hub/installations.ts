@@ -1,16 +1,19 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import {
-  componentKinds,
-  operatorApiVersion,
   type Component,
   type ComponentKind,
+  componentKinds,
+  operatorApiVersion,
 } from "../../../api/component.ts";
-import type { KubeObject } from "../../../api/kubernetes.ts";
+import type { KnfCode } from "../../../api/knf/knf-codes.ts";
+import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { blockingCondition, conditionCode } from "../commands/status/condition-code.ts";
+import { type OwnReason, ownReasons } from "../commands/status/own-reasons.ts";
+import { knfOf } from "../output/knf-of.ts";
 import { isWanted, type Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
-import { onSelectedClusters } from "../spokes/cluster-selection.ts";
-import { hubViewOf } from "./hub-view.ts";
+import { onSelectedClusters } from "./profiles.ts";
 
 /** The hub does not serve the kinds of Knative installations. */
 export class NotServedError extends Error {
@@ -88,4 +91,55 @@ export function componentOf(item: KubeObject, kind: ComponentKind): Component {
 
 function isComponent(object: KubeObject): object is Component {
   return object.kind in componentKinds && object.metadata.namespace !== undefined;
+}
+
+/** `Outdated`: the status is about an older generation of the spec. */
+export type HubState = "Ready" | "NotReady" | "Unknown" | "Outdated" | "Deleting";
+
+/** What the hub's object says about itself. */
+export interface HubView {
+  readonly state: HubState;
+  readonly reason: string | null;
+  /** The number of the reason, more exact than it where the condition that is in the way says more; null when nothing is. */
+  readonly code: KnfCode | null;
+  /** Foreign text: whatever controller wrote the condition. */
+  readonly message: string | null;
+  /** Since when, RFC 3339. */
+  readonly since: string | null;
+}
+
+/** The hub's view of a component, from its conditions alone. */
+export function hubViewOf({ metadata, status }: Component): HubView {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const { deletionTimestamp, creationTimestamp } = metadata;
+  const said = saidBy(ready, status?.conditions ?? []);
+  if (deletionTimestamp !== undefined) {
+    return { state: "Deleting", ...said, since: deletionTimestamp };
+  }
+  if (ready === undefined) {
+    return { state: "Unknown", ...own("NoStatus"), since: creationTimestamp ?? null };
+  }
+  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
+    return { state: "Outdated", ...said, ...own("NotObserved") };
+  }
+  return { state: states[ready.status], ...said };
+}
+
+const states = { True: "Ready", False: "NotReady", Unknown: "Unknown" } as const;
+
+function own(reason: OwnReason): Pick<HubView, "reason" | "code" | "message"> {
+  return { reason, code: knfOf(reason), message: ownReasons[reason] };
+}
+
+function saidBy(
+  ready: Condition | undefined,
+  conditions: readonly Condition[],
+): Omit<HubView, "state"> {
+  const blocking = blockingCondition(conditions);
+  return {
+    reason: ready?.reason ?? null,
+    code: blocking === undefined ? null : conditionCode(blocking),
+    message: ready?.message ?? null,
+    since: ready?.lastTransitionTime ?? null,
+  };
 }

@@ -1,14 +1,16 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { getProfile, ServedProfiles } from "../../../access/kube/profile-versions.ts";
-import { clusterProfileApiVersion, type ClusterProfile } from "../../../api/cluster-profile.ts";
-import type { ClusterProfileRef } from "../../../api/component.ts";
+import { type ClusterProfile, clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
+import type { ClusterProfileRef, Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { isRecord } from "../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import type { Flags } from "../flags.ts";
+import { UsageError } from "../errors.ts";
+import { itemsAt } from "../selection/fields.ts";
+import { labelMatcher } from "../selection/label-selector.ts";
+import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
-import { isSelectedProfile } from "../spokes/cluster-selection.ts";
-import { UsageError } from "../usage-error.ts";
 
 /** True for an object that is a ClusterProfile as the hub returned it. */
 export function isProfile(object: KubeObject): object is ClusterProfile {
@@ -35,7 +37,10 @@ export async function readProfile(
 
 interface Looking {
   readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
-  readonly flags: Pick<Flags, "namespace" | "cluster" | "on">;
+  readonly flags: Readonly<Record<"cluster" | "on", string | undefined>> & {
+    /** As in `Flags`: undefined for all namespaces, null for that of the context. */
+    readonly namespace: string | null | undefined;
+  };
 }
 
 /**
@@ -115,4 +120,70 @@ function partsOf(arg: string): { readonly namespace?: string; readonly name: str
     throw new UsageError(`"${arg}" names no ClusterProfile: write NAMESPACE/NAME or NAME`);
   }
   return second === undefined ? { name: first } : { namespace: first, name: second };
+}
+
+/** The components whose cluster is one that `--cluster` and `--on` select. Asks the hub for ClusterProfiles only with `--on`. */
+export async function onSelectedClusters(
+  components: readonly Component[],
+  {
+    access,
+    selection,
+  }: { readonly access: Pick<ClusterAccess, "hub">; readonly selection: Selection },
+  signal: AbortSignal,
+): Promise<readonly Component[]> {
+  const { cluster, on } = selection;
+  const named = components.filter(({ spec }) => isNamed(spec?.clusterProfileRef, cluster));
+  if (on === undefined) return named;
+  const matches = labelMatcher(on, "--on");
+  const { items } = await new ServedProfiles(access.hub).list(
+    { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") },
+    {},
+    signal,
+  );
+  const chosen = new Set(items.filter((profile) => matches(traitsOf(profile))).map(idOf));
+  return named.filter(({ spec }) => {
+    const ref = spec?.clusterProfileRef;
+    return ref !== undefined && chosen.has(`${ref.namespace}/${ref.name}`);
+  });
+}
+
+/** Whether `--cluster` and `--on` select a profile. Throws UsageError. */
+function isSelectedProfile(
+  profile: KubeObject,
+  { cluster, on }: Pick<Selection, "cluster" | "on">,
+): boolean {
+  const { namespace = "", name } = profile.metadata;
+  if (!isNamed({ namespace, name }, cluster)) return false;
+  return on === undefined || labelMatcher(on, "--on")(traitsOf(profile));
+}
+
+/** Whether a glob names a cluster, with or without its namespace; the hub is `<hub>`, and `hub` for short. */
+function isNamed(ref: ClusterProfileRef | undefined, glob: string | undefined): boolean {
+  if (glob === undefined) return true;
+  if (ref === undefined) return glob === "<hub>" || glob === "hub";
+  return globMatches(glob, glob.includes("/") ? `${ref.namespace}/${ref.name}` : ref.name);
+}
+
+/** Labels of a profile, and the properties of its status, which win. */
+export function traitsOf(profile: KubeObject): Readonly<Record<string, string>> {
+  const properties = itemsAt(profile, "status", "properties").flatMap((property) => {
+    if (!isRecord(property)) return [];
+    const { name, value } = property;
+    return typeof name === "string" && typeof value === "string" ? [[name, value] as const] : [];
+  });
+  return { ...profile.metadata.labels, ...Object.fromEntries(properties) };
+}
+
+function idOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** Whether a text is what a pattern with `*` and `?` stands for. */
+export function globMatches(pattern: string, text: string): boolean {
+  const source = pattern
+    .replaceAll(/[\\^$.|+()[\]{}]/g, String.raw`\$&`)
+    // Several stars in a row mean what one does, and cost what one does.
+    .replaceAll(/\*+/g, ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${source}$`, "s").test(text);
 }

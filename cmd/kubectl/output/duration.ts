@@ -1,5 +1,54 @@
 import { goDurationMs } from "../../../api/go-duration.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** Time passed since an RFC 3339 time, written as kubectl writes ages; `<unknown>` for no time or no valid one. */
+export function ageOf(since: string | null | undefined, now: Date): string {
+  const start = Date.parse(since ?? "");
+  return Number.isNaN(start) ? "<unknown>" : humanDuration(now.getTime() - start);
+}
+
+/** How times are shown in a table. */
+export type TimeText = (time: string | null | undefined) => string;
+
+/** Ages as kubectl writes them, or with `absolute` the times themselves. */
+export function timeText(absolute: boolean, now: Date): TimeText {
+  if (!absolute) return (time) => ageOf(time, now);
+  return (time) => (time === null || time === undefined || time === "" ? "<unknown>" : time);
+}
+
+/** A span in milliseconds as kubectl prints it: two units where the second still matters, else one. */
+export function humanDuration(spanMs: number): string {
+  const seconds = Math.trunc(spanMs / second);
+  if (seconds < -1) return "<invalid>";
+  if (seconds < 0) return "0s";
+  if (spanMs < 2 * minute) return `${seconds}s`;
+  if (spanMs < 10 * minute) return twoUnits(spanMs, [minute, "m"], [second, "s"]);
+  if (spanMs < 3 * hour) return `${Math.trunc(spanMs / minute)}m`;
+  if (spanMs < 8 * hour) return twoUnits(spanMs, [hour, "h"], [minute, "m"]);
+  return longDuration(spanMs);
+}
+
+function longDuration(spanMs: number): string {
+  if (spanMs < 2 * day) return `${Math.trunc(spanMs / hour)}h`;
+  if (spanMs < 8 * day) return twoUnits(spanMs, [day, "d"], [hour, "h"]);
+  const year = 365 * day;
+  if (spanMs < 2 * year) return `${Math.trunc(spanMs / day)}d`;
+  if (spanMs < 8 * year) return twoUnits(spanMs, [year, "y"], [day, "d"]);
+  return `${Math.trunc(spanMs / year)}y`;
+}
+
+type Unit = readonly [lengthMs: number, letter: string];
+
+function twoUnits(spanMs: number, [large, largeLetter]: Unit, [small, smallLetter]: Unit): string {
+  const rest = Math.trunc((spanMs % large) / small);
+  const whole = `${Math.trunc(spanMs / large)}${largeLetter}`;
+  return rest === 0 ? whole : `${whole}${rest}${smallLetter}`;
+}
 
 const dayMs = 86_400_000;
 

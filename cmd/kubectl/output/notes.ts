@@ -1,13 +1,13 @@
 import { plainText } from "../../../api/foreign-text.ts";
-import { type Commands, withHub, words } from "../commands.ts";
+import { reasons } from "../../../api/reasons.ts";
 import type { DeploymentList } from "../commands/deployments/deployments.ts";
 import { codedError, type ReportError } from "../commands/status/report.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { Before } from "../commands/status/status-since.ts";
 import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
-import { codedReason } from "./coded-reason.ts";
-import { nextStep } from "./next-step.ts";
-import { stepLine } from "./step-lines.ts";
+import { providerFileHint } from "../spokes/spoke-reading.ts";
+import { codedReason } from "./names.ts";
+import { type Commands, stepLine, withHub, words } from "./steps.ts";
 
 /** What the user asked for, to write commands that work when pasted. */
 export interface Asked {
@@ -117,9 +117,6 @@ export function unreadNotes(
   ];
 }
 
-/** What to do where nothing says how clusters are reached. */
-export const providerFileHint =
-  "Name the provider file with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE.";
 const liveHint = `To see what the clusters say, n${providerFileHint.slice(1)}`;
 
 function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[] {
@@ -174,4 +171,48 @@ function isMissing({ reason, cluster }: ReportError): boolean {
 
 function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const shortNames = { KnativeServing: "ks", KnativeEventing: "ke" } as const;
+
+/** One sentence or command that helps most with an unhealthy installation; a command is without the flags that name the hub. */
+export function nextStep(item: StatusItem): string {
+  return (item.hub.state === "Ready" ? liveStep(item) : undefined) ?? hubStep(item);
+}
+
+function liveStep(item: StatusItem): string | undefined {
+  const { reason, state } = item.live;
+  if (state === "Unreachable") return reasons.RemoteClientCreationFailed.next;
+  if (state === "Denied" && reason === "Forbidden") {
+    return "Bind the ClusterRole of docs/spoke-role.yaml on the spoke to the identity that the provider gives.";
+  }
+  if (state === "Denied") return "Renew the credential that the profile's provider hands out.";
+  if (state === "NoAccess") return nextOfReason(reason) ?? reasons.AccessProviderFailed.next;
+  if (state === "NotAvailable") return deploymentsOf(item);
+  return nextOfReason(reason);
+}
+
+function hubStep(item: StatusItem): string {
+  const { kind, namespace, name, hub, live } = item;
+  const known = nextOfReason(hub.reason);
+  if (known !== undefined) return known;
+  // `NotReady` is what upstream calls the reason of DeploymentsAvailable.
+  if (hub.reason === "NotReady" || live.state === "NotAvailable") return deploymentsOf(item);
+  const type = `${kind.toLowerCase()}.operator.knative.dev`;
+  return words("kubectl", "describe", type, name, "-n", namespace);
+}
+
+function deploymentsOf({ kind, namespace, name }: StatusItem): string {
+  const target = `${shortNames[kind]}/${name}`;
+  return words("kubectl", "knfleet", "deployments", target, "-n", namespace);
+}
+
+const reasonOfCode: Readonly<Record<string, keyof typeof reasons>> = {
+  NoMatchingProvider: "MulticlusterDisabled",
+  EndpointInvalid: "RemoteClientCreationFailed",
+};
+
+function nextOfReason(reason: string | null): string | undefined {
+  const wanted = reasonOfCode[reason ?? ""] ?? reason;
+  return Object.entries(reasons).find(([name]) => name === wanted)?.[1].next;
 }

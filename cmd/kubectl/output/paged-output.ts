@@ -1,4 +1,4 @@
-import type { CommandEntry } from "../command-entry.ts";
+import type { CommandEntry } from "../action.ts";
 import type { Flags } from "../flags.ts";
 import type { Output, Terminal } from "./terminal.ts";
 

@@ -74,3 +74,26 @@ export function progressText({ done, total, running }: Known, nowMs: number): st
 function cut(text: string, columns = 0): string {
   return columns > 0 && text.length >= columns ? text.slice(0, columns - 1) : text;
 }
+
+/** Reads one thing of many by its name. */
+type CountedReading = <Found>(name: string, read: () => Promise<Found>) => Promise<Found>;
+
+/** Tells `onProgress` whenever one of `total` things is begun or done, with those that are being read. */
+export function countedReading(
+  total: number,
+  onProgress: (done: number, total: number, running: Running) => void = () => undefined,
+): CountedReading {
+  let done = 0;
+  const running = new Map<string, number>();
+  return async (name, read) => {
+    running.set(name, performance.now());
+    onProgress(done, total, running);
+    try {
+      return await read();
+    } finally {
+      done += 1;
+      running.delete(name);
+      onProgress(done, total, running);
+    }
+  };
+}

@@ -1,4 +1,10 @@
+import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
+
+import picocolors from "picocolors";
+
+import { UsageError } from "../errors.ts";
+import type { Tone } from "./table.ts";
 
 /** A stream that a command writes to. */
 export interface Output {
@@ -20,4 +26,59 @@ export interface Terminal {
   readonly now: () => Date;
   /** Shows a text in a pager; false when there is none. Absent: there is nobody to read. */
   readonly page?: (text: string) => Promise<boolean>;
+}
+
+export type ColourMode = "auto" | "always" | "never";
+
+/** Whether a stream gets colour: the flag, then NO_COLOR, then CLICOLOR_FORCE and FORCE_COLOR, then the terminal. */
+export function wantsColour(
+  mode: ColourMode,
+  env: Readonly<Record<string, string | undefined>>,
+  isTerminal: boolean,
+): boolean {
+  if (mode !== "auto") return mode === "always";
+  if (isSet(env["NO_COLOR"])) return false;
+  if (isForced(env["CLICOLOR_FORCE"]) || isForced(env["FORCE_COLOR"])) return true;
+  return isTerminal && env["TERM"] !== "dumb";
+}
+
+/** Paints text by what it means: green, yellow or red; unchanged without colour. */
+export function painter(enabled: boolean): (text: string, tone: Tone) => string {
+  const { green, yellow, red } = picocolors.createColors(enabled);
+  const paints = { good: green, warning: yellow, bad: red };
+  return (text, tone) => paints[tone](text);
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== "";
+}
+
+function isForced(value: string | undefined): boolean {
+  return isSet(value) && value !== "0" && value !== "false";
+}
+
+interface Agreement {
+  /** `--yes` was given: nobody is asked. */
+  readonly yes: boolean;
+  /** False: `--no-input` was given. */
+  readonly input: boolean;
+}
+
+/** Asks before something is changed. Throws UsageError when nobody is there to answer, or when the answer is not yes. */
+export async function agreed(
+  question: string,
+  { yes, input }: Agreement,
+  { stdin, stderr, env }: Terminal,
+): Promise<void> {
+  if (yes) return;
+  const isInteractive = input && stderr.isTTY === true && (env["CI"] ?? "") === "";
+  if (!isInteractive || stdin === undefined) {
+    throw new UsageError(`${question} Nobody is there to agree`, [
+      "Agree with --yes, in the same command.",
+    ]);
+  }
+  stderr.write(`${question} Go on? [y/N] `);
+  const lines = createInterface({ input: stdin });
+  const answer = await lines.question("").finally(() => lines.close());
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new UsageError("Nothing was made");
 }

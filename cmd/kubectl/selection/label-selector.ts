@@ -1,4 +1,4 @@
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
 
 /** What a selector asks of one label. */
 type Requirement = (labels: Readonly<Record<string, string>>) => boolean;

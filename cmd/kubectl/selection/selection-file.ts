@@ -1,10 +1,10 @@
-import { operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
+import { type ComponentKind, operatorApiVersion } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
-import { selectionOf, type ActionInput } from "../action.ts";
+import { type ActionInput, selectionOf } from "../action.ts";
+import type { FilenameFlag } from "../common-options.ts";
+import { UsageError } from "../errors.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
-import { UsageError } from "../usage-error.ts";
 import { stringAt } from "./fields.ts";
-import type { FilenameFlag } from "./filename-option.ts";
 import { allKinds, type Selection, type WantedName } from "./selection.ts";
 
 /** The installations that arguments and flags select, with `--filename` those that a file holds. Throws UsageError. */

@@ -1,5 +1,5 @@
-import { componentKinds, type ComponentKind } from "../../../api/component.ts";
-import { UsageError } from "../usage-error.ts";
+import { type ComponentKind, componentKinds } from "../../../api/component.ts";
+import { UsageError } from "../errors.ts";
 
 /** One installation asked for by name; without a kind either kind matches. */
 export interface WantedName {

@@ -2,10 +2,10 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 
 import { isRecord } from "../../../api/fields.ts";
-import { words } from "../commands.ts";
+import { UsageError } from "../errors.ts";
 import type { RawFlags } from "../flags.ts";
-import { UsageError } from "../usage-error.ts";
-import { settings, type Setting } from "./known-settings.ts";
+import { words } from "../output/steps.ts";
+import { type Setting, settings } from "./known-settings.ts";
 
 const largest = 64 * 1024;
 const othersMayWrite = 0o002;

@@ -1,8 +1,8 @@
 import { delimiter } from "node:path";
 
+import { UsageError } from "../errors.ts";
 import type { RawFlags } from "../flags.ts";
-import { UsageError } from "../usage-error.ts";
-import { settings, variableOf, type Setting } from "./known-settings.ts";
+import { type Setting, settings, variableOf } from "./known-settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -29,7 +29,7 @@ export async function openClusterAccess(
   signal: AbortSignal,
 ): Promise<ClusterAccess> {
   if (flags.recorded !== undefined) {
-    return (await import("../bundle/recorded-access.ts")).recordedAccess(flags.recorded);
+    return (await import("../bundle/recorded-client.ts")).recordedAccess(flags.recorded);
   }
   const { connectHub } = await import("../../../access/hub/hub.ts");
   await using files = new AsyncDisposableStack();
@@ -144,7 +144,7 @@ async function pluginSurroundings({
   if (asIs && kubeconfig !== undefined) return { ...environment, KUBECONFIG: kubeconfig };
   if (asIs && listed.length <= 1) return environment;
   const { loadKubeconfig } = await import("../../../access/hub/kubeconfig.ts");
-  const { writePluginKubeconfig } = await import("./plugin-kubeconfig.ts");
+  const { writePluginKubeconfig } = await import("./private-folder.ts");
   const config = loadKubeconfig(source);
   if (config.files.length === 0 && overrides === undefined) return environment;
   const { path } = files.use(await writePluginKubeconfig(config, pluginNamespace));

@@ -1,19 +1,21 @@
 import { TurnWaits } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import type { ClusterProfileRef, Component } from "../../../api/component.ts";
+import {
+  type ClusterProfileRef,
+  type Component,
+  operatorApiVersion,
+} from "../../../api/component.ts";
 import { ownReasons } from "../commands/status/own-reasons.ts";
 import type { ReportError } from "../commands/status/report.ts";
-import { mapLimited } from "../concurrency.ts";
-import { countedReading } from "../hub/counted-reading.ts";
 import { readProfile } from "../hub/profiles.ts";
-import type { Running } from "../output/progress.ts";
+import { countedReading, type Running } from "../output/progress.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
-import { readSpokeFacts, type SpokeFacts } from "./spoke-facts.ts";
+import { readSpokeFacts, type SpokeFacts, type SpokeReading } from "./spoke-facts.ts";
 import {
   noProviderFile,
   type Reading,
-  type SpokeReading,
   unreadBecause,
+  UnreadError,
   type UnreadSpoke,
 } from "./spoke-reading.ts";
 
@@ -191,3 +193,52 @@ const stopped: UnreadSpoke = {
   reason: "Interrupted",
   message: ownReasons.Interrupted,
 };
+
+/** Runs a task for every item, at most `limit` at a time; resolves to the results in the items' order. */
+export async function mapLimited<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  task: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [at, item] of queue) results[at] = await task(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
+}
+
+/** A cluster that a command stays connected to. */
+export interface LastingSpoke {
+  readonly client: KubeClient;
+  /** Not waited for: the end of a connection to a server that is silent takes seconds. */
+  readonly close: () => void;
+}
+
+/** Connects to the cluster of a ClusterProfile, or to the hub when there is none. Throws FleetError, and what KubeClient throws. */
+export async function openLastingSpoke(
+  ref: ClusterProfileRef | undefined,
+  { hub, spokes }: Pick<ClusterAccess, "hub" | "spokes">,
+  signal: AbortSignal,
+): Promise<LastingSpoke> {
+  if (ref === undefined) return { client: hub, close: () => undefined };
+  const { reach, missing } = await spokes();
+  signal.throwIfAborted();
+  if (reach === undefined) throw new UnreadError(noProviderFile(missing));
+  const spoke = await reach(await readProfile(ref, hub, signal), signal);
+  return {
+    client: spoke.client,
+    close: () => void spoke[Symbol.asyncDispose]().then(undefined, () => undefined),
+  };
+}
+
+/** A component that is none, for a cluster that is to be read whether or not it has one; without a ClusterProfile for the hub itself. */
+export function standIn(ref: ClusterProfileRef | undefined): Component {
+  return {
+    apiVersion: operatorApiVersion,
+    kind: "KnativeServing",
+    metadata: { namespace: "", name: "", uid: "", resourceVersion: "" },
+    spec: ref === undefined ? {} : { clusterProfileRef: ref },
+  };
+}

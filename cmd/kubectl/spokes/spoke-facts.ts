@@ -1,11 +1,18 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { componentKinds } from "../../../api/component.ts";
+import type { KubeObject, OwnerReference } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { anchorLabels, managedByValue } from "../../../installation/anchor.ts";
-import { anchorFactOf, type AnchorFact } from "../hub/anchor-fact.ts";
-import { ifDenied } from "../if-denied.ts";
-import { stringAt } from "../selection/fields.ts";
-import { deploymentFactOf, type DeploymentFact } from "./deployment-fact.ts";
+import { inventoryTextOf } from "../../../installation/anchor-object.ts";
+import {
+  anchorAnnotations,
+  anchorLabels,
+  componentUidLabel,
+  managedByValue,
+} from "../../../installation/anchor.ts";
+import { decodeInventory } from "../../../installation/inventory.ts";
+import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
+import type { Reading } from "./spoke-reading.ts";
+import { ifDenied } from "./spoke-reading.ts";
 
 /** What one cluster says about the Knative installations on it. */
 export interface SpokeFacts {
@@ -19,7 +26,10 @@ export interface SpokeFacts {
   readonly anchors: readonly AnchorFact[] | undefined;
 }
 
-const labels = Object.values(componentKinds).map(({ label }) => label);
+/** The outcome of reading the facts of one cluster. */
+export type SpokeReading = Reading<SpokeFacts>;
+
+const componentLabels = Object.values(componentKinds).map(({ label }) => label);
 
 /** Reads a cluster's facts in three parallel requests. Throws what KubeClient throws. */
 export async function readSpokeFacts(
@@ -33,7 +43,7 @@ export async function readSpokeFacts(
     client.list(
       {
         resource: knownResource("apps/v1", "Deployment"),
-        labelSelector: `app.kubernetes.io/name in (${labels.join(",")})`,
+        labelSelector: `app.kubernetes.io/name in (${componentLabels.join(",")})`,
       },
       {},
       signal,
@@ -55,5 +65,114 @@ export async function readSpokeFacts(
     kubernetesVersion: stringAt(version, "gitVersion"),
     deployments: deployments.items.map(deploymentFactOf),
     anchors: anchors?.items.map(anchorFactOf),
+  };
+}
+
+/** What a command needs to know of one Deployment; times are RFC 3339, unknown ones null. */
+export interface DeploymentFact {
+  readonly namespace: string;
+  readonly name: string;
+  /** Value of `app.kubernetes.io/name`. */
+  readonly component: string | null;
+  readonly componentUid: string | null;
+  readonly owners: readonly OwnerReference[];
+  readonly desired: number;
+  readonly ready: number;
+  readonly upToDate: number;
+  readonly availableReplicas: number;
+  /** The current generation was observed and the condition Available is True. */
+  readonly available: boolean;
+  /** When the condition Available changed last. */
+  readonly changedAt: string | null;
+  /** Message of the condition Available; foreign text. */
+  readonly message: string | null;
+  readonly createdAt: string | null;
+  readonly images: readonly string[];
+  /** Without a leading `v`: what its label says, else the tag of its first image; null where neither does. */
+  readonly version: string | null;
+}
+
+/** The facts of a Deployment as an API server returned it. */
+export function deploymentFactOf(object: KubeObject): DeploymentFact {
+  const { namespace = "", name, labels = {}, ownerReferences, creationTimestamp } = object.metadata;
+  const label = labels["app.kubernetes.io/version"];
+  const images = itemsAt(object, "spec", "template", "spec", "containers").flatMap(
+    (container) => stringAt(container, "image") ?? [],
+  );
+  return {
+    namespace,
+    name,
+    component: labels["app.kubernetes.io/name"] ?? null,
+    componentUid: labels[componentUidLabel] ?? null,
+    owners: ownerReferences ?? [],
+    ...replicasOf(object),
+    ...availabilityOf(object),
+    createdAt: creationTimestamp ?? null,
+    images,
+    version: label === undefined ? tagOf(images[0] ?? "") : plainVersion(label),
+  };
+}
+
+function replicasOf(
+  object: KubeObject,
+): Pick<DeploymentFact, "desired" | "ready" | "upToDate" | "availableReplicas"> {
+  return {
+    desired: numberAt(object, "spec", "replicas") ?? 1,
+    ready: numberAt(object, "status", "readyReplicas") ?? 0,
+    upToDate: numberAt(object, "status", "updatedReplicas") ?? 0,
+    availableReplicas: numberAt(object, "status", "availableReplicas") ?? 0,
+  };
+}
+
+function availabilityOf(
+  object: KubeObject,
+): Pick<DeploymentFact, "available" | "changedAt" | "message"> {
+  const condition = itemsAt(object, "status", "conditions").find(
+    (entry) => stringAt(entry, "type") === "Available",
+  );
+  const observed = numberAt(object, "status", "observedGeneration") ?? 0;
+  const isCurrent = observed >= (object.metadata.generation ?? 0);
+  return {
+    available: isCurrent && stringAt(condition, "status") === "True",
+    changedAt: stringAt(condition, "lastTransitionTime"),
+    message: stringAt(condition, "message"),
+  };
+}
+
+/** The tag of an image reference, without a leading `v`; null when it has none, for example a digest only. */
+export function tagOf(image: string): string | null {
+  const [name = ""] = image.split("@");
+  const last = name.slice(name.lastIndexOf("/") + 1);
+  const at = last.indexOf(":");
+  return at < 0 ? null : plainVersion(last.slice(at + 1));
+}
+
+/** A version without the `v` in front of it. */
+export function plainVersion(version: string): string {
+  return version.replace(/^v(?=\d)/, "");
+}
+
+/** What a command needs to know of the root ConfigMap of an installation. */
+export interface AnchorFact {
+  readonly namespace: string;
+  readonly name: string;
+  /** The component on the hub that it belongs to; null when the upstream operator made it. */
+  readonly componentUid: string | null;
+  /** `namespace/name` of the Deployments that the installation should have; empty when nothing says so. */
+  readonly deployments: readonly string[];
+}
+
+/** The facts of an anchor as an API server returned it. */
+export function anchorFactOf(object: KubeObject): AnchorFact {
+  const { namespace = "", name, annotations = {} } = object.metadata;
+  const entries = decodeInventory(inventoryTextOf(object))?.entries ?? [];
+  return {
+    namespace,
+    name,
+    componentUid: annotations[anchorAnnotations.componentUid] ?? null,
+    deployments: entries
+      .filter(({ kind }) => kind === "Deployment")
+      .map((entry) => `${entry.namespace ?? ""}/${entry.name}`)
+      .toSorted(),
   };
 }

@@ -5,8 +5,9 @@ import {
 } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Code } from "../../../api/reasons.ts";
-import { ownReasons, type LiveReason } from "../commands/status/own-reasons.ts";
-import type { SpokeFacts } from "./spoke-facts.ts";
+import { type LiveReason, ownReasons } from "../commands/status/own-reasons.ts";
+import { UsageError } from "../errors.ts";
+import type { ClusterAccess, SpokeWays } from "./cluster-access.ts";
 
 /**
  * A spoke that could not be read, and why. `NoAccess`: no way in could be built from profile and provider file.
@@ -28,9 +29,6 @@ export function noProviderFile(missing: string | undefined): Omit<UnreadSpoke, "
 
 /** The outcome of reading something from one cluster. */
 export type Reading<Facts> = { readonly kind: "read"; readonly facts: Facts } | UnreadSpoke;
-
-/** The outcome of reading the facts of one cluster. */
-export type SpokeReading = Reading<SpokeFacts>;
 
 /** A spoke could not be read when it was recorded. */
 export class UnreadError extends Error {
@@ -87,4 +85,24 @@ function unreadByAnswer(error: ApiError): UnreadSpoke {
   const said = isStatus && message !== "" ? `: ${message}` : "";
   const text = `The spoke answered ${status} at ${request}${said}`;
   return { kind: "unread", state: "Unreachable", reason: "ServerError", message: text };
+}
+
+/** For `catch`: undefined when a right is missing; throws everything else again. */
+export function ifDenied(error: unknown): undefined {
+  if (error instanceof ApiError && error.status === 403) return;
+  throw error;
+}
+
+/** What to do where nothing says how clusters are reached. */
+export const providerFileHint =
+  "Name the provider file with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE.";
+
+/** The ways to spokes of a command that can do nothing without them. Throws UsageError when there is no provider file. */
+export async function waysOf({ spokes }: Pick<ClusterAccess, "spokes">): Promise<SpokeWays> {
+  const { ways, missing } = await spokes();
+  if (ways !== undefined) return ways;
+  const why = missing === undefined ? "" : `: ${missing}`;
+  throw new UsageError(`No provider file was named, so no cluster can be reached${why}`, [
+    providerFileHint,
+  ]);
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { failureOf } from "../../../cmd/kubectl/failure.ts";
-import { agreed } from "../../../cmd/kubectl/hub/agreed.ts";
+import { agreed } from "../../../cmd/kubectl/output/terminal.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { runText } from "./run-text.ts";
 import { startStubHub } from "./stub-hub.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { commandTable } from "../../../cmd/kubectl/command-table.ts";
-import { exitCodes } from "../../../cmd/kubectl/exit-codes.ts";
+import { exitCodes } from "../../../cmd/kubectl/errors.ts";
 import { withReference } from "./cli-reference.ts";
 
 const path = join(import.meta.dirname, "../../../docs/cli.md");

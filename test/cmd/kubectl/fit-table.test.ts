@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { inAscii, wantsAscii } from "../../../cmd/kubectl/output/characters.ts";
-import { fitTable } from "../../../cmd/kubectl/output/fit-table.ts";
-import { renderTable, type Table } from "../../../cmd/kubectl/output/table.ts";
+import { fitTable, renderTable, type Table } from "../../../cmd/kubectl/output/table.ts";
 
 const plain = { headers: true, paint: (text: string) => text };
 

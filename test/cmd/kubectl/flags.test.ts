@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { readFlags } from "../../../cmd/kubectl/flags.ts";
-import { normalizedArgs } from "../../../cmd/kubectl/selection/normalized-args.ts";
+import { normalizedArgs } from "../../../cmd/kubectl/program.ts";
 
 const switches = ["-A", "--all-namespaces", "-q", "--quiet"];
 

@@ -5,10 +5,12 @@ import {
   operatorApiVersion,
 } from "../../../api/component.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
-import { anchorFactOf } from "../../../cmd/kubectl/hub/anchor-fact.ts";
-import { deploymentFactOf } from "../../../cmd/kubectl/spokes/deployment-fact.ts";
-import type { SpokeFacts } from "../../../cmd/kubectl/spokes/spoke-facts.ts";
-import type { SpokeReading } from "../../../cmd/kubectl/spokes/spoke-reading.ts";
+import {
+  anchorFactOf,
+  deploymentFactOf,
+  type SpokeFacts,
+  type SpokeReading,
+} from "../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import { encodeInventory } from "../../../installation/inventory.ts";

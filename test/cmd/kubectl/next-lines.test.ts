@@ -5,10 +5,14 @@ import { describe, expect, test } from "vitest";
 
 import { knfCodes } from "../../../api/knf/knf-codes.ts";
 import { reasons } from "../../../api/reasons.ts";
-import { isCommand, shellWord, withHub, words } from "../../../cmd/kubectl/commands.ts";
-import { stepLine } from "../../../cmd/kubectl/output/step-lines.ts";
-import { createProgram } from "../../../cmd/kubectl/program.ts";
-import { normalizedArgs, switchesOf } from "../../../cmd/kubectl/selection/normalized-args.ts";
+import {
+  isCommand,
+  shellWord,
+  stepLine,
+  withHub,
+  words,
+} from "../../../cmd/kubectl/output/steps.ts";
+import { createProgram, normalizedArgs, switchesOf } from "../../../cmd/kubectl/program.ts";
 import { component } from "./fleet-facts.ts";
 import { runText } from "./run-text.ts";
 import { startStubHub } from "./stub-hub.ts";

@@ -1,8 +1,7 @@
-import type { KubeObject } from "../../../api/kubernetes.ts";
-import { groupOf } from "../../../api/kubernetes.ts";
+import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { tableResource } from "../../../api/resources.ts";
 import type { RecordedTable } from "../../../cmd/kubectl/bundle/bundle.ts";
-import { discoveryOf, tableAnswer } from "../../../cmd/kubectl/bundle/recorded-answers.ts";
+import { discoveryOf, tableAnswer } from "../../../cmd/kubectl/bundle/recorded-rows.ts";
 import type { Answer } from "./stub-hub.ts";
 
 /** Answers what `get` and `gather` ask: which kinds are served, and their objects as Tables of a server. */

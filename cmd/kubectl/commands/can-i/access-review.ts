@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { listAt, recordAt } from "../../../../api/fields.ts";
-import { mapLimited } from "../../concurrency.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import type { Permission } from "./permissions.ts";
 
 const apiVersion = "authorization.k8s.io/v1";

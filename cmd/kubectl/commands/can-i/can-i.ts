@@ -4,15 +4,15 @@ import { FleetError } from "../../../../api/errors.ts";
 import { describe, type Manifest } from "../../../../api/kubernetes.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import type { NamespaceOf } from "../../compare/rendering-options.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
   readEach,
-  unreadErrors,
   type ReadLimits,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
 import {
   notFoundErrors,
   type Report,
@@ -21,7 +21,7 @@ import {
   stampAt,
 } from "../status/report.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
-import { missingRole, needsOf, type Needs } from "./needs.ts";
+import { missingRole, type Needs, needsOf } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";
 
 /** What the identity of one cluster may do, of what is needed there. */

@@ -1,12 +1,11 @@
-import { componentKinds, operatorApiVersion, type Component } from "../../../../api/component.ts";
+import { type Component, componentKinds, operatorApiVersion } from "../../../../api/component.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { mapLimited } from "../../concurrency.ts";
 import type { Flags } from "../../flags.ts";
 import { componentOf, listInstallations, NotServedError } from "../../hub/installations.ts";
-import { ifDenied } from "../../if-denied.ts";
 import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { clusterIdOf } from "../../spokes/read-clusters.ts";
+import { clusterIdOf, mapLimited } from "../../spokes/read-clusters.ts";
+import { ifDenied } from "../../spokes/spoke-reading.ts";
 import type { Target } from "../diagnose/diagnosis.ts";
 import { findTargets } from "../diagnose/targets.ts";
 import { bareComponent } from "./needs.ts";

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 
 import {
+  type ClusterProfileRef,
   type Component,
   type ComponentKind,
   componentKinds,
   operatorApiVersion,
-  type ClusterProfileRef,
 } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import type { Manifest, ObjectKey } from "../../../../api/kubernetes.ts";
@@ -13,7 +13,7 @@ import { partsOf } from "../../../../render/parts.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import { targetVersion } from "../../../../render/release/version.ts";
 import { render } from "../../../../render/render.ts";
-import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
+import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import type { Permission } from "./permissions.ts";
 
 /** Objects of an installation at a version. */

@@ -1,11 +1,10 @@
 import type { ActionInput } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import { mapLimited } from "../../concurrency.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import type { ReadLimits } from "../../spokes/read-clusters.ts";
+import { mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { contextOf } from "../diagnose/diagnose-action.ts";
 import { openVantage } from "../diagnose/open-vantage.ts";
 import { walkHub } from "../diagnose/walk-hub.ts";
@@ -14,12 +13,12 @@ import type { ComponentDocument } from "../render/component-documents.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import { reportOf, stampAt } from "../status/report.ts";
 import type { FailOn } from "../status/status.ts";
-import { itemOfHop, type CheckItem, type CheckReport } from "./check-item.ts";
+import { type CheckItem, type CheckReport, itemOfHop } from "./check-item.ts";
 import {
   checkClusters,
+  checkDocument,
   type CheckedCluster,
   type ClusterCheckDeps,
-  checkDocument,
 } from "./cluster-checks.ts";
 import { radarOf } from "./expiry.ts";
 import {

@@ -3,14 +3,18 @@ import type { ClusterProfileRef, Component } from "../../../../api/component.ts"
 import { FleetError } from "../../../../api/errors.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
-import { comparableOf, type Comparable } from "../../compare/comparable.ts";
-import { mapLimited } from "../../concurrency.ts";
-import { countedReading } from "../../hub/counted-reading.ts";
-import { ifDenied } from "../../if-denied.ts";
+import { type Comparable, comparableOf } from "../../compare/comparable.ts";
+import { countedReading } from "../../output/progress.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { readEach, type ReadLimits, type ReadOne } from "../../spokes/read-clusters.ts";
-import { standIn } from "../../spokes/stand-in.ts";
+import {
+  mapLimited,
+  readEach,
+  type ReadLimits,
+  type ReadOne,
+  standIn,
+} from "../../spokes/read-clusters.ts";
+import { ifDenied } from "../../spokes/spoke-reading.ts";
 import { rootCauseOf } from "../diagnose/diagnosis.ts";
 import { componentsOf } from "../diagnose/hops/component-hops.ts";
 import { checkVersion } from "../diagnose/hops/installation-hops.ts";

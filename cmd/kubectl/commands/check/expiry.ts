@@ -3,9 +3,9 @@ import { X509Certificate } from "node:crypto";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { goDurationMs } from "../../../../api/go-duration.ts";
-import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
+import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
+import { UsageError } from "../../errors.ts";
 import { stringAt } from "../../selection/fields.ts";
-import { UsageError } from "../../usage-error.ts";
 import type { Hop } from "../diagnose/hops/hop.ts";
 import { checkItem, type CheckItem } from "./check-item.ts";
 

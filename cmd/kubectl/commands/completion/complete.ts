@@ -1,6 +1,6 @@
 import type { Option } from "commander";
 
-import type { CommandEntry } from "../../command-entry.ts";
+import type { CommandEntry } from "../../action.ts";
 import { outputFormats } from "../../output/output-format.ts";
 
 /** Numbers that cobra's shells know: what they may do besides offering the words. */

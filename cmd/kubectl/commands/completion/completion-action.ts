@@ -2,9 +2,8 @@ import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 
 import type { ActionInput } from "../../action.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Terminal } from "../../output/terminal.ts";
-import { UsageError } from "../../usage-error.ts";
 
 /** Flags of `completion` alone. */
 interface CompletionFlags {

@@ -1,8 +1,7 @@
 import { ServedProfiles } from "../../../../access/kube/profile-versions.ts";
 import { clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { hubViewOf } from "../../hub/hub-view.ts";
-import { listInstallations } from "../../hub/installations.ts";
+import { hubViewOf, listInstallations } from "../../hub/installations.ts";
 import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { Offer, Word } from "./complete.ts";

@@ -1,18 +1,17 @@
 import { commandTable } from "../../command-table.ts";
 import { commonOptions, connectionOptions } from "../../common-options.ts";
-import { readFlags, type Flags, type RawFlags } from "../../flags.ts";
+import { type Flags, type RawFlags, readFlags } from "../../flags.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import type { Terminal } from "../../output/terminal.ts";
-import { createProgram } from "../../program.ts";
-import { normalizedArgs, switchesOf } from "../../selection/normalized-args.ts";
+import { createProgram, normalizedArgs, switchesOf } from "../../program.ts";
 import { withSettings } from "../../settings/settings.ts";
 import {
   completionText,
   directives,
   fixed,
   joined,
-  offerAt,
   type Offer,
+  offerAt,
   type Word,
 } from "./complete.ts";
 

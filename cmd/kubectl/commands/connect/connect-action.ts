@@ -5,14 +5,14 @@ import { isatty } from "node:tty";
 
 import { isHealthy } from "../../../../access/providers/select-provider.ts";
 import type { ActionInput } from "../../action.ts";
-import { words } from "../../commands.ts";
+import { UsageError } from "../../errors.ts";
 import { profileId, profileNamed } from "../../hub/profiles.ts";
-import { renderJson } from "../../output/structured.ts";
+import { renderJson } from "../../output/output-format.ts";
+import { words } from "../../output/steps.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { makePrivateFolder, type PrivateFolder } from "../../spokes/private-folder.ts";
-import { waysOf } from "../../spokes/spoke-ways.ts";
-import { UsageError } from "../../usage-error.ts";
-import { execUserOf, runningProgram, kubeconfigOf, spokeEntry } from "../kubeconfig/exec-user.ts";
+import { waysOf } from "../../spokes/spoke-reading.ts";
+import { execUserOf, kubeconfigOf, runningProgram, spokeEntry } from "../kubeconfig/exec-user.ts";
 
 /** `kubectl knfleet connect`. The exit code is that of the shell or the command. */
 export async function runConnect(input: ActionInput<object>, signal: AbortSignal): Promise<number> {

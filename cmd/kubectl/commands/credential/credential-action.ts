@@ -3,12 +3,11 @@ import type { Credential } from "../../../../access/plugins/credential.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import type { ActionInput } from "../../action.ts";
-import { words } from "../../commands.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { profileId, profileNamed } from "../../hub/profiles.ts";
+import { words } from "../../output/steps.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { waysOf } from "../../spokes/spoke-ways.ts";
-import { UsageError } from "../../usage-error.ts";
+import { waysOf } from "../../spokes/spoke-reading.ts";
 
 /** `kubectl knfleet credential`: what a kubeconfig's `exec` runs. Prints an ExecCredential, or nothing. */
 export async function runCredential(

@@ -1,21 +1,19 @@
-import { askedOf, print, timesOf, type ActionInput } from "../../action.ts";
+import { type ActionInput, askedOf, openReading, print, timesOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import type { ExitCode } from "../../exit-codes.ts";
-import { objectName } from "../../hub/installation-name.ts";
-import type { TimeText } from "../../output/age.ts";
-import { clusterNames } from "../../output/cluster-name.ts";
+import type { FilenameFlag } from "../../common-options.ts";
+import type { ExitCode } from "../../errors.ts";
+import type { TimeText } from "../../output/duration.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
+import { clusterNames, objectName } from "../../output/names.ts";
 import { deploymentNotes } from "../../output/notes.ts";
-import { sortedBy } from "../../output/sorted.ts";
-import { orNone, type Cell, type Table } from "../../output/table.ts";
-import type { FilenameFlag } from "../../selection/filename-option.ts";
+import { type Cell, orNone, type Table } from "../../output/table.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
 import {
-  deployments,
-  deploymentsExitCode,
   type DeploymentItem,
   type DeploymentList,
+  deployments,
+  deploymentsExitCode,
 } from "./deployments.ts";
 
 /** `kubectl knfleet deployments`. */

@@ -1,15 +1,15 @@
-import { type Component, type ComponentKind, componentKeyOf } from "../../../../api/component.ts";
+import { type Component, componentKeyOf, type ComponentKind } from "../../../../api/component.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
-import { deploymentsOf, missingDeployments } from "../../hub/own-objects.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
+import { deploymentsOf, missingDeployments } from "../../spokes/live-view.ts";
 import {
   clusterIdOf,
   readClusters,
-  unreadErrors,
-  type ReadLimits,
   type Readings,
+  type ReadLimits,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { notFoundErrors, type Report, reportOf } from "../status/report.ts";
 import type { StatusDeps } from "../status/status.ts";

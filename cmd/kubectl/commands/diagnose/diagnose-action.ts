@@ -1,14 +1,14 @@
 import { PluginLimits } from "../../../../access/plugins/plugin-limits.ts";
-import { print, type ActionInput } from "../../action.ts";
+import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import { commandsOf, withHubSteps } from "../../commands.ts";
-import type { ExitCode } from "../../exit-codes.ts";
+import type { ExitCode } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { openProgress } from "../../output/progress.ts";
+import { commandsOf, withHubSteps } from "../../output/steps.ts";
 import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
 import { diagnosisRendering } from "./diagnosis-text.ts";
-import { type DiagnoseFlags, vantages, type Diagnosis, type DiagnosisReport } from "./diagnosis.ts";
+import { type DiagnoseFlags, type Diagnosis, type DiagnosisReport, vantages } from "./diagnosis.ts";
 import { openVantage, type OpenVantage } from "./open-vantage.ts";
 import { askedTargets, type FoundTargets } from "./targets.ts";
 import type { WalkContext } from "./walk.ts";

@@ -1,14 +1,14 @@
-import { mapLimited } from "../../concurrency.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import { notFoundErrors, reportOf, stampAt } from "../status/report.ts";
 import type { FailOn } from "../status/status.ts";
 import {
   type Diagnosis,
   type DiagnosisReport,
   type DiagnosisSummary,
+  rootCauseOf,
   type Target,
   type Vantage,
-  rootCauseOf,
 } from "./diagnosis.ts";
 import type { Hop } from "./hops/hop.ts";
 import { walkHub } from "./walk-hub.ts";

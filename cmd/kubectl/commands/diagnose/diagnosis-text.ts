@@ -1,12 +1,17 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { Rendering } from "../../action.ts";
-import { type Commands, commandsOf, words as shellWords } from "../../commands.ts";
 import type { Flags } from "../../flags.ts";
-import { painter, wantsColour } from "../../output/colour.ts";
-import { numberedSteps, stepLine, wrappedStep } from "../../output/step-lines.ts";
+import { widthOf, wrapped } from "../../output/characters.ts";
+import {
+  type Commands,
+  commandsOf,
+  numberedSteps,
+  stepLine,
+  words as shellWords,
+  wrappedStep,
+} from "../../output/steps.ts";
 import type { Table, Tone } from "../../output/table.ts";
-import type { Terminal } from "../../output/terminal.ts";
-import { widthOf, wrapped } from "../../output/wrapped.ts";
+import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
 import type { Diagnosis, DiagnosisReport } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
 

@@ -1,9 +1,9 @@
 import type { ComponentKind } from "../../../../api/component.ts";
-import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
+import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
-import type { FilenameFlag } from "../../selection/filename-option.ts";
+import type { FilenameFlag } from "../../common-options.ts";
 import type { Report } from "../status/report.ts";
-import type { Hop, HopState, Finding, HopId } from "./hops/hop.ts";
+import type { Finding, Hop, HopId, HopState } from "./hops/hop.ts";
 
 /** From where a way is walked: this machine, this machine as the controller's identity on the hub, or a Job on the hub. */
 export const vantages = ["local", "controller-identity", "controller"] as const;

@@ -8,8 +8,7 @@ import {
 import { FleetError } from "../../../../api/errors.ts";
 import { redactSecrets } from "../../../../api/foreign-text.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import { knfOfSocket } from "../../explaining/knf-of-failure.ts";
-import { knfOfCode, knfOfReason } from "../../explaining/knf-of.ts";
+import { knfOfCode, knfOfReason, knfOfSocket } from "../../output/knf-of.ts";
 import { finding, type Finding } from "./hops/hop.ts";
 
 /** What a failed step on the network between here and a spoke means; `stalled` is the code for silence at this step. */

@@ -34,7 +34,7 @@ export async function openVantage(
 ): Promise<OpenVantage> {
   const { connectHub } = await import("../../../../access/hub/hub.ts");
   const { loadKubeconfig } = await import("../../../../access/hub/kubeconfig.ts");
-  const { writePluginKubeconfig } = await import("../../spokes/plugin-kubeconfig.ts");
+  const { writePluginKubeconfig } = await import("../../spokes/private-folder.ts");
   await using files = new AsyncDisposableStack();
   const source = sourceOf(flags, { env, actAs });
   const config = loadKubeconfig(source);

@@ -3,26 +3,26 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
-import { words } from "../../commands.ts";
-import { humanDuration } from "../../output/age.ts";
-import { requestFinding, hubServer } from "./explain-error.ts";
+import { humanDuration } from "../../output/duration.ts";
+import { words } from "../../output/steps.ts";
+import { hubServer, requestFinding } from "./explain-error.ts";
 import {
-  type Controllers,
-  findControllers,
   type ControllerDeployment,
   type ControllerLease,
+  type Controllers,
+  findControllers,
 } from "./find-controller.ts";
 import {
-  type Hop,
   failed,
   finding,
+  type Finding,
+  type Hop,
+  type HopResult,
   passed,
   passedWith,
-  type Finding,
-  type HopResult,
 } from "./hops/hop.ts";
 import { checkWebhooks } from "./hops/webhook-hop.ts";
-import { type WalkContext, Walk, type Had } from "./walk.ts";
+import { type Had, Walk, type WalkContext } from "./walk.ts";
 
 /** The steps that all targets of a command have in common. */
 export interface HubWalk {

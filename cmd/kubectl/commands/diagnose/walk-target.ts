@@ -3,18 +3,18 @@ import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.t
 import { guardOf } from "../../../../access/spokes/spoke-connection.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
-import { kubectlOn, words } from "../../commands.ts";
+import { kubectlOn, words } from "../../output/steps.ts";
 import type { Target } from "./diagnosis.ts";
 import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
-import { variableOf, type Controllers } from "./find-controller.ts";
+import { type Controllers, variableOf } from "./find-controller.ts";
 import {
+  checkConditions,
   checkDeletion,
   checkDuplicates,
-  readComponent,
-  checkConditions,
   type HearRefusal,
+  readComponent,
 } from "./hops/component-hops.ts";
-import { hopTitles, type Finding, type Hop, type HopId, type HopResult } from "./hops/hop.ts";
+import { type Finding, type Hop, type HopId, type HopResult, hopTitles } from "./hops/hop.ts";
 import {
   checkDeployments,
   checkObjects,
@@ -34,7 +34,7 @@ import {
 import { checkGuard, checkPods, checkRights } from "./hops/spoke-hops.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import type { HubWalk } from "./walk-hub.ts";
-import { type WalkContext, Walk, type Had } from "./walk.ts";
+import { type Had, Walk, type WalkContext } from "./walk.ts";
 
 interface Way {
   readonly walk: Walk;

@@ -1,31 +1,26 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { type ActionInput, askedOf, print, selectionOf } from "../../action.ts";
+import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import { type Commands, words } from "../../commands.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
-import type { ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
-import { clusterNames } from "../../output/cluster-name.ts";
-import { painter, wantsColour } from "../../output/colour.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
+import { clusterNames, objectLine } from "../../output/names.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { objectLine } from "../../output/object-line.ts";
-import { sortedBy } from "../../output/sorted.ts";
-import { stepLine } from "../../output/step-lines.ts";
+import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import type { Terminal } from "../../output/terminal.ts";
+import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
-import { UsageError } from "../../usage-error.ts";
 import {
-  type DiffFlags,
-  diffExitCode,
   type Diff,
+  diffExitCode,
+  type DiffFlags,
   type DiffItem,
   type DiffList,
 } from "./diff-list.ts";
-import { diffText, type NamedChanges, externalDiff, runExternalDiff } from "./diff-text.ts";
+import { diffText, externalDiff, type NamedChanges, runExternalDiff } from "./diff-text.ts";
 import { diff, type DiffDeps } from "./diff.ts";
 import { diffBetween, type Ends } from "./live-objects.ts";
 

@@ -1,9 +1,9 @@
-import type { ComponentKind, ClusterProfileRef, Component } from "../../../../api/component.ts";
+import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
+import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
-import { fieldChanges, type FieldChange } from "../../compare/field-changes.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
 

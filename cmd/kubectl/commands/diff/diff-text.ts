@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { type Manifest, groupOf } from "../../../../api/kubernetes.ts";
+import { groupOf, type Manifest } from "../../../../api/kubernetes.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
+import { UsageError } from "../../errors.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import { makePrivateFolder } from "../../spokes/private-folder.ts";
-import { UsageError } from "../../usage-error.ts";
 import { objectDiff, yamlOfObject } from "../render/objects-text.ts";
 
 /** Changes of the objects of one cluster, and what stands in front of their names on both sides. */

@@ -2,27 +2,26 @@ import { type Component, componentKeyOf } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import {
+  type Comparable,
   comparableIn,
   comparableOf,
   fetchManifests,
-  type Comparable,
 } from "../../compare/comparable.ts";
 import { compare, type Comparison } from "../../compare/compare.ts";
-import { hubIdOf } from "../../compare/hub-id.ts";
-import { readPlace } from "../../compare/place.ts";
+import { hubIdOf, readPlace } from "../../compare/place.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
   readEach,
-  unreadErrors,
   type ReadLimits,
   type ReadOne,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import { notFoundErrors, type ReportError } from "../status/report.ts";
-import { diffOf, installationError, type Diff } from "./diff-list.ts";
+import { type Diff, diffOf, installationError } from "./diff-list.ts";
 
 export interface DiffDeps {
   readonly access: ClusterAccess;

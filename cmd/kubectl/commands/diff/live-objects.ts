@@ -2,20 +2,24 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { isRecord, isSameJson } from "../../../../api/fields.ts";
-import { identityOf, keyOf, type Manifest, isJob } from "../../../../api/kubernetes.ts";
+import { identityOf, isJob, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
 import { foundNamespaces } from "../../../../controller/reconcile/resolve.ts";
-import { comparableIn, type Comparable } from "../../compare/comparable.ts";
+import { type Comparable, comparableIn } from "../../compare/comparable.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
-import { masked, neat, withoutMarks, type Sides } from "../../compare/neat.ts";
-import { projected } from "../../compare/projected.ts";
-import { mapLimited } from "../../concurrency.ts";
+import { masked, neat, projected, type Sides, withoutMarks } from "../../compare/neat.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import type { Selection } from "../../selection/selection.ts";
-import { readEach, unreadErrors, clusterIdOf, type ReadOne } from "../../spokes/read-clusters.ts";
+import {
+  clusterIdOf,
+  mapLimited,
+  readEach,
+  type ReadOne,
+  unreadErrors,
+} from "../../spokes/read-clusters.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import type { ReportError } from "../status/report.ts";
-import { diffOf, type Diff } from "./diff-list.ts";
-import { refusalOf, rendered, type DiffDeps } from "./diff.ts";
+import { type Diff, diffOf } from "./diff-list.ts";
+import { type DiffDeps, refusalOf, rendered } from "./diff.ts";
 
 /** Names of two clusters: of ClusterProfiles, with or without their namespace, or `hub`. */
 export type Ends = readonly [left: string, right: string];

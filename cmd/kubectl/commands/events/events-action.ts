@@ -1,28 +1,33 @@
-import { askedOf, limitsOf, print, tableText, timesOf, type ActionInput } from "../../action.ts";
+import {
+  type ActionInput,
+  askedOf,
+  limitsOf,
+  openReading,
+  print,
+  tableText,
+  timesOf,
+} from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import type { ExitCode } from "../../exit-codes.ts";
-import { oneOf, type Flags } from "../../flags.ts";
-import type { TimeText } from "../../output/age.ts";
-import { parseDurationMs } from "../../output/duration.ts";
+import type { FilenameFlag } from "../../common-options.ts";
+import { type ExitCode, UsageError } from "../../errors.ts";
+import { type Flags, oneOf } from "../../flags.ts";
+import { parseDurationMs, type TimeText } from "../../output/duration.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { sortedBy } from "../../output/sorted.ts";
-import { stepLine } from "../../output/step-lines.ts";
-import { jsonLine } from "../../output/structured.ts";
+import { jsonLine } from "../../output/output-format.ts";
+import { stepLine } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import type { FilenameFlag } from "../../selection/filename-option.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
-import { UsageError } from "../../usage-error.ts";
 import {
-  events,
-  eventsExitCode,
-  isAsked,
   type EventFilter,
   type EventItem,
   type EventList,
+  events,
+  eventsExitCode,
+  isAsked,
 } from "./events.ts";
 import { watchEvents } from "./watch-events.ts";
 

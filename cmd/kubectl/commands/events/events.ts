@@ -2,19 +2,19 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { type Component, componentKeyOf } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
-import { eventFactOf, newestLast, type EventFact } from "../../hub/event-fact.ts";
+import { namespacesOf } from "../../compare/rendering-options.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
+import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
   readEach,
-  unreadErrors,
   type ReadLimits,
   type ReadOne,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { namespacesOf } from "../../spokes/spoke-namespace.ts";
 import { notFoundErrors, type Report, reportOf, stampAt } from "../status/report.ts";
 
 /** One Event of the hub or of a spoke. */

@@ -1,8 +1,8 @@
 import { knfCodes } from "../../../../api/knf/knf-codes.ts";
-import { print, type ActionInput } from "../../action.ts";
+import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
-import { sortedBy } from "../../output/sorted.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { type Report, reportOf, stampAt } from "../status/report.ts";
 import { explain, explainable, type Explanation } from "./explain.ts";

@@ -1,10 +1,9 @@
 import type { ActionInput } from "../../action.ts";
-import { checkFile, diagnosisFile, diffFile, logsFile, type Bundle } from "../../bundle/bundle.ts";
+import { type Bundle, checkFile, diagnosisFile, diffFile, logsFile } from "../../bundle/bundle.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
+import { messageOf, UsageError } from "../../errors.ts";
 import { failureReason } from "../../failure.ts";
-import { messageOf } from "../../message-of.ts";
 import type { Selection } from "../../selection/selection.ts";
-import { UsageError } from "../../usage-error.ts";
 import type { LogDeps } from "../logs/read-logs.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
 

@@ -1,26 +1,24 @@
 import { posix } from "node:path";
 
-import { print, selectionOf } from "../../action.ts";
-import type { RecordedCluster, Bundle } from "../../bundle/bundle.ts";
+import { openReading, print, selectionOf } from "../../action.ts";
+import type { Bundle, RecordedCluster } from "../../bundle/bundle.ts";
 import { recordedFleet } from "../../bundle/read-bundle.ts";
-import { recordedAccess } from "../../bundle/recorded-access.ts";
+import { recordedAccess } from "../../bundle/recorded-client.ts";
 import type { ArchiveFile } from "../../bundle/tar.ts";
 import { clientVersion } from "../../client-version.ts";
-import { words } from "../../commands.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { stepLine } from "../../output/step-lines.ts";
+import { stepLine, words } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { allKinds } from "../../selection/selection.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
 import { notFoundErrors } from "../status/report.ts";
 import { statusHtml } from "../status/status-html.ts";
 import { status } from "../status/status.ts";
-import { documentsOf, type Documents, type GatherInput } from "./documents.ts";
+import { type Documents, documentsOf, type GatherInput } from "./documents.ts";
 import { gather, isWholeFleet, namesIn, withRows } from "./gather.ts";
 import { KnownSecrets, SecretPrints } from "./known-secrets.ts";
-import { Redactor, bundleOf, checkFiles, writeBundle } from "./write-bundle.ts";
+import { bundleOf, checkFiles, Redactor, writeBundle } from "./write-bundle.ts";
 
 // A whole fleet is read, and much of every cluster. One that does not answer at all is given up as soon as elsewhere.
 const defaultTimeoutMs = 10 * 60_000;

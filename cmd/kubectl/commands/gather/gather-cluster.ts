@@ -9,15 +9,15 @@ import {
   managedByValue,
 } from "../../../../installation/anchor.ts";
 import type { RecordedTable } from "../../bundle/bundle.ts";
-import { mapLimited } from "../../concurrency.ts";
 import { stringAt } from "../../selection/fields.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import {
-  servedKinds,
-  type ServedKind,
-  listTable,
   type ListOptions,
+  listTable,
   type ObjectRow,
   type ObjectTable,
+  type ServedKind,
+  servedKinds,
 } from "../get/object-table.ts";
 
 /** What to gather of one cluster. */

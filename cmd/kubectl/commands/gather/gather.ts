@@ -1,23 +1,20 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import type { Component } from "../../../../api/component.ts";
-import { componentKeyOf } from "../../../../api/component.ts";
+import { type Component, componentKeyOf } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import { isNarrowed } from "../../action.ts";
 import type { RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
+import { namespacesOf } from "../../compare/rendering-options.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
-import { ifDenied } from "../../if-denied.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { clusterIdOf, readEach, type ReadLimits } from "../../spokes/read-clusters.ts";
-import { namespacesOf } from "../../spokes/spoke-namespace.ts";
-import type { Reading } from "../../spokes/spoke-reading.ts";
-import { standIn } from "../../spokes/stand-in.ts";
+import { clusterIdOf, readEach, type ReadLimits, standIn } from "../../spokes/read-clusters.ts";
+import { ifDenied, type Reading } from "../../spokes/spoke-reading.ts";
 import { findControllers } from "../diagnose/find-controller.ts";
 import type { ObjectRow } from "../get/object-table.ts";
-import { gatherCluster, type ClusterFacts, type ClusterPlan } from "./gather-cluster.ts";
+import { type ClusterFacts, type ClusterPlan, gatherCluster } from "./gather-cluster.ts";
 
 interface GatherDeps {
   readonly access: ClusterAccess;

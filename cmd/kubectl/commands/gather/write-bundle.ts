@@ -13,9 +13,8 @@ import {
   type RecordedTable,
 } from "../../bundle/bundle.ts";
 import { type ArchiveFile, tarOf } from "../../bundle/tar.ts";
-import { messageOf } from "../../message-of.ts";
+import { messageOf, UsageError } from "../../errors.ts";
 import { stringAt } from "../../selection/fields.ts";
-import { UsageError } from "../../usage-error.ts";
 import { reportOf, stampAt } from "../status/report.ts";
 import type { SecretFinder } from "./known-secrets.ts";
 

@@ -1,17 +1,14 @@
 import { isRecord } from "../../../../api/fields.ts";
-import { askedOf, print, tableText, type ActionInput } from "../../action.ts";
+import { type ActionInput, askedOf, openReading, print, tableText } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import type { ExitCode } from "../../exit-codes.ts";
-import { textOf } from "../../output/jsonpath/evaluate-jsonpath.ts";
+import type { FilenameFlag } from "../../common-options.ts";
+import { type ExitCode, UsageError } from "../../errors.ts";
+import { orderedBy, sortedBy, textOf } from "../../output/jsonpath.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { orderedBy, sortedBy } from "../../output/sorted.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { stringAt } from "../../selection/fields.ts";
-import type { FilenameFlag } from "../../selection/filename-option.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
-import { UsageError } from "../../usage-error.ts";
 import {
   getExitCode,
   getObjects,

@@ -2,29 +2,29 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { namespacesOf } from "../../compare/rendering-options.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
-  readEach,
-  unreadErrors,
-  type ReadLimits,
   clusterIdOf,
+  readEach,
+  type ReadLimits,
   type ReadOne,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { namespacesOf } from "../../spokes/spoke-namespace.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
 import {
-  kindsNamed,
-  servedKinds,
-  type ServedKind,
   type Column,
-  listTable,
+  kindsNamed,
   type ListOptions,
+  listTable,
   type ObjectRow,
   type ObjectTable,
+  type ServedKind,
+  servedKinds,
 } from "./object-table.ts";
 
 /** One object of one cluster. */

@@ -7,10 +7,10 @@ import type { EndpointProxy } from "../../../../access/http/proxy-url.ts";
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { isRecord } from "../../../../api/fields.ts";
+import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import { hubSource } from "../../spokes/open-cluster-access.ts";
-import { UsageError } from "../../usage-error.ts";
 
 /** One cluster as a kubeconfig has it; context, cluster and user have the same name. */
 export interface SpokeEntry {

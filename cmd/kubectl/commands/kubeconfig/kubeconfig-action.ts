@@ -3,28 +3,25 @@ import { delimiter, join } from "node:path";
 import { isHealthy } from "../../../../access/providers/select-provider.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { tableText, type ActionInput } from "../../action.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ActionInput, tableText } from "../../action.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
-import { agreed } from "../../hub/agreed.ts";
 import { profileId, profileNamed, selectedProfiles } from "../../hub/profiles.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { renderJson, renderYaml } from "../../output/structured.ts";
-import type { Terminal } from "../../output/terminal.ts";
+import { renderJson, renderYaml } from "../../output/output-format.ts";
+import { agreed, type Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { unreadBecause } from "../../spokes/spoke-reading.ts";
-import { waysOf } from "../../spokes/spoke-ways.ts";
-import { UsageError } from "../../usage-error.ts";
+import { unreadBecause, waysOf } from "../../spokes/spoke-reading.ts";
 import type { ReportError } from "../status/report.ts";
 import {
   execUserOf,
-  lastingProgram,
   kubeconfigOf,
+  lastingProgram,
   spokeEntry,
   type SpokeEntry,
 } from "./exec-user.ts";
-import { changeKubeconfig, mergedKubeconfig, type ContextChange } from "./merged-kubeconfig.ts";
+import { changeKubeconfig, type ContextChange, mergedKubeconfig } from "./merged-kubeconfig.ts";
 
 /** Flags of `kubeconfig` alone. */
 interface KubeconfigFlags {

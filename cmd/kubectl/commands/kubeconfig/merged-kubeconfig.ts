@@ -1,10 +1,10 @@
-import { open, mkdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
-import { isMap, isSeq, parseDocument, YAMLSeq, type Document } from "yaml";
+import { type Document, isMap, isSeq, parseDocument, YAMLSeq } from "yaml";
 
-import { words } from "../../commands.ts";
-import { UsageError } from "../../usage-error.ts";
+import { UsageError } from "../../errors.ts";
+import { words } from "../../output/steps.ts";
 import { isOurUser, type SpokeEntry } from "./exec-user.ts";
 
 /** Effect of a merge on one context. */

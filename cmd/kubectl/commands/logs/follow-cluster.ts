@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { Window } from "../../../../access/http/window.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { partingMs } from "../../hub/follow-components.ts";
-import type { LastingSpoke } from "../../spokes/lasting-spoke.ts";
+import { partingMs } from "../../hub/hub-changes.ts";
+import type { LastingSpoke } from "../../spokes/read-clusters.ts";
 import { troubleOf, type Troubles } from "../status/report.ts";
 import { followContainer, FollowedContainer, type FollowSink } from "./follow-container.ts";
 import type { LogSource } from "./log-line.ts";
-import { tooMany, wantedSources, type LogFilter } from "./read-logs.ts";
+import { type LogFilter, tooMany, wantedSources } from "./read-logs.ts";
 
 const pollMs = 5_000;
 /** How much longer the pause is for each cluster that is followed, so that many of them cost no more than few. */

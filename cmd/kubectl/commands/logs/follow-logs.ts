@@ -1,15 +1,14 @@
 import { Window } from "../../../../access/http/window.ts";
 import type { Component } from "../../../../api/component.ts";
-import { followComponents } from "../../hub/follow-components.ts";
-import { isRemote } from "../../hub/own-objects.ts";
+import { followComponents } from "../../hub/hub-changes.ts";
 import type { Selection } from "../../selection/selection.ts";
-import { openLastingSpoke } from "../../spokes/lasting-spoke.ts";
-import { clusterIdOf } from "../../spokes/read-clusters.ts";
+import { isRemote } from "../../spokes/live-view.ts";
+import { clusterIdOf, openLastingSpoke } from "../../spokes/read-clusters.ts";
 import { type ReportError, Troubles } from "../status/report.ts";
 import { followCluster, type FollowedCluster, type SharedFollowing } from "./follow-cluster.ts";
 import type { FollowSink } from "./follow-container.ts";
-import { isAbout, controllerSources, spokeSources } from "./log-line.ts";
-import { unseen, type LogDeps, type LogFilter } from "./read-logs.ts";
+import { controllerSources, isAbout, spokeSources } from "./log-line.ts";
+import { type LogDeps, type LogFilter, unseen } from "./read-logs.ts";
 
 interface Following extends Pick<LogDeps, "access" | "limits" | "live"> {
   readonly selection: Selection;

@@ -1,25 +1,23 @@
 import { componentKeyOf } from "../../../../api/component.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
-import { type ActionInput, askedOf, limitsOf, print } from "../../action.ts";
+import { type ActionInput, askedOf, limitsOf, openReading, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import { type ExitCode, exitCodes } from "../../exit-codes.ts";
+import type { FilenameFlag } from "../../common-options.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { listInstallations } from "../../hub/installations.ts";
-import { painter, wantsColour } from "../../output/colour.ts";
 import { parseDurationMs } from "../../output/duration.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { sortedBy } from "../../output/sorted.ts";
-import { jsonLine } from "../../output/structured.ts";
-import type { FilenameFlag } from "../../selection/filename-option.ts";
+import { jsonLine } from "../../output/output-format.ts";
+import { painter, wantsColour } from "../../output/terminal.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import { missingNames } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
-import { UsageError } from "../../usage-error.ts";
 import { followLogs } from "./follow-logs.ts";
 import type { LogItem } from "./log-line.ts";
-import { logsExitCode, readLogs, type LogFilter } from "./read-logs.ts";
+import { type LogFilter, logsExitCode, readLogs } from "./read-logs.ts";
 
 /** Flags of `logs` alone. */
 interface LogsFlags extends FilenameFlag {

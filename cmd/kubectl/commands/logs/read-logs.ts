@@ -1,12 +1,12 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { type Component, componentKeyOf } from "../../../../api/component.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
-import { isRemote } from "../../hub/own-objects.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { readEach, unreadErrors, type ReadLimits } from "../../spokes/read-clusters.ts";
+import { isRemote } from "../../spokes/live-view.ts";
+import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
 import { unreadBecause } from "../../spokes/spoke-reading.ts";
 import {
   notFoundErrors,
@@ -16,11 +16,11 @@ import {
   stampAt,
 } from "../status/report.ts";
 import {
+  controllerSources,
   inOrder,
   itemOf,
   type LogItem,
   type LogSource,
-  controllerSources,
   spokeSources,
 } from "./log-line.ts";
 

@@ -15,14 +15,14 @@ import {
   possibleNamespaces,
 } from "../../../../installation/installation-namespace.ts";
 import { decodeInventory, mayBeGone } from "../../../../installation/inventory.ts";
-import { kubectlOn, words } from "../../commands.ts";
+import { kubectlOn, words } from "../../output/steps.ts";
 import {
   argumentsOf,
+  isElsewhere,
+  type Known,
   objectOf,
   type OrphanItem,
   type Traces,
-  type Known,
-  isElsewhere,
 } from "./orphan.ts";
 
 export function anchorFinding(

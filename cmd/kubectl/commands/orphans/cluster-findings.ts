@@ -5,15 +5,15 @@ import {
   guardLabels,
 } from "../../../../installation/anchor.ts";
 import { possibleNamespaces } from "../../../../installation/installation-namespace.ts";
-import { kubectlOn, shellWord, words } from "../../commands.ts";
-import { anchorFinding, belongingOf, baseOf } from "./anchor-findings.ts";
+import { kubectlOn, shellWord, words } from "../../output/steps.ts";
+import { anchorFinding, baseOf, belongingOf } from "./anchor-findings.ts";
 import {
   argumentsOf,
+  isElsewhere,
   isStuck,
+  type Known,
   type OrphanItem,
   type Traces,
-  type Known,
-  isElsewhere,
 } from "./orphan.ts";
 
 /** Leftovers on one cluster. */

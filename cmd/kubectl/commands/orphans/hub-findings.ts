@@ -1,7 +1,7 @@
-import { componentKinds, type Component, type ComponentKind } from "../../../../api/component.ts";
+import { type Component, type ComponentKind, componentKinds } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
-import { words } from "../../commands.ts";
+import { words } from "../../output/steps.ts";
 import { upstreamWayOut } from "../explain/causes.ts";
 import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";
 

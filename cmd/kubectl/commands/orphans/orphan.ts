@@ -1,7 +1,7 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import type { ClusterProfileRef, ComponentKind, Component } from "../../../../api/component.ts";
-import type { ObjectKey, KubeObject } from "../../../../api/kubernetes.ts";
+import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
+import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import {
@@ -10,8 +10,8 @@ import {
   guardLabels,
   managedByValue,
 } from "../../../../installation/anchor.ts";
-import { words } from "../../commands.ts";
-import { mapLimited } from "../../concurrency.ts";
+import { words } from "../../output/steps.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import type { Report } from "../status/report.ts";
 
 /** Kinds of leftovers with their meaning; a test compares docs/cli.md with this list. */

@@ -1,17 +1,13 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { type ActionInput, print } from "../../action.ts";
+import { type ActionInput, openReading, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import { commandsOf, withHubSteps } from "../../commands.ts";
-import type { ExitCode } from "../../exit-codes.ts";
-import { clusterNames } from "../../output/cluster-name.ts";
+import { type ExitCode, UsageError } from "../../errors.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
+import { clusterNames, objectLine } from "../../output/names.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { objectLine } from "../../output/object-line.ts";
-import { sortedBy } from "../../output/sorted.ts";
-import { numberedSteps } from "../../output/step-lines.ts";
+import { commandsOf, numberedSteps, withHubSteps } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
-import { UsageError } from "../../usage-error.ts";
 import type { OrphanList } from "./orphan.ts";
 import { orphans, orphansExitCode } from "./orphans.ts";
 

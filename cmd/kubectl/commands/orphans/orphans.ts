@@ -1,18 +1,18 @@
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
-import { hubIdOf } from "../../compare/hub-id.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { hubIdOf } from "../../compare/place.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   readEach,
-  unreadErrors,
   type ReadLimits,
   type ReadOne,
+  standIn,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { standIn } from "../../spokes/stand-in.ts";
 import { type ReportError, reportOf, stampAt } from "../status/report.ts";
 import { clusterFindings } from "./cluster-findings.ts";
 import { hubFindings } from "./hub-findings.ts";

@@ -12,9 +12,9 @@ import { foreignText } from "../../../../api/foreign-text.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
 import { asComponent, refOf } from "../../../../controller/component-identity.ts";
+import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
-import { type FieldChange, fieldChanges } from "../../compare/field-changes.ts";
-import { knfOf } from "../../explaining/knf-of.ts";
+import { knfOf } from "../../output/knf-of.ts";
 import { diffItem, type DiffItem } from "../diff/diff-list.ts";
 import type { ReportError } from "../status/report.ts";
 

@@ -4,25 +4,24 @@ import { describe } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import { compare } from "../../compare/compare.ts";
-import { hubIdOf } from "../../compare/hub-id.ts";
-import { readPlace } from "../../compare/place.ts";
-import { mapLimited } from "../../concurrency.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { hubIdOf, readPlace } from "../../compare/place.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
+  mapLimited,
   readEach,
-  unreadErrors,
   type ReadLimits,
   type ReadOne,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { componentsOf } from "../diagnose/hops/component-hops.ts";
 import { installationError } from "../diff/diff-list.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import { type Report, reportOf, stampAt } from "../status/report.ts";
-import { askHub, planItem, type Look, type PlanItem, type PlannedChange } from "./plan-item.ts";
+import { askHub, type Look, planItem, type PlanItem, type PlannedChange } from "./plan-item.ts";
 
 interface PlanSummary {
   readonly components: number;

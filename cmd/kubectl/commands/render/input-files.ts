@@ -6,7 +6,7 @@ import { addAbortSignal, type Readable } from "node:stream";
 import { FleetError } from "../../../../api/errors.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
-import { UsageError } from "../../usage-error.ts";
+import { UsageError } from "../../errors.ts";
 import { InputError, yamlDocuments } from "./yaml-documents.ts";
 
 const mostBytes = 16 * 1024 * 1024;

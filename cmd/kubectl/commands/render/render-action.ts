@@ -6,26 +6,26 @@ import { FleetError } from "../../../../api/errors.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { newestFirst } from "../../../../render/release/version.ts";
 import type { ActionInput } from "../../action.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { failureOf } from "../../failure.ts";
-import { renderFailure } from "../../output/failure.ts";
-import { renderJson } from "../../output/structured.ts";
+import { renderJson } from "../../output/output-format.ts";
+import { renderFailure } from "../../output/steps.ts";
 import type { Output } from "../../output/terminal.ts";
 import type { ComponentDocument } from "./component-documents.ts";
-import { objectDiff, jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
+import { jsonOf, objectDiff, yamlOf, yamlOfObject } from "./objects-text.ts";
 import {
+  renderComponent,
   type RenderedComponent,
   type RenderSettings,
-  renderComponent,
 } from "./render-component.ts";
 import {
+  checkValues,
   componentReader,
   diffComponents,
-  renderSettings,
-  checkValues,
   filesOf,
   formatOf,
   type RenderFlags,
+  renderSettings,
   selected,
   selectorsOf,
 } from "./render-files.ts";

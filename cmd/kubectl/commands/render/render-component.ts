@@ -1,12 +1,12 @@
 import type { Component } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import {
+  groupOf,
+  identityOf,
+  keyOf,
   type Manifest,
   type ObjectKey,
   type OwnerReference,
-  identityOf,
-  keyOf,
-  groupOf,
 } from "../../../../api/kubernetes.ts";
 import { anchorNameOf } from "../../../../installation/anchor.ts";
 import type { Preparations } from "../../../../installation/desired.ts";
@@ -15,7 +15,7 @@ import { changeField, type Fields } from "../../../../render/fields.ts";
 import { owned } from "../../../../render/namespace.ts";
 import type { Releases, Rendered } from "../../../../render/release/releases.ts";
 import { render } from "../../../../render/render.ts";
-import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
+import type { NamespaceOf } from "../../compare/rendering-options.ts";
 
 /** Settings that replace the cluster and the controller's process. */
 export interface RenderSettings {

@@ -8,15 +8,19 @@ import { defaultSpokeNamespace } from "../../../../installation/installation-nam
 import { openReleases } from "../../../open-releases.ts";
 import { ensureReleases } from "../../../release-files.ts";
 import type { ActionInput } from "../../action.ts";
-import type { Flags } from "../../flags.ts";
-import { namedMode, namespaceOfBy, type SpokeNamespaceFlag } from "../../spokes/spoke-namespace.ts";
-import { UsageError } from "../../usage-error.ts";
 import {
+  namedMode,
+  namespaceOfBy,
+  type SpokeNamespaceFlag,
+} from "../../compare/rendering-options.ts";
+import { UsageError } from "../../errors.ts";
+import type { Flags } from "../../flags.ts";
+import {
+  componentCheck,
   type ComponentDocument,
   componentDocuments,
-  componentCheck,
 } from "./component-documents.ts";
-import { environmentOf, inputText, objectsOf, manifestFolder } from "./input-files.ts";
+import { environmentOf, inputText, manifestFolder, objectsOf } from "./input-files.ts";
 import type { RenderSettings } from "./render-component.ts";
 import { InputError, yamlDocuments } from "./yaml-documents.ts";
 

@@ -5,8 +5,7 @@ import {
   protectedCondition,
   type ProtectionReason,
 } from "../../../../api/reasons.ts";
-import { finerKnf } from "../../explaining/knf-of-failure.ts";
-import { knfOfCode, knfOfReason } from "../../explaining/knf-of.ts";
+import { finerKnf, knfOfCode, knfOfReason } from "../../output/knf-of.ts";
 
 /** Conditions in the order of the work: the first that is not true is the cause of the others. */
 const order = [

@@ -1,7 +1,7 @@
 import { timestampOf } from "../../../../api/conditions.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import { knfOf } from "../../explaining/knf-of.ts";
 import { failureOf, failureReason } from "../../failure.ts";
+import { knfOf } from "../../output/knf-of.ts";
 import { unreadBecause } from "../../spokes/spoke-reading.ts";
 import type { LiveReason } from "./own-reasons.ts";
 

@@ -1,25 +1,32 @@
-import { askedOf, limitsOf, print, tableText, timesOf, type ActionInput } from "../../action.ts";
+import {
+  type ActionInput,
+  askedOf,
+  limitsOf,
+  openReading,
+  print,
+  tableText,
+  timesOf,
+} from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import type { ExitCode } from "../../exit-codes.ts";
+import type { FilenameFlag } from "../../common-options.ts";
+import type { ExitCode } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
-import { nameOf } from "../../hub/installation-name.ts";
-import { painter, wantsColour } from "../../output/colour.ts";
+import { widthOf } from "../../output/characters.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
+import { nameOf } from "../../output/names.ts";
 import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "../../output/notes.ts";
-import { sortedBy } from "../../output/sorted.ts";
-import { jsonLine } from "../../output/structured.ts";
-import { widthOf } from "../../output/wrapped.ts";
-import type { FilenameFlag } from "../../selection/filename-option.ts";
+import { jsonLine } from "../../output/output-format.ts";
+import { painter, wantsColour } from "../../output/terminal.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { keepingSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
 import type { ReportError } from "./report.ts";
 import type { StatusItem } from "./status-item.ts";
 import type { Before } from "./status-since.ts";
 import { statusDetailText, statusTable, withBefore } from "./status-text.ts";
-import { status, statusExitCode, type FleetStatus, type StatusOptions } from "./status.ts";
+import { type FleetStatus, status, statusExitCode, type StatusOptions } from "./status.ts";
 
 /** Flags of `status` alone. */
 interface StatusFlags extends FilenameFlag {
@@ -70,7 +77,7 @@ async function changesSince(
   if (since.kind === "time") {
     return { keep: (component, known) => changedSince(since.atMs, component, known) };
   }
-  const { recordedAccess } = await import("../../bundle/recorded-access.ts");
+  const { recordedAccess } = await import("../../bundle/recorded-client.ts");
   const all = { ...selection, failed: false, reason: undefined };
   const { items } = await status(
     { selection: all, live: options.live ?? true, limits: limitsOf(flags, undefined) },

@@ -6,12 +6,17 @@ import {
   possibleNamespaces,
   recordedNamespace,
 } from "../../../../installation/installation-namespace.ts";
-import { eventFactOf, newestLast, type EventFact } from "../../hub/event-fact.ts";
-import { hubViewOf, type HubView } from "../../hub/hub-view.ts";
-import { anchorOf, deploymentsOf, missingDeployments } from "../../hub/own-objects.ts";
-import { liveViewOf, type LiveView } from "../../output/live-view.ts";
+import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
+import { type HubView, hubViewOf } from "../../hub/installations.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import type { SpokeReading } from "../../spokes/spoke-reading.ts";
+import {
+  anchorOf,
+  deploymentsOf,
+  type LiveView,
+  liveViewOf,
+  missingDeployments,
+} from "../../spokes/live-view.ts";
+import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 import { conditionCode } from "./condition-code.ts";
 
 /** Severity of a finding; `--fail-on` compares with it. */

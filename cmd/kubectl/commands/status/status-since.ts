@@ -1,8 +1,8 @@
 import type { Component } from "../../../../api/component.ts";
 import { goDurationMs } from "../../../../api/go-duration.ts";
 import type { RecordedFleet } from "../../bundle/bundle.ts";
-import { deploymentsOf } from "../../hub/own-objects.ts";
-import { UsageError } from "../../usage-error.ts";
+import { UsageError } from "../../errors.ts";
+import { deploymentsOf } from "../../spokes/live-view.ts";
 import type { StatusItem } from "./status-item.ts";
 import type { Known } from "./status.ts";
 

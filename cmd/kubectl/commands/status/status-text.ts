@@ -1,19 +1,18 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import type { HubView } from "../../hub/hub-view.ts";
-import type { TimeText } from "../../output/age.ts";
-import { clusterNames } from "../../output/cluster-name.ts";
-import { codedReason } from "../../output/coded-reason.ts";
-import { fitTable } from "../../output/fit-table.ts";
-import type { LiveView } from "../../output/live-view.ts";
+import type { HubView } from "../../hub/installations.ts";
+import { wrapped } from "../../output/characters.ts";
+import type { TimeText } from "../../output/duration.ts";
+import { clusterNames, codedReason } from "../../output/names.ts";
 import {
   type Cell,
   cellText,
+  fitTable,
   orNone,
   renderTable,
   type Table,
   type Tone,
 } from "../../output/table.ts";
-import { wrapped } from "../../output/wrapped.ts";
+import type { LiveView } from "../../spokes/live-view.ts";
 import type { StatusDetail, StatusItem } from "./status-item.ts";
 import type { Before } from "./status-since.ts";
 import type { FleetStatus } from "./status.ts";

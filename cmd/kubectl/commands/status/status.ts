@@ -1,25 +1,25 @@
 import type { Component } from "../../../../api/component.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
-  readClusters,
   clusterIdOf,
-  type ReadLimits,
+  readClusters,
   type Readings,
+  type ReadLimits,
 } from "../../spokes/read-clusters.ts";
-import type { SpokeReading } from "../../spokes/spoke-reading.ts";
+import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 import { notFoundErrors, type Report, type ReportError, reportOf } from "./report.ts";
 import {
-  statusDetailOf,
-  warningsOf,
   isUnread,
-  statusItemOf,
-  worstFirst,
+  statusDetailOf,
   type StatusItem,
+  statusItemOf,
+  warningsOf,
+  worstFirst,
 } from "./status-item.ts";
 
 export interface StatusOptions {

@@ -3,16 +3,20 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Component } from "../../../../api/component.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
 import { clientVersion } from "../../client-version.ts";
-import { mapLimited } from "../../concurrency.ts";
 import { failureOf } from "../../failure.ts";
 import { hubChanges } from "../../hub/hub-changes.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { clusterIdOf, readClusters, type ReadLimits } from "../../spokes/read-clusters.ts";
-import type { SpokeReading } from "../../spokes/spoke-reading.ts";
+import {
+  clusterIdOf,
+  mapLimited,
+  readClusters,
+  type ReadLimits,
+} from "../../spokes/read-clusters.ts";
+import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 import { statusItemOf } from "../status/status-item.ts";
-import { fleetStatusOf, isAsked, type FleetStatus } from "../status/status.ts";
+import { type FleetStatus, fleetStatusOf, isAsked } from "../status/status.ts";
 
 /** The fleet at one moment. */
 export interface FleetState {

@@ -1,10 +1,9 @@
 import { type ActionInput, timesOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import { type Commands, isCommand, withHub } from "../../commands.ts";
 import { failureOf } from "../../failure.ts";
 import type { Flags } from "../../flags.ts";
-import { renderFailure } from "../../output/failure.ts";
-import { nextStep } from "../../output/next-step.ts";
+import { nextStep } from "../../output/notes.ts";
+import { type Commands, isCommand, renderFailure, withHub } from "../../output/steps.ts";
 import { orNone } from "../../output/table.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";

@@ -1,13 +1,13 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { Box, render, Text, useApp, useInput, useWindowSize, type Key as InkKey } from "ink";
-import { createElement, useEffect, useReducer, type ReactElement } from "react";
+import { Box, type Key as InkKey, render, Text, useApp, useInput, useWindowSize } from "ink";
+import { createElement, type ReactElement, useEffect, useReducer } from "react";
 
-import { painter } from "../../output/colour.ts";
+import { painter } from "../../output/terminal.ts";
 import type { Line, Segment } from "./screen-text.ts";
 import type { TopModel } from "./top-model.ts";
-import type { Wish, Key } from "./top-view.ts";
+import type { Key, Wish } from "./top-view.ts";
 
 interface ScreenOptions {
   readonly stdin: Readable;

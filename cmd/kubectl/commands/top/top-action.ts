@@ -1,18 +1,16 @@
-import { Writable, type Readable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
 
-import { askedOf, limitsOf, selectionOf, type ActionInput } from "../../action.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ActionInput, askedOf, limitsOf, selectionOf } from "../../action.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { wantsAscii } from "../../output/characters.ts";
-import { painter, wantsColour } from "../../output/colour.ts";
-import type { Terminal } from "../../output/terminal.ts";
+import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { keepingSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { UsageError } from "../../usage-error.ts";
 import { statusExitCode } from "../status/status.ts";
-import { openFleetFeed, type FleetFeed } from "./fleet-feed.ts";
+import { type FleetFeed, openFleetFeed } from "./fleet-feed.ts";
 import { paneReader } from "./pane-readers.ts";
 import type { Line } from "./screen-text.ts";
 import type { Size } from "./top-frame.ts";

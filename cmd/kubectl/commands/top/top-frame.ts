@@ -1,14 +1,13 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { type Commands, withHub } from "../../commands.ts";
-import { humanDuration, timeText } from "../../output/age.ts";
-import { nextStep } from "../../output/next-step.ts";
-import { providerFileHint, statusNotes } from "../../output/notes.ts";
-import { stepLine } from "../../output/step-lines.ts";
+import { humanDuration, timeText } from "../../output/duration.ts";
+import { nextStep, statusNotes } from "../../output/notes.ts";
+import { type Commands, stepLine, withHub } from "../../output/steps.ts";
 import type { Table } from "../../output/table.ts";
+import { providerFileHint } from "../../spokes/spoke-reading.ts";
 import type { StatusItem } from "../status/status-item.ts";
 import { statusTable } from "../status/status-text.ts";
 import type { FleetState } from "./fleet-feed.ts";
-import { fitColumns, cutLine, padText, widthOf, wrapText, type Line } from "./screen-text.ts";
+import { cutLine, fitColumns, type Line, padText, widthOf, wrapText } from "./screen-text.ts";
 import { keyOf, placeOf, rowsOf, type View } from "./top-view.ts";
 
 export interface Size {

@@ -4,16 +4,14 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { anchorNameOf } from "../../../../installation/anchor.ts";
 import { causeOfPods } from "../../../../installation/pod-cause.ts";
-import { knfOf } from "../../explaining/knf-of.ts";
-import { anchorOf, deploymentsOf, isRemote, missingDeployments } from "../../hub/own-objects.ts";
-import { ifDenied } from "../../if-denied.ts";
-import { codedReason } from "../../output/coded-reason.ts";
+import type { NamespaceOf } from "../../compare/rendering-options.ts";
+import { knfOf } from "../../output/knf-of.ts";
+import { codedReason } from "../../output/names.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
-import type { DeploymentFact } from "../../spokes/deployment-fact.ts";
+import { anchorOf, deploymentsOf, isRemote, missingDeployments } from "../../spokes/live-view.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
-import { readSpokeFacts, type SpokeFacts } from "../../spokes/spoke-facts.ts";
-import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
-import type { Reading, UnreadSpoke } from "../../spokes/spoke-reading.ts";
+import { type DeploymentFact, readSpokeFacts, type SpokeFacts } from "../../spokes/spoke-facts.ts";
+import { ifDenied, type Reading, type UnreadSpoke } from "../../spokes/spoke-reading.ts";
 import type { TreeNode } from "./tree-node.ts";
 
 /** The cluster of a component with what is installed there; one that could not be read says why, and has nothing below it. */

@@ -1,27 +1,26 @@
 import { type Component, componentKeyOf } from "../../../../api/component.ts";
-import { mapLimited } from "../../concurrency.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
-import { hubViewOf } from "../../hub/hub-view.ts";
-import { inTrouble, listInstallations } from "../../hub/installations.ts";
-import { codedReason } from "../../output/coded-reason.ts";
+import type { NamespaceOf } from "../../compare/rendering-options.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
+import { hubViewOf, inTrouble, listInstallations } from "../../hub/installations.ts";
+import { codedReason } from "../../output/names.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
+  mapLimited,
   readEach,
-  unreadErrors,
   type ReadLimits,
   type ReadOne,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
 import type { Reading } from "../../spokes/spoke-reading.ts";
 import { notFoundErrors, type Report, reportOf, stampAt } from "../status/report.ts";
 import {
   clusterNode,
   installedNodes,
-  unreadText,
   readSpokeObjects,
   type SpokeObjects,
+  unreadText,
 } from "./spoke-nodes.ts";
 import { flattened, type TreeNode } from "./tree-node.ts";
 import { readWay, type Way, type WayDeps } from "./way-nodes.ts";

@@ -8,8 +8,8 @@ import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { knfOf } from "../../explaining/knf-of.ts";
-import { codedReason } from "../../output/coded-reason.ts";
+import { knfOf } from "../../output/knf-of.ts";
+import { codedReason } from "../../output/names.ts";
 import { wantedSecret } from "../diagnose/hops/plugin-secret.ts";
 import type { TreeNode } from "./tree-node.ts";
 

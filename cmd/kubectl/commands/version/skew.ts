@@ -2,17 +2,17 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { type Component, type ComponentKind, componentKinds } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import {
+  assertEligible,
   assertKubernetesVersion,
   minorOf,
-  targetVersion,
-  assertEligible,
   newestFirst,
+  targetVersion,
 } from "../../../../render/release/version.ts";
 import { lockedReleases } from "../../../release-files.ts";
 import type { ReleaseLock } from "../../../release-lock.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
-import { plainVersion, tagOf } from "../../spokes/deployment-fact.ts";
-import { findControllers, type ControllerDeployment } from "../diagnose/find-controller.ts";
+import { plainVersion, tagOf } from "../../spokes/spoke-facts.ts";
+import { type ControllerDeployment, findControllers } from "../diagnose/find-controller.ts";
 
 /** Two versions that do not agree. */
 export interface Skew {

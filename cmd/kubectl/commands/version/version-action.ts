@@ -1,14 +1,12 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { type ActionInput, print, selectionOf } from "../../action.ts";
+import { type ActionInput, openReading, print, selectionOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import type { ExitCode } from "../../exit-codes.ts";
-import { nameOf } from "../../hub/installation-name.ts";
-import { clusterNames } from "../../output/cluster-name.ts";
+import type { ExitCode } from "../../errors.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
+import { clusterNames, nameOf } from "../../output/names.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { sortedBy } from "../../output/sorted.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { openReading } from "../../spokes/open-reading.ts";
 import { ownReasons } from "../status/own-reasons.ts";
 import { type ControllerVersion, knownReleases } from "./skew.ts";
 import {

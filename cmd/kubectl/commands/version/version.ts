@@ -1,28 +1,28 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { listInstallations, NotServedError } from "../../hub/installations.ts";
-import { deploymentsOf } from "../../hub/own-objects.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { deploymentsOf } from "../../spokes/live-view.ts";
 import {
   clusterIdOf,
   readClusters,
-  unreadErrors,
-  type ReadLimits,
   type Readings,
+  type ReadLimits,
+  unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
 import {
-  controllerVersions,
-  type ControllerVersion,
-  nextVersion,
-  type KnownVersions,
   controllerSkew,
-  skewOf,
+  type ControllerVersion,
+  controllerVersions,
+  type KnownVersions,
   type LiveVersion,
+  nextVersion,
   type Skew,
+  skewOf,
 } from "./skew.ts";
 
 /** The versions of one installation. */

@@ -1,28 +1,26 @@
 import type { Component } from "../../../../api/component.ts";
-import { print, type ActionInput } from "../../action.ts";
+import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import type { ExitCode } from "../../exit-codes.ts";
+import type { FilenameFlag } from "../../common-options.ts";
+import { type ExitCode, UsageError } from "../../errors.ts";
 import { hubChanges } from "../../hub/hub-changes.ts";
-import { nameOf } from "../../hub/installation-name.ts";
 import { listInstallations } from "../../hub/installations.ts";
-import { clusterNames } from "../../output/cluster-name.ts";
 import { parseDurationMs } from "../../output/duration.ts";
-import { sortedBy } from "../../output/sorted.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
+import { clusterNames, nameOf } from "../../output/names.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import type { FilenameFlag } from "../../selection/filename-option.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { UsageError } from "../../usage-error.ts";
 import { reportOf, stampAt } from "../status/report.ts";
 import {
+  type Goal,
   goalOf,
   minimumOf,
-  type Goal,
   waitExitCode,
-  waitItems,
   type WaitItem,
+  waitItems,
   type WaitReport,
   type WaitSummary,
 } from "./wait.ts";

@@ -2,11 +2,10 @@ import type { Component, ComponentKind } from "../../../../api/component.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { Condition } from "../../../../api/kubernetes.ts";
 import { reasons } from "../../../../api/reasons.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
-import { knfOf } from "../../explaining/knf-of.ts";
-import { hubViewOf } from "../../hub/hub-view.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { hubViewOf } from "../../hub/installations.ts";
+import { knfOf } from "../../output/knf-of.ts";
 import type { Selection } from "../../selection/selection.ts";
-import { UsageError } from "../../usage-error.ts";
 import { conditionCode } from "../status/condition-code.ts";
 import type { Report } from "../status/report.ts";
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { changesBetween } from "../../../../cmd/kubectl/commands/diff/live-objects.ts";
-import { fieldChanges } from "../../../../cmd/kubectl/compare/field-changes.ts";
-import { masked, neat, withoutMarks } from "../../../../cmd/kubectl/compare/neat.ts";
-import { projected } from "../../../../cmd/kubectl/compare/projected.ts";
+import { fieldChanges } from "../../../../cmd/kubectl/compare/comparable.ts";
+import { masked, neat, projected, withoutMarks } from "../../../../cmd/kubectl/compare/neat.ts";
 
 describe("the fields in which two values differ", () => {
   test.each([

@@ -6,8 +6,8 @@ import { codes, reasons } from "../../../../api/reasons.ts";
 import { explain } from "../../../../cmd/kubectl/commands/explain/explain.ts";
 import { conditionCode } from "../../../../cmd/kubectl/commands/status/condition-code.ts";
 import { ownReasons } from "../../../../cmd/kubectl/commands/status/own-reasons.ts";
-import { knfOf } from "../../../../cmd/kubectl/explaining/knf-of.ts";
-import { hubViewOf } from "../../../../cmd/kubectl/hub/hub-view.ts";
+import { hubViewOf } from "../../../../cmd/kubectl/hub/installations.ts";
+import { knfOf } from "../../../../cmd/kubectl/output/knf-of.ts";
 import { component } from "../fleet-facts.ts";
 
 /** About the command line or the moment, not about the fleet. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { hubViewOf } from "../../../../cmd/kubectl/hub/hub-view.ts";
+import { hubViewOf } from "../../../../cmd/kubectl/hub/installations.ts";
 import { component, type ComponentFacts } from "../fleet-facts.ts";
 
 interface Case {

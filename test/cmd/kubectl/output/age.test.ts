@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { ageOf, humanDuration } from "../../../../cmd/kubectl/output/age.ts";
+import { ageOf, humanDuration } from "../../../../cmd/kubectl/output/duration.ts";
 
 const second = 1000;
 const minute = 60 * second;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { painter, wantsColour } from "../../../../cmd/kubectl/output/colour.ts";
+import { painter, wantsColour } from "../../../../cmd/kubectl/output/terminal.ts";
 
 test.each([
   { mode: "always", env: { NO_COLOR: "1" }, terminal: false, colour: true },

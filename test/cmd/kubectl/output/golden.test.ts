@@ -17,8 +17,8 @@ import {
   versionItemOf,
   type VersionReport,
 } from "../../../../cmd/kubectl/commands/version/version.ts";
-import { readFlags, type RawFlags } from "../../../../cmd/kubectl/flags.ts";
-import { timeText } from "../../../../cmd/kubectl/output/age.ts";
+import { type RawFlags, readFlags } from "../../../../cmd/kubectl/flags.ts";
+import { timeText } from "../../../../cmd/kubectl/output/duration.ts";
 import { deploymentNotes, statusNotes } from "../../../../cmd/kubectl/output/notes.ts";
 import { clusterIdOf } from "../../../../cmd/kubectl/spokes/read-clusters.ts";
 import { now } from "../fleet-facts.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { deploymentsOf } from "../../../../cmd/kubectl/hub/own-objects.ts";
-import { liveViewOf } from "../../../../cmd/kubectl/output/live-view.ts";
-import type { SpokeReading } from "../../../../cmd/kubectl/spokes/spoke-reading.ts";
+import { deploymentsOf, liveViewOf } from "../../../../cmd/kubectl/spokes/live-view.ts";
+import type { SpokeReading } from "../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorOf, component, deployment, ownAnchorOf, reading } from "../fleet-facts.ts";
 
 const serving = component();

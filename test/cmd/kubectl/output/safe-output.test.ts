@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { print } from "../../../../cmd/kubectl/action.ts";
 import { readFlags } from "../../../../cmd/kubectl/flags.ts";
-import { jsonLine, renderJson } from "../../../../cmd/kubectl/output/structured.ts";
+import { jsonLine, renderJson } from "../../../../cmd/kubectl/output/output-format.ts";
 import { now } from "../fleet-facts.ts";
 
 // Clears the screen with one byte or two, rings, turns the order of what follows round.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { painter } from "../../../../cmd/kubectl/output/colour.ts";
 import { renderTable, type Table } from "../../../../cmd/kubectl/output/table.ts";
+import { painter } from "../../../../cmd/kubectl/output/terminal.ts";
 
 const table: Table = {
   headers: ["NAME", "LIVE", "MESSAGE"],

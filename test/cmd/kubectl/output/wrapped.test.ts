@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 
-import { fitTable } from "../../../../cmd/kubectl/output/fit-table.ts";
-import { wrappedStep } from "../../../../cmd/kubectl/output/step-lines.ts";
-import { renderTable } from "../../../../cmd/kubectl/output/table.ts";
-import { widthOf, wrapped } from "../../../../cmd/kubectl/output/wrapped.ts";
+import { widthOf, wrapped } from "../../../../cmd/kubectl/output/characters.ts";
+import { wrappedStep } from "../../../../cmd/kubectl/output/steps.ts";
+import { fitTable, renderTable } from "../../../../cmd/kubectl/output/table.ts";
 
 const message = "The connection to https://spoke.example.com:6443 was refused by a firewall";
 

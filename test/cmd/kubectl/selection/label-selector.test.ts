@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { globMatches } from "../../../../cmd/kubectl/selection/glob.ts";
+import { globMatches, traitsOf } from "../../../../cmd/kubectl/hub/profiles.ts";
 import { labelMatcher } from "../../../../cmd/kubectl/selection/label-selector.ts";
-import { traitsOf } from "../../../../cmd/kubectl/spokes/cluster-selection.ts";
 
 const labels = { region: "eu", tier: "", "example.com/zone": "a" };
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 
+import { UsageError } from "../../../../cmd/kubectl/errors.ts";
 import {
   allKinds,
   isWanted,
   missingNames,
   readNames,
 } from "../../../../cmd/kubectl/selection/selection.ts";
-import { UsageError } from "../../../../cmd/kubectl/usage-error.ts";
 
 const serving = "KnativeServing";
 const eventing = "KnativeEventing";

@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
+import { openReading } from "../../../../cmd/kubectl/action.ts";
 import { readFlags } from "../../../../cmd/kubectl/flags.ts";
-import { countedReading } from "../../../../cmd/kubectl/hub/counted-reading.ts";
-import { openReading } from "../../../../cmd/kubectl/spokes/open-reading.ts";
+import { countedReading } from "../../../../cmd/kubectl/output/progress.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

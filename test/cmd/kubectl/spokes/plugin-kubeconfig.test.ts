@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { writePluginKubeconfig } from "../../../../cmd/kubectl/spokes/plugin-kubeconfig.ts";
+import { writePluginKubeconfig } from "../../../../cmd/kubectl/spokes/private-folder.ts";
 
 const config = {
   context: "hub",

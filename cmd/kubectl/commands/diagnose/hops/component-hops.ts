@@ -1,18 +1,18 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import {
+  type Component,
+  type ComponentKey,
   componentKeyOf,
   componentKinds,
   operatorApiVersion,
-  type Component,
-  type ComponentKey,
 } from "../../../../../api/component.ts";
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
-import { describe, type Condition } from "../../../../../api/kubernetes.ts";
+import { type Condition, describe } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
-import { targetIdOf, asComponent } from "../../../../../controller/component-identity.ts";
+import { asComponent, targetIdOf } from "../../../../../controller/component-identity.ts";
 import { olderDuplicateOf } from "../../../../../controller/reconcile/claims.ts";
-import { words } from "../../../commands.ts";
+import { words } from "../../../output/steps.ts";
 import { upstreamWayOut } from "../../explain/causes.ts";
 import {
   blockingCondition,

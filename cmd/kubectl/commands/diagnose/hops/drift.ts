@@ -12,7 +12,7 @@ import { componentUidLabel } from "../../../../../installation/anchor.ts";
 import { type InventoryEntry, mayBeGone } from "../../../../../installation/inventory.ts";
 import { foreignKindFinder, kindKeyOf } from "../../../../../installation/kinds.ts";
 import { fingerprintOf } from "../../../../../installation/managed-fields.ts";
-import { mapLimited } from "../../../concurrency.ts";
+import { mapLimited } from "../../../spokes/read-clusters.ts";
 
 /** How the objects of an installation differ from its inventory. */
 export interface Drift {

@@ -5,13 +5,13 @@ import { inventoryTextOf } from "../../../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
 import { decodeInventory, type Inventory } from "../../../../../installation/inventory.ts";
 import { assertKubernetesVersion } from "../../../../../render/release/version.ts";
-import { kubectlOn, words } from "../../../commands.ts";
+import { kubectlOn, words } from "../../../output/steps.ts";
 import {
   anchorOf,
   conflictingAnchor,
   deploymentsOf,
   missingDeployments,
-} from "../../../hub/own-objects.ts";
+} from "../../../spokes/live-view.ts";
 import { readSpokeFacts, type SpokeFacts } from "../../../spokes/spoke-facts.ts";
 import type { SpokeSession } from "../spoke-session.ts";
 import { type Drift, driftOf } from "./drift.ts";

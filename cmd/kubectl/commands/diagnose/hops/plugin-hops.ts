@@ -6,14 +6,14 @@ import { type Credential, credentialFacts } from "../../../../../access/plugins/
 import type { ExecPlan } from "../../../../../access/plugins/exec-plan.ts";
 import {
   execInfo,
-  runExecPlugin,
   resolveCommand,
+  runExecPlugin,
 } from "../../../../../access/plugins/exec-plugin.ts";
 import { pluginEnvironment } from "../../../../../access/plugins/plugin-policy.ts";
 import type { ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
 import { FleetError } from "../../../../../api/errors.ts";
 import { redactSecrets } from "../../../../../api/foreign-text.ts";
-import { words } from "../../../commands.ts";
+import { words } from "../../../output/steps.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import { fleetFinding } from "../explain-error.ts";
 import type { WalkContext } from "../walk.ts";

@@ -6,7 +6,7 @@ import type { ExecPlan } from "../../../../../access/plugins/exec-plan.ts";
 import { pluginEnvironment } from "../../../../../access/plugins/plugin-policy.ts";
 import { isRecord } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
-import { words } from "../../../commands.ts";
+import { words } from "../../../output/steps.ts";
 import { stringAt } from "../../../selection/fields.ts";
 import type { WalkContext } from "../walk.ts";
 import { finding, type Finding } from "./hop.ts";

@@ -9,13 +9,13 @@ import type { ClusterProfileRef } from "../../../../../api/component.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
-import { words } from "../../../commands.ts";
 import { isProfile } from "../../../hub/profiles.ts";
-import { ifDenied } from "../../../if-denied.ts";
+import { words } from "../../../output/steps.ts";
 import { stringAt } from "../../../selection/fields.ts";
+import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import type { ControllerDeployment } from "../find-controller.ts";
 import type { WalkContext } from "../walk.ts";
-import { failed, finding, passed, passedWith, type HopResult } from "./hop.ts";
+import { failed, finding, type HopResult, passed, passedWith } from "./hop.ts";
 
 /** Reads the ClusterProfile of a target. */
 export async function readProfile(

@@ -2,8 +2,8 @@ import { ServedProfiles } from "../../../../../access/kube/profile-versions.ts";
 import {
   loadProviderFile,
   parseProviderFile,
-  type ProviderFile,
   type Provider,
+  type ProviderFile,
 } from "../../../../../access/providers/provider-config.ts";
 import {
   type SelectedProvider,
@@ -11,15 +11,15 @@ import {
 } from "../../../../../access/providers/select-provider.ts";
 import { accessOf, type ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
 import {
+  type AccessCluster,
   type ClusterProfile,
   clusterProfileApiVersion,
-  type AccessCluster,
 } from "../../../../../api/cluster-profile.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { hubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
-import { ifDenied } from "../../../if-denied.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
+import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import {
   type ControllerDeployment,
   controllerDeployments,
@@ -27,7 +27,7 @@ import {
   flagOf,
 } from "../find-controller.ts";
 import type { WalkContext } from "../walk.ts";
-import { finding, type HopResult, passedWith, type Finding } from "./hop.ts";
+import { finding, type Finding, type HopResult, passedWith } from "./hop.ts";
 
 /** A provider file and its origin, which decides which of its commands may run. */
 export interface FoundFile {

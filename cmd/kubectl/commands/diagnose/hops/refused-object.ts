@@ -11,7 +11,7 @@ import { checkReleases } from "../../../../release-files.ts";
 import { comparableOf } from "../../../compare/comparable.ts";
 import { dryRun } from "../../../compare/dry-run.ts";
 import { readPlace } from "../../../compare/place.ts";
-import { namespaceOfBy } from "../../../spokes/spoke-namespace.ts";
+import { namespaceOfBy } from "../../../compare/rendering-options.ts";
 import type { RenderSettings } from "../../render/render-component.ts";
 
 /** Renders an object as the controller does, to find out why it is refused. */

@@ -10,13 +10,13 @@ import { policyNameOf } from "../../../../../controller/guard/policy.ts";
 import { Prober } from "../../../../../controller/guard/prober.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
 import { causeOfPods, causeOfRefusal, conditionOf } from "../../../../../installation/pod-cause.ts";
-import { words } from "../../../commands.ts";
-import { mapLimited } from "../../../concurrency.ts";
+import { words } from "../../../output/steps.ts";
 import { numberAt, stringAt } from "../../../selection/fields.ts";
+import { mapLimited } from "../../../spokes/read-clusters.ts";
 import { grantedRules, isAllowed, type Right } from "../../can-i/access-review.ts";
-import { spokeRights, type SpokeRight } from "../../can-i/permissions.ts";
+import { type SpokeRight, spokeRights } from "../../can-i/permissions.ts";
 import type { SpokeSession } from "../spoke-session.ts";
-import { finding, passed, passedWith, type HopResult, type Finding } from "./hop.ts";
+import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
 
 const asked = 24;
 const shown = 12;

@@ -2,8 +2,8 @@ import { ApiError } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
-import { words } from "../../../commands.ts";
-import { finding, passed, passedWith, unseen, type Finding, type HopResult } from "./hop.ts";
+import { words } from "../../../output/steps.ts";
+import { finding, type Finding, type HopResult, passed, passedWith, unseen } from "./hop.ts";
 
 const group = "operator.knative.dev";
 const kinds = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] as const;

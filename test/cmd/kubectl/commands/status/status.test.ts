@@ -6,11 +6,11 @@ import {
   worstFirst,
 } from "../../../../../cmd/kubectl/commands/status/status-item.ts";
 import {
+  type FailOn,
   fleetStatusOf,
   statusExitCode,
-  type FailOn,
 } from "../../../../../cmd/kubectl/commands/status/status.ts";
-import type { SpokeReading } from "../../../../../cmd/kubectl/spokes/spoke-reading.ts";
+import type { SpokeReading } from "../../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorOf, component, deployment, reading } from "../../fleet-facts.ts";
 
 const ready = component();

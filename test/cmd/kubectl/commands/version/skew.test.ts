@@ -5,11 +5,11 @@ import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import {
   knownReleases,
   knownVersions,
+  type LiveVersion,
   nextVersion,
   skewOf,
-  type LiveVersion,
 } from "../../../../../cmd/kubectl/commands/version/skew.ts";
-import { tagOf } from "../../../../../cmd/kubectl/spokes/deployment-fact.ts";
+import { tagOf } from "../../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { component, deployment } from "../../fleet-facts.ts";
 import { rowsOf } from "../../run-knfleet.ts";
 import { runText } from "../../run-text.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { renderJsonPath } from "../../../../../cmd/kubectl/output/jsonpath/jsonpath.ts";
-import { kubectlWith, type Kubectl } from "../../plugin-folder.ts";
+import { renderJsonPath } from "../../../../../cmd/kubectl/output/jsonpath.ts";
+import { type Kubectl, kubectlWith } from "../../plugin-folder.ts";
 
 const document = {
   apiVersion: "example.com/v1",

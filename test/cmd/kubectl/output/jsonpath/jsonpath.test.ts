@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import { customColumns } from "../../../../../cmd/kubectl/output/jsonpath/custom-columns.ts";
-import { renderJsonPath } from "../../../../../cmd/kubectl/output/jsonpath/jsonpath.ts";
-import { relaxedPath } from "../../../../../cmd/kubectl/output/jsonpath/relaxed-path.ts";
-import { sortedBy } from "../../../../../cmd/kubectl/output/sorted.ts";
+import {
+  customColumns,
+  renderJsonPath,
+  sortedBy,
+} from "../../../../../cmd/kubectl/output/jsonpath.ts";
+import { relaxedPath } from "../../../../../cmd/kubectl/output/parse-jsonpath.ts";
 
 // The document and most of the rows are those of kubectl's own documentation of its templates.
 const document = {

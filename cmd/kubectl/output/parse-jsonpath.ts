@@ -1,5 +1,33 @@
-import { UsageError } from "../../usage-error.ts";
-import { type Comparison, type Node, type Step } from "./jsonpath-nodes.ts";
+import { UsageError } from "../errors.ts";
+
+/** Part of a template: text, a path whose values are printed, or a loop over the values of one. */
+export type Node =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "path"; readonly path: readonly Step[] }
+  | { readonly kind: "range"; readonly path: readonly Step[]; readonly nodes: readonly Node[] };
+
+/** One step from values to the values below them. */
+export type Step =
+  | { readonly kind: "field"; readonly name: string }
+  | { readonly kind: "all" }
+  | { readonly kind: "descend" }
+  | { readonly kind: "index"; readonly index: number }
+  | {
+      readonly kind: "slice";
+      readonly from: number | undefined;
+      readonly to: number | undefined;
+      readonly step: number;
+    }
+  | ({ readonly kind: "filter" } & Comparison)
+  /** First what the first path leads to from every value, then what the next one leads to. */
+  | { readonly kind: "union"; readonly paths: readonly (readonly Step[])[] };
+
+/** What a filter asks of an element. */
+export interface Comparison {
+  readonly left: readonly Step[];
+  readonly operator: "==" | "!=" | "<=" | ">=" | "<" | ">" | "exists";
+  readonly right: string | number | boolean | null;
+}
 
 /**
  * Reads a template in kubectl's dialect of JSONPath: text with `{…}` actions, which are paths, quoted text, `range` and `end`.
@@ -187,4 +215,12 @@ function literalOf(text: string): string | number | boolean {
 
 function wrong(what: string, text: string): UsageError {
   return new UsageError(`Invalid JSONPath "${text}": ${what}`);
+}
+
+/** A path as `--sort-by` and custom columns take it: `name`, `.name`, `{.name}` and `{name}` are one. Throws UsageError. */
+export function relaxedPath(text: string): readonly Step[] {
+  const [, braced] = /^\{(.*)\}$/s.exec(text.trim()) ?? [];
+  const path = (braced ?? text).trim();
+  if (path === "") throw new UsageError(`Invalid JSONPath "${text}": there is no field`);
+  return parsePath(path);
 }

@@ -1,5 +1,78 @@
-import { isRecord } from "../../../../api/fields.ts";
-import type { Comparison, Node, Step } from "./jsonpath-nodes.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { UsageError } from "../errors.ts";
+import { renderJson } from "./output-format.ts";
+import {
+  type Comparison,
+  type Node,
+  parseTemplate,
+  relaxedPath,
+  type Step,
+} from "./parse-jsonpath.ts";
+import { orNone, type Table } from "./table.ts";
+
+/** A document through a template: text without a final newline, as kubectl, or with `jsonpath-as-json` a JSON array. Throws UsageError. */
+export function renderJsonPath(
+  document: unknown,
+  template: string,
+  format: "jsonpath" | "jsonpath-as-json",
+): string {
+  const nodes = parseTemplate(template);
+  if (format === "jsonpath") return templateText(document, nodes);
+  return renderJson(templateValues(document, nodes), 4);
+}
+
+/** The table of `-o custom-columns=HEADER:.path,…`, one row an item. Throws UsageError. */
+export function customColumns(spec: string, items: readonly unknown[]): Table {
+  const columns = spec.split(",").map((column) => {
+    const at = column.indexOf(":");
+    const header = column.slice(0, at);
+    if (at > 0 && !/\s/.test(header)) return { header, path: relaxedPath(column.slice(at + 1)) };
+    throw new UsageError(`Invalid column "${column}" of custom-columns: want HEADER:.path`);
+  });
+  return {
+    headers: columns.map(({ header }) => header),
+    rows: items.map((item) =>
+      columns.map(({ path }) => orNone(valuesAt(item, path).map(textOf).join(","))),
+    ),
+  };
+}
+
+/** A document whose items are ordered by a field of each. Throws UsageError for a path that cannot be read, or whose first field no item has. */
+export function sortedBy<Document extends { readonly items: readonly unknown[] }>(
+  document: Document,
+  path: string | undefined,
+): Document {
+  if (path === undefined) return document;
+  const [first] = relaxedPath(path);
+  const { items } = document;
+  const isKnown =
+    first === undefined || items.some((item) => valuesAt(item, [first])[0] !== undefined);
+  if (items.length === 0 || isKnown) return orderedBy(document, path);
+  throw new UsageError(`--sort-by ${path}: no item has such a field`, [
+    "The fields are those of -o json.",
+  ]);
+}
+
+/**
+ * The same without a look at whether there is such a field: numbers as numbers, items without it first, equal ones in their
+ * order. Throws UsageError for a path that cannot be read.
+ */
+export function orderedBy<Document extends { readonly items: readonly unknown[] }>(
+  document: Document,
+  path: string | undefined,
+): Document {
+  if (path === undefined) return document;
+  const steps = relaxedPath(path);
+  const keyed = document.items.map((item) => ({ item, key: valuesAt(item, steps)[0] }));
+  const items = keyed.toSorted((a, b) => orderOf(a.key, b.key)).map(({ item }) => item);
+  return { ...document, items };
+}
+
+function orderOf(a: unknown, b: unknown): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  const [one, other] = [textOf(a), textOf(b)];
+  return one < other ? -1 : Number(one > other);
+}
 
 /** The values that a path leads to; a field that is not there gives none, as with kubectl's output. */
 export function valuesAt(value: unknown, path: readonly Step[]): readonly unknown[] {

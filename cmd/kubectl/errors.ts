@@ -13,3 +13,19 @@ export const exitCodes = {
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** The command line cannot be understood; the message names what is wrong, `next` what to type instead. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+  readonly next: readonly string[];
+
+  constructor(message: string, next: readonly string[] = []) {
+    super(message);
+    this.next = next;
+  }
+}
+
+/** What an error says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

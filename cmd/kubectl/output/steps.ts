@@ -1,6 +1,7 @@
-import type { ClusterProfileRef } from "../../api/component.ts";
-import { plainText } from "../../api/foreign-text.ts";
-import type { GivenFlags } from "./hub/hub-flags.ts";
+import type { ClusterProfileRef } from "../../../api/component.ts";
+import { plainText } from "../../../api/foreign-text.ts";
+import type { GivenFlags } from "../hub/hub-flags.ts";
+import { wrapped } from "./characters.ts";
 
 /** How commands begin that a person pastes. */
 export interface Commands {
@@ -86,4 +87,52 @@ export function withHubSteps(document: unknown, commands: Commands): unknown {
 /** Whether a step is a command that can be pasted as it is; everything else is a sentence. */
 export function isCommand(step: string): boolean {
   return /^(?:kubectl|chmod) |^(?:KUBECONFIG|KUBERNETES_EXEC_INFO)=/.test(step);
+}
+
+/** A line for one step: `next:` stands before a command that can be pasted, `hint:` before what is to be done in words. */
+export function stepLine(step: string, about = ""): string {
+  const label = isCommand(step) ? "next" : "hint";
+  return `${label}${about === "" ? "" : ` (${about})`}: ${plainText(step)}`;
+}
+
+/** A numbered list of steps. A command that belongs to the sentence before it stands below that, so that its line can be pasted. */
+export function numberedSteps(steps: readonly string[]): readonly string[] {
+  let number = 0;
+  return steps.map((step, at) => {
+    const isBelow = isCommand(step) && steps.slice(0, at).findLast(isSentence)?.endsWith(":");
+    if (isBelow === true) return `     ${plainText(step)}`;
+    number += 1;
+    return `  ${number}. ${plainText(step)}`;
+  });
+}
+
+function isSentence(step: string): boolean {
+  return !isCommand(step);
+}
+
+/** The line of a step in lines of a width; a command stays one line, so that it can be pasted. */
+export function wrappedStep(line: string, width: number | undefined): readonly string[] {
+  const step = line.replace(/^ *(?:\d+\. |next(?: \([^)]*\))?: )?/, "");
+  return isCommand(step) ? [line] : wrapped(line, width, line.startsWith(" ") ? 5 : 2);
+}
+
+/** A failure as the user sees it. */
+export interface Failure {
+  /** What failed, with the object and why. */
+  readonly error: string;
+  /** The chain of causes, outermost first. */
+  readonly causes: readonly string[];
+  /** One or two things to do. */
+  readonly next: readonly string[];
+}
+
+/** `error:`, `cause:`, `next:` and `hint:` lines, without anything that a terminal would act on. */
+export function renderFailure({ error, causes, next }: Failure): string {
+  return [
+    `error: ${plainText(error)}`,
+    ...causes.map((cause) => `cause: ${plainText(cause)}`),
+    ...next.map((step) => stepLine(step)),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
 }

@@ -1,0 +1,75 @@
+import type { ClusterProfileRef, ComponentKind } from "../../../api/component.ts";
+import { plainText } from "../../../api/foreign-text.ts";
+import { groupOf } from "../../../api/kubernetes.ts";
+
+type Cluster = { readonly namespace: string; readonly name: string } | null;
+
+/**
+ * How clusters are named in one table: by the name of their ClusterProfile, with its namespace only when two of them
+ * share a name; `<hub>` for the hub itself.
+ */
+export function clusterNames(clusters: readonly Cluster[]): (cluster: Cluster) => string {
+  const namespaces = new Map<string, string>();
+  const ambiguous = new Set<string>();
+  for (const cluster of clusters) {
+    if (cluster === null) continue;
+    const known = namespaces.get(cluster.name) ?? cluster.namespace;
+    if (known !== cluster.namespace) ambiguous.add(cluster.name);
+    namespaces.set(cluster.name, known);
+  }
+  return (cluster) => {
+    if (cluster === null) return "<hub>";
+    return ambiguous.has(cluster.name) ? `${cluster.namespace}/${cluster.name}` : cluster.name;
+  };
+}
+
+/** An installation as `-o name` writes it and every command of kubectl reads it. */
+export function nameOf({
+  kind,
+  name,
+}: {
+  readonly kind: ComponentKind;
+  readonly name: string;
+}): string {
+  return `${kind.toLowerCase()}.operator.knative.dev/${name}`;
+}
+
+/** An object of a spoke as `-o name` writes it: `CLUSTER/NAMESPACE/TYPE/NAME`, the cluster with its namespace, the hub as `<hub>`. */
+export function objectName(
+  cluster: ClusterProfileRef | null,
+  {
+    namespace,
+    type,
+    name,
+  }: { readonly namespace: string; readonly type: string; readonly name: string },
+): string {
+  const place = cluster === null ? "<hub>" : `${cluster.namespace}/${cluster.name}`;
+  return [place, namespace, type, name].filter((part) => part !== "").join("/");
+}
+
+/** An object of a cluster as `-o name` writes it, safe for a terminal. */
+export function objectLine(
+  cluster: ClusterProfileRef | null,
+  object: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace: string | null;
+    readonly name: string;
+  },
+): string {
+  const { apiVersion, kind, namespace, name } = object;
+  const group = groupOf(apiVersion);
+  const type = `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}`;
+  return plainText(objectName(cluster, { namespace: namespace ?? "", type, name }));
+}
+
+/** A reason behind its number, as findings of `diagnose` are written: `KNF4009 Timeout`. */
+export function codedReason({
+  reason,
+  code,
+}: {
+  readonly reason: string | null;
+  readonly code: string | null;
+}): string {
+  return [code, reason].filter((word) => word !== null).join(" ");
+}
