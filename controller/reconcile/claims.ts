@@ -7,10 +7,9 @@ import { hasFinalizer, targetIdOf } from "../component-identity.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 
 /**
- * The component of the same kind and cluster that was there before. Where there is one, the younger touches nothing on the
- * cluster, also when it is deleted. Creation times have whole seconds; within one, the component that was taken up already
- * comes before one that was not, and that before one that was refused, so that nobody loses a cluster that it has; then the uid decides.
- * A latecomer is younger than all others.
+ * The older component of the same kind for the same cluster; undefined without one. The younger component touches nothing on the cluster, also when it is deleted.
+ * Within the same second of creation, a component that was taken up is older than a new one, and a new one older than a refused one, so that no component loses its
+ * cluster; then the uid decides. A latecomer is younger than all others.
  */
 export function olderDuplicateOf(
   component: Component,
@@ -27,17 +26,17 @@ export function olderDuplicateOf(
 
 /** Throws FleetError `DuplicateComponent` when another component has the cluster already. */
 export function assertOnlyOne(component: Component, all: Iterable<Component>): void {
-  const twin = olderDuplicateOf(component, all);
-  if (twin === undefined) return;
+  const older = olderDuplicateOf(component, all);
+  if (older === undefined) return;
   throw new FleetError(
     "DuplicateComponent",
-    `${describe(componentKeyOf(twin))} is installed on the same cluster already`,
+    `${describe(componentKeyOf(older))} is installed on the same cluster already`,
   );
 }
 
 /**
- * Whether something may have been done for a component on the cluster that it names. The finalizer alone does not say so, with which anybody can
- * create one; only we write the status.
+ * Whether something may have been installed for a component. The finalizer alone does not prove it, because a user can set one at creation; only the controller writes
+ * the status.
  */
 function wasTakenUp(component: Component): boolean {
   const { conditions = [] } = component.status ?? {};
@@ -48,8 +47,8 @@ function wasTakenUp(component: Component): boolean {
 }
 
 /**
- * Whether a component was refused before anything was done for it: meanwhile others may have got the cluster that it names. One that waits for
- * its cluster keeps its turn.
+ * Whether a component was refused before anything was installed for it: other components may have got its cluster meanwhile. A component that waits for its cluster is no
+ * latecomer.
  */
 export function isLatecomer(component: Component): boolean {
   const { conditions = [] } = component.status ?? {};
@@ -79,7 +78,7 @@ interface Permissions {
   readonly references?: Pick<References, "policy">;
 }
 
-/** Why a component may not use the cluster that it names, as a sentence; undefined when it may. The hub itself is nobody's to grant. */
+/** Why a component may not use its ClusterProfile, as a sentence; undefined when it may. The hub as a target needs no grant. */
 export function refusalOf(
   { metadata, spec }: Component,
   { references }: Permissions,
@@ -95,7 +94,7 @@ export function assertPermitted(component: Component, permissions: Permissions):
   if (refusal !== undefined) throw new FleetError("ReferenceNotPermitted", refusal);
 }
 
-/** Whether nothing may be done for a component for which nothing was done before: it can be deleted at any time. */
+/** Whether a component without a finalizer must stay without one: it is not permitted, or a duplicate. It can be deleted at any time. */
 export function isHeldBack(
   component: Component,
   deps: Permissions & Pick<ReconcileDeps, "components">,
@@ -105,9 +104,7 @@ export function isHeldBack(
   return isLatecomer(component) && olderDuplicateOf(component, claimantsOf(deps)) !== undefined;
 }
 
-/**
- * The components that have a claim to their cluster: one that may not use it, and never did, keeps nobody from it.
- */
+/** The components that have a claim to their cluster, without those that may not use it and never did. */
 export function* claimantsOf({
   components,
   references,

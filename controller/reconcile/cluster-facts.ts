@@ -18,13 +18,13 @@ const anchorsRef = {
 
 type Asked = Pick<KubeClient, "request" | "list">;
 
-/** A root as it was made. */
+/** Metadata of an anchor right after its creation. */
 type Born = Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
 
-// A server needs some milliseconds for a write; what is asked right behind it would be answered before.
+// A server needs some milliseconds for a write. A list that is sent at the same time would be answered first.
 const headStartMs = 30;
 
-/** Everything on a cluster that is labelled as a root; undefined where nobody may ask. Rejects with any other answer that does not tell. */
+/** All ConfigMaps of a cluster that are labelled as anchors; undefined without the right to list them. Rejects with any other failure. */
 export async function listAnchors(
   client: Pick<KubeClient, "list">,
   signal: AbortSignal,
@@ -33,8 +33,8 @@ export async function listAnchors(
 }
 
 /**
- * What was labelled as a root before one that is being made: of two that are made at the same time exactly one has the other here,
- * because the server puts its writes in an order. A root that was written again since, or a server that has forgotten so
+ * What was labelled as an anchor before one that is being made: of two that are made at the same time exactly one has the other here,
+ * because the server puts its writes in an order. An anchor that was written again since, or a server that has forgotten so
  * old a state, tells only the second in which each was made, and what was made in the same one counts as earlier.
  *
  * `isFar`: asks once without waiting for the answer to the making, which saves the way there and back where the list turns out to be a later one.
@@ -50,7 +50,7 @@ export async function anchorsBefore(
   return earlierAmong((await early) ?? [], own) ?? anchorsAtCreation(own, client, signal);
 }
 
-/** What is there while a root is being made; undefined where that is over soon, or nobody may ask. Never rejects. */
+/** The anchors that are listed while an anchor is being created; undefined when the creation ends first, or the list fails. Never rejects. */
 async function listedBehind(
   making: Promise<Born>,
   { client, clock }: { readonly client: Asked; readonly clock: Clock },
@@ -65,7 +65,7 @@ async function listedBehind(
   }
 }
 
-/** Undefined for a list that was taken before the root was made, or after another one was made or written. */
+/** Undefined for a list from before the creation of the anchor, or from after the creation or a write of another anchor. */
 function earlierAmong(
   listed: readonly KubeObject[],
   { uid, resourceVersion }: Born,
@@ -78,7 +78,7 @@ function earlierAmong(
   return others.length < listed.length && others.every(isEarlier) ? others : undefined;
 }
 
-/** The same, asked when the root was made. */
+/** `anchorsBefore`, requested after the creation. */
 async function anchorsAtCreation(
   { uid, resourceVersion }: Born,
   client: Asked,
@@ -104,7 +104,7 @@ async function stateBefore(
   const resourceVersion = String(BigInt(version) - 1n);
   const path = collectionPath(anchorsRef, { resourceVersion, resourceVersionMatch: "Exact" });
   const ask = (): Promise<unknown> => client.request("GET", path, undefined, signal);
-  // Not every server knows its past; what is there now is asked for then.
+  // Not every server can list an old version. The caller lists the current one then.
   const answer = await unlessRefused(ask, undefined);
   return answer === undefined ? undefined : listedObjects(answer, anchorResource).items;
 }
@@ -114,7 +114,7 @@ function isNumber(version: string): boolean {
   return /^[1-9]\d*$/.test(version);
 }
 
-/** Kubernetes versions of the targets, asked for once a connection. */
+/** Kubernetes versions of the targets, requested once for each connection. */
 export class ClusterVersions {
   readonly #known = new WeakMap<object, string>();
 
@@ -130,7 +130,7 @@ export class ClusterVersions {
     return version;
   }
 
-  /** Asks again the next time: a version that is too old may be a newer one by then. */
+  /** Requests the version again next time: a cluster that is too old may be upgraded by then. */
   forget(client: Pick<KubeClient, "request">): void {
     this.#known.delete(client);
   }
@@ -140,10 +140,10 @@ async function versionOf(
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  // Not everybody may ask; what is too old says so itself then.
+  // Without the right to read the version, an old cluster fails at the first request that it does not know.
   const answer = await unlessDenied(client.request("GET", "/version", undefined, signal));
   if (typeof answer !== "object" || answer === null || !("gitVersion" in answer)) return undefined;
-  // It gets into messages, and a cluster may say anything.
+  // It appears in messages, and the cluster can send any text.
   return typeof answer.gitVersion === "string" ? foreignText(answer.gitVersion, 64) : undefined;
 }
 

@@ -26,12 +26,11 @@ import {
   failedJobsMessage,
 } from "./progress.ts";
 
-/** Failures that upstream reports with the one reason `Error`; it has no word for the others. */
+/** Failures that upstream reports with the reason `Error`. Upstream has no reason for the others. */
 const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "ReleaseNotFound"];
 
 /**
- * The status that tells an outcome: equal input gives a byte-equal status. Conditions that the outcome says nothing about stay as
- * they are. Spec: knative-operator.md 4.5.
+ * The status for an outcome. Equal input gives a byte-equal status. Conditions that the outcome does not concern stay as they are. Spec: knative-operator.md 4.5.
  */
 export function statusOf(component: Component, outcome: Outcome, now: Date): ComponentStatus {
   const { status = {}, metadata } = component;
@@ -41,7 +40,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
   for (const entry of conditionsOf(conditions, outcome, component)) {
     conditions = withCondition(conditions, entry, now);
   }
-  if (outcome.kind === "applied") conditions = withContest(conditions, outcome, now);
+  if (outcome.kind === "applied") conditions = withConflict(conditions, outcome, now);
   conditions = withProtection(conditions, outcome, now);
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
   const { generation } = metadata;
@@ -54,15 +53,15 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
 }
 
 /**
- * Work that was cut off before it sent anything leaves what was said: to call a generation observed, of which nothing is done yet, would make
- * the success of the one before its own.
+ * An attempt that was interrupted before it sent anything leaves the status as it is. Otherwise the new generation would be called observed, with the success of the one
+ * before.
  */
 function saysNothingNew({ conditions = [] }: ComponentStatus, outcome: Outcome): boolean {
   return outcome.kind === "working" && outcome.progress === undefined && conditions.length > 0;
 }
 
-/** A contest has a condition of its own, on which `Ready` does not depend, and which goes when it is over. */
-function withContest(
+/** Conflicts have a condition of their own, which `Ready` does not depend on, and which is removed when they are over. */
+function withConflict(
   conditions: readonly Condition[],
   { changes: { conflicts = [] }, unsureMs = 0 }: Extract<Outcome, { kind: "applied" }>,
   now: Date,
@@ -118,7 +117,7 @@ function conditionsOf(
     const seen = outcome.steps.resolved
       ? seenAgain(current, cluster)
       : permittedAgain(current, cluster);
-    // A condition that is said twice would have a new time with every attempt.
+    // A condition that is set twice would get a new transition time with every attempt.
     const others = [...steps, ...seen].filter(({ type }) =>
       failures.every((failure) => failure.type !== type),
     );
@@ -137,7 +136,7 @@ function stepsOf({ eligible, resolved }: Steps): readonly Entry[] {
   ];
 }
 
-/** A cluster that answers again was silent before: of its Deployments nothing is known yet. */
+/** A cluster that answers again: the state of its Deployments is not known yet. */
 function seenAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
   const type = "DeploymentsAvailable";
   const was = current.find((condition) => condition.type === type);
@@ -145,7 +144,7 @@ function seenAgain(current: readonly Condition[], cluster: string): readonly Ent
   return [{ type, status: "Unknown", ...beginningOf(cluster)[type] }];
 }
 
-/** Whether a component may use its cluster is asked first: another failure says that it may. */
+/** Permission is checked first, so any other failure means that the component may use its cluster. */
 function permittedAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
   const type = "TargetClusterResolved";
   const was = current.find((condition) => condition.type === type);
@@ -158,7 +157,7 @@ function progressOf(progress: Progress | undefined): readonly Entry[] {
   return [installing(progressMessage(progress))];
 }
 
-/** Words for conditions of which nothing is known yet; what failed before stays as it is until it is known better. */
+/** Messages for conditions that are still Unknown. A failure stays until its condition has a new result. */
 function beginning(current: readonly Condition[], cluster: string): readonly Entry[] {
   const words = beginningOf(cluster);
   const open = conditionTypes.filter((type) =>
@@ -167,7 +166,7 @@ function beginning(current: readonly Condition[], cluster: string): readonly Ent
   return open.map((type) => ({ type, status: "Unknown", ...words[type] }));
 }
 
-/** Nothing is said of Deployments any more, which are going on purpose. */
+/** The removal replaces the state of the Deployments, which are being deleted on purpose. */
 function removalOf(message: string): readonly Entry[] {
   const types = ["DeploymentsAvailable", "InstallSucceeded"] as const;
   return types.map((type) => ({ type, status: "Unknown", reason: "Finalizing", message }));
@@ -214,7 +213,7 @@ function installOf(
       ...(dependencies?.status === "Unknown" ? [isTrue("DependenciesInstalled")] : []),
     ];
   }
-  // Success is said when all is available, as upstream does; a failure that is over is not repeated until then.
+  // As upstream does, success is reported when all Deployments are available. A failure that is over is not repeated until then.
   const isInstalled = before?.status === "True";
   if (isInstalled) return [succeeded];
   return [installing(failure === undefined ? progress : `${progress}; ${failure}`)];
@@ -232,7 +231,7 @@ function progressAfter({
   return { done, total, waiting, failed: failed.length };
 }
 
-/** Nothing failed: the work goes on when the cluster has time for it again. */
+/** Nothing failed for good: the work goes on when the cluster answers again. */
 function pausedOf({ message }: FleetError, work: Work, cluster: string): readonly Entry[] {
   if (work === "Install") return [installing(message)];
   const entries = removalOf(removalMessage(cluster, undefined));
@@ -241,7 +240,7 @@ function pausedOf({ message }: FleetError, work: Work, cluster: string): readonl
   );
 }
 
-/** What was known of a cluster that is silent now is not known any more; of an install that failed it stays the last word. */
+/** Without an answer of the cluster, the state of cluster and Deployments is Unknown. The result of the last install stays. */
 function failuresOf(error: FleetError, work: Work): readonly Entry[] {
   const { reason, message } = error;
   if (reason !== "SpokeUnreachable") return [failureOf(error, work)];

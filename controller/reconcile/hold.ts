@@ -9,7 +9,7 @@ import { asComponent, refOf, hasFinalizer } from "../component-identity.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import type { StatusWriter } from "./status-writer.ts";
 
-/** A component has no finalizer, so that nothing may be written to its target. Without a cause: it is gone or being deleted. */
+/** The component has no finalizer, so nothing may be written to its target. Without a cause: the component is gone or being deleted. */
 export class NotHeld extends Error {
   override readonly name = "NotHeld";
   override readonly cause: Error | undefined;
@@ -20,21 +20,20 @@ export class NotHeld extends Error {
   }
 }
 
-/** Whether something was written to the target of a component before, as far as its status or this process knows. */
+/** Whether anything was written to the target of a component, as far as its status or this process knows. */
 export function wasWritten({ component, installation }: Subject): boolean {
   const { version, manifests = [] } = component.status ?? {};
   return version !== undefined || manifests.length > 0 || installation.wasInstalled;
 }
 
 type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
-  /** Where it is installed. Absent: its target was not asked yet. */
+  /** Namespace of the installation on the target; absent before the target was asked. */
   readonly namespace?: string;
 };
 
 /**
- * Makes sure that the hub does not let a component go without us, and that it says where it is installed: to be awaited before the first write to its target.
- * Throws `NotHeld` with the error
- * of the hub as its cause, and the reason of the signal.
+ * Adds our finalizer and records the namespace of the installation, where they are missing. To be awaited before the first write to the target. Throws `NotHeld` with the
+ * error of the hub as its cause, and the reason of the signal.
  */
 export async function hold(
   subject: Subject & { readonly writer: StatusWriter },
@@ -45,13 +44,13 @@ export async function hold(
   const place = { client, ...(namespace === undefined ? {} : { namespace }) };
   const { latest } = writer;
   if (!hasFinalizer(latest)) {
-    // Whether the hub takes it is not known when the answer is lost; that nothing is written without the answer is.
+    // When the answer is lost, the finalizer may be there; but nothing is written to the target without the answer.
     if (!wasWritten(subject)) installation.isUntouched = true;
     const held = await orNotHeld(() => addFinalizer(latest, place, signal), signal);
     if (held === undefined) throw new NotHeld();
     writer.saw(held);
     const message = `Updated "${component.metadata.name}" finalizers`;
-    // Not waited for: nobody's work depends on it, and it never rejects.
+    // Not awaited: no work depends on the Event, and it never rejects.
     void events.record(held, { type: "Normal", reason: "FinalizerUpdate", message }, signal);
   }
   await orNotHeld(() => recordNamespace(writer, place, signal), signal);
@@ -73,8 +72,7 @@ type Client = Pick<KubeClient, "get" | "patch">;
 const maxAttempts = 5;
 
 /**
- * The component with our finalizer, and with the namespace that it is installed in, if that is known; undefined when it is gone or being deleted by now. Others'
- * finalizers stay.
+ * Adds our finalizer and, if it is known, the namespace of the installation; undefined when the component is gone or being deleted. Finalizers of others stay.
  */
 export function addFinalizer(
   component: Component,
@@ -85,7 +83,7 @@ export function addFinalizer(
   return editFinalizers(component, { client, wanted: true, annotations }, signal);
 }
 
-/** Lets the component go. */
+/** Removes our finalizer: the hub may delete the component. */
 export async function removeFinalizer(
   component: Component,
   client: Client,
@@ -97,7 +95,7 @@ export async function removeFinalizer(
 interface Edit {
   readonly client: Client;
   readonly wanted: boolean;
-  /** To be set by the same request. */
+  /** Set by the same request. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -137,7 +135,7 @@ function patchOf(
   return { metadata: { uid, resourceVersion, finalizers, ...added } };
 }
 
-/** The annotations that a component is to get so that it says where it is installed; empty where it says so, where that is not known, and on the hub itself. */
+/** The annotation that records the namespace of an installation; empty when it is recorded, not known, or not needed because the target is the hub. */
 function namespaceRecord(
   component: Component,
   namespace: string | undefined,
@@ -148,8 +146,8 @@ function namespaceRecord(
 }
 
 /**
- * Writes on the component of a writer where it is installed, if it does not say so. To be done before the first write to the target: after a crash nothing else
- * may say where that went. A component that is gone needs no record.
+ * Records the namespace of the installation on the component, before the first write to the target: after a crash nothing else may say where that write went. A component
+ * that is gone needs no record.
  */
 async function recordNamespace(
   writer: Pick<StatusWriter, "latest" | "saw">,
@@ -162,7 +160,7 @@ async function recordNamespace(
   const component = writer.latest;
   const annotations = namespaceRecord(component, namespace);
   if (Object.keys(annotations).length === 0) return;
-  // With its uid the patch meets no other component of the name.
+  // The uid protects another component with the same name.
   const patch = { metadata: { uid: component.metadata.uid, annotations } };
   try {
     const written = asComponent(await client.patch(refOf(component), patch, {}, signal));

@@ -8,7 +8,7 @@ import { WorkloadCauses } from "../observe/visible-readiness.ts";
 import { Awaiting } from "../queue/awaiting.ts";
 import { StatusPace, type StatusWriter } from "./status-writer.ts";
 
-/** What is known of one target over one connection. */
+/** The watches of one target over one connection, and what is remembered of it. */
 export interface View {
   readonly observation: Observation;
   readonly memory: InstallationMemory;
@@ -16,38 +16,38 @@ export interface View {
   readonly jobs: FailedJobs;
 }
 
-/** What the controller remembers of one component between two looks; lost with the process, and then found out again. */
+/** What the controller remembers of one component between two attempts. A new process reads it from the hub and the target again. */
 export class Installation implements AsyncDisposable {
   /** Uid of the component. */
   readonly uid: string;
-  /** How often its status may be written. */
+  /** Limits how often the status is written. */
   readonly statusPace = new StatusPace();
-  /** Says that the component was seen, while it waits for a worker. */
+  /** Writes first conditions while the component waits for a worker. */
   greeting: { stop(): Promise<void> } | undefined;
-  /** When drift was last followed up, by the controller's clock. */
+  /** Time of the last attempt for drift, by the controller's clock. */
   driftAt = -Infinity;
-  /** How often it was attempted. */
+  /** Number of attempts. */
   attempts = 0;
-  /** Generation and version that were sent as a whole; what follows is another try, and no news. */
+  /** Generation and version of the last install that ran to its end. The same again is a retry, whose progress is not written. */
   sent: string | undefined;
-  /** When everything is to be sent again, by the controller's clock. */
+  /** Time of the next audit, which sends every object again, by the controller's clock. */
   auditAt: number | undefined;
-  /** Spokes that share the token of its cluster, as it was told last. */
+  /** Spokes that share the token of its cluster, as the last Event said. */
   sharedWith = "";
-  /** What was told of a removal and is not told again when that is attempted again. */
+  /** Events about the removal that are not repeated by the next attempt. */
   readonly told = new Set<string>();
-  /** Uids of the Jobs of which it was told that they failed. */
+  /** Uids of the Jobs whose failure had an Event. */
   readonly toldJobs = new Set<string>();
-  /** This process asked for the finalizer of the component, and certainly wrote nothing to the target: neither did anybody before. */
+  /** This process requested the finalizer and wrote nothing to the target, and nothing was written there before. */
   isUntouched = false;
-  /** A connection to the target was had. */
+  /** The target was reached at least once by this process. */
   wasReached = false;
   readonly awaiting = new Awaiting();
-  /** Of the attempt that is running. */
+  /** The writer of the running attempt. */
   writer: StatusWriter | undefined;
-  /** Resolves when what is being taken back is written; see retraction.ts. */
+  /** Resolves when a running retraction is written; see `retract` in report.ts. */
   retracting: Promise<void> = Promise.resolve();
-  /** Runs until what changed must have been told of. */
+  /** The timer of the next retraction. */
   retraction: { readonly dueAt: number; readonly timer: Disposable } | undefined;
   #attempt: AbortController | undefined;
   #place: { readonly client: KubeClient; readonly namespace: string } | undefined;
@@ -55,19 +55,19 @@ export class Installation implements AsyncDisposable {
   #inventory: Inventory | undefined;
   #isClosed = false;
   #latest: Component | undefined;
-  /** Counts how often what we wrote was undone. */
+  /** How often a restored hub undid our writes. */
   #undone = 0;
 
   constructor(uid: string) {
     this.uid = uid;
   }
 
-  /** The component as our last write left it: its watch event is no news. */
+  /** The component after our last write, whose watch event needs no attempt. */
   get latest(): Component | undefined {
     return this.#latest;
   }
 
-  /** Begins to write the component; what that led to is to be given to the answer, which forgets it when the hub was restored meanwhile. */
+  /** To be called before a write of the component. The result takes the written component, and drops it when the hub was restored meanwhile. */
   writing(): (component: Component) => void {
     const undone = this.#undone;
     return (component) => {
@@ -75,7 +75,7 @@ export class Installation implements AsyncDisposable {
     };
   }
 
-  /** An older state of the hub was restored: what our writes left is no more. */
+  /** An older state of the hub was restored, without our last writes. */
   undo(): void {
     this.#undone += 1;
     this.#latest = undefined;
@@ -86,19 +86,19 @@ export class Installation implements AsyncDisposable {
     return this.#attempt !== undefined;
   }
 
-  /** What was known to be installed when somebody last looked; undefined when this process never did. */
+  /** The inventory as this process knows it last; undefined before it has read one. */
   get inventory(): Inventory | undefined {
     return this.#view?.memory.inventory ?? this.#inventory;
   }
 
-  /** Something was installed when somebody last looked, or before its root was lost. */
+  /** An inventory was known last, or an anchor was lost. */
   get wasInstalled(): boolean {
     const { memory } = this.#view ?? {};
     const isLost = memory?.hadAnchor === true && !memory.hasAnchor;
     return this.inventory !== undefined || isLost;
   }
 
-  /** Identities of what was left to whom such words are for; see neighbours.ts. */
+  /** Identities of the shared objects that are left to a holder, who is named by `wordsFor` of neighbours.ts. */
   leftTo(words: string): readonly string[] {
     const left = this.#view?.memory.sharing.left;
     if (left === undefined || left.size === 0) return [];
@@ -128,18 +128,18 @@ export class Installation implements AsyncDisposable {
     }
   }
 
-  /** Ends the attempt that is running, if any: what it was about has changed. */
+  /** Interrupts the running attempt, if any: its component or target has changed. */
   interrupt(): void {
     this.#attempt?.abort(new DOMException("The component has changed", "AbortError"));
   }
 
-  /** The namespace of the installation on a target, which is looked for once over each client: nothing moves it meanwhile. */
+  /** The namespace of the installation on a target, read once for each client, because it does not move. */
   async namespaceOn(client: KubeClient, find: () => Promise<string>): Promise<string> {
     if (this.#place?.client !== client) this.#place = { client, namespace: await find() };
     return this.#place.namespace;
   }
 
-  /** The view over a client; another client than before means that nothing is known any more. Rejects with an AbortError after the disposal. */
+  /** The view over a client. Another client than before gets a new view. Rejects with an AbortError after the disposal. */
   async viewOver(
     client: KubeClient,
     open: (memory: InstallationMemory) => Observation,
@@ -147,7 +147,7 @@ export class Installation implements AsyncDisposable {
     this.wasReached = true;
     if (this.#view?.client === client) return this.#view;
     await this.closeView();
-    // Nobody would close it again.
+    // A view that is opened after the disposal would never be closed.
     if (this.#isClosed) throw new DOMException("The installation was closed", "AbortError");
     const memory = new InstallationMemory();
     const end = new AbortController();
@@ -156,12 +156,12 @@ export class Installation implements AsyncDisposable {
     return this.#view;
   }
 
-  /** Makes the next look send again what seems to be right; without a view everything is found out anew anyway. */
+  /** Makes the next attempt send every object again. Without a view it does so anyway. */
   requestAudit(): void {
     if (this.#view !== undefined) this.#view.memory.isAuditDue = true;
   }
 
-  /** Stops to look at the target. */
+  /** Closes the watches of the target. */
   async closeView(): Promise<void> {
     const view = this.#view;
     this.#inventory = this.inventory;

@@ -41,7 +41,7 @@ interface Holding {
   readonly ids: ReadonlySet<string> | undefined;
   /** Undefined: it is none of this hub's. */
   readonly holder: Component | undefined;
-  readonly root: KubeObject | undefined;
+  readonly anchor: KubeObject | undefined;
 }
 
 interface Claim extends Pick<Holding, "kind" | "ids"> {
@@ -51,7 +51,7 @@ interface Claim extends Pick<Holding, "kind" | "ids"> {
 
 type Made = Pick<Anchor, "object">;
 
-// Far longer than a server in the neighbourhood needs to answer.
+// A server in the same network answers much faster.
 const farMs = 40;
 // A namespace, the name of an object, and its kind.
 const longestName = 350;
@@ -59,14 +59,14 @@ const longestName = 350;
 const namespaces = knownResource("v1", "Namespace");
 
 /**
- * Keeps two installations from writing the same objects: of one kind over two ClusterProfiles that mean one cluster, or of two hubs, or of both
- * kinds in one namespace. Whoever is there first has the cluster. Spec: knative-operator.md D-17, D-32.
+ * Keeps two installations from writing the same objects: two components of one kind whose ClusterProfiles lead to one cluster, components of two hubs, or both kinds in one
+ * namespace. When two installations race for one cluster, the older anchor wins. Spec: knative-operator.md D-17, D-32.
  */
 export class Neighbours {
   readonly #clock: Clock;
-  /** How long clusters took to answer, by client. */
+  /** Milliseconds of the last list of anchors, by client. */
   readonly #answerMs = new WeakMap<object, number>();
-  /** Of clusters, by client. */
+  /** Uid of the kube-system namespace of a cluster, by client. */
   readonly #identities = new WeakMap<object, string>();
   /** By the uid of the component. */
   readonly #claims = new Map<string, Claim>();
@@ -77,7 +77,7 @@ export class Neighbours {
 
   /**
    * Throws FleetError `DuplicateComponent` when another component of its kind, or `AnchorConflict` when anything else has objects that the
-   * newcomer would write; also when that is only about to be installed. Resolves with the newcomer's own root as far as its labels show it, and with
+   * newcomer would write; also when that is only about to be installed. Resolves with the newcomer's own anchor as far as its labels show it, and with
    * `unknown` where nobody may look; rejects with an answer that says nothing for now. `all`: the components of the hub.
    */
   async assertRoom(
@@ -87,34 +87,34 @@ export class Neighbours {
   ): Promise<SeenAnchor> {
     const { component, target, manifests } = newcomer;
     const [found, identity] = await Promise.all([
-      this.#rootsOn(target.client, signal),
+      this.#anchorsOn(target.client, signal),
       hasRival(component, all()) ? this.#identityOf(target, signal) : undefined,
     ]);
-    const roots = found ?? [];
+    const anchors = found ?? [];
     const ownId = identityOf(anchorKey({ component, target }));
-    const own = roots.find((root) => identityOf(keyOf(root)) === ownId);
-    // Whose it is, is judged by the install.
+    const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);
+    // The install judges whether it belongs to this component.
     if (own !== undefined) return own;
     const nothing = found === undefined ? "unknown" : undefined;
     const wanted = wantedOf(manifests);
     const known = [...all()];
-    for (const root of roots) assertApart(wanted, component.kind, holdingOf(root, known));
+    for (const anchor of anchors) assertApart(wanted, component.kind, holdingOf(anchor, known));
     if (identity === undefined) return nothing;
     const { kind, metadata } = component;
-    // A ClusterProfile may lead elsewhere by now.
+    // The ClusterProfile may lead to another cluster now.
     this.#claims.delete(metadata.uid);
     this.#forgetGone(known);
     for (const [uid, claim] of this.#claims) {
       if (claim.on !== identity) continue;
       const holder = known.find((one) => one.metadata.uid === uid);
-      assertApart(wanted, kind, { ...claim, holder, root: undefined });
+      assertApart(wanted, kind, { ...claim, holder, anchor: undefined });
     }
     this.#claims.set(metadata.uid, { kind, ids: new Set(wanted.keys()), on: identity });
     return nothing;
   }
 
   /**
-   * Throws the same as `assertRoom` when the root of a neighbour was there before the newcomer's own, `making`, which is being made: somebody who came
+   * Throws the same as `assertRoom` when the anchor of a neighbour was there before the newcomer's own, `making`, which is being made: somebody who came
    * between the question for room and its answer, for whom nobody of this process may know. Rejects with what `making` rejects with.
    */
   async assertFirst(
@@ -125,9 +125,9 @@ export class Neighbours {
     const { client } = target;
     const isFar = (this.#answerMs.get(client) ?? 0) >= farMs;
     const born = making.then(({ object }) => object.metadata);
-    const roots = await anchorsBefore(born, { client, clock: this.#clock, isFar }, signal);
+    const anchors = await anchorsBefore(born, { client, clock: this.#clock, isFar }, signal);
     const known = [...all()];
-    for (const one of roots) {
+    for (const one of anchors) {
       assertApart(wantedOf(manifests), component.kind, holdingOf(one, known));
     }
   }
@@ -142,19 +142,19 @@ export class Neighbours {
     { open, fought, lost, all }: OwnershipQuestion & { readonly all: () => Iterable<Component> },
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string> | undefined> {
-    const roots = await this.#rootsOn(target.client, signal);
-    if (roots === undefined) return undefined;
+    const anchors = await this.#anchorsOn(target.client, signal);
+    if (anchors === undefined) return undefined;
     const ownId = identityOf(anchorKey({ component, target }));
-    const own = roots.find((root) => identityOf(keyOf(root)) === ownId);
+    const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);
     const known = [...all()];
     const theirs = new Map<string, string>();
-    for (const root of roots) {
-      const holder = known.find((one) => isRootOf(root, one));
+    for (const anchor of anchors) {
+      const holder = known.find((one) => isAnchorOf(anchor, one));
       if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
       const words = wordsFor(holder);
-      const isEarlier = own !== undefined && isOlder(root, own);
+      const isEarlier = own !== undefined && isOlder(anchor, own);
       const named = holder.kind === component.kind ? [open] : [open, lost];
-      for (const [id, isAccepted] of entriesIn(root)) {
+      for (const [id, isAccepted] of entriesIn(anchor)) {
         const isNamed = named.some((ids) => ids?.has(id) === true);
         const isTheirs = isNamed || (fought.has(id) && isAccepted && isEarlier);
         if (isTheirs) theirs.set(id, words);
@@ -163,23 +163,23 @@ export class Neighbours {
     return theirs;
   }
 
-  /** Those of all clusters: on some of them nobody may ask for room again. */
+  /** Drops the claims of deleted components on all clusters, also on those for which no component asks again. */
   #forgetGone(known: readonly Component[]): void {
     const uids = new Set(known.map(({ metadata }) => metadata.uid));
     for (const uid of this.#claims.keys()) if (!uids.has(uid)) this.#claims.delete(uid);
   }
 
-  async #rootsOn(
+  async #anchorsOn(
     client: KubeClient,
     signal: AbortSignal,
   ): Promise<readonly KubeObject[] | undefined> {
     const askedAt = this.#clock.now();
-    const roots = await listAnchors(client, signal);
+    const anchors = await listAnchors(client, signal);
     this.#answerMs.set(client, this.#clock.now() - askedAt);
-    return roots?.filter(({ metadata }) => anchorKindOf(metadata.name) !== undefined);
+    return anchors?.filter(({ metadata }) => anchorKindOf(metadata.name) !== undefined);
   }
 
-  /** Uid of the cluster's own namespace; undefined when it is not told. */
+  /** Uid of the kube-system namespace; undefined without the right to read it. */
   async #identityOf({ client, profile, hubId }: Target, signal: AbortSignal) {
     if (profile === undefined) return hubId;
     const known = this.#identities.get(client);
@@ -191,7 +191,7 @@ export class Neighbours {
   }
 }
 
-/** Whose an object is that is left to a component; no two components have the same words. */
+/** A sentence that names the holder of a shared object; unique for each component. */
 export function wordsFor(holder: Component): string {
   return `Belongs to the installation of ${describe(componentKeyOf(holder))}`;
 }
@@ -201,7 +201,7 @@ function wantedOf(manifests: readonly Manifest[]): Wanted {
   return new Map(keys.map((key) => [identityOf(key), key]));
 }
 
-/** Whether somebody may be about to write the same objects; what is installed shows in its root. One request less for everybody else. */
+/** Whether another component may be about to write the same objects, without an anchor that shows it yet. Saves a request for all others. */
 function hasRival(component: Component, all: Iterable<Component>): boolean {
   const { kind, metadata } = component;
   const own = possibleNamespaces(component);
@@ -213,16 +213,16 @@ function hasRival(component: Component, all: Iterable<Component>): boolean {
   );
 }
 
-function holdingOf(root: KubeObject, known: readonly Component[]): Holding | undefined {
-  const kind = anchorKindOf(root.metadata.name);
+function holdingOf(anchor: KubeObject, known: readonly Component[]): Holding | undefined {
+  const kind = anchorKindOf(anchor.metadata.name);
   if (kind === undefined) return undefined;
-  const entries = decodeInventory(inventoryTextOf(root))?.entries;
+  const entries = decodeInventory(inventoryTextOf(anchor))?.entries;
   const ids = entries && new Set(entries.map(identityOf));
-  return { kind, ids, root, holder: known.find((component) => isRootOf(root, component)) };
+  return { kind, ids, anchor, holder: known.find((component) => isAnchorOf(anchor, component)) };
 }
 
-/** Upstream's anchor says only the name. */
-function isRootOf({ metadata }: KubeObject, component: Component): boolean {
+/** An anchor of upstream has only the name to tell its component. */
+function isAnchorOf({ metadata }: KubeObject, component: Component): boolean {
   const { namespace, name, annotations = {} } = metadata;
   const uid = annotations[anchorAnnotations.componentUid];
   if (uid !== undefined) return uid === component.metadata.uid;
@@ -230,13 +230,13 @@ function isRootOf({ metadata }: KubeObject, component: Component): boolean {
   return isPossible && name === anchorNameOf(nameOf(component));
 }
 
-/** What a root names, by identity, and whether that was ever accepted. */
-function entriesIn(root: KubeObject): ReadonlyMap<string, boolean> {
-  const entries = decodeInventory(inventoryTextOf(root))?.entries ?? [];
+/** The inventory of an anchor: identities, and whether the cluster has ever accepted the object. */
+function entriesIn(anchor: KubeObject): ReadonlyMap<string, boolean> {
+  const entries = decodeInventory(inventoryTextOf(anchor))?.entries ?? [];
   return new Map(entries.map((one) => [identityOf(one), one.fingerprint !== undefined]));
 }
 
-/** Of two that were made in the same second either counts as the older one, but for both the same. */
+/** Within one second of creation the uid decides, so that both sides decide the same. */
 function isOlder({ metadata: one }: KubeObject, { metadata: other }: KubeObject): boolean {
   const [a, b] = [one, other].map(({ creationTimestamp = "", uid }) => creationTimestamp + uid);
   return String(a) < String(b);
@@ -249,14 +249,14 @@ function nameOf({ kind, metadata: { name } }: Component) {
 function assertApart(wanted: Wanted, kind: ComponentKind, holding: Holding | undefined): void {
   const shared = holding && sharedOf(wanted, kind, holding);
   if (shared === undefined || holding === undefined) return;
-  const { holder, root } = holding;
+  const { holder, anchor } = holding;
   if (holder !== undefined && holding.kind === kind) {
     const name = describe(componentKeyOf(holder));
     const way = holder.spec?.clusterProfileRef === undefined ? "" : `, ${clusterNameOf(holder)}`;
     const message = `${name} is installed on the same cluster already${way}`;
     throw new FleetError("DuplicateComponent", message);
   }
-  const owner = holder === undefined ? root && keyOf(root) : componentKeyOf(holder);
+  const owner = holder === undefined ? anchor && keyOf(anchor) : componentKeyOf(holder);
   const what =
     owner === undefined
       ? "another installation"

@@ -58,7 +58,7 @@ export async function resolveTarget(
   return { target: { ...unplaced, namespace }, connection };
 }
 
-/** A cluster and whose it is. Without the id of the hub the anchors are believed. */
+/** A cluster and the hub that manages it. Without the id of the hub every anchor is accepted. */
 interface AnchorHolder extends Pick<Target, "client"> {
   readonly hubId: string | undefined;
 }
@@ -89,7 +89,7 @@ export async function foundNamespaces(
   return anchoredNamespaces(anchors.flat());
 }
 
-/** What is known of the cluster of a component when it cannot be reached. */
+/** What tells a lost cluster from one that was never reached. */
 export function connectionHistoryOf(
   { component, installation }: Subject,
   { spokes }: Pick<ReconcileDeps, "spokes">,
@@ -101,8 +101,7 @@ export function connectionHistoryOf(
 }
 
 /**
- * What is known of the cluster of a component by now, for one that something else is wrong with: nobody waits for a cluster that takes its time.
- * Rejects with the reason of the signal.
+ * The state of the connection right now, for a component that has an error of its own: it does not wait for a slow cluster. Rejects with the reason of the signal.
  */
 export async function resolvedSoFar(
   resolving: Promise<Resolved>,
@@ -117,7 +116,7 @@ export async function resolvedSoFar(
     const failure = fleetErrorOf(error, clusterNameOf(subject.component));
     const obstacle = asLoss(failure, connectionHistoryOf(subject, deps));
     const { reason } = obstacle;
-    // A connection that is being replaced says nothing of the cluster.
+    // A connection that is being replaced says nothing about the cluster.
     const isStale = reason === "RemoteClusterStale";
     const isKnown = !isStale && reasons[reason].condition === "TargetClusterResolved";
     return { resolved: false, ...(isKnown ? { obstacle } : {}) };
@@ -125,8 +124,7 @@ export async function resolvedSoFar(
 }
 
 /**
- * Leaves the cluster of a component alone that may not use it any more: nothing there is watched, guarded or put right. What is installed stays,
- * also the policies that guard the anchor. Security: T-05.
+ * Ends watches, guard and repairs for a component that may not use its cluster any more. The installation stays, with the policies that guard its anchor. Security: T-05.
  */
 export async function stopManaging(
   { component, installation }: Subject,

@@ -40,7 +40,7 @@ function peaceOf(
   return [{ type: "Normal", reason: "ContestOver", message }];
 }
 
-/** Work that begins is told once, not with every step of it. */
+/** The beginning of work has one Event, and its progress none. */
 function beginningsOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
@@ -57,7 +57,7 @@ function beginningsOf(
   return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
 }
 
-/** Work that has to wait for a cluster with no time for it, which is told once unless the same work was told of before. */
+/** Work that waits for a busy cluster. One Event, and none when the same work had one before. */
 function pausesOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
@@ -87,7 +87,7 @@ function turnsOf(
     : [{ type: "Warning", reason: "Waiting", message }];
 }
 
-/** Whether what was applied is new, and not another try, so that it began without a word. */
+/** Whether the apply was for a new version or specification, and not a retry, so that its beginning had no Event. */
 function isBegun(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
@@ -98,7 +98,7 @@ function isBegun(
   return was === "Unknown" || (before?.version !== version && isReady(before));
 }
 
-/** Whether the same work was going on before. A removal says it in a second condition still when an attempt at it failed. */
+/** Whether the same work was running before. After a failed attempt at a removal, only the second condition still says so. */
 function wentOn(before: ComponentStatus | undefined, { reason }: Condition): boolean {
   const was = conditionOf(before, "InstallSucceeded");
   if (was?.status === "Unknown" && was.reason === reason) return true;
@@ -173,7 +173,7 @@ function isNewFailure(before: Condition | undefined, after: Condition): boolean 
   return isNewTrouble(before, after) ?? isNewlyFalse(before, after);
 }
 
-/** Undefined for a condition of which only False is trouble. */
+/** Undefined for a condition that is a problem only when it is False. */
 function isNewTrouble(before: Condition | undefined, after: Condition): boolean | undefined {
   if (after.type === contestedCondition) return before?.message !== after.message;
   if (isUnguarded(after)) return isNewlyUnguarded(before, after);
@@ -188,12 +188,12 @@ function isNewlyFalse(before: Condition | undefined, after: Condition): boolean 
   );
 }
 
-/** Nothing is known of Deployments any more that may not be watched. */
+/** The right to watch the Deployments was lost. */
 function isNewlyUnseen(before: ComponentStatus | undefined, { type, reason }: Condition): boolean {
   return reason === "NotWatched" && conditionOf(before, type)?.reason !== reason;
 }
 
-/** Deployments are down, or it became known why they do not come up. */
+/** Deployments became unavailable, or the cause became known. */
 function isNewlyUnavailable(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
@@ -210,7 +210,7 @@ function isNewlyUnavailable(
   return isTurn && !isRollout(before, after, outcome.version);
 }
 
-/** A change of ours is on its way: Deployments are not available for a while then, which is no news. */
+/** Our own change is being rolled out: Deployments are unavailable for a while, without an Event. */
 function isRollout(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
@@ -225,13 +225,13 @@ function isLoss(condition: Condition | undefined): boolean {
   return condition?.reason === "SpokeUnreachable";
 }
 
-/** The status is Unknown then: nobody says that the anchor can be deleted, only that nothing was seen to keep anybody from it. */
+/** The protection of the anchor is not proven. The status is Unknown: the anchor may still be protected. */
 function isUnguarded(condition: Condition | undefined): boolean {
   if (condition?.type !== protectedCondition || condition.status !== "Unknown") return false;
   return condition.message !== beginning.message;
 }
 
-/** That what was lost is being proven anew is no news. */
+/** A new proof after a loss has no Event. */
 function isNewlyUnguarded(before: Condition | undefined, { reason }: Condition): boolean {
   if (reason === "NotEnforced") return before?.reason !== reason;
   return !isUnguarded(before) && before?.reason !== "BindingMissing";

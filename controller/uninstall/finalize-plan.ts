@@ -162,7 +162,7 @@ export function remnantOf(object: KubeObject, resource: ResourceType): Remnant {
 
 /**
  * Whether an object of the inventory is ours, so that it may be deleted by name: it carries our label, also where no watch has told of it yet; or it lost
- * that and our root owns it, or, where it cannot have that owner, it carries our component's name and fields that we applied. The label of another
+ * that and our anchor owns it, or, where it cannot have that owner, it carries our component's name and fields that we applied. The label of another
  * component makes it that one's.
  */
 export function isOurs(object: KubeObject, belonging: Belonging): boolean {

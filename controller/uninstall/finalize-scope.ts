@@ -38,55 +38,55 @@ export interface SweepScope {
   readonly view?: Pick<Observation, "objects">;
 }
 
-/** What is known of an installation without its root. */
+/** What this process knows of an installation without its anchor. */
 export interface Recollection {
   readonly entries: readonly (ObjectKey & Pick<InventoryEntry, "fingerprint">)[];
-  /** There can be nothing else; otherwise it is looked for among all kinds of the cluster. */
+  /** The entries are complete. Otherwise all kinds of the cluster are listed. */
   readonly isAll: boolean;
 }
 
 export interface Installed {
   readonly component: Component;
   readonly target: Target;
-  /** A view of the installation on this target, if there is one. */
+  /** The watches of the installation on this target, if there are any. */
   readonly observation?: Observation;
-  /** Asked when the root does not say what was installed. Absent: nobody knows. */
+  /** Called when the anchor does not name what was installed. Absent: nothing is known. */
   readonly recall?: () => Promise<Recollection>;
 }
 
 /**
- * What is to be removed: what the inventory of the root says; without a readable one, what a Knative release can contain and what is remembered
+ * What is to be removed: what the inventory of the anchor says; without a readable one, what a Knative release can contain and what is remembered
  * otherwise. The built-in kinds of a release are looked at in any case, because others can write to the cluster that keeps the inventory. A view that follows
  * every kind of the inventory is believed instead: it was opened for what was installed, and costs no request. And what upstream's operator installed and nobody
  * took over.
  */
 export async function sweepScopeOf(
-  root: Anchor | undefined,
+  anchor: Anchor | undefined,
   installed: Installed,
   signal: AbortSignal,
 ): Promise<SweepScope> {
   const { component, target } = installed;
   const [scope, inherited] = await Promise.all([
-    ownScope(root, installed, signal),
-    inheritedBy({ component, target }, root, signal),
+    ownScope(anchor, installed, signal),
+    inheritedBy({ component, target }, anchor, signal),
   ]);
   return { ...scope, inherited };
 }
 
 async function ownScope(
-  root: Anchor | undefined,
+  anchor: Anchor | undefined,
   installed: Installed,
   signal: AbortSignal,
 ): Promise<SweepScope> {
   const { component, target, observation } = installed;
   const labelSelector = componentSelector(component.metadata.uid);
-  if (root?.inventory === undefined) {
+  if (anchor?.inventory === undefined) {
     const scope = await recalledScope(installed, signal);
     return { labelSelector, ...scope, inventory: [], belonging: undefined };
   }
   const builtIn = new Map(builtInReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
-  const inventory = root.inventory.entries.filter((entry) => !outlives(entry));
-  const belonging = belongingOf(root, { component, target });
+  const inventory = anchor.inventory.entries.filter((entry) => !outlives(entry));
+  const belonging = belongingOf(anchor, { component, target });
   const seen = seenKinds(inventory, observation);
   if (seen !== undefined) {
     const unproven = new Set<string>();
@@ -103,7 +103,7 @@ async function ownScope(
   };
 }
 
-/** Nothing says what was installed: whatever may have been. */
+/** Without an inventory: all kinds that may have been installed. */
 async function recalledScope(
   { target, observation, recall }: Installed,
   signal: AbortSignal,
@@ -120,7 +120,7 @@ async function recalledScope(
   const known = [...builtInReleaseKinds, ...served.values(), ...watched, ...customReleaseKinds];
   const likely = new Set(known.map(kindIdOf));
   const all = [...known, ...others].filter((kind) => !outlives(kind));
-  // One that is served in two versions is one.
+  // A kind that is served in two versions counts once.
   const kinds = onceEach(all);
   for (const kind of builtInReleaseKinds) proven.add(kindIdOf(kind));
   return {
@@ -130,7 +130,7 @@ async function recalledScope(
   };
 }
 
-/** The kinds that a view follows, if it follows those of everything in the inventory. */
+/** The watched kinds, if all kinds of the inventory are among them. */
 function seenKinds(
   inventory: Inventory["entries"],
   observation: Observation | undefined,
@@ -146,7 +146,7 @@ function seenKinds(
   return new Map([...named, ...[...live.values()].map((kind) => [kindKeyOf(kind), kind] as const)]);
 }
 
-// A custom kind that is only intended may be one that the controller has no right to at all.
+// An entry without a fingerprint was perhaps never sent: the controller may have no right to its kind.
 function provenKinds(
   inventory: Inventory["entries"],
   builtIn: ReadonlyMap<string, unknown>,
@@ -175,15 +175,15 @@ interface Place {
  */
 async function inheritedBy(
   { component, target }: Place,
-  root: Anchor | undefined,
+  anchor: Anchor | undefined,
   signal: AbortSignal,
 ): Promise<Inherited | undefined> {
-  if (!mayBeUpstreams({ component, target }, root)) return undefined;
-  const roots = (await listAnchors(target.client, signal)) ?? [];
-  const isAlone = roots.every(
-    ({ metadata: { uid, name } }) => uid === root?.uid || anchorKindOf(name) !== component.kind,
+  if (!mayBeUpstreams({ component, target }, anchor)) return undefined;
+  const anchors = (await listAnchors(target.client, signal)) ?? [];
+  const isAlone = anchors.every(
+    ({ metadata: { uid, name } }) => uid === anchor?.uid || anchorKindOf(name) !== component.kind,
   );
-  const { labelSelector, owner } = upstreamMarks({ component, target }, root);
+  const { labelSelector, owner } = upstreamMarks({ component, target }, anchor);
   return {
     labelSelector,
     isOne: (object) => {

@@ -20,18 +20,18 @@ import {
 } from "./finalize-plan.ts";
 import type { SweepScope } from "./finalize-scope.ts";
 
-/** Finds and deletes the objects of an installation; remembers what it deleted and what it was not allowed to. */
+/** Finds and deletes the objects of an installation, and remembers which deletions succeeded and which were refused. */
 export class Sweep {
   readonly #client: KubeClient;
   readonly #scope: SweepScope;
   readonly #log: Log;
   readonly #removedUids = new Set<string>();
-  /** Objects that a deletion answered, so that nobody needs to look for them. */
+  /** Identities of objects whose deletion was answered, which need not be searched. */
   readonly #removedObjects = new Set<string>();
   #refusal: FleetError | undefined;
   readonly #obstacles = new Set<string>();
   #view: SweepScope["view"];
-  /** Where something was found last time: as long as something is there nobody has to look elsewhere. */
+  /** Places of the last remnants. While they have any, no other place is listed. */
   #suspects: readonly Place[] = [];
 
   constructor(client: KubeClient, scope: SweepScope, log: Log) {
@@ -46,22 +46,22 @@ export class Sweep {
     return this.#removedUids.size;
   }
 
-  /** Why something could not be deleted in the last `remove()`, when that was for want of a right. */
+  /** The missing right that made a deletion of the last `remove()` fail. */
   get refusal(): FleetError | undefined {
     return this.#refusal;
   }
 
-  /** What of the cluster refused a deletion in the last `remove()`, as far as that can be said. */
+  /** The webhook, policy or quota that refused a deletion of the last `remove()`, if the answer names one. */
   get obstacle(): string | undefined {
     return [...this.#obstacles].toSorted()[0];
   }
 
-  /** Asks the cluster from now on, also where there is a view. */
+  /** Lists the cluster from now on, instead of reading the watches. */
   distrustView(): void {
     this.#view = undefined;
   }
 
-  /** Deletes all that the view shows; without one, all that the inventory names, without looking first. */
+  /** Deletes all objects that the watches show; without watches, all objects of the inventory, without listing them first. */
   async removeInventory(signal: AbortSignal): Promise<void> {
     this.#forgetRefusals();
     const objects =
@@ -71,7 +71,7 @@ export class Sweep {
     await this.#removeParts(partsOf(objects), signal);
   }
 
-  /** Deletes what was found; what is being deleted already is left alone. */
+  /** Deletes remnants, but not those that are being deleted already. */
   async remove(remnants: readonly Remnant[], signal: AbortSignal): Promise<void> {
     this.#forgetRefusals();
     const standing = remnants.filter(({ deleting }) => !deleting);
@@ -85,7 +85,7 @@ export class Sweep {
     );
   }
 
-  /** What is still there. Objects that lost our label, or never had it, are looked for when no others are left. */
+  /** The remaining objects. Objects without our label are searched when no others are left. */
   async remnants(signal: AbortSignal): Promise<readonly Remnant[]> {
     if (this.#view !== undefined) {
       const seen = this.#viewed(this.#view);
@@ -115,7 +115,7 @@ export class Sweep {
     return [...view.objects().values()].flatMap(({ key, uid, deleting, finalizers = [] }) => {
       const resource = kinds.get(kindIdOf(key));
       if (resource === undefined) return [];
-      // What was deleted is on its way out, though the word of it may come later than the answer.
+      // The answer to a deletion can come before its watch event.
       const isGoing = deleting || this.#removedUids.has(uid);
       return [{ resource, key, uid, deleting: isGoing, unlabelled: false, finalizers }];
     });

@@ -18,40 +18,39 @@ import { Sweep } from "./finalize-sweep.ts";
 export interface FinalizeRequest {
   readonly component: Component;
   readonly target: Target;
-  /** A live view of the installation over the same client: with it nothing has to be listed. It stays the caller's. */
+  /** The watches of the installation over the same client, which save the lists. The caller closes them. */
   readonly observation?: Observation;
-  /** Asked for what was installed when the anchor does not say it. Absent: everything on the cluster is looked at. */
+  /** Called for the installed objects when the anchor does not name them. Absent: all kinds of the cluster are listed. */
   readonly recall?: () => Promise<Recollection>;
 }
 
 export interface Finalized {
   readonly removed: number;
-  /** A root under the name of ours that is not, with its kind. */
+  /** An anchor with the name of ours that belongs to another installation, with its kind. */
   readonly left?: string;
 }
 
 export interface FinalizeDeps {
   readonly log: Log;
   readonly clock?: Clock;
-  /** How long to wait for objects that are being deleted before the queue is asked to come back, in ms; default 5,000. */
+  /** Milliseconds to wait for objects that are being deleted before the attempt ends; default 5,000. */
   readonly patienceMs?: number;
-  /** Told what is left whenever that was looked at, but not of a removal that takes less than half a second. */
+  /** Called with the number of remaining objects after each check, but not in the first half second. */
   readonly onProgress?: (remaining: Remaining) => void;
 }
 
 const usualPatienceMs = 5_000;
-/** What is not seen to go for so long is looked for on the cluster: the view may be cut off, and does not know what holds an object. */
+/** After this time the cluster is listed instead of the watches: they may be interrupted, and do not show finalizers. */
 const viewedMs = 1_000;
 const quietMs = 500;
 
 /**
- * Removes the installation of a component from its target and returns only when that is verified: nothing with the
- * component's label is left, and its root is gone. Needs no memory of earlier runs: it can be stopped at any point and begun again.
- * Namespaces, CRDs and whatever is not ours stay. Order: anchor-guard.md 6.3, engine-facts.md 9.
+ * Removes the installation of a component from its target, and verifies it: no object with the label of the component is left, and the anchor is gone. It can be stopped
+ * at any point and started again. Namespaces, CRDs and objects of others stay. Order: anchor-guard.md 6.3, engine-facts.md 9.
  *
- * A root that is another's, or of which nothing says that it is this component's, stays with all that it owns, and is named by `left`.
+ * An anchor that is another's, or of which nothing says that it is this component's, stays with all that it owns, and is named by `left`.
  *
- * Throws FleetError `AnchorConflict` (another hub or component owns the root, and something of ours is there: nothing is deleted), `ClusterBusy` (names what is
+ * Throws FleetError `AnchorConflict` (another hub or component owns the anchor, and something of ours is there: nothing is deleted), `ClusterBusy` (names what is
  * still there; come back later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
  */
 export async function finalize(
@@ -61,45 +60,45 @@ export async function finalize(
 ): Promise<Finalized> {
   const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
   const { component, target } = installed;
-  const root = await ownRoot(installed, log, signal);
-  if (root === "foreign") return { removed: 0, left: describe(anchorKey({ component, target })) };
+  const anchor = await readOwnAnchor(installed, log, signal);
+  if (anchor === "foreign") return { removed: 0, left: describe(anchorKey({ component, target })) };
   const [scope] = await Promise.all([
-    sweepScopeOf(root, installed, signal),
-    root === undefined ? undefined : markFinalizing(root, { component, target }, signal),
+    sweepScopeOf(anchor, installed, signal),
+    anchor === undefined ? undefined : markFinalizing(anchor, { component, target }, signal),
   ]);
   const sweep = new Sweep(target.client, scope, log);
   await sweep.removeInventory(signal);
-  // From here on it is waited for what was deleted; how long that takes to ask for on a slow cluster is no part of it.
+  // The patience begins here: on a slow cluster the deletions themselves take long.
   const patiently = { ...deps, clock, patience: patienceOf(clock, patienceMs) };
   await removeRemnants(sweep, patiently, signal);
-  if (root !== undefined) {
+  if (anchor !== undefined) {
     const patience = patienceOf(clock, patienceMs);
-    await removeRoot(root, { component, target, patience }, signal);
+    await removeAnchor(anchor, { component, target, patience }, signal);
   }
-  log.info({ removed: sweep.removed, hadRoot: root !== undefined }, "Removed the installation");
+  log.info({ removed: sweep.removed, hadAnchor: anchor !== undefined }, "Removed the installation");
   return { removed: sweep.removed };
 }
 
 /**
- * The root, undefined when there is none, `foreign` when it is another's and nothing of this component is on the target: a component
+ * The anchor, undefined when there is none, `foreign` when it is another's and nothing of this component is on the target: a component
  * that was refused for the conflict never installed anything and must be free to go.
  */
-async function ownRoot(
+async function readOwnAnchor(
   { component, target, recall }: FinalizeRequest,
   log: Log,
   signal: AbortSignal,
 ): Promise<Anchor | "foreign" | undefined> {
   try {
-    const root = await readAnchor(component, target, signal);
-    if (root !== undefined) assertTakenUp(root.object, { component, target });
-    return root;
+    const anchor = await readAnchor(component, target, signal);
+    if (anchor !== undefined) assertTakenUp(anchor.object, { component, target });
+    return anchor;
   } catch (error) {
     if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
     const installed = { component, target, ...(recall === undefined ? {} : { recall }) };
     const scope = await sweepScopeOf(undefined, installed, signal);
     const remnants = await new Sweep(target.client, scope, log).remnants(signal);
     if (remnants.length > 0) throw error;
-    log.info({ err: error }, "Nothing of this component is on a cluster whose root is another's");
+    log.info({ err: error }, "Nothing of this component is on a cluster whose anchor is another's");
     return "foreign";
   }
 }
@@ -120,7 +119,7 @@ async function removeRemnants(
     const remnants = await sweep.remnants(signal);
     if (remnants.length === 0) return;
     if (clock.now() - began >= quietMs) onProgress?.(remainingOf(remnants, sweep));
-    // What was refused for want of a right is refused again.
+    // A missing right will be missing again.
     if (sweep.refusal !== undefined) throw sweep.refusal;
     const stands = remnants.some(({ deleting }) => !deleting);
     if (stands) await sweep.remove(remnants, signal);
@@ -142,66 +141,66 @@ interface Removal {
   readonly patience: Patience;
 }
 
-/** Writes on the root that its installation is being removed, once. A root that went meanwhile is no error. */
+/** Writes on the anchor that its installation is being removed, once. An anchor that went meanwhile is no error. */
 async function markFinalizing(
-  root: Anchor,
+  anchor: Anchor,
   owner: Pick<Removal, "component" | "target">,
   signal: AbortSignal,
 ): Promise<void> {
   const { component, target } = owner;
   const { uid } = component.metadata;
-  if (root.object.metadata.annotations?.[anchorAnnotations.finalizing] === uid) return;
+  if (anchor.object.metadata.annotations?.[anchorAnnotations.finalizing] === uid) return;
   const annotations = { [anchorAnnotations.finalizing]: uid };
-  // With its uid the patch can only meet the root that was judged to be ours.
-  const patch = { metadata: { uid: root.uid, annotations } };
+  // With its uid the patch can only meet the anchor that was judged to be ours.
+  const patch = { metadata: { uid: anchor.uid, annotations } };
   const options = { fieldManager: target.fieldManager, metadataOnly: true };
   try {
     await target.client.patch(anchorRef(owner), patch, options, signal);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 404) return;
-    throw refused("Changing", root.key, error);
+    throw refused("Changing", anchor.key, error);
   }
 }
 
 /**
- * Deletes the root and returns when it is gone. A root that was made anew is looked at again: `AnchorConflict` when it is
+ * Deletes the anchor and returns when it is gone. An anchor that was made anew is looked at again: `AnchorConflict` when it is
  * another's. `ClusterBusy` when it is held by a finalizer until patience ends.
  */
-export async function removeRoot(
-  root: Anchor,
+export async function removeAnchor(
+  anchor: Anchor,
   removal: Removal,
   signal: AbortSignal,
 ): Promise<void> {
   const { component, target, patience } = removal;
-  let current = root;
+  let current = anchor;
   while (!(await removeOnce(current, removal, signal))) {
     const left = await readAnchor(component, target, signal);
     if (left === undefined) return;
     current = left;
     const { finalizers = [] } = left.object.metadata;
     const complaint = (): FleetError =>
-      new FleetError("ClusterBusy", leftMessage([{ key: root.key, finalizers }]));
+      new FleetError("ClusterBusy", leftMessage([{ key: anchor.key, finalizers }]));
     await patience.pause(complaint, signal);
   }
 }
 
-/** Asks for the deletion, once; true when the answer says that nothing is left. */
+/** Requests the deletion once; true when the answer says that the anchor is gone. */
 async function removeOnce(
-  root: Anchor,
+  anchor: Anchor,
   owner: Pick<Removal, "component" | "target">,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (root.object.metadata.deletionTimestamp !== undefined) return false;
-  const options = { propagationPolicy: "Background", uid: root.uid } as const;
+  if (anchor.object.metadata.deletionTimestamp !== undefined) return false;
+  const options = { propagationPolicy: "Background", uid: anchor.uid } as const;
   try {
     const removal = await owner.target.client.remove(anchorRef(owner), options, signal);
     return removal === "gone" || removal === "absent";
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // Another uid by now: what stands there is looked at next. Webhooks and policies refuse with a status of their own choice, also with this one.
+    // The anchor has another uid now, and is read again. A webhook or policy may also refuse with 409; it has an obstacle in its message.
     if (error.status === 409 && obstacleIn(error.message) === undefined) return false;
-    throw refused("Deleting", root.key, error);
+    throw refused("Deleting", anchor.key, error);
   }
 }
 
@@ -215,16 +214,16 @@ function refused(verb: string, key: ObjectKey, cause: ApiError): FleetError {
   return new FleetError("ApplyFailed", message, { code: codeOfRefusal(cause), cause });
 }
 
-/** Waits that grow from 25 ms to a second, until a deadline. */
+/** Pauses that grow from 25 ms to a second, until a deadline. */
 export interface Patience {
-  /** Waits a little longer than last time; throws what `complaint` says once the deadline has passed. */
+  /** Pauses a little longer than last time; throws `complaint()` after the deadline. */
   pause(complaint: () => Error, signal: AbortSignal): Promise<void>;
 }
 
 const firstPauseMs = 25;
 const longestPauseMs = 1_000;
 
-/** The patience begins to run out now. */
+/** Starts the time of a patience. */
 export function patienceOf(clock: Clock, totalMs: number): Patience {
   const deadline = clock.now() + totalMs;
   let pauseMs = firstPauseMs;

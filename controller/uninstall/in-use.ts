@@ -69,8 +69,8 @@ async function recollectionOf(
   signal: AbortSignal,
 ): Promise<Recollection | undefined> {
   try {
-    const root = await readAnchor(component, target, signal);
-    return root?.inventory && { entries: root.inventory.entries, isAll: true };
+    const anchor = await readAnchor(component, target, signal);
+    return anchor?.inventory && { entries: anchor.inventory.entries, isAll: true };
   } catch (error) {
     if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
     // Nothing is removed from under another's anchor, and who is there uses what is the other's.

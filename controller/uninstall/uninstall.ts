@@ -22,8 +22,8 @@ import { renderedObjects, orphaningOf, tellLeftBehind, withWayOut } from "./forc
 import { assertUnused, isKeptWhileUsed } from "./in-use.ts";
 
 /**
- * Removes the installation of a component that is being deleted, verifies that, and only then lets the component go. A target that
- * cannot be reached keeps the component, with a condition that says why, until somebody demands that everything is left there (force-orphan.ts).
+ * Removes the installation of a component that is being deleted, verifies that it is gone, and only then removes the finalizer. While the target cannot be reached, the
+ * component stays with a condition that says why, until a user orders that everything is left there (force-orphan.ts).
  */
 export async function uninstall(
   subject: Subject,
@@ -40,9 +40,9 @@ export async function uninstall(
   const steps = { eligible: false, resolved: false };
   const work = { ...subject, writer, steps };
   try {
-    const failed = await unlessParted(work, deps, signal);
+    const failed = await removeInstallation(work, deps, signal);
     if (failed !== undefined) return failed;
-    // From here on what fails is the hub's, and nothing is to be told on the component.
+    // From here on only the hub can fail, which is not reported on the component.
     await writer.quiet();
     await removeFinalizer(writer.latest, deps.hub, signal);
     return { kind: "done" };
@@ -52,15 +52,15 @@ export async function uninstall(
   }
 }
 
-/** Undefined when the component has nothing on its cluster any more that it is to be held for. */
-async function unlessParted(
-  work: Work,
+/** Removes the installation where there is one to remove. Undefined when the component may go; otherwise when to come back. */
+async function removeInstallation(
+  work: RemovalAttempt,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Next | undefined> {
   const { component, steps, installation } = work;
   if (installation.isUntouched) return undefined;
-  // A duplicate never touched the cluster, and must not touch the other's things now.
+  // A duplicate never touched the cluster. The objects there belong to the other component.
   if (olderDuplicateOf(component, claimantsOf(deps)) !== undefined) return undefined;
   if (orphaningOf(component).kind === "granted") {
     await tellLeftBehind(work, deps, signal);
@@ -68,11 +68,11 @@ async function unlessParted(
     return undefined;
   }
   try {
-    await parted(work, deps, signal);
+    await checkAndRemove(work, deps, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
-    // Replaced in the middle of the work: the next attempt has the new connection, and there is nothing to tell.
+    // The connection was replaced during the attempt. The next attempt has the new one, so nothing is reported.
     if (error instanceof FleetError && error.reason === "RemoteClusterStale") {
       return { kind: "backoff" };
     }
@@ -84,27 +84,27 @@ async function unlessParted(
   }
 }
 
-interface Work extends Subject {
+interface RemovalAttempt extends Subject {
   readonly writer: StatusWriter;
   readonly steps: { -readonly [K in keyof Steps]: Steps[K] };
 }
 
-interface LastSteps extends Pick<Work, "component"> {
+interface GuardRemoval extends Pick<RemovalAttempt, "component"> {
   readonly target: Target;
   readonly guard: ClusterGuard | undefined;
-  /** Whether the hub still has a component. */
+  /** Whether the hub still has the component with a uid. */
   readonly isKnown: (uid: string) => boolean;
 }
 
-/** What the guard needed goes with the anchor. Spec: anchor-guard.md 6.3, steps 6 and 7. */
-async function leaveGuard(
-  { component, target, guard, isKnown }: LastSteps,
+/** Removes labels and policies of the guard after the anchor. Spec: anchor-guard.md 6.3, steps 6 and 7. */
+async function retireGuard(
+  { component, target, guard, isKnown }: GuardRemoval,
   signal: AbortSignal,
 ): Promise<void> {
   if (target.profile === undefined) return;
   try {
     const componentUid = component.metadata.uid;
-    // Neither needs the other: whichever fails is done again by the next attempt.
+    // They are independent, and the next attempt repeats the one that fails.
     await Promise.all([
       releaseNamespaces({ ...target, componentUid, isKnown }, signal),
       guard?.retire(component, signal),
@@ -117,8 +117,12 @@ async function leaveGuard(
   }
 }
 
-/** Removes the installation of a component that was not let go without. */
-async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+/** Checks annotation and permission, then removes the installation. */
+async function checkAndRemove(
+  work: RemovalAttempt,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { component } = work;
   const orphaning = orphaningOf(component);
   if (orphaning.kind === "refused") {
@@ -127,13 +131,13 @@ async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pro
     await recordOnce(work, happening, deps, signal);
   }
   assertPermitted(component, deps);
-  tellRemoval(work, isKeptWhileUsed(component) ? "looking for users" : undefined, signal);
-  return removed(work, deps, signal);
+  writeRemovalProgress(work, isKeptWhileUsed(component) ? "looking for users" : undefined, signal);
+  return removeFromTarget(work, deps, signal);
 }
 
 // oxlint-disable-next-line max-params -- what, whereby, and the signal last
 async function recordOnce(
-  { component, installation: { told } }: Work,
+  { component, installation: { told } }: RemovalAttempt,
   happening: Happening,
   { events }: Pick<ReconcileDeps, "events">,
   signal: AbortSignal,
@@ -144,9 +148,9 @@ async function recordOnce(
   told.add(said);
 }
 
-/** Why an attempt failed is said until the next one fails or succeeds. */
-function tellRemoval(
-  { component, writer, steps }: Work,
+/** Writes progress of the removal, but not over the failure of the attempt before, which stays until this attempt ends. */
+function writeRemovalProgress(
+  { component, writer, steps }: RemovalAttempt,
   remaining: Removing,
   signal: AbortSignal,
 ): void {
@@ -155,9 +159,9 @@ function tellRemoval(
   writer.progress({ kind: "removing", steps, ...left }, signal);
 }
 
-/** What was installed as far as this process knows, and what the component renders to. */
+/** The objects of the last known inventory and of the rendered component. */
 async function recollectionOf(
-  { component, installation, namespace }: Work & Pick<Target, "namespace">,
+  { component, installation, namespace }: RemovalAttempt & Pick<Target, "namespace">,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Recollection> {
@@ -166,7 +170,11 @@ async function recollectionOf(
   return { entries: [...known, ...(rendered ?? [])], isAll: rendered !== undefined };
 }
 
-async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+async function removeFromTarget(
+  work: RemovalAttempt,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { component, installation, steps } = work;
   const { target, connection } = await resolveTarget(work, deps, signal);
   steps.resolved = true;
@@ -178,7 +186,7 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
   const { namespace } = target;
   const recall = (): Promise<Recollection> => recollectionOf({ ...work, namespace }, deps, either);
   await assertUnused({ component, target, recall }, either);
-  if (isKeptWhileUsed(component)) tellRemoval(work, undefined, signal);
+  if (isKeptWhileUsed(component)) writeRemovalProgress(work, undefined, signal);
   const guard = await deps.guards.forRemoval(component, where, either);
   try {
     const { left } = await finalize(
@@ -191,18 +199,18 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
       {
         log,
         clock: deps.clock,
-        onProgress: (remaining) => tellRemoval(work, remaining, signal),
+        onProgress: (remaining) => writeRemovalProgress(work, remaining, signal),
       },
       either,
     );
     const isKnown = (uid: string): boolean =>
       [...deps.components.all()].some(({ metadata }) => metadata.uid === uid);
-    await leaveGuard({ component, target, guard, isKnown }, either);
-    // Without the number, which another attempt would not know: the hub may refuse to let the component go.
+    await retireGuard({ component, target, guard, isKnown }, either);
+    // Without the number of objects, so that a later attempt, after the hub refused to remove the finalizer, has the same message.
     const message = removalMessage(clusterNameOf(component), left);
     await recordOnce(work, { type: "Normal", reason: "Removed", message }, deps, signal);
   } finally {
-    // The next attempt asks the cluster itself.
+    // The next attempt reads the cluster again.
     await installation.closeView();
   }
 }
