@@ -82,3 +82,36 @@ export function isNewer(one: Versioned, other: Versioned): boolean {
 function versionOf({ resourceVersion }: Versioned): bigint | undefined {
   return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : undefined;
 }
+
+/** An object that went. */
+export interface Gone {
+  readonly uid: string;
+  /** Version of the event that told of it; absent where a list lacked the object. */
+  readonly resourceVersion?: string;
+}
+
+// More than go while one request is under way.
+const mostGone = 1_000;
+
+/** The last objects that went, by identity: the answer to a write may come after the event that the object went. */
+export class GoneObjects {
+  readonly #gones = new Map<string, Gone>();
+
+  add(id: string, gone: Gone): void {
+    this.#gones.set(id, gone);
+    const [oldest] = this.#gones.keys();
+    if (this.#gones.size > mostGone && oldest !== undefined) this.#gones.delete(oldest);
+  }
+
+  delete(id: string): void {
+    this.#gones.delete(id);
+  }
+
+  /** Whether an object went after it was as a note tells. One that lost our label went for us, and is there again when it has that back. */
+  wentAfter(id: string, note: ObservedObject): boolean {
+    const gone = this.#gones.get(id);
+    if (gone?.uid !== note.uid) return false;
+    const { resourceVersion } = gone;
+    return resourceVersion === undefined || !isNewer(note, { resourceVersion });
+  }
+}

@@ -17,29 +17,29 @@ import { InventoryKinds } from "./inventory-kinds.ts";
 import { Blockades } from "./unblock.ts";
 
 /**
- * What this process knows of one installation beyond the inventory on its cluster: what answers told since that was written. Saves the requests of
- * a reconcile that has nothing to do. To be dropped when the component's cluster changes.
+ * What this process knows of one installation beyond the inventory on its cluster: the answers since that was written. Saves the requests of
+ * an attempt that has nothing to do. Dropped when the cluster of the component changes.
  */
 export class InstallationMemory {
   readonly conflicts = new Conflicts();
-  /** Over what the installation stands on, which no plan tells of. */
+  /** Conflicts over the anchor and the namespaces, which no plan contains. */
   readonly groundConflicts = new Conflicts();
   readonly blockades = new Blockades();
   readonly jobs = new VanishedJobs();
   readonly kinds = new InventoryKinds();
   readonly sharing = new Sharing();
   readonly dismissed = new Dismissed();
-  /** What the last install was about; undefined: there was none. */
+  /** The desired set of the last install; undefined: there was none. */
   wanted: Desired | undefined;
-  /** What was done since the anchor was lost, and is not to be done again before there is another one. */
+  /** Steps that were done since the anchor was lost. They are not repeated before there is another anchor. */
   readonly doneAfterLoss = new Set<"told" | "droppedWebhooks">();
-  /** Namespaces as they were last found or made to be. */
+  /** Text of the namespaces as they were last read or written. */
   namespaces = "";
-  /** The second owner that was last found or made. */
+  /** The second owner that was last read or made. */
   secondOwner: OwnerReference | undefined;
   /** When each object was changed by the last apply that was answered, by identity; see plan.ts. */
   readonly appliedAt = new Map<string, number>();
-  /** Identities of what was accepted since the audit was asked for; undefined when there is none. */
+  /** Identities of objects that were accepted since the audit was requested; undefined: none is due. */
   #audited: Set<string> | undefined;
   #anchorUid: string | undefined;
   #markedUid: string | undefined;
@@ -61,7 +61,7 @@ export class InstallationMemory {
     this.#audited = isDue ? new Set() : undefined;
   }
 
-  /** Goes on from what was last said of conflicts; empty: nothing. Called again it does nothing. */
+  /** Goes on from the conflicts that the status tells of; empty: none. Only the first call counts. */
   resume(toldConflicts: string, now: number): void {
     for (const conflicts of [this.conflicts, this.groundConflicts])
       conflicts.begin(toldConflicts, now);
@@ -72,7 +72,7 @@ export class InstallationMemory {
     return this.#audited?.has(id) === false;
   }
 
-  /** Of the anchor that was there when somebody last looked. */
+  /** Uid of the anchor at the last read or write. */
   get anchorUid(): string | undefined {
     return this.#anchorUid;
   }
@@ -82,17 +82,17 @@ export class InstallationMemory {
     return uid === this.#markedUid;
   }
 
-  /** An anchor was there when somebody last looked. */
+  /** There was an anchor at the last read or write. */
   get hasAnchor(): boolean {
     return this.#anchorUid !== undefined;
   }
 
-  /** The same, or there was one before it was lost, and none was made since. */
+  /** There is an anchor, or it was lost and none was made since. */
   get hadAnchor(): boolean {
     return this.hasAnchor || this.#isLost;
   }
 
-  /** Undefined while nothing is known. */
+  /** Undefined while no inventory was read or written. */
   get inventory(): Inventory | undefined {
     if (this.#entries === undefined) return undefined;
     return {
@@ -102,7 +102,7 @@ export class InstallationMemory {
     };
   }
 
-  /** Takes in what was read; knowledge that is newer stays as long as the anchor says what it last said. */
+  /** Takes in the anchor that was read. Newer answers stay as long as the inventory in it is the same. */
   recall(anchor: Anchor | undefined): void {
     this.#isLost = anchor === undefined && this.hadAnchor;
     if (anchor !== undefined) this.doneAfterLoss.clear();
@@ -114,7 +114,7 @@ export class InstallationMemory {
     if (!isKnown) this.#take(anchor, text);
   }
 
-  /** Takes in what was written. */
+  /** Takes in the anchor that was written. */
   stored(anchor: Anchor): void {
     this.#isLost = false;
     if (this.doneAfterLoss.size > 0) this.#doneBefore = [...this.doneAfterLoss];

@@ -14,13 +14,13 @@ type Result = Pruned & { readonly left: readonly InventoryEntry[] };
 
 interface ObsoleteEntries {
   readonly entries: readonly InventoryEntry[];
-  /** All that is wanted was accepted. */
+  /** All desired objects were accepted. */
   readonly isAccepted: boolean;
 }
 
 /**
- * Prunes what is obsolete once all that is wanted was accepted. What patches of the component delete stays in the inventory until all workloads are
- * available, so that a restart of the controller forgets nothing, and goes one after the other, in the reverse order of the patches. Spec: parity.md 1.
+ * Prunes obsolete objects once all desired objects were accepted. Objects that patches of the component delete stay in the inventory until all
+ * workloads are available, so that a restart of the controller forgets none. They are deleted one after the other, in the reverse order of the patches. Spec: parity.md 1.
  */
 export async function pruneAll(
   { entries, isAccepted }: ObsoleteEntries,
@@ -69,7 +69,7 @@ function areWorkloadsAvailable({ desired, observation }: Sending): boolean {
 
 interface Obsolete {
   readonly entries: readonly InventoryEntry[];
-  /** All that is wanted was accepted. */
+  /** All desired objects were accepted. */
   readonly isDue: boolean;
 }
 

@@ -1,54 +1,18 @@
-import { abortable, Follower } from "../../access/deadline.ts";
+import { Follower } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
-import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
-import { FleetError } from "../../api/errors.ts";
-import type { KubeObject, NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { Log } from "../log.ts";
-import { type Clock, delay } from "../queue/clock.ts";
+import { delay } from "../queue/clock.ts";
 import { Confirmations } from "./confirmations.ts";
 import { establish, Unproven } from "./establish.ts";
+import { type ClusterGuardOptions, GuardState, type GuardWay, type Ward } from "./guard-state.ts";
 import { anchorsOf } from "./guarded-objects.ts";
 import { removePolicies } from "./policy-objects.ts";
 import { PolicyWatch } from "./policy-watch.ts";
-import type { HubUsers } from "./policy.ts";
 import { isUnguarded, Prober } from "./prober.ts";
-import { type AnchorProtection, beginning, enforcedFor, type Protection } from "./protection.ts";
+import { enforcedFor, type Protection } from "./protection.ts";
 import { SelfQuestion } from "./whoami.ts";
-
-/** The way to the cluster that is guarded. */
-export interface GuardWay {
-  readonly client: KubeClient;
-  readonly fieldManager: string;
-  /** Aborted when the connection must not be used any more. */
-  readonly signal: AbortSignal;
-}
-
-export interface ClusterGuardOptions {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly hubId: string;
-  /** Shared with the guards of all clusters. */
-  readonly users: HubUsers;
-  readonly protection: Exclude<AnchorProtection, "None">;
-  /** Whether CRDs are guarded, too. */
-  readonly crds: boolean;
-  /** What is known of the protection has changed. */
-  readonly onChange: () => void;
-  /** Nobody used the confirmation to delete an object within 15 minutes; `of`: the components that it holds or anchors. */
-  readonly onWithdrawn: (key: ObjectKey, of: readonly Component[]) => void;
-  /** Pace in ms at which enforcement is proven again; default 10 minutes. */
-  readonly recheckMs?: number;
-}
-
-/** An installation whose anchor is to be protected. */
-export interface Ward {
-  readonly component: Component;
-  readonly anchor: NamespacedName;
-  /** Nothing was ever installed for the component; then the cluster has probably no policies yet. Default false. */
-  readonly isNew?: boolean;
-}
 
 /** Policies that are there and proven, and watched until it is disposed. */
 interface Establishment extends Disposable {
@@ -74,18 +38,11 @@ export class ClusterGuard {
   readonly #prober: Prober;
   readonly #wards = new Map<string, Ward>();
   readonly #confirmations: Confirmations;
-  #protection = beginning;
-  /** Whether anchors may be made; undefined while that is being found out. */
-  #isOpen: boolean | undefined;
-  /** Whether objects get a second owner; undefined while that is being found out. */
-  #needsSecondOwner: boolean | undefined;
-  #failure: unknown;
+  readonly #state: GuardState;
   #wasEnforced = false;
   readonly #self: SelfQuestion;
-  #isUnderWay = false;
   /** The cluster was asked for policies before. */
   #hasLooked = false;
-  #turn = Promise.withResolvers<void>();
   #end: AbortController | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -94,18 +51,19 @@ export class ClusterGuard {
     this.#options = options;
     this.#prober = new Prober(way.client, options.hubId);
     this.#self = new SelfQuestion(way);
+    this.#state = new GuardState(way.signal, options.onChange);
     this.#confirmations = new Confirmations({
       ...way,
       ...options,
       onWithdrawn: (key) => options.onWithdrawn(key, this.#concerned(key)),
     });
     way.signal.addEventListener("abort", () => options.users.leave(this), { once: true });
-    if (options.protection === "TwinOwner") this.#beTwin("TwinOwner", "by configuration");
+    if (options.protection === "TwinOwner") this.#useSecondOwner("TwinOwner", "by configuration");
   }
 
   /** What is known of the protection now. */
   get protection(): Protection {
-    return this.#protection;
+    return this.#state.protection;
   }
 
   /** Policies are being installed or looked after. */
@@ -134,28 +92,19 @@ export class ClusterGuard {
     this.#confirmations.saw(anchor, configMaps);
   }
 
-  /**
-   * Resolves when an anchor may be made: the policies are written, or something is there in their place. Whether they are enforced shows in
-   * `protection`, later. Throws FleetError `AnchorUnprotected`, or the error of the connection.
-   */
-  async ready(signal: AbortSignal): Promise<void> {
-    while (this.#isOpen === undefined) await this.#nextTurn(signal);
-    if (this.#isOpen) return;
-    throw this.#whyNot();
+  /** Resolves when an anchor may be made; see GuardState. */
+  ready(signal: AbortSignal): Promise<void> {
+    return this.#state.ready(signal);
   }
 
   /** Resolves when the policies are on their way to the cluster, or will not be. */
-  async underWay(signal: AbortSignal): Promise<void> {
-    while (!this.#isUnderWay) await this.#nextTurn(signal);
+  underWay(signal: AbortSignal): Promise<void> {
+    return this.#state.underWay(signal);
   }
 
   /** Whether objects are to have a second owner besides the anchor. Throws the error of the connection. */
-  async needsSecondOwner(signal: AbortSignal): Promise<boolean> {
-    while (this.#needsSecondOwner === undefined) {
-      if (this.#isOpen === false) throw this.#whyNot();
-      await this.#nextTurn(signal);
-    }
-    return this.#needsSecondOwner;
+  needsSecondOwner(signal: AbortSignal): Promise<boolean> {
+    return this.#state.needsSecondOwner(signal);
   }
 
   /**
@@ -189,10 +138,8 @@ export class ClusterGuard {
     this.#end?.abort(new DOMException(why, "AbortError"));
     this.#options.users.leave(this);
     this.#end = undefined;
-    this.#isOpen = undefined;
-    this.#isUnderWay = false;
     this.#wasEnforced = false;
-    this.#protection = beginning;
+    this.#state.reset();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -240,8 +187,7 @@ export class ClusterGuard {
             return users.join(policy, this, user);
           },
           onSent: () => {
-            this.#isUnderWay = true;
-            this.#turn.resolve();
+            this.#state.noteSent();
           },
           onSettled: (objects) => {
             // While new ones are proven the probes see it when they go; two requests less until then.
@@ -253,7 +199,7 @@ export class ClusterGuard {
       );
       watchOver(settled);
       this.#wasEnforced = true;
-      this.#say(enforcedFor(sharing), { isOpen: true });
+      this.#state.say(enforcedFor(sharing), { isOpen: true });
       return { lasting: lasting.signal, [Symbol.dispose]: dispose };
     } catch (error) {
       dispose();
@@ -263,17 +209,14 @@ export class ClusterGuard {
 
   /** What had to be put right was not protected meanwhile. */
   #noteRepairs(before: readonly ("missing" | "different" | "equal")[]): void {
-    this.#needsSecondOwner = false;
-    // Nobody waits for the proof, which takes seconds.
-    this.#isOpen = true;
-    this.#turn.resolve();
+    this.#state.noteSettled();
     if (!this.#wasEnforced) return;
     if (before.includes("missing")) {
       const message = "The policy or its binding was deleted; it is there again and being proven";
-      this.#say({ reason: "BindingMissing", message }, { isOpen: true });
+      this.#state.say({ reason: "BindingMissing", message }, { isOpen: true });
     } else if (before.includes("different")) {
       const message = "The policy or its binding was changed; it is put right and being proven";
-      this.#say({ reason: "Probing", message }, { isOpen: true });
+      this.#state.say({ reason: "Probing", message }, { isOpen: true });
     }
   }
 
@@ -286,7 +229,7 @@ export class ClusterGuard {
     } catch {
       signal.throwIfAborted();
       // Nobody may make an anchor until it is put right.
-      this.#isOpen = undefined;
+      this.#state.close();
       return false;
     }
     const { client } = this.#way;
@@ -296,7 +239,7 @@ export class ClusterGuard {
     if (!(await isUnguarded(work, signal))) return true;
     log.warn({}, "The API server would have let the anchor be deleted");
     const message = "The API server would have let the anchor be deleted; the guard is proven anew";
-    this.#say({ reason: "NotEnforced", message }, {});
+    this.#state.say({ reason: "NotEnforced", message }, {});
     return false;
   }
 
@@ -304,58 +247,35 @@ export class ClusterGuard {
   #afterFailure(error: unknown, failures: number): number {
     const { log } = this.#options;
     if (error instanceof Unproven) {
-      this.#failure = undefined;
+      this.#state.failure = undefined;
       const { reason, message } = error;
-      if (reason === "NotEnforced") this.#say({ reason, message }, { isOpen: true });
-      else this.#beTwin(reason, message);
+      if (reason === "NotEnforced") this.#state.say({ reason, message }, { isOpen: true });
+      else this.#useSecondOwner(reason, message);
       return reason === "NotEnforced" ? unprovenRetryMs : refusedRetryMs;
     }
     if (error instanceof ApiError && error.status === 403) {
-      this.#beTwin("PolicyForbidden", "the controller may not install policies there");
+      this.#useSecondOwner("PolicyForbidden", "the controller may not install policies there");
       return refusedRetryMs;
     }
     log.debug({ err: error }, "The guard could not be installed");
-    this.#failure = error;
+    this.#state.failure = error;
     const message = "The guard could not be installed";
-    this.#say({ reason: "NotEnforced", message }, { isOpen: false });
+    this.#state.say({ reason: "NotEnforced", message }, { isOpen: false });
     return Math.min(1_000 * 2 ** Math.min(failures, 5), longestRetryMs);
   }
 
   /** Cluster without policies: a second owner instead, where that is allowed. */
-  #beTwin(reason: "PolicyForbidden" | "NotSupported" | "TwinOwner", why: string): void {
-    const isTwin = this.#options.protection !== "Policy";
-    const instead = isTwin
+  #useSecondOwner(reason: "PolicyForbidden" | "NotSupported" | "TwinOwner", why: string): void {
+    const isAllowed = this.#options.protection !== "Policy";
+    const instead = isAllowed
       ? "a second owner keeps the objects when the anchor is deleted"
       : "and --anchor-protection=Policy asks for them";
-    this.#needsSecondOwner = isTwin;
-    this.#say({ reason, message: `No policies, ${why}: ${instead}` }, { isOpen: isTwin });
+    this.#state.setSecondOwner(isAllowed);
+    this.#state.say({ reason, message: `No policies, ${why}: ${instead}` }, { isOpen: isAllowed });
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     await delay(this.#options.clock, ms, signal).catch(() => undefined);
-  }
-
-  #say(protection: Protection, { isOpen }: { readonly isOpen?: boolean }): void {
-    const { reason, message } = this.#protection;
-    const isNews = reason !== protection.reason || message !== protection.message;
-    this.#protection = protection;
-    this.#isOpen = isOpen;
-    this.#isUnderWay = true;
-    this.#turn.resolve();
-    if (isNews) this.#options.onChange();
-  }
-
-  async #nextTurn(signal: AbortSignal): Promise<void> {
-    const turn = this.#turn.promise;
-    await abortable(turn, AbortSignal.any([signal, this.#way.signal]));
-    if (this.#turn.promise === turn) this.#turn = Promise.withResolvers();
-  }
-
-  #whyNot(): unknown {
-    if (this.#failure instanceof FleetError) return this.#failure;
-    const { message } = this.#protection;
-    const text = `The anchor is not made, because nothing would protect it: ${message}`;
-    return new FleetError("AnchorUnprotected", text, { cause: this.#failure });
   }
 
   #concerned({ kind, name, namespace }: ObjectKey): readonly Component[] {

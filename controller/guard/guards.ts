@@ -38,8 +38,7 @@ export interface GuardedTarget {
 }
 
 /**
- * The guards of all spokes, one a connection. What is installed on the hub itself has none: the component owns it, and its anchor is
- * no anchor.
+ * The guards of all spokes, one a connection. An installation on the hub itself has none: the component owns its objects.
  */
 export class Guards {
   readonly #options: GuardsOptions;

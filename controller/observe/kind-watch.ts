@@ -105,11 +105,12 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
    * Told that the server answers for other kinds: one whose list it has failed to give several times is not waited for any longer, as where it may
    * not be watched. It is tried further.
    */
-  giveUp({ status }: Pick<ApiError, "status">): void {
-    if (this.#isCurrent) return;
+  giveUp(error: unknown): void {
+    // Behind an API that another program serves or converts there may be nobody.
+    if (!(error instanceof ApiError) || error.status < 500 || this.#isCurrent) return;
     if (this.#failures.length < mostFailures && this.#refusal === undefined) return;
     this.#isMissed = true;
-    this.#refusal = `Watching ${this.resource.plural} is not possible: the API server answers with status ${status}`;
+    this.#refusal = `Watching ${this.resource.plural} is not possible: the API server answers with status ${error.status}`;
     this.#settle();
   }
 

@@ -1,7 +1,9 @@
-import type { ObjectRef } from "../../access/kube/kube-client.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
+import type { Log } from "../log.ts";
+import type { WatchSharing } from "./shared-watches.ts";
 
 /**
  * What happened on the spoke: an object of the installation changed or went, a Namespace got more labels or annotations, which many a cluster gives each new one, a workload's
@@ -54,4 +56,18 @@ export interface Observation extends AsyncDisposable {
    * generation that this made, which no status that was seen is of.
    */
   workloads(): ReadonlyMap<string, KubeObject>;
+}
+
+/** What `observe` needs. */
+export interface ObserveOptions {
+  readonly client: Pick<KubeClient, "watch" | "list">;
+  /** With whom the watches of kinds are shared; absent: with nobody. */
+  readonly sharing?: WatchSharing;
+  readonly componentUid: string;
+  readonly fieldManager: string;
+  /** Called for each change, in the middle of the watch: must be quick and must not throw. */
+  readonly onChange: (change: ObservedChange) => void;
+  /** Asked of an object that appears as we applied it: whether nobody wants it, so that it is to be looked at. Absent: all are wanted. */
+  readonly isUnwanted?: (key: ObjectKey) => boolean;
+  readonly log: Log;
 }

@@ -1,10 +1,12 @@
-import { ApiError } from "../../access/kube/api-error.ts";
-import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { abortable } from "../../access/deadline.ts";
+import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Listing } from "../../access/kube/reflector.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import {
+  type Gone,
+  GoneObjects,
   isApplied,
   isDrift,
   isNewer,
@@ -12,24 +14,10 @@ import {
   type ObservedObject,
 } from "../../installation/observed-object.ts";
 import { afterWrite, turnOf } from "../../installation/readiness.ts";
-import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
-import type { Observation, ObservedChange } from "./observation.ts";
+import type { Observation, ObserveOptions } from "./observation.ts";
 import { type SharedWatches, type Sighted, WatchSharing } from "./shared-watches.ts";
 import { type Look, lookOf, SingleWatch } from "./single-watch.ts";
-
-export interface ObserveOptions {
-  readonly client: Pick<KubeClient, "watch" | "list">;
-  /** With whom the watches of kinds are shared; absent: with nobody. */
-  readonly sharing?: WatchSharing;
-  readonly componentUid: string;
-  readonly fieldManager: string;
-  /** Called for each change, in the middle of the watch: must be quick and must not throw. */
-  readonly onChange: (change: ObservedChange) => void;
-  /** Asked of an object that appears as we applied it: whether nobody wants it, so that it is to be looked at. Absent: all are wanted. */
-  readonly isUnwanted?: (key: ObjectKey) => boolean;
-  readonly log: Log;
-}
 
 /**
  * Opens a live view of the installation of one component on one cluster; nothing is watched until `watch()`.
@@ -43,30 +31,13 @@ export function observe(options: ObserveOptions): Observation {
   return new LiveObservation(options);
 }
 
-interface Gone {
-  readonly uid: string;
-  /** Of the event that told of it; absent where a list lacked the object. */
-  readonly resourceVersion?: string;
-}
-
-/** Whether an object went after it was as a note tells. One that lost our label went for us, and is there again when it has that back. */
-function wentAfter(note: ObservedObject, gone: Gone | undefined): boolean {
-  if (gone?.uid !== note.uid) return false;
-  const { resourceVersion } = gone;
-  return resourceVersion === undefined || !isNewer(note, { resourceVersion });
-}
-
-// More than go while one request is under way.
-const mostGone = 1_000;
-
 class LiveObservation implements Observation {
   readonly #options: ObserveOptions;
   readonly #watches = new Map<string, KindWatch>();
   readonly #records = new Map<string, ObservedObject>();
   readonly #workloads = new Map<string, KubeObject>();
   readonly #cutShort = new Set<string>();
-  /** The last objects that went, by identity. */
-  readonly #gones = new Map<string, Gone>();
+  readonly #gones = new GoneObjects();
   readonly #guards = new Map<string, SingleWatch>();
   /** What was noted of guarded objects, by identity. */
   readonly #noted = new Map<string, Look>();
@@ -124,7 +95,7 @@ class LiveObservation implements Observation {
 
   async synced(signal: AbortSignal): Promise<void> {
     const settled = [...this.#watches.values()].map((watch) => watch.settled);
-    await unlessAborted(Promise.all(settled), signal);
+    await abortable(Promise.all(settled), signal);
   }
 
   live(): readonly ResourceType[] {
@@ -156,7 +127,7 @@ class LiveObservation implements Observation {
       const id = identityOf(object.key);
       const isWatched = this.#watches.has(kindIdOf(object.key));
       // Answers may come later than the news that what they tell of went since.
-      const isGone = wentAfter(object, this.#gones.get(id));
+      const isGone = this.#gones.wentAfter(id, object);
       if (!isWatched || isGone || isOlder(object, this.#records.get(id))) continue;
       this.#record(id, object);
       const workload = this.#workloads.get(id);
@@ -220,7 +191,7 @@ class LiveObservation implements Observation {
       onTurn: () => onChange({ kind: "watch", resource }),
       onError: (err) => {
         log.debug({ kind: resource.kind, err }, "A watch on the target failed");
-        if (isOfServer(err) && this.#isAnswered()) watch.giveUp(err);
+        if (this.#isAnswered()) watch.giveUp(err);
       },
     });
     this.#watches.set(kind, watch);
@@ -265,9 +236,7 @@ class LiveObservation implements Observation {
 
   #forget(id: string, gone: Gone): void {
     this.#records.delete(id);
-    this.#gones.set(id, gone);
-    const [oldest] = this.#gones.keys();
-    if (this.#gones.size > mostGone && oldest !== undefined) this.#gones.delete(oldest);
+    this.#gones.add(id, gone);
   }
 
   #seenWorkload(id: string, workload: KubeObject | undefined): void {
@@ -325,18 +294,4 @@ class LiveObservation implements Observation {
   #report({ key }: ObservedObject): void {
     this.#options.onChange({ kind: "object", key });
   }
-}
-
-/** Behind an API that is served by another program, or converted by one, there may be nobody. */
-function isOfServer(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status >= 500;
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

@@ -25,7 +25,7 @@ export interface SingleWatchHandlers {
   readonly onError: (error: unknown) => void;
 }
 
-/** What is kept of an object; `look`, a hash, is equal for states that are equal to us. */
+/** What is kept of an object; `look` is a hash, equal for states that make no difference to us. */
 export interface Look {
   readonly uid: string;
   readonly resourceVersion: string;

@@ -3,12 +3,12 @@ import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts"
 import { asciiText } from "../../../api/foreign-text.ts";
 import { describe, identityOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 
-/** An object that somebody else changes or deletes as often as we repair it. */
+/** An object that another field manager changes or deletes as often as we repair it. */
 export interface Conflict {
   readonly key: ObjectKey;
-  /** Who held other values when it was last repaired; empty when nobody did, as after a deletion. */
+  /** The managers that held other values before the last repair; empty when there were none, as after a deletion. */
   readonly managers: readonly ConflictingManager[];
-  /** Milliseconds until it is to be looked at again: to be repaired once more, or because the contest may be over. */
+  /** Milliseconds until the next attempt: for one more repair, or because the conflict may be over. */
   readonly dueMs: number;
 }
 
@@ -16,7 +16,7 @@ interface Repairs {
   readonly key: ObjectKey;
   /** Times of the repairs of the last minute. */
   times: readonly number[];
-  /** Repairs since the contest began; 0: there is none. */
+  /** Repairs since the conflict began; 0: there is none. */
   rounds: number;
   /** The object is wrong and left alone. */
   isWrong: boolean;
@@ -27,14 +27,14 @@ interface Repairs {
 }
 
 const windowMs = 60_000;
-const repairsOfContest = 3;
+const repairsOfConflict = 3;
 const firstHoldMs = 10_000;
 const longestHoldMs = 300_000;
 const shownObjects = 3;
 
 /**
- * Remembers how often objects were repaired. The third repair within a minute begins a contest: from then on there are 10 s, 20 s and
- * so on up to 5 minutes between two repairs, until nobody has touched the object for a minute. A contest that was told of when the memory began goes on with the first repair. Times are in ms of any
+ * Remembers how often objects were repaired. The third repair within a minute begins a conflict: from then on there are 10 s, 20 s and
+ * so on up to 5 minutes between two repairs, until the object was right for a minute. A conflict that the status told of when the memory began goes on with the first repair. Times are in ms of any
  * clock that only goes on. Spec: engine.md, Guards.
  */
 export class Conflicts {
@@ -42,14 +42,14 @@ export class Conflicts {
   #begunAt: number | undefined;
   #told = "";
 
-  /** Goes on from what was last said of conflicts, by a memory that is lost; empty: nothing. Called again it does nothing. */
+  /** Goes on from the conflicts that the status of the component tells of; empty: none. Only the first call counts. */
   begin(told: string, now: number): void {
     if (this.#begunAt !== undefined) return;
     this.#begunAt = now;
     this.#told = told;
   }
 
-  /** Milliseconds until it can be said whether what was told of before is over; 0: now. */
+  /** Milliseconds until it is certain whether the conflicts of the status are over; 0: now. */
   untilSureMs(now: number): number {
     if (this.#begunAt === undefined || this.#told === "") return 0;
     return Math.max(0, this.#begunAt + windowMs - now);
@@ -71,7 +71,7 @@ export class Conflicts {
     return new Set([...wrong].filter((id) => held.has(id)));
   }
 
-  /** Something is wrong and left alone for a while. */
+  /** An object is wrong and left alone for a while. */
   get isHolding(): boolean {
     return [...this.#repairs.values()].some(({ isWrong }) => isWrong);
   }
@@ -86,13 +86,13 @@ export class Conflicts {
     repairs.isWrong = false;
     repairs.wrongAt = now;
     const isNew = repairs.rounds === 0 && !this.#isOld(key, now);
-    if (isNew && repairs.times.length < repairsOfContest) return false;
+    if (isNew && repairs.times.length < repairsOfConflict) return false;
     repairs.heldUntil = now + Math.min(longestHoldMs, firstHoldMs * 2 ** repairs.rounds);
     repairs.rounds += 1;
     return true;
   }
 
-  /** The repair that was just announced did not come about, so that nobody had to undo it. */
+  /** Takes back a repair that was announced and not made. */
   notRepaired(key: ObjectKey): void {
     const id = identityOf(key);
     const repairs = this.#repairs.get(id);
@@ -121,7 +121,7 @@ export class Conflicts {
       .toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
   }
 
-  /** A contest over the object was told of before, and may go on. */
+  /** The status tells of a conflict over the object, which may go on. */
   #isOld(key: ObjectKey, now: number): boolean {
     return this.untilSureMs(now) > 0 && this.#told.includes(`${describe(key)}: `);
   }
@@ -159,7 +159,7 @@ function firstOf(key: ObjectKey): Repairs {
   };
 }
 
-/** Somebody else who holds fields that we want to have otherwise. Both texts come from the cluster but are checked and bounded. */
+/** A manager that holds other values in our fields. Both texts come from the cluster, checked and bounded. */
 export interface ConflictingManager {
   /** Its field manager, with the subresource that it writes through: `hpa`, `kube-controller-manager (scale)`. */
   readonly manager: string;
@@ -173,8 +173,8 @@ export interface ConflictDeps {
 }
 
 /**
- * Who holds other values in fields of `body`, by one dry run that forces nothing: empty when nobody does, also when somebody just removed
- * a field or took it over with the value that we want. To be asked before the repair, which takes every field back.
+ * The managers that hold other values in fields of `body`, found by one dry run that forces nothing. Empty when there are none, also when
+ * somebody removed a field or took it over with our value. To be called before the repair, which takes every field back.
  *
  * Throws what `KubeClient.apply` throws but for the conflict itself. Spec: engine-facts.md 10.
  */

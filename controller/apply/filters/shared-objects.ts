@@ -4,15 +4,15 @@ import type { ApplyPlan } from "../../../installation/plan.ts";
 import type { Sending, Attempt } from "../attempt.ts";
 import type { Trouble } from "../change-set.ts";
 
-/** A part of some work, and what is left to others. */
+/** A part of an attempt, and the objects that are left to other components. */
 interface Own<W> {
   readonly work: W;
   readonly left: readonly Trouble[];
 }
 
 /**
- * Attempt without what was left to others the last time, as far as it is still theirs; where the anchor is lost nobody knows what that was, and it is without all that others have.
- * Asks only where something was left or the anchor is lost.
+ * The attempt without the objects that were left to other components before and are still theirs. Where the anchor is lost, that record is lost
+ * too: without all objects of others then. Asks only where an object was left or the anchor is lost.
  */
 export async function withoutOthers(
   work: Attempt,
@@ -37,8 +37,9 @@ export interface OwnPlan extends Own<Sending> {
 }
 
 /**
- * A plan without what another component has. To be asked when the anchor names all of it: of two that come to want an object at the same time at least one
- * sees the other then, and whoever does leaves it. What both have had for long stays with the one that was installed first.
+ * The plan without objects of other components. To be called when the inventory names all desired objects: of two components that begin to
+ * want an object at the same time, at least one sees the other then, and leaves the object. An object that both have had for long stays with the
+ * component that was installed first.
  */
 export async function ownPlan(
   { plan, fought }: { readonly plan: ApplyPlan; readonly fought: readonly Prepared[] },

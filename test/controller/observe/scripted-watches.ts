@@ -10,7 +10,8 @@ import type {
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { type ObserveOptions, observe } from "../../../controller/observe/observe.ts";
+import type { ObserveOptions } from "../../../controller/observe/observation.ts";
+import { observe } from "../../../controller/observe/observe.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
