@@ -43,7 +43,7 @@ export interface ComponentKey {
   readonly name: string;
 }
 
-/** What differs between the two kinds by name only. Spec: knative-operator.md 1. */
+/** Names that differ between the two kinds. Spec: knative-operator.md 1. */
 export interface ComponentKindFacts {
   readonly plural: string;
   /** Finalizer on the hub object; the same as upstream's. */

@@ -24,7 +24,7 @@ export function withCondition(
   );
 }
 
-/** In the order in which things happen: the first one that is not known yet is what a component waits for. */
+/** In the order of the work: a component waits for the first condition that is not known yet. */
 const inOrderOfWork = [
   "TargetClusterResolved",
   "VersionMigrationEligible",

@@ -7,8 +7,8 @@ export interface FleetErrorOptions {
 }
 
 /**
- * The one error that a user can meet. The message is short and stable, names the object and holds no foreign text and no
- * secret; what a process or a server said goes to `cause`.
+ * The one error that a user can meet. The message is short and stable, names the object, and holds no foreign text and no
+ * secret. The text of a process or a server goes to `cause`.
  */
 export class FleetError extends Error {
   override readonly name = "FleetError";
@@ -22,7 +22,7 @@ export class FleetError extends Error {
     this.code = options.code;
   }
 
-  /** The message without the code in front of it, for who says the code elsewhere or gives the sentence another one. */
+  /** The message without the code in front, for callers that show the code elsewhere. */
   get sentence(): string {
     return this.code === undefined ? this.message : this.message.slice(`[${this.code}] `.length);
   }

@@ -37,7 +37,7 @@ function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
-/** True for an object that is neither null nor an array. */
+/** Whether a value is an object, neither null nor an array. */
 export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -45,7 +45,7 @@ export function isRecord(value: unknown): value is Fields {
 /** JSON text with the keys of every object in one order, so that equal values give equal texts. Undefined is the text `undefined`. */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return "undefined";
-  // The usual case, and many times faster: servers send most things sorted.
+  // Servers send most objects sorted, and this case is many times faster.
   return JSON.stringify(isSorted(value) ? value : sorted(value));
 }
 

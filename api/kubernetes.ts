@@ -116,7 +116,7 @@ export function identityOf(key: ObjectKey): string {
   return [groupOf(key.apiVersion), key.kind, key.namespace ?? "", key.name].join("|");
 }
 
-/** An object without what is said of who owns its fields, which is often most of it. */
+/** An object without its managedFields, which are often most of it. */
 export function withoutManagedFields(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };

@@ -8,8 +8,8 @@ export const conditionTypes = [
 ] as const;
 
 /**
- * Type and reason of the condition that a component has only while somebody else changes its objects again and again. `Ready` does not
- * depend on it.
+ * Type and reason of the condition that a component has only during a conflict: another writer changes its objects repeatedly. `Ready`
+ * does not depend on it.
  */
 export const contestedCondition = "Contested";
 
@@ -34,8 +34,8 @@ export type ProtectionReason = keyof typeof protectionReasons;
 export type ConditionType = (typeof conditionTypes)[number];
 
 /**
- * How the queue treats a component that failed with a reason: `change` waits for a watch event and looks again at the usual pace, `backoff` tries
- * again with exponential delay, `poll` comes back at a fixed pace.
+ * How the queue treats a component that failed with a reason: `change` waits for a watch event or the usual resync, `backoff` tries
+ * again with exponential delay, `poll` tries again at a fixed pace.
  */
 export type Retry = "change" | "backoff" | "poll";
 

@@ -15,7 +15,7 @@ import {
   services,
 } from "./features/named-objects.ts";
 import { customCerts, ingressClass } from "./features/serving.ts";
-import { type Transform, inOrder, setEntries } from "./fields.ts";
+import { type Transform, setEntries } from "./fields.ts";
 import { inNamespace, namespaceLabels } from "./namespace.ts";
 import { ingressesOf, isGuarded } from "./parts.ts";
 import { images } from "./workloads/images.ts";
@@ -45,7 +45,7 @@ export function transformOf(component: Component, target: Target): Transform {
   const spec: NonNullable<Component["spec"]> = component.spec ?? {};
   const overrides = [...(spec.deployments ?? []), ...(spec.workloads ?? [])];
   const { label, short } = componentKinds[component.kind];
-  return inOrder([
+  const transforms = [
     inNamespace(namespace, target.resourceOf), // 1
     ...(component.kind === "KnativeEventing" ? [namespaceInTexts(namespace)] : []),
     namespaceLabels([spec.namespaceConfiguration, spec.namespace]), // 2
@@ -65,7 +65,8 @@ export function transformOf(component: Component, target: Target): Transform {
       ? servingTransforms(component)
       : eventingTransforms(component)),
     withoutGenerateName,
-  ]);
+  ];
+  return (manifest) => transforms.reduce((current, transform) => transform(current), manifest);
 }
 
 function servingTransforms({ spec, metadata }: KnativeServing): readonly Transform[] {
