@@ -16,8 +16,7 @@ import { systemClock } from "../../controller/queue/clock.ts";
 import { openReleases } from "../open-releases.ts";
 import { podNamespace, referenceSettings } from "./flag-values.ts";
 import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
-import { Resources } from "./resources.ts";
-import type { Service } from "./run.ts";
+import { Resources, type Service } from "./run.ts";
 
 export interface ControllerSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;

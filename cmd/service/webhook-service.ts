@@ -17,8 +17,7 @@ import {
   type WebhookServer,
 } from "../../webhook/server.ts";
 import { podNamespace } from "./flag-values.ts";
-import { Resources } from "./resources.ts";
-import type { Service } from "./run.ts";
+import { Resources, type Service } from "./run.ts";
 import { tlsVersionOf, type WebhookFlags } from "./webhook-flags.ts";
 import { openReviews } from "./webhook-reviews.ts";
 

@@ -150,7 +150,7 @@ export function memoryGoals({ few, joined, all }: MemoryResult): readonly Goal[]
     {
       text: `Resident memory with ${allSpokes} spokes and 20 components, started again (${range})`,
       value: resident,
-      limit: 150_000_000,
+      limit: 200_000_000,
       show: megabytes,
     },
     {
