@@ -53,11 +53,16 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
 }
 
 /**
- * An attempt that was interrupted before it sent anything leaves the status as it is. Otherwise the new generation would be called observed, with the success of the one
- * before.
+ * An attempt that ended before it sent anything leaves the status as it is: with this generation observed, the success of an older generation would look like the
+ * success of this one. A component that was never installed has no such success, and tells that its cluster answers.
  */
-function saysNothingNew({ conditions = [] }: ComponentStatus, outcome: Outcome): boolean {
-  return outcome.kind === "working" && outcome.progress === undefined && conditions.length > 0;
+function saysNothingNew(status: ComponentStatus, outcome: Outcome): boolean {
+  const { conditions = [], version } = status;
+  if (outcome.kind !== "working" || outcome.progress !== undefined) return false;
+  if (conditions.length === 0) return false;
+  const installed = conditions.find(({ type }) => type === "InstallSucceeded");
+  const isFirst = version === undefined && installed?.status === "Unknown";
+  return !(isFirst && outcome.steps.resolved);
 }
 
 /** Conflicts have a condition of their own, which `Ready` does not depend on, and which is removed when they are over. */

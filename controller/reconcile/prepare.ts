@@ -36,8 +36,14 @@ export async function prepare(
 ): Promise<Prepared> {
   const { component, installation } = work;
   const resolving = resolveTarget(work, deps, signal);
-  // Awaited below. The handler keeps a rejection from being unhandled when rendering fails first.
-  resolving.catch(() => undefined);
+  let isRendering = true;
+  // The first rendering of a process takes a second; a new component tells before its end that its cluster answers. Rejections are handled below.
+  const tellResolved = async (): Promise<void> => {
+    await resolving;
+    if (!isRendering || component.status?.conditions !== undefined) return;
+    work.writer.progress({ kind: "working", steps: { ...steps, resolved: true } }, signal);
+  };
+  tellResolved().catch(() => undefined);
   const renderIn = (namespace: string): Promise<Rendered> =>
     // A source of manifests can be slow.
     abortable(render(component, deps.releases, { ...deps.rendering, namespace }), signal);
@@ -49,6 +55,8 @@ export async function prepare(
     steps.eligible = error instanceof FleetError && error.reason !== "VersionNotEligible";
     Object.assign(steps, await resolvedSoFar(resolving, { component, installation, deps }, signal));
     throw error;
+  } finally {
+    isRendering = false;
   }
   steps.eligible = true;
   const resolved = await resolving;

@@ -4,11 +4,13 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 
 import type { Waiting } from "../../../controller/apply/change-set.ts";
+import { statusOf } from "../../../controller/reconcile/component-status.ts";
 import {
   progressMessage,
   removalMessage,
   workingReasons,
 } from "../../../controller/reconcile/progress.ts";
+import { serving } from "../../support/component.ts";
 
 const webhook = { message: "Waiting for webhook a.b", count: 2 };
 const unserved = { message: "The cluster does not serve a/v1 Thing", count: 1 };
@@ -49,4 +51,18 @@ test("docs/reasons.md explains the reasons of work that goes on", () => {
   const [table = ""] = section.split("\n## ");
   const documented = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
   expect(documented).toEqual([...workingReasons]);
+});
+
+test("a new component tells that its cluster answers before anything is sent, an installed one keeps its status", () => {
+  const now = new Date("2026-02-03T04:05:06Z");
+  const resolved = { eligible: false, resolved: true };
+  const beginning = { kind: "working", steps: { ...resolved, resolved: false } } as const;
+  const answering = { kind: "working", steps: resolved } as const;
+  const first = serving({ status: statusOf(serving(), beginning, now) });
+  const told = ({ conditions = [] }: typeof first.status & object): string | undefined =>
+    conditions.find(({ type }) => type === "TargetClusterResolved")?.status;
+  expect(told(first.status ?? {})).toBe("Unknown");
+  expect(told(statusOf(first, answering, now))).toBe("True");
+  const installed = serving({ status: { ...first.status, version: "1.23.0" } });
+  expect(statusOf(installed, answering, now)).toBe(installed.status);
 });
