@@ -1,4 +1,5 @@
 import { isRecord, recordAt } from "../api/fields.ts";
+import { asciiText } from "../api/foreign-text.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 
 // Kubernetes alternates between the first two; the message must not change with them.
@@ -51,10 +52,10 @@ function causeOfPod(pod: KubeObject): string | undefined {
 function causeOfContainer(container: Fields): string | undefined {
   const state = recordAt(container, "state");
   const reason = textOf(recordAt(state, "waiting")["reason"]);
-  const name = printable(textOf(container["name"]));
+  const name = asciiText(textOf(container["name"]).slice(0, 200));
   const pull = pullReasons.get(reason);
   if (pull !== undefined) {
-    return `image ${printable(textOf(container["image"]))} cannot be pulled (${pull})`;
+    return `image ${asciiText(textOf(container["image"]).slice(0, 200))} cannot be pulled (${pull})`;
   }
   if (startReasons.includes(reason)) return `container ${name} cannot start (${reason})`;
   const restarts = container["restartCount"];
@@ -129,9 +130,4 @@ function recordsOf(value: unknown): readonly Fields[] {
 /** Text of a field; empty when it is none. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-// Names come from the cluster and end in a terminal.
-function printable(text: string): string {
-  return text.slice(0, 200).replaceAll(/[^\x21-\x7e]/g, "?");
 }

@@ -4,8 +4,13 @@ import { type buildConnector, type Dispatcher, Pool } from "undici";
 
 import { abortable } from "../deadline.ts";
 import { codeOf } from "../kube/api-error.ts";
-import { type ConnectTimes, timedConnector } from "./connect-times.ts";
-import { connectorOf, type ConnectorOptions, http1OnlyCode } from "./connector.ts";
+import {
+  connectorOf,
+  type ConnectorOptions,
+  type ConnectTimes,
+  http1OnlyCode,
+  timedConnector,
+} from "./connector.ts";
 import { defaultSilence, pingIntervalMs } from "./liveness.ts";
 import {
   StreamedAnswer,

@@ -4,33 +4,18 @@ import { FleetError } from "../../api/errors.ts";
 import { isJson } from "../json.ts";
 import { ConnectionError } from "../kube/api-error.ts";
 import type { ClientCertificate, Credential, CredentialSource } from "../plugins/credential.ts";
-import { recorded, type RequestObserver } from "./request-record.ts";
+import type {
+  AuthorizedRequest,
+  Requester,
+  RequestObserver,
+  RequestRecord,
+  TransportAnswer,
+  TransportOptions,
+  TransportRequest,
+  TransportStream,
+} from "./request.ts";
 import { retryDelayMs } from "./retry.ts";
-import {
-  Transport,
-  type TransportAnswer,
-  type TransportOptions,
-  type TransportRequest,
-  type TransportStream,
-} from "./transport.ts";
-
-/** A request to be repeated when that is safe. */
-export interface AuthorizedRequest extends TransportRequest {
-  /** Doing it twice equals doing it once. */
-  readonly idempotent: boolean;
-}
-
-/** Sends requests to one API server as somebody. */
-export interface Requester {
-  /** Base URL, for messages. */
-  readonly server: string;
-  send(request: AuthorizedRequest, signal: AbortSignal): Promise<TransportAnswer>;
-  stream(
-    request: TransportRequest,
-    silenceMs: number,
-    signal: AbortSignal,
-  ): Promise<TransportStream & Disposable>;
-}
+import { Transport } from "./transport.ts";
 
 export interface RequesterOptions extends Omit<TransportOptions, "certificate" | "onBroken"> {
   readonly credentials: CredentialSource;
@@ -247,4 +232,26 @@ function sameCertificate(
 ): boolean {
   if (a === undefined || b === undefined) return a === b;
   return a.certificatePem === b.certificatePem && a.keyPem.reveal() === b.keyPem.reveal();
+}
+
+/** Sends a request and tells an observer, if there is one, how it went. */
+async function recorded<Answer extends { readonly status: number; readonly text?: string }>(
+  { server, onRequest }: { readonly server: string; readonly onRequest?: RequestObserver },
+  { method, path, body }: TransportRequest,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  if (onRequest === undefined) return await send();
+  const startedAt = performance.now();
+  const tell = (end: Pick<RequestRecord, "status" | "answerBody" | "error">): void => {
+    const elapsedMs = performance.now() - startedAt;
+    onRequest({ method, url: `${server}${path}`, requestBody: body, elapsedMs, ...end });
+  };
+  try {
+    const answer = await send();
+    tell({ status: answer.status, answerBody: answer.text, error: undefined });
+    return answer;
+  } catch (error) {
+    tell({ status: undefined, answerBody: undefined, error });
+    throw error;
+  }
 }

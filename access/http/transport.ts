@@ -1,83 +1,20 @@
 import type { Dispatcher } from "undici";
 
-import {
-  type AnswerBody,
-  type AnswerKind,
-  answerLimits,
-  type ClusterAnswers,
-  readAnswer,
-} from "../answer-limits.ts";
+import { type AnswerBody, answerLimits, readAnswer } from "../answer-limits.ts";
 import { abortable, Deadline } from "../deadline.ts";
 import { isJson } from "../json.ts";
 import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
-import type { ClientCertificate } from "../plugins/credential.ts";
-import type { AddressGuard } from "./address-guard.ts";
-import type { ConnectTimes } from "./connect-times.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { mendHttp2Streams } from "../runtime/mend-http2-streams.ts";
 import { Lane, laneSize } from "./lane.ts";
-import type { Silence } from "./liveness.ts";
-import { mendHttp2Streams } from "./mend-http2-streams.ts";
-import type { RequestCounters } from "./request-counters.ts";
+import type {
+  TransportAnswer,
+  TransportOptions,
+  TransportRequest,
+  TransportStream,
+} from "./request.ts";
 import type { StreamedBody, StreamReader } from "./streamed-answer.ts";
 import { Window } from "./window.ts";
-import { type MayWrite, WriteRefusedError } from "./write-permit.ts";
-
-/** One HTTP request to an API server. `path` is below the server's path prefix and begins with `/`. */
-export interface TransportRequest {
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Kubernetes verb, for the counters. */
-  readonly verb: string;
-  /** How long the server may take until its answer begins. */
-  readonly timeoutMs: number;
-  /** Called for each part of an answer that is streamed. */
-  readonly onHeard?: () => void;
-  /** Sent over a new connection, which it shares with those that are under way with the same object, and which ends with the last of them. */
-  readonly ownConnection?: object;
-  /** What the answer may be; absent: an object. */
-  readonly answer?: AnswerKind;
-  /** It asks whether the server is there: sent at once, however many others wait for an answer. One at a time. */
-  readonly isQuestion?: boolean;
-}
-
-export interface TransportAnswer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly retryAfter: string | undefined;
-  readonly text: string;
-}
-
-/** An answer whose body is read as it comes. */
-export interface TransportStream {
-  readonly status: number;
-  readonly contentType: string;
-  readonly retryAfter: string | undefined;
-  readonly body: StreamedBody;
-  /** Begins to hold a part of it that is not complete; absent: nobody counts. */
-  readonly hold?: ClusterAnswers["open"];
-  /** To be told of each event of a watch that shows that the server works, which a bookmark does not. */
-  readonly onEvent?: () => void;
-}
-
-export interface TransportOptions {
-  readonly endpoint: Endpoint;
-  readonly userAgent: string;
-  readonly counters: RequestCounters;
-  readonly certificate?: ClientCertificate;
-  readonly silence?: Silence;
-  /** Absent: connections may go anywhere. */
-  readonly guard?: AddressGuard;
-  /** Absent: everything may be sent at any time. */
-  readonly mayWrite?: MayWrite;
-  /** What the cluster may answer at the same time; absent: anything. */
-  readonly answers?: ClusterAnswers;
-  /** Called when an established connection broke, or fell silent. */
-  readonly onBroken?: (error: Error) => void;
-  /** Called for each connection that was made, or was not. */
-  readonly onConnect?: (times: ConnectTimes) => void;
-}
+import { WriteRefusedError } from "./write-permit.ts";
 
 // A server admits 100 streams on a connection: 40 of them may be watches, which stay; more watches get connections of
 // their own. Spec: engine-facts.md, table C.

@@ -3,7 +3,7 @@ import type { Endpoint } from "../http/endpoint.ts";
 import type { Silence } from "../http/liveness.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "../http/proxy-url.ts";
 import { RequestCounters } from "../http/request-counters.ts";
-import type { RequestObserver } from "../http/request-record.ts";
+import type { RequestObserver } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
 import type { MayWrite } from "../http/write-permit.ts";
 import { ConnectionError } from "../kube/api-error.ts";

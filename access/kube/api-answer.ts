@@ -2,8 +2,8 @@ import { isRecord } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { isServedEverywhere, type ResourceType } from "../../api/resources.ts";
+import type { TransportAnswer } from "../http/request.ts";
 import { retryAfterMs } from "../http/retry.ts";
-import type { TransportAnswer } from "../http/transport.ts";
 import { isJson, parseJson } from "../json.ts";
 import { ApiError, foreignAnswerError, standInError, type StatusCause } from "./api-error.ts";
 

@@ -3,7 +3,8 @@ import { isRecord } from "../../api/fields.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { type AnswerKind, type ClusterAnswers, crowdedError } from "../answer-limits.ts";
-import { type Requester, writeTimeoutMs } from "../http/requester.ts";
+import type { Requester } from "../http/request.ts";
+import { writeTimeoutMs } from "../http/requester.ts";
 import {
   bodyOf,
   listedObjects,

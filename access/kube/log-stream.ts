@@ -1,4 +1,4 @@
-import type { Requester } from "../http/requester.ts";
+import type { Requester } from "../http/request.ts";
 import { apiErrorOf } from "./api-answer.ts";
 import type { LogRef } from "./kube-client.ts";
 import { beginningOf } from "./watch-stream.ts";

@@ -1,7 +1,6 @@
 import { isRecord } from "../../api/fields.ts";
 import { type AnswerHold, answerLimits, crowdedError, excessError } from "../answer-limits.ts";
-import type { Requester } from "../http/requester.ts";
-import type { TransportStream } from "../http/transport.ts";
+import type { Requester, TransportStream } from "../http/request.ts";
 import { JsonShape, parseJson } from "../json.ts";
 import { apiErrorOf, emptyError, statusError, storedObject, unlessStandIn } from "./api-answer.ts";
 import { ApiError, type ConnectionError } from "./api-error.ts";

@@ -81,13 +81,8 @@ export function parseProviderFile(content: string, source: ProviderFileSource): 
     const known = error instanceof ContentError || error instanceof RangeError;
     if (!known) throw error;
     const what = error instanceof ContentError ? error.message : "it is nested too deeply";
-    throw new FleetError(
-      "ConfigInvalid",
-      `The provider file ${source.path} is not usable: ${what}`,
-      {
-        code: "ProviderFileInvalid",
-      },
-    );
+    const message = `The provider file ${source.path} is not usable: ${what}`;
+    throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
   }
 }
 
@@ -182,17 +177,13 @@ function wordProblem(
   envPolicy: string | undefined,
 ): Problem | undefined {
   const what = "is not a known word";
-  if (argsPolicy === undefined) return problem("profileSourcedCLIArgsPolicy", what);
-  return envPolicy === undefined ? problem("profileSourcedEnvVarsPolicy", what) : undefined;
+  if (argsPolicy === undefined) return ["profileSourcedCLIArgsPolicy", what];
+  return envPolicy === undefined ? ["profileSourcedEnvVarsPolicy", what] : undefined;
 }
 
 function digestProblem({ sha256 = "0".repeat(64) }: RawProvider): Problem | undefined {
   if (/^[0-9a-f]{64}$/i.test(sha256)) return undefined;
-  return problem("sha256", "has to be 64 hexadecimal digits");
-}
-
-function problem(key: string, what: string): Problem {
-  return [key, what];
+  return ["sha256", "has to be 64 hexadecimal digits"];
 }
 
 function isProblem(value: ExecSettings | Problem): value is Problem {
@@ -201,17 +192,17 @@ function isProblem(value: ExecSettings | Problem): value is Problem {
 
 /** The settings, or why there are none. */
 function execOf({ execConfig: raw, timeout, sha256 }: RawProvider): ExecSettings | Problem {
-  if (raw === undefined) return problem("execConfig", "is missing");
+  if (raw === undefined) return ["execConfig", "is missing"];
   const apiVersion = execApiVersions.find((version) => version === raw.apiVersion);
   if (apiVersion === undefined) {
-    return problem("execConfig.apiVersion", `has to be ${execApiVersions.join(" or ")}`);
+    return ["execConfig.apiVersion", `has to be ${execApiVersions.join(" or ")}`];
   }
   if (raw.command === undefined || raw.command === "") {
-    return problem("execConfig.command", "is missing");
+    return ["execConfig.command", "is missing"];
   }
   const timeoutMs = timeoutMsOf(timeout);
   if (timeoutMs === undefined) {
-    return problem("timeout", 'has to be a duration from 1s to 5m, such as "30s"');
+    return ["timeout", 'has to be a duration from 1s to 5m, such as "30s"'];
   }
   const env = (raw.env ?? []).flatMap(({ name = "", value = "" }) =>
     name === "" ? [] : [Object.freeze({ name, value })],
@@ -219,7 +210,7 @@ function execOf({ execConfig: raw, timeout, sha256 }: RawProvider): ExecSettings
   const args = Object.freeze([...(raw.args ?? [])]);
   const texts = [raw.command, ...args, ...env.flatMap(({ name, value }) => [name, value])];
   if (texts.some((text) => text.includes("\0"))) {
-    return problem("execConfig", "holds a NUL character in command, args or env");
+    return ["execConfig", "holds a NUL character in command, args or env"];
   }
   return Object.freeze({
     apiVersion,
@@ -274,7 +265,9 @@ function execOddities(exec: RawExec): readonly Problem[] {
       "treated as Never, nobody is there to answer",
     ],
   ];
-  return found.flatMap(([isOdd, key, what]) => (isOdd ? [problem(`execConfig.${key}`, what)] : []));
+  return found.flatMap(([isOdd, key, what]): readonly Problem[] =>
+    isOdd ? [[`execConfig.${key}`, what]] : [],
+  );
 }
 
 type ProviderFileWatch = Omit<FileFollower<ProviderFile>, "load">;

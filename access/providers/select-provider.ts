@@ -94,3 +94,11 @@ function listed(names: readonly string[]): string {
 function quoted(name: string): string {
   return JSON.stringify(name.slice(0, 64));
 }
+
+/** Throws `FleetError` `ConfigInvalid` when the file has providers and none of them can be used. One unusable provider leaves the others. */
+export function assertSomeUsable(path: string, file: ProviderFile): void {
+  const [first, ...others] = file.providers;
+  if (first?.problem === undefined || others.some(({ problem }) => problem === undefined)) return;
+  const message = `No provider of provider file ${path} can be used; ${first.name}: ${first.problem}`;
+  throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
+}

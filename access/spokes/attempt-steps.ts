@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 
 import { FleetError } from "../../api/errors.ts";
-import type { ConnectTimes, Times } from "../http/connect-times.ts";
+import type { ConnectTimes, Times } from "../http/connector.ts";
 import { codeOf } from "../kube/api-error.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 

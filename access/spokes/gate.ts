@@ -1,6 +1,11 @@
 import { abortable, Follower } from "../deadline.ts";
-import type { AuthorizedRequest, Requester } from "../http/requester.ts";
-import type { TransportAnswer, TransportRequest, TransportStream } from "../http/transport.ts";
+import type {
+  AuthorizedRequest,
+  Requester,
+  TransportAnswer,
+  TransportRequest,
+  TransportStream,
+} from "../http/request.ts";
 import { ConnectionError } from "../kube/api-error.ts";
 
 /**

@@ -15,12 +15,19 @@ import {
   type ProviderFile,
   watchProviderFile,
 } from "../providers/provider-config.ts";
-import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
+import type { ReferencePolicy } from "../providers/reference-policy.ts";
+import { assertSomeUsable } from "../providers/select-provider.ts";
 import { failedResolve } from "./attempt-steps.ts";
 import { ConnectTurns } from "./connect-turns.ts";
-import { notConfigured, resolveAccess } from "./resolved-access.ts";
-import type { SpokeDeps } from "./spoke-connection.ts";
-import { type Outlook, SpokeKeeper } from "./spoke-keeper.ts";
+import {
+  notConfigured,
+  type Outlook,
+  outlookOf,
+  sameOutlook,
+  withFileNote,
+} from "./resolved-access.ts";
+import type { SpokeDeps } from "./spoke-deps.ts";
+import { SpokeKeeper } from "./spoke-keeper.ts";
 import { type SpokeLog, SpokeTeller } from "./spoke-teller.ts";
 import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
 
@@ -43,9 +50,9 @@ export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "an
  */
 export async function openSpokes(options: SpokesOptions, signal: AbortSignal): Promise<Spokes> {
   const { providerFile } = options;
-  const providers =
-    providerFile === undefined ? undefined : await loadProviderFile(providerFile, signal);
-  if (providerFile !== undefined) assertSomeUsable(providerFile, providers);
+  if (providerFile === undefined) return new SpokeFleet(options, undefined);
+  const providers = await loadProviderFile(providerFile, signal);
+  assertSomeUsable(providerFile, providers);
   return new SpokeFleet(options, providers);
 }
 
@@ -99,9 +106,7 @@ class SpokeFleet implements Spokes {
         onChange: (object) => this.#onProfile(object),
         onDelete: (object) => this.#onProfileGone(object),
         onError: (error) => this.#onHubError(error),
-        onSynced: () => {
-          this.#hubError = undefined;
-        },
+        onSynced: () => void (this.#hubError = undefined),
       },
       this.#stop.signal,
     );
@@ -278,53 +283,6 @@ class SpokeFleet implements Spokes {
   #notify(ref: ClusterProfileRef): void {
     for (const listener of this.#listeners) listener(ref);
   }
-}
-
-/** One provider that is wrong leaves the others; a file in which all are wrong is a mistake to be told at the start. */
-function assertSomeUsable(path: string, file: ProviderFile | undefined): void {
-  const [first, ...others] = file?.providers ?? [];
-  if (first?.problem === undefined || others.some(({ problem }) => problem === undefined)) return;
-  const message = `No provider of provider file ${path} can be used; ${first.name}: ${first.problem}`;
-  throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
-}
-
-function outlookOf(
-  profile: ClusterProfile,
-  {
-    trust = {},
-    providers,
-  }: Pick<SpokesOptions, "trust"> & { readonly providers: ProviderFile | undefined },
-): Outlook {
-  const distrust = distrustedProfile(profile, trust);
-  if (distrust !== undefined) {
-    return { kind: "error", error: new FleetError("ReferenceNotPermitted", distrust) };
-  }
-  try {
-    return { kind: "access", access: resolveAccess(profile, providers) };
-  } catch (error) {
-    if (error instanceof FleetError) return { kind: "error", error };
-    throw error;
-  }
-}
-
-function withFileNote(outlook: Outlook, isFileValid: boolean): Outlook {
-  if (isFileValid || outlook.kind !== "error") return outlook;
-  const { reason, code, sentence, cause } = outlook.error;
-  const text = `${sentence}; the provider file was changed and is not usable, the last good one is in use`;
-  const options = { ...(code === undefined ? {} : { code }), cause };
-  return { ...outlook, error: new FleetError(reason, text, options) };
-}
-
-function sameOutlook(a: Outlook, b: Outlook): boolean {
-  if (a.kind === "access" && b.kind === "access") {
-    return (
-      a.access.fingerprint === b.access.fingerprint && a.access.profile.uid === b.access.profile.uid
-    );
-  }
-  if (a.kind === "error" && b.kind === "error") {
-    return a.error.reason === b.error.reason && a.error.message === b.error.message;
-  }
-  return false;
 }
 
 // The API server has checked it against the CRD.

@@ -1,11 +1,13 @@
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe } from "../../api/kubernetes.ts";
+import type { Times } from "../http/connector.ts";
 import { type Endpoint, endpointOf, endpointWarnings } from "../http/endpoint.ts";
 import { type ExecPlan, execPlan, fingerprint } from "../plugins/exec-plan.ts";
 import type { Provider, ProviderFile } from "../providers/provider-config.ts";
 import { allowsProxy, allowsServer } from "../providers/provider-rules.ts";
-import { isHealthy, selectProvider, type SelectedProvider } from "../providers/select-provider.ts";
+import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
+import { isHealthy, type SelectedProvider, selectProvider } from "../providers/select-provider.ts";
 
 /** All that is needed to reach the cluster of a profile. */
 export interface ResolvedAccess {
@@ -94,4 +96,58 @@ function notAllowed({ name }: Provider, rule: string, what: string): FleetError 
 /** No provider file was configured. */
 export function notConfigured(): FleetError {
   return new FleetError("AccessProviderNotConfigured", "No provider file is configured");
+}
+
+/** What a profile and the provider file say about a spoke: how to reach it, or why that cannot be known. */
+export type Outlook = (
+  | { readonly kind: "access"; readonly access: ResolvedAccess }
+  | { readonly kind: "error"; readonly error: FleetError }
+) & {
+  /** When it was found out. */
+  readonly resolved?: Times;
+};
+
+/** What a profile and the provider file say about a spoke now. */
+export function outlookOf(
+  profile: ClusterProfile,
+  {
+    trust = {},
+    providers,
+  }: {
+    readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
+    readonly providers: ProviderFile | undefined;
+  },
+): Outlook {
+  const distrust = distrustedProfile(profile, trust);
+  if (distrust !== undefined) {
+    return { kind: "error", error: new FleetError("ReferenceNotPermitted", distrust) };
+  }
+  try {
+    return { kind: "access", access: resolveAccess(profile, providers) };
+  } catch (error) {
+    if (error instanceof FleetError) return { kind: "error", error };
+    throw error;
+  }
+}
+
+/** The same, and in an error that the provider file on disk is not the one in use. */
+export function withFileNote(outlook: Outlook, isFileValid: boolean): Outlook {
+  if (isFileValid || outlook.kind !== "error") return outlook;
+  const { reason, code, sentence, cause } = outlook.error;
+  const text = `${sentence}; the provider file was changed and is not usable, the last good one is in use`;
+  const options = { ...(code === undefined ? {} : { code }), cause };
+  return { ...outlook, error: new FleetError(reason, text, options) };
+}
+
+/** Whether two outlooks ask for the same connection, or say the same error. */
+export function sameOutlook(a: Outlook, b: Outlook): boolean {
+  if (a.kind === "access" && b.kind === "access") {
+    return (
+      a.access.fingerprint === b.access.fingerprint && a.access.profile.uid === b.access.profile.uid
+    );
+  }
+  if (a.kind === "error" && b.kind === "error") {
+    return a.error.reason === b.error.reason && a.error.message === b.error.message;
+  }
+  return false;
 }

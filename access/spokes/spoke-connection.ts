@@ -4,62 +4,20 @@ import { describe } from "../../api/kubernetes.ts";
 import type { Code } from "../../api/reasons.ts";
 import { AnswerBudget } from "../answer-limits.ts";
 import { TurnWaits } from "../deadline.ts";
-import { addressGuard, type AddressGuard } from "../http/address-guard.ts";
-import type { Times } from "../http/connect-times.ts";
-import type { Silence } from "../http/liveness.ts";
+import type { Times } from "../http/connector.ts";
 import { RequestCounters } from "../http/request-counters.ts";
-import type { RequestObserver } from "../http/request-record.ts";
+import type { TransportAnswer } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
-import type { TransportAnswer } from "../http/transport.ts";
-import type { MayWrite } from "../http/write-permit.ts";
 import { ConnectionError, type ConnectionFailure } from "../kube/api-error.ts";
 import { createKubeClient } from "../kube/create-kube-client.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import { isBuiltIn, runBuiltIn } from "../plugins/built-in-plugins.ts";
 import { RenewingCredentials } from "../plugins/credential-source.ts";
-import type { Credential } from "../plugins/credential.ts";
-import { runExecPlugin } from "../plugins/exec-plugin.ts";
-import { PluginLimits } from "../plugins/plugin-limits.ts";
-import { pluginEnvironment } from "../plugins/plugin-policy.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
-import { AttemptSteps, type StepObserver } from "./attempt-steps.ts";
-import type { ConnectTurns } from "./connect-turns.ts";
+import { AttemptSteps } from "./attempt-steps.ts";
 import { Gate } from "./gate.ts";
-import { PathMetrics } from "./path-metrics.ts";
-import { cannotWork } from "./readiness-answer.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
+import { guardOf, obtaining, type SpokeDeps, spokeOf } from "./spoke-deps.ts";
 import type { SpokeConnection } from "./spokes.ts";
-
-export interface SpokeDeps {
-  /** Environment of our process; plugins see a part of it. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly userAgent: string;
-  /** Where built-in readers read Secrets; without it they fail. */
-  readonly hub?: Pick<KubeClient, "get">;
-  readonly counters?: RequestCounters;
-  readonly onRequest?: RequestObserver;
-  readonly path?: PathMetrics;
-  readonly onStep?: StepObserver;
-  /** Called when a plugin gave a spoke the token of others, which have another server. */
-  readonly onSharedToken?: (spoke: string, others: readonly string[]) => void;
-  /** Folders below which the plugins' real paths have to be; absent or empty: anywhere. */
-  readonly pluginRoots?: readonly string[];
-  /** Limits how many plugins run at the same time. */
-  readonly plugins?: PluginLimits;
-  /** Limits what spokes may answer at the same time. */
-  readonly answers?: AnswerBudget;
-  /** Limits how many connections are attempted at the same time. */
-  readonly turns?: ConnectTurns;
-  /** Told when a plugin waits for its place. */
-  readonly waits?: TurnWaits;
-  readonly silence?: Silence;
-  /** How long a server may say nothing on its watches before it is asked. */
-  readonly quiet?: Silence;
-  /** Absent: everything may be sent at any time. */
-  readonly mayWrite?: MayWrite;
-  /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
-  readonly onCredential?: (credential: Credential) => void;
-}
 
 const probeTimeoutMs = 10_000;
 // What a question may take besides the server's answer, such as the time for a credential.
@@ -100,81 +58,10 @@ export async function connectSpoke(
   }
 }
 
-/** How a credential is obtained: paced and limited, measured and reported. */
-function obtaining(
-  access: ResolvedAccess,
-  deps: SpokeDeps,
-  steps: AttemptSteps,
-): (signal: AbortSignal) => Promise<Credential> {
-  const plugins = deps.plugins ?? new PluginLimits();
-  const surroundings = {
-    environment: pluginEnvironment(deps.environment),
-    now: () => new Date(),
-    policy: { roots: deps.pluginRoots ?? [] },
-  };
-  const path = deps.path ?? new PathMetrics();
-  const spoke = spokeOf(access);
-  const measured = (work: () => Promise<Credential>, signal: AbortSignal): Promise<Credential> =>
-    steps.plugin(() => path.measure(access.provider, work, signal));
-  const entered = async (signal: AbortSignal): Promise<Disposable> => {
-    using _wait = deps.waits?.begin();
-    return await plugins.enter(access, signal);
-  };
-  let isFirst = true;
-  const run = async (signal: AbortSignal): Promise<Credential> => {
-    await plugins.pace.enter(spoke, isFirst, signal);
-    isFirst = false;
-    if (isBuiltIn(access.plan.command)) {
-      const withHub = { ...surroundings, hub: deps.hub };
-      return measured(() => runBuiltIn(access.plan, withHub, signal), signal);
-    }
-    using _place = await entered(signal);
-    // Awaited here, or the place would be given back at once.
-    return await measured(() => runExecPlugin(access.plan, surroundings, signal), signal);
-  };
-  return async (signal) => {
-    const credential = await run(signal);
-    signal.throwIfAborted();
-    deps.onCredential?.(credential);
-    path.credentialOf(spoke, credential);
-    const { server } = access.endpoint;
-    const sharers = path.tokens.note(spoke, server, credential.authorization);
-    if (sharers.length > 0) deps.onSharedToken?.(spoke, sharers);
-    return credential;
-  };
-}
-
-/** A credential for the cluster of a profile, of a plugin run of its own; nothing is connected. Throws `FleetError` `AccessProviderFailed`, or the reason of the signal. */
-export function freshCredential(
-  access: ResolvedAccess,
-  deps: SpokeDeps,
-  signal: AbortSignal,
-): Promise<Credential> {
-  return obtaining(access, deps, new AttemptSteps(access, deps.onStep))(signal);
-}
-
 /** Whether a status says that the server is there, to who asks for its version. */
 function isThere(status: number): boolean {
   // 403 is an answer to somebody it knows; what is not allowed shows where it is needed. One that has no time (429) is there as well.
   return status === 200 || status === 403 || status === 429;
-}
-
-/** How the metrics name it. */
-function spokeOf({ profile: { namespace, name } }: ResolvedAccess): string {
-  return `${namespace}/${name}`;
-}
-
-/** Where connections of a way in may go. */
-export function guardOf(
-  access: Pick<ResolvedAccess, "allowedServers" | "allowedProxies">,
-  { environment }: Pick<SpokeDeps, "environment">,
-): AddressGuard {
-  return addressGuard({
-    allowed: access.allowedServers,
-    allowedProxies: access.allowedProxies,
-    // In a pod there is nothing but the pod itself; elsewhere clusters of kind and k3d are there.
-    loopback: (environment["KUBERNETES_SERVICE_HOST"] ?? "") === "",
-  });
 }
 
 /** One connection to a spoke, made for one fingerprint. */
@@ -339,4 +226,32 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     const message = `${this.#profileName()}: ${error.message}`;
     return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }
+}
+
+// An API server lists its checks, one a line. All that is asked of it goes through its storage.
+const list = /^\[[+-]\]\S/;
+const storageFailed = /^\[-\](?:ping|etcd)\b/m;
+
+/**
+ * True when an answer to `GET /readyz` says that nothing can be asked of the server. An API server that is about to stop, or whose keys for Secrets cannot
+ * be had, says 500 as well, and answers most of what it is asked; whoever does not know the question is there.
+ */
+function cannotWork({ status, text }: Pick<TransportAnswer, "status" | "text">): boolean {
+  if (status < 500) return false;
+  return !list.test(text) || storageFailed.test(text);
+}
+
+// Ten seconds in two questions, in either order, say that a server is away.
+const shortMs = 3_000;
+const longMs = 7_000;
+// As long as any request may take: a server that takes five seconds for each answer (C10) is slow, not away.
+const patientMs = 10_000;
+
+/**
+ * How long a server has to answer when it is asked whether it is there, in ms: a short question first after trouble, a long one first after silence,
+ * and from the third on as long as it may take for anything.
+ */
+export function checkTimeMs(isQuiet: boolean, failures: number): number {
+  if (failures > 1) return patientMs;
+  return isQuiet === (failures === 0) ? longMs : shortMs;
 }

@@ -2,23 +2,13 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../../api/errors.ts";
 import { abortable, TurnWaits } from "../deadline.ts";
-import type { Times } from "../http/connect-times.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
-import { checkTimeMs } from "./check-time.ts";
 import { ConnectTurns } from "./connect-turns.ts";
-import type { ResolvedAccess } from "./resolved-access.ts";
-import { type SpokeDeps, SpokeLink } from "./spoke-connection.ts";
+import type { Outlook } from "./resolved-access.ts";
+import { checkTimeMs, SpokeLink } from "./spoke-connection.ts";
+import type { SpokeDeps } from "./spoke-deps.ts";
 import type { SpokeConnection, SpokeState } from "./spokes.ts";
-
-/** What a profile and the provider file say about a spoke: how to reach it, or why that cannot be known. */
-export type Outlook = (
-  | { readonly kind: "access"; readonly access: ResolvedAccess }
-  | { readonly kind: "error"; readonly error: FleetError }
-) & {
-  /** When it was found out. */
-  readonly resolved?: Times;
-};
 
 type KnownOutlook = Extract<Outlook, { kind: "access" }>;
 

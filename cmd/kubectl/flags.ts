@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 
-import type { RequestObserver } from "../../access/http/request-record.ts";
+import type { RequestObserver } from "../../access/http/request.ts";
 import type { RecordedFleet } from "./bundle/bundle.ts";
 import { UsageError } from "./errors.ts";
 import {

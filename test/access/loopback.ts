@@ -2,11 +2,8 @@ import { onTestFinished } from "vitest";
 
 import type { Endpoint } from "../../access/http/endpoint.ts";
 import { RequestCounters } from "../../access/http/request-counters.ts";
-import {
-  type AuthorizedRequest,
-  AuthorizedRequester,
-  type RequesterOptions,
-} from "../../access/http/requester.ts";
+import type { AuthorizedRequest } from "../../access/http/request.ts";
+import { AuthorizedRequester, type RequesterOptions } from "../../access/http/requester.ts";
 import { ConnectionError } from "../../access/kube/api-error.ts";
 import { type Credential, type CredentialSource, Secret } from "../../access/plugins/credential.ts";
 import { createAuthority } from "../fleet/certificates.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { AuthorizedRequest, Requester } from "../../access/http/requester.ts";
+import type { AuthorizedRequest, Requester } from "../../access/http/request.ts";
 import { createKubeClient } from "../../access/kube/create-kube-client.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { knownResource } from "../../api/resources.ts";

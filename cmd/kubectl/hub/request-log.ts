@@ -1,4 +1,4 @@
-import type { RequestObserver, RequestRecord } from "../../../access/http/request-record.ts";
+import type { RequestObserver, RequestRecord } from "../../../access/http/request.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { plainText, redactSecrets } from "../../../api/foreign-text.ts";
 import type { Output } from "../output/terminal.ts";

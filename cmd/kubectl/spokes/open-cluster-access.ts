@@ -1,6 +1,6 @@
 import { delimiter } from "node:path";
 
-import type { RequestObserver } from "../../../access/http/request-record.ts";
+import type { RequestObserver } from "../../../access/http/request.ts";
 import type { KubeconfigSource } from "../../../access/hub/kubeconfig.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../access/plugins/credential.ts";

@@ -8,11 +8,8 @@ import {
   resolveAccess,
   type ResolvedAccess,
 } from "../../../access/spokes/resolved-access.ts";
-import {
-  connectSpoke,
-  freshCredential,
-  type SpokeDeps,
-} from "../../../access/spokes/spoke-connection.ts";
+import { connectSpoke } from "../../../access/spokes/spoke-connection.ts";
+import { freshCredential, type SpokeDeps } from "../../../access/spokes/spoke-deps.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { HubProviderFile } from "../hub/hub-provider-file.ts";
 import type { SpokesAccess } from "./cluster-access.ts";

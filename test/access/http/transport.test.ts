@@ -3,8 +3,7 @@ import { createServer } from "node:net";
 
 import { describe, expect, test, vi } from "vitest";
 
-import type { ConnectTimes } from "../../../access/http/connect-times.ts";
-import { connectorOf } from "../../../access/http/connector.ts";
+import { connectorOf, type ConnectTimes } from "../../../access/http/connector.ts";
 import { endpointOf } from "../../../access/http/endpoint.ts";
 import { apiErrorOf, bodyOf } from "../../../access/kube/api-answer.ts";
 import { createAuthority, createSelfSigned } from "../../fleet/certificates.ts";

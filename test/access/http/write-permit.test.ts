@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { AuthorizedRequest, AuthorizedRequester } from "../../../access/http/requester.ts";
+import type { AuthorizedRequest } from "../../../access/http/request.ts";
+import type { AuthorizedRequester } from "../../../access/http/requester.ts";
 import { WriteRefusedError } from "../../../access/http/write-permit.ts";
 import { startDelayProxy } from "../../fleet/delay-proxy.ts";
 import type { ApiStub } from "../api-stub.ts";

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { PluginPace } from "../../../access/plugins/plugin-limits.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
-import { type Outlook, SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import type { Outlook } from "../../../access/spokes/resolved-access.ts";
+import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, stub } from "../loopback.ts";

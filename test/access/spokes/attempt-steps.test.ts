@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 
 import type { PathStep } from "../../../access/spokes/attempt-steps.ts";
-import { connectSpoke, type SpokeDeps } from "../../../access/spokes/spoke-connection.ts";
+import { connectSpoke } from "../../../access/spokes/spoke-connection.ts";
+import type { SpokeDeps } from "../../../access/spokes/spoke-deps.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, stub } from "../loopback.ts";
 import { startProxyStub } from "../proxy-stub.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { checkTimeMs } from "../../../access/spokes/check-time.ts";
+import { checkTimeMs } from "../../../access/spokes/spoke-connection.ts";
 
 test.each([
   { after: "trouble", isQuiet: false, seconds: [3, 7, 10, 10, 10] },

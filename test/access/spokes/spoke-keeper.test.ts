@@ -7,7 +7,8 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
-import { type Outlook, SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import type { Outlook } from "../../../access/spokes/resolved-access.ts";
+import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { held, leakedSince } from "../../support/held.ts";
 import { type ApiStub, startApiStub, type StubAnswer } from "../api-stub.ts";

@@ -5,12 +5,12 @@ import { createKubeClient } from "../../../../access/kube/create-kube-client.ts"
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
-import { guardOf } from "../../../../access/spokes/spoke-connection.ts";
+import { guardOf } from "../../../../access/spokes/spoke-deps.ts";
 import { sharingOf } from "../../../../controller/guard/protection.ts";
-import { whoAmI, type SelfReview } from "../../../../controller/guard/whoami.ts";
+import { type SelfReview, whoAmI } from "../../../../controller/guard/whoami.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { requestFinding, spokeServer } from "./explain-error.ts";
-import { failed, finding, passedWith, type HopResult } from "./hops/hop.ts";
+import { failed, finding, type HopResult, passedWith } from "./hops/hop.ts";
 import type { WalkContext } from "./walk.ts";
 
 /** A spoke that answers us. */

@@ -1,6 +1,6 @@
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
-import { guardOf } from "../../../../access/spokes/spoke-connection.ts";
+import { guardOf } from "../../../../access/spokes/spoke-deps.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import { kubectlOn, words } from "../../output/steps.ts";

@@ -1,14 +1,14 @@
-import type { RequestObserver } from "../../../../access/http/request-record.ts";
+import type { RequestObserver } from "../../../../access/http/request.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { PluginLimits } from "../../../../access/plugins/plugin-limits.ts";
 import {
-  hopTitles,
   type Finding,
   type Hop,
   type HopId,
   type HopResult,
   type HopState,
+  hopTitles,
 } from "./hops/hop.ts";
 import type { Rendering } from "./hops/refused-object.ts";
 

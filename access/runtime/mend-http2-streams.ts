@@ -3,15 +3,15 @@ import { EventEmitter } from "node:events";
 import { constants } from "node:http2";
 
 /**
- * Makes up for two faults of undici 8.12 in every HTTP/2 client stream of the process. Idempotent.
+ * Exception to the rule that nothing of the runtime is patched: it changes every HTTP/2 client stream of the process, because undici 8.12.4 on
+ * Node 24.21 needs it. The test of this file says when it does not any more; then this file goes. Idempotent.
  *
- * It takes its own listener for errors off when an answer is complete, but Node ends the stream a moment later. When the
- * connection breaks in between, the stream emits an error that nobody hears, which ends the process. Each stream gets a listener
- * that does nothing; what matters is heard by undici's as before.
+ * undici removes its error listener when an answer is complete, and Node ends the stream a moment later. When the connection breaks in between, the
+ * stream emits an error without a listener, which ends the process. Each stream gets a listener that does nothing.
  *
- * It gives a request up by `close()` and `destroy()`. Without a code Node resets the stream only when the whole body is out, and then
- * the stream exists no more: the connection goes on asking it for its body, gets nothing, and sends empty frames forever, in one turn of
- * the event loop. With a code the stream is reset at once.
+ * undici gives a request up by `close()` without a code and `destroy()` in the same turn (nodejs/undici#5559). Without a code Node resets the stream only
+ * after the whole body is out, and then the stream exists no more: the connection asks for the body forever, and sends empty frames in one turn
+ * of the event loop. With a code the stream is reset at once.
  */
 export function mendHttp2Streams(): void {
   const created = channel("http2.client.stream.created");
@@ -42,5 +42,5 @@ function closeWithCode(stream: Closable): void {
 }
 
 function nothing(): void {
-  // See above.
+  // The listener alone matters.
 }

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
 
-import { mendHttp2Streams } from "../../../access/http/mend-http2-streams.ts";
+import { mendHttp2Streams } from "../../../access/runtime/mend-http2-streams.ts";
 import { authority, stub } from "../loopback.ts";
 
 const run = promisify(execFile);

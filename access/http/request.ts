@@ -1,0 +1,102 @@
+import type { AnswerKind, ClusterAnswers } from "../answer-limits.ts";
+import type { ClientCertificate } from "../plugins/credential.ts";
+import type { AddressGuard } from "./address-guard.ts";
+import type { ConnectTimes } from "./connector.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { Silence } from "./liveness.ts";
+import type { RequestCounters } from "./request-counters.ts";
+import type { StreamedBody } from "./streamed-answer.ts";
+import type { MayWrite } from "./write-permit.ts";
+
+/** One HTTP request to an API server. `path` is below the server's path prefix and begins with `/`. */
+export interface TransportRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Kubernetes verb, for the counters. */
+  readonly verb: string;
+  /** How long the server may take until its answer begins. */
+  readonly timeoutMs: number;
+  /** Called for each part of an answer that is streamed. */
+  readonly onHeard?: () => void;
+  /** Sent over a new connection, which it shares with those that are under way with the same object, and which ends with the last of them. */
+  readonly ownConnection?: object;
+  /** What the answer may be; absent: an object. */
+  readonly answer?: AnswerKind;
+  /** It asks whether the server is there: sent at once, however many others wait for an answer. One at a time. */
+  readonly isQuestion?: boolean;
+}
+
+export interface TransportAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly retryAfter: string | undefined;
+  readonly text: string;
+}
+
+/** An answer whose body is read as it comes. */
+export interface TransportStream {
+  readonly status: number;
+  readonly contentType: string;
+  readonly retryAfter: string | undefined;
+  readonly body: StreamedBody;
+  /** Begins to hold a part of it that is not complete; absent: nobody counts. */
+  readonly hold?: ClusterAnswers["open"];
+  /** To be told of each event of a watch that shows that the server works, which a bookmark does not. */
+  readonly onEvent?: () => void;
+}
+
+/** A request to be repeated when that is safe. */
+export interface AuthorizedRequest extends TransportRequest {
+  /** Doing it twice equals doing it once. */
+  readonly idempotent: boolean;
+}
+
+/** Sends requests to one API server as somebody. */
+export interface Requester {
+  /** Base URL, for messages. */
+  readonly server: string;
+  send(request: AuthorizedRequest, signal: AbortSignal): Promise<TransportAnswer>;
+  stream(
+    request: TransportRequest,
+    silenceMs: number,
+    signal: AbortSignal,
+  ): Promise<TransportStream & Disposable>;
+}
+
+/** One request as it went over the wire, and its end. Headers, and with them credentials, are not in it. */
+export interface RequestRecord {
+  readonly method: string;
+  /** Address of the server and the path with its query. */
+  readonly url: string;
+  readonly requestBody: string | undefined;
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined;
+  /** Body of the answer; undefined when there was none, and of watches and logs, whose answers go on. */
+  readonly answerBody: string | undefined;
+  /** Why there was no answer. */
+  readonly error: unknown;
+  readonly elapsedMs: number;
+}
+
+/** Is told of every request after its end. */
+export type RequestObserver = (record: RequestRecord) => void;
+
+export interface TransportOptions {
+  readonly endpoint: Endpoint;
+  readonly userAgent: string;
+  readonly counters: RequestCounters;
+  readonly certificate?: ClientCertificate;
+  readonly silence?: Silence;
+  /** Absent: connections may go anywhere. */
+  readonly guard?: AddressGuard;
+  /** Absent: everything may be sent at any time. */
+  readonly mayWrite?: MayWrite;
+  /** What the cluster may answer at the same time; absent: anything. */
+  readonly answers?: ClusterAnswers;
+  /** Called when an established connection broke, or fell silent. */
+  readonly onBroken?: (error: Error) => void;
+  /** Called for each connection that was made, or was not. */
+  readonly onConnect?: (times: ConnectTimes) => void;
+}
