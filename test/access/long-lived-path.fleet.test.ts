@@ -170,7 +170,7 @@ test("a provider file that is no longer valid is told by the metric and by the c
     .toBe("True");
   expect(await isValid()).toBe("knfleet_provider_file_valid 1");
   const steps = controller.logLines({ msg: "A step on the way to a spoke" });
-  expect(steps.map(({ span }) => span)).toEqual(
+  expect(steps.map(({ step }) => step)).toEqual(
     expect.arrayContaining(["spoke.plugin", "spoke.tls", "spoke.request", "spoke.attempt"]),
   );
 }, 600_000);
