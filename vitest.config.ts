@@ -2,6 +2,7 @@ import { env } from "node:process";
 
 import { defineConfig } from "vitest/config";
 
+import { LongestFirst } from "./test/support/longest-first.ts";
 import { needsOfTests } from "./test/support/needs.ts";
 
 const fleetTests = "test/**/*.fleet.test.ts";
@@ -10,6 +11,7 @@ export default defineConfig({
   test: {
     // Tests with a tag whose need is not met are left out, and counted by the reporter.
     tags: await needsOfTests(env),
+    sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/count-reporter.ts"],
     projects: [
       {
