@@ -213,6 +213,15 @@ describe("what is written in the templates is said elsewhere, too", () => {
     },
   );
 
+  test.each([
+    [0, 3],
+    [5, 5],
+  ])("upstream's operator_webhook.replicas of %i gives %i webhook pods", async (theirs, pods) => {
+    const values = { webhook: { replicas: 3 }, operator_webhook: { replicas: theirs } };
+    const deployment = objectIn(await helm.objects({ values }), "Deployment", "knfleet-webhook");
+    expect(valueAt(deployment, "spec", "replicas")).toBe(pods);
+  });
+
   test("a hub that is named once for each of its users has each webhook once", async () => {
     const id = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
     const hubs = ["a", "b"].map((user) => ({ id, user }));
