@@ -7,8 +7,9 @@ import { admissionRequestOf } from "../../webhook/reviews/review.ts";
 import { factsOf } from "./component-stage.ts";
 
 const seed = Number(process.env["KNFLEET_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
-const reviews = 4_000;
-const files = 1_500;
+const share = Number(process.env["KNFLEET_FUZZ_SHARE"] ?? 1);
+const reviews = 16_000 * share;
+const files = 4_500 * share;
 
 /** The most processor time of this thread that one input took, in milliseconds; the first ones warm it up. Others work on this machine. */
 function watched() {
