@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take minutes. */
-const longest = [
+export const longest: readonly string[] = [
   "test/faults/quick.fleet.test.ts",
   "test/bootstrap-clone.fleet.test.ts",
   "test/e2e/finalize.fleet.test.ts",
