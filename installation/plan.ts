@@ -59,30 +59,22 @@ export function planInstall(desired: readonly Prepared[], facts: ObjectFacts): A
 
 /** Compares the desired objects with those that were sent and with those that are live. */
 export function planObjects(desired: readonly Prepared[], known: Known): ApplyPlan {
-  const sent = new Map(known.inventory?.entries.map((entry) => [identityOf(entry), entry]));
-  const verdicts = heldByDefinitions(
-    desired.map((object) => ({
-      object,
-      verdict:
-        known.refused?.has(kindIdOf(object.key)) === true
-          ? unseen(object, sent.get(object.id))
-          : verdictOn(object, sent.get(object.id), {
-              observed: known.observed.get(object.id),
-              appliedAt: known.appliedAt?.get(object.id),
-            }),
-    })),
-  );
-  const having = (wanted: Verdict): readonly Prepared[] =>
-    verdicts.filter(({ verdict }) => verdict === wanted).map(({ object }) => object);
-  const apply = having("apply");
+  const sent = sentObjects(known);
+  const judged = judge(desired, known, sent);
+  const apply = having(judged, "apply");
   return {
     apply,
     drifted: new Set(apply.filter((one) => isAccepted(one, sent.get(one.id))).map(({ id }) => id)),
-    leaving: having("leaving"),
-    unchanged: having("unchanged"),
+    leaving: having(judged, "leaving"),
+    unchanged: having(judged, "unchanged"),
     // Nothing desired: see install.ts. Uninstalling has its own way (finalize.ts).
     prune: desired.length === 0 ? [] : obsoleteEntries(desired, known.inventory?.entries ?? []),
   };
+}
+
+/** The `unchanged` of `planObjects`. */
+export function unchangedObjects(desired: readonly Prepared[], known: Known): readonly Prepared[] {
+  return having(judge(desired, known, sentObjects(known)), "unchanged");
 }
 
 /** Whether a plan asks for no request at all. */
@@ -95,6 +87,32 @@ type Verdict = "apply" | "leaving" | "unchanged";
 interface Judged {
   readonly object: Prepared;
   readonly verdict: Verdict;
+}
+
+type SentObjects = ReadonlyMap<string, InventoryEntry>;
+
+function sentObjects({ inventory }: Known): SentObjects {
+  return new Map(inventory?.entries.map((entry) => [identityOf(entry), entry]));
+}
+
+function judge(
+  desired: readonly Prepared[],
+  { observed, appliedAt, refused }: Known,
+  sent: SentObjects,
+): readonly Judged[] {
+  const judged = desired.map((object): Judged => {
+    const before = sent.get(object.id);
+    if (refused?.has(kindIdOf(object.key)) === true) {
+      return { object, verdict: unseen(object, before) };
+    }
+    const seen = { observed: observed.get(object.id), appliedAt: appliedAt?.get(object.id) };
+    return { object, verdict: verdictOn(object, before, seen) };
+  });
+  return heldByDefinitions(judged);
+}
+
+function having(judged: readonly Judged[], verdict: Verdict): readonly Prepared[] {
+  return judged.filter((one) => one.verdict === verdict).map(({ object }) => object);
 }
 
 /** A kind that is going takes its objects along and accepts no new ones: they come back together with it. */

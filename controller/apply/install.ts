@@ -62,7 +62,7 @@ export async function install(
 
   const facts = await observe(whole, signal);
   const plan = makePlan(facts);
-  if (plan.kind === "apply") noteWrong(plan.objects, facts.attempt);
+  if (plan.kind === "apply") noteWrong({ ...plan.objects, held: plan.held }, facts.attempt);
   if (isDone(plan, facts)) return nothingSent(facts.attempt.desired, facts.attempt, facts.left);
   const intent = await recordIntent(plan, facts, signal);
   try {
@@ -101,12 +101,17 @@ async function observe(whole: Attempt, signal: AbortSignal): Promise<Facts> {
 type Plan =
   /** To take over what upstream's operator installed; objects are planned after that. */
   | { readonly kind: "adopt"; readonly upstream: readonly KubeObject[] }
-  | { readonly kind: "apply"; readonly objects: ApplyPlan };
+  | {
+      readonly kind: "apply";
+      readonly objects: ApplyPlan;
+      readonly held: ObjectFacts["held"];
+    };
 
 /** Step 2, pure; see planInstall. */
 function makePlan({ attempt: { desired }, live }: Facts): Plan {
   if ("upstream" in live) return { kind: "adopt", upstream: live.upstream };
-  return { kind: "apply", objects: planInstall(desired.objects, live.objects) };
+  const { held } = live.objects;
+  return { kind: "apply", objects: planInstall(desired.objects, live.objects), held };
 }
 
 /** An anchor whose inventory names everything that is about to be sent or deleted. */

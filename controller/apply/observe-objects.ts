@@ -1,4 +1,3 @@
-import { ApiError } from "../../access/kube/api-error.ts";
 import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import { FleetError } from "../../api/errors.ts";
 import {
@@ -20,13 +19,14 @@ import {
   type ObjectFacts,
   obsoleteEntries,
   planInstall,
-  planObjects,
+  unchangedObjects,
 } from "../../installation/plan.ts";
 import { strayEntries } from "../../installation/strays.ts";
 import type { Observation } from "../observe/observation.ts";
 import { type Clock, limited } from "../queue/clock.ts";
 import type { Attempt } from "./attempt.ts";
 import type { InventoryKinds } from "./inventory-kinds.ts";
+import { unlessRefused } from "./refusals.ts";
 
 /** The facts while there is no inventory: everything is sent, and the first write does not wait for any list. */
 const nothingKnown: ObjectFacts = {
@@ -69,13 +69,17 @@ export async function observeObjects(attempt: Attempt, signal: AbortSignal): Pro
 export async function observeAndPlan(attempt: Attempt, signal: AbortSignal): Promise<ApplyPlan> {
   const facts = await observeObjects(attempt, signal);
   const plan = planInstall(attempt.desired.objects, facts);
-  noteWrong(plan, attempt);
+  noteWrong({ ...plan, ...facts }, attempt);
   return plan;
 }
 
 /** Notes which objects are wrong according to a plan: the end of a conflict depends on it. */
-export function noteWrong({ drifted }: ApplyPlan, { memory, deps }: Attempt): void {
-  if (memory.inventory !== undefined) memory.conflicts.heldAmong(drifted, deps.clock.now());
+export function noteWrong(
+  { drifted, held }: Pick<ApplyPlan, "drifted"> & Pick<ObjectFacts, "held">,
+  { memory, deps }: Attempt,
+): void {
+  if (memory.inventory === undefined) return;
+  memory.conflicts.note(drifted, { held, now: deps.clock.now() });
 }
 
 /** Watches everything that the installation consists of and stands on. */
@@ -168,7 +172,7 @@ async function findLostJobs(
   const jobs = desired.objects.filter(({ key }) => isJob(key));
   const lost = new Map<string, ObjectKey>();
   await Promise.all(
-    planObjects(jobs, known).unchanged.map(async (job) => {
+    unchangedObjects(jobs, known).map(async (job) => {
       const { id, key } = job;
       if (observation.objects().has(id)) memory.jobs.saw(id);
       else if (cutShort.has(id)) lost.set(id, key);
@@ -191,8 +195,9 @@ async function isUnlabelled(
   signal: AbortSignal,
 ): Promise<boolean> {
   const ref = { resource, namespace, name };
+  const ask = () => client.get(ref, { metadataOnly: true }, signal);
   // A refused question must not stop the install.
-  const live = await client.get(ref, { metadataOnly: true }, signal).catch(undefinedIfRefused);
+  const live = await unlessRefused(ask, undefined);
   if (live === undefined) return false;
   const { deletionTimestamp, labels = {} } = live.metadata;
   const isLabelled = labels[componentUidLabel] !== undefined;
@@ -205,8 +210,4 @@ function isOwnedBy(
   { metadata: { ownerReferences = [] } }: KubeObject,
 ): boolean {
   return ownerReferences.some(({ uid }) => owners.includes(uid));
-}
-
-function undefinedIfRefused(error: unknown): undefined {
-  if (!(error instanceof ApiError)) throw error;
 }

@@ -34,8 +34,8 @@ const shownObjects = 3;
 
 /**
  * Remembers how often objects were repaired. The third repair within a minute begins a conflict: from then on there are 10 s, 20 s and
- * so on up to 5 minutes between two repairs, until the object was right for a minute. A conflict that the status told of when the memory began goes on with the first repair. Times are in ms of any
- * clock that only goes on. Spec: engine.md, Guards.
+ * so on up to 5 minutes between two repairs, until the object was right for a minute. A conflict that the status already reports continues with the
+ * first repair. Times are milliseconds of a monotonic clock. Spec: engine.md, Guards.
  */
 export class Conflicts {
   readonly #repairs = new Map<string, Repairs>();
@@ -64,11 +64,19 @@ export class Conflicts {
   /** Notes which objects are wrong now, by identity. Returns those of them that are not to be repaired for a while. */
   heldAmong(wrong: ReadonlySet<string>, now: number): ReadonlySet<string> {
     const held = this.heldAt(now);
+    this.note(wrong, { held, now });
+    return new Set([...wrong].filter((id) => held.has(id)));
+  }
+
+  /** Notes which objects are wrong now, by identity, and which objects are not to be repaired for a while. */
+  note(
+    wrong: ReadonlySet<string>,
+    { held, now }: { readonly held: ReadonlySet<string>; readonly now: number },
+  ): void {
     for (const [id, repairs] of this.#repairs) {
       repairs.isWrong = wrong.has(id) && held.has(id);
       if (wrong.has(id)) repairs.wrongAt = now;
     }
-    return new Set([...wrong].filter((id) => held.has(id)));
   }
 
   /** An object is wrong and left alone for a while. */
