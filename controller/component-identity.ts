@@ -7,6 +7,7 @@ import {
 } from "../api/component.ts";
 import { describe, type KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
+import { isOlder } from "../installation/observed-object.ts";
 
 /** A component as the queue and the log name it: `KnativeServing namespace/name`. */
 export function keyTextOf(component: Component): string {
@@ -43,11 +44,7 @@ export function refOf({ apiVersion, kind, metadata }: Component): ObjectRef {
 /** The one of two sightings of an object that is newer, by resourceVersion; the second when they cannot be compared. */
 export function newerOf<T extends KubeObject>(a: T | undefined, b: T): T {
   if (a === undefined || a.metadata.uid !== b.metadata.uid) return b;
-  return versionOf(a) > versionOf(b) ? a : b;
-}
-
-function versionOf({ metadata }: KubeObject): number {
-  return /^\d+$/.test(metadata.resourceVersion) ? Number(metadata.resourceVersion) : 0;
+  return isOlder(b.metadata, a.metadata) ? a : b;
 }
 
 /** The cluster that a component is for, as a text; the empty string is the hub. Also the queue's lane. */

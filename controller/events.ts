@@ -99,7 +99,7 @@ export class EventRecorder {
     const ref = { resource: events, namespace: metadata.namespace, name };
     try {
       await client.patch(ref, patch, {}, signal);
-      this.#remember(name, count);
+      remember(this.#counts, name, count);
       return true;
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return false;
@@ -133,14 +133,7 @@ export class EventRecorder {
       count: 1,
     };
     await client.create({ resource: events, namespace }, event, {}, signal);
-    this.#remember(name, 1);
-  }
-
-  #remember(name: string, count: number): void {
-    this.#counts.delete(name);
-    this.#counts.set(name, count);
-    const [oldest] = this.#counts.keys();
-    if (this.#counts.size > maxRemembered && oldest !== undefined) this.#counts.delete(oldest);
+    remember(this.#counts, name, 1);
   }
 }
 

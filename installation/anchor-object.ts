@@ -130,7 +130,7 @@ export function isHeld({ metadata }: Manifest, { target }: Pick<AnchorOwner, "ta
   return target.profile !== undefined && owners + (metadata.finalizers?.length ?? 0) > 0;
 }
 
-/** Whether an anchor is being deleted, or is an anchor that a collector deletes with the owner that somebody gave it. Spec: anchor-guard.md 6.1. */
+/** Whether an anchor is about to vanish: it is being deleted, or it has an owner, with which the garbage collector would delete it. Spec: anchor-guard.md 6.1. */
 export function isEndangered(
   { metadata }: Manifest,
   { target }: Pick<AnchorOwner, "target">,

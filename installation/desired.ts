@@ -32,8 +32,7 @@ export interface Desired {
   readonly namespaces: readonly Manifest[];
   readonly objects: readonly Prepared[];
   /**
-   * The first object of each kind of which nothing in the set or in this program says where it is served, so that its resource is a guess, and so is
-   * that it has a namespace.
+   * One object of each kind whose resource and scope are guessed, because neither a CRD of the set nor a table of this program defines them.
    */
   readonly guessed: readonly ObjectKey[];
   readonly resourceOf: (object: Pick<Manifest, "apiVersion" | "kind">) => ResourceType;

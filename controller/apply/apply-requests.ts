@@ -45,8 +45,7 @@ export interface EngineRequests extends ApplyRequests {
   /** Takes over what upstream's operator wrote on an object that was seen; false when there is nothing of the kind. */
   adopt(object: Prepared, live: KubeObject, signal: AbortSignal): Promise<boolean>;
   /**
-   * Whether an answer to an object shows it as it was before it was sent: others had taken fields over that are handed to them, and to leave those out was all
-   * there was to do. False of an object that nothing is handed over of.
+   * Whether our write changed nothing: our fields and their time are as before. False for objects without fields that are handed over to other managers.
    */
   changedNothing(object: Prepared, answer: KubeObject): boolean;
   /** To be called for an object that is sent as it was before, so that it keeps those notes of upstream's that an adoption made ours. */

@@ -6,7 +6,7 @@ import type { Gated } from "../../installation/gates.ts";
 import type { Awaiting } from "../queue/awaiting.ts";
 import { type Clock, delay } from "../queue/clock.ts";
 import { type Progress, type Trouble, waitingFor } from "./change-set.ts";
-import { type Refusal, refusalOf } from "./refusals.ts";
+import { longestAskedMs, type Refusal, refusalOf } from "./refusals.ts";
 
 /** The requests that an apply is made of. */
 export interface ApplyRequests {
@@ -75,8 +75,6 @@ const usualAnswerMs = 5_000;
 const mostClearings = 3;
 const firstDelayMs = 50;
 const longestDelayMs = 400;
-// A server that asks for more is asked then whether it still means it. Spec: security.md C11.
-const longestRequestedMs = 60_000;
 const longestPaceMs = 10_000;
 
 class ApplyRun {
@@ -213,7 +211,7 @@ class ApplyRun {
     const { clock, random = Math.random } = this.#deps;
     const paceMs = gated.isOfNewKind ? Math.min(longestPaceMs, (clock.now() - this.#began) / 2) : 0;
     const retryAfterMs = refusal.kind === "temporary" ? refusal.retryAfterMs : undefined;
-    const requestedMs = Math.min(longestRequestedMs, retryAfterMs ?? 0);
+    const requestedMs = Math.min(longestAskedMs, retryAfterMs ?? 0);
     // What was refused at the same moment does not come back at the same moment. Spec: security.md C11, C12.
     const jitter = 1 + random() / 4;
     const isOver = await this.#pause(Math.max(requestedMs, backoffMs, paceMs) * jitter);

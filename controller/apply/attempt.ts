@@ -50,8 +50,8 @@ export interface InstallDeps {
   /** The anchor of a new component, from who looked already; see neighbours.ts. Absent: it is read. */
   readonly seen?: Promise<SeenAnchor>;
   /**
-   * Asked while an anchor is being made: throws FleetError when another installation had its anchor before, and what the making throws. Absent: nobody else can
-   * come.
+   * Called while the anchor is being created. Throws FleetError when another installation created its anchor earlier, and the error of the creation. Absent: no
+   * other installation can come.
    */
   readonly assertFirst?: (making: Promise<Anchor>, signal: AbortSignal) => Promise<void>;
   /**

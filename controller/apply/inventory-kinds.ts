@@ -12,8 +12,7 @@ import { servedKinds } from "../uninstall/finalize-kinds.ts";
 export type Whereabouts = ResourceType | "absent" | "unknown";
 
 /**
- * The kinds of which only the cluster knows what they are called in its API: custom kinds that are desired without their definition, and those of what an
- * inventory names and nobody wants any more.
+ * Kinds whose plural and scope only the cluster knows: desired custom kinds without their CRD, and kinds of obsolete objects in the inventory.
  */
 export class InventoryKinds {
   readonly #served = new Map<string, ResourceType>();

@@ -19,7 +19,7 @@ export interface PruneDeps {
   readonly belonging: Belonging;
 }
 
-/** Obsolete objects that need no more thought, those that may not be deleted, and those that go later: their deletion goes on, or is refused for now. */
+/** Obsolete objects by result: pruned (nothing is left to do), failed (may not be deleted), lingering (being deleted, or refused for now). */
 export interface Pruned {
   readonly pruned: readonly ObjectKey[];
   readonly failed: readonly Trouble[];

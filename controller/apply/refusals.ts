@@ -77,7 +77,7 @@ export function isForNow(error: Facts): boolean {
 }
 
 // A server that asks for more is asked then whether it still means it. Spec: security.md C11.
-const longestAskedMs = 60_000;
+export const longestAskedMs = 60_000;
 
 /** Milliseconds for which a server that has no time, or fails, asks to be left alone, a minute at most; 0 when it does not. */
 export function askedMsOf({ status, retryAfterMs = 0 }: Facts): number {

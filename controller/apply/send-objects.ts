@@ -21,7 +21,7 @@ import { type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts
 import { type OwnPlan, ownPlan } from "./filters/shared-objects.ts";
 import { watchGround } from "./observe-objects.ts";
 import { pruneAll } from "./prune-obsolete.ts";
-import type { Pruned } from "./prune.ts";
+import { keyWithout, type Pruned } from "./prune.ts";
 import { unlessRefused } from "./refusals.ts";
 import { unblock } from "./unblock.ts";
 
@@ -199,7 +199,7 @@ function applyDeps(
   };
 }
 
-/** An audit found something wrong: an apply that changes nothing is no write. One that gives an object other fields than were sent last is an addition of ours. */
+/** Whether an audit repaired an object. An apply without a change is no repair. Nor is an apply that adds fields of ours. */
 function isPutRight(
   sent: InventoryEntry,
   before: ObservedObject | undefined,
@@ -238,8 +238,6 @@ export function unwatchedKinds(
       .filter((entry) => kindIdOf(entry) === kind)
       .toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1));
     if (first === undefined) return [];
-    const { apiVersion, namespace, name } = first;
-    const where = namespace === undefined ? {} : { namespace };
-    return [{ key: { apiVersion, kind: first.kind, ...where, name }, message }];
+    return [{ key: keyWithout(first), message }];
   });
 }

@@ -108,8 +108,8 @@ export class ClusterGuard {
   }
 
   /**
-   * An installation is gone: without another one the bindings and then the policies go. Others' anchors, also those that this process does not
-   * know, keep them; whoever looks after those takes the policies away one day, and nobody puts them back then.
+   * Removes the bindings and then the policies when no anchor of this hub is left on the cluster. Anchors that this process does not know keep them,
+   * too. The process that removes the last anchor removes the policies, which are then not repaired any more.
    */
   async retire({ metadata }: Component, signal: AbortSignal): Promise<void> {
     this.#wards.delete(metadata.uid);
@@ -145,7 +145,7 @@ export class ClusterGuard {
   async #run(signal: AbortSignal): Promise<void> {
     const isOver = (): boolean => signal.aborted;
     for (let failures = 0; !isOver(); failures += 1) {
-      // It stays in force for whoever comes next; but nothing is put right for nobody.
+      // Without wards the policies stay in force, but are no longer repaired.
       if (this.#wards.size === 0) this.#stop("The guard protects nothing any more");
       if (isOver()) return;
       try {

@@ -19,7 +19,8 @@ export interface Leaving {
 
 /**
  * Takes the guard's label off the namespaces that were made for a component, so that they can be deleted: not where another anchor of
- * this hub is. The last one to go takes it off its namespace for whoever made that and went before. Spec: anchor-guard.md 6.3, step 6.
+ * this hub is. The last installation in a
+ * namespace also removes the label when the component that created the namespace is gone. Spec: anchor-guard.md 6.3, step 6.
  */
 export async function releaseNamespaces(
   { client, fieldManager, hubId, componentUid, ...leaving }: Leaving,

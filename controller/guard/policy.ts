@@ -178,9 +178,9 @@ function auditAnnotationsOf(guard: GuardName): readonly object[] {
 }
 
 /**
- * Who this process is on clusters. ClusterProfiles of one cluster may lead there with identities of their own, and the policies there have
- * to know them all. That guards look after the same cluster shows in the uids of the policies, which no other honest cluster has; nobody is asked for that. As a cluster
- * says itself what these uids are and who we are there, no guard lets another's user in: it leaves those in whose own guards wrote them into the policy.
+ * Users of this controller on each cluster. Two ClusterProfiles of one cluster may use different users, and the policies of the cluster must name all
+ * of them. Equal policy uids show that two guards share a cluster. The cluster itself reports these uids and our user there. Therefore each guard admits
+ * only users that our own guards wrote into the policy.
  */
 export class HubUsers {
   /** By the uid of a policy, then by the guard that looks after it. */

@@ -6,6 +6,7 @@ import { foreignText } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { anchorLabels, managedByValue } from "../../installation/anchor.ts";
+import { isOlder } from "../../installation/observed-object.ts";
 import { unlessRefused } from "../apply/refusals.ts";
 import type { Log } from "../log.ts";
 import { type Clock, delay } from "../queue/clock.ts";
@@ -71,10 +72,7 @@ function earlierAmong(
   { uid, resourceVersion }: Born,
 ): readonly KubeObject[] | undefined {
   const others = listed.filter(({ metadata }) => metadata.uid !== uid);
-  const isEarlier = ({ metadata }: KubeObject): boolean =>
-    isNumber(metadata.resourceVersion) &&
-    isNumber(resourceVersion) &&
-    BigInt(metadata.resourceVersion) < BigInt(resourceVersion);
+  const isEarlier = ({ metadata }: KubeObject): boolean => isOlder(metadata, { resourceVersion });
   return others.length < listed.length && others.every(isEarlier) ? others : undefined;
 }
 

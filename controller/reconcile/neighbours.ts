@@ -127,9 +127,8 @@ export class Neighbours {
     const born = making.then(({ object }) => object.metadata);
     const anchors = await anchorsBefore(born, { client, clock: this.#clock, isFar }, signal);
     const known = [...all()];
-    for (const one of anchors) {
-      assertApart(wantedOf(manifests), component.kind, holdingOf(one, known));
-    }
+    const wanted = wantedOf(manifests);
+    for (const one of anchors) assertApart(wanted, component.kind, holdingOf(one, known));
   }
 
   /**

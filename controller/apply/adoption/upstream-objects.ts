@@ -53,8 +53,9 @@ export function upstreamMarks(
 
 /**
  * Everything on a cluster that upstream's operator wrote for this component, as metadata, with one list a kind: known by the
- * component's label, by upstream's field manager, and in a namespace by an owner that is ours or none. What an adoption that was not finished has
- * made ours is among it while it has notes of upstream's; the same notes on what nobody of us wrote are those of kubectl or Argo CD, and their business.
+ * component's label, by upstream's field manager, and in a namespace by an owner that is ours or none. An object
+ * of an unfinished adoption counts while it still has upstream's annotations. The same annotations on an object that neither operator wrote belong to
+ * kubectl or Argo CD.
  */
 export async function upstreamObjects(
   { component, target, desired }: Place,

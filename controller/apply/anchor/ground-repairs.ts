@@ -32,7 +32,7 @@ export interface NamespacePlan extends Namespaces {
   readonly isDrift: boolean;
   /** The anchor when somebody took marks off it since we saw or made them. */
   readonly stripped: Anchor | undefined;
-  /** That happens again and again; the contest is told of, and not each repair. */
+  /** That happens again and again: the conflict is reported, not each repair. */
   readonly isAnchorInConflict: boolean;
   /** The same, and it is left alone for a while: it is written only where it is to say something else. */
   readonly isAnchorHeld: boolean;
