@@ -195,7 +195,7 @@ export function oneOf<Word extends string>(
   throw new UsageError(`Invalid value "${value}" for ${flag}: want ${words.join(", ")}`);
 }
 
-/** Documents have one version as yet; who asks for it will get it from later programs, too. */
+/** Documents have only version v1. A script that asks for v1 will get v1 from later programs, too. */
 function checkOutputVersion(text: string): void {
   const { version } = /^(?:knfleet\.dev\/)?(?<version>.+)$/.exec(text)?.groups ?? {};
   oneOf(version ?? text, ["v1"], "--output-version");

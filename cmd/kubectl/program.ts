@@ -52,7 +52,7 @@ export function createProgram(
     command.action(async () => {
       const { file, ...typed } = fileAsked(program.opts<RawFlags>(), entry);
       const raw = await withSettings(typed, terminal.env);
-      // A pasted command finds in the same environment and file what is not typed.
+      // Flags that were not typed come from the environment and the settings file. A pasted command finds them there, too.
       const read = {
         ...readFlags(raw, terminal.env, entry.formats),
         given: givenFlags(typed),
@@ -65,7 +65,7 @@ export function createProgram(
   return program;
 }
 
-/** With `-o` of a command that writes a file: what is no format is its name. */
+/** For a command that writes a file, a value of `-o` that is not a format is the name of the file. */
 function fileAsked(
   raw: RawFlags,
   { writesFile }: CommandEntry,
@@ -84,7 +84,7 @@ async function withRequestLog(flags: Flags, { stderr }: Terminal): Promise<Flags
 
 const toBeRead = ["table", "wide"];
 
-/** Who reads with his eyes is told how it was done. */
+/** Adds notes on standard error for people; programs get none. */
 function withNotes(flags: Flags, { isForPrograms }: CommandEntry, { stderr }: Terminal): Flags {
   if (flags.quiet || isForPrograms === true || !toBeRead.includes(flags.output)) return flags;
   return { ...flags, onNote: (line) => stderr.write(`${line}\n`) };

@@ -25,7 +25,7 @@ export function runPlugin(): Promise<void> {
   });
 }
 
-/** V8 lets the young generation grow to 64 MB. Who is at work for longer reads many spokes or watches, and a little slower is no matter then. */
+/** V8's young generation can grow to 64 MB. A command that works for longer reads many spokes or watches: small memory matters more than speed. */
 function keepSmall(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--optimize-for-size");
 }

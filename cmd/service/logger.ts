@@ -1,7 +1,6 @@
 import { pino, type Logger, type LoggerOptions } from "pino";
 
 import { FleetError } from "../../api/errors.ts";
-import { plainText } from "../../api/foreign-text.ts";
 import type { logFormats, logLevels } from "./flag-values.ts";
 
 export interface LoggerSettings {
@@ -57,7 +56,7 @@ function causesOf(error: Error): readonly string[] {
     cause = cause instanceof Error ? cause.cause : undefined
   ) {
     const text = cause instanceof Error ? `${cause.name}: ${cause.message}` : JSON.stringify(cause);
-    texts.push(plainText(text).slice(0, maxCauseLength));
+    texts.push(text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ").slice(0, maxCauseLength));
   }
   return texts;
 }

@@ -102,8 +102,9 @@ describe("what is loaded to start", () => {
     expect(builtins.filter((name) => dear.includes(name))).toEqual([]);
   });
 
-  test("status of the hub: no validation", async () => {
-    const { files: found, bytes } = await startOf("status", "--no-live");
+  test("status of the hub: no validation, and no questions", async () => {
+    const { files: found, builtins, bytes } = await startOf("status", "--no-live");
+    expect(builtins).not.toContain("readline/promises");
     expect(names(found).toSorted()).toEqual(["commander", "picocolors", "undici", "yaml"]);
     expect(bytes).toBeLessThan(1_700_000);
   });

@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { componentCheck } from "../../cmd/kubectl/commands/render/component-documents.ts";
-import { unifiedDiff } from "../../cmd/kubectl/commands/render/objects-text.ts";
+import { unifiedDiff } from "../../cmd/kubectl/commands/render/unified-diff.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { type Difference, differencesOf } from "./compare-render.ts";
 import { runCase } from "./render-case.ts";

@@ -19,8 +19,8 @@ export interface Comparable {
 const atOnce = 16;
 
 /**
- * Lets the settings fetch what components bring by URL, for several of them at the same time, so that those who render them later need not wait for one
- * server after another, and not while a cluster waits. Throws only what is a bug, and the reason of an abort.
+ * Fetches the manifests that several components name by URL, in parallel and before rendering, so that rendering waits for no server. Throws only what is
+ * a bug, and the reason of an abort.
  */
 export async function fetchManifests(
   components: readonly Component[],

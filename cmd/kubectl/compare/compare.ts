@@ -64,8 +64,8 @@ export interface CompareOptions {
 const atOnce = 8;
 
 /**
- * Compares an installation with what is wanted, as the engine plans its work: what was sent as it is wanted and was touched by nobody needs no look, of
- * everything else the server says by a dry run what would become of it.
+ * Compares an installation with its desired objects. An object that was sent as desired and was not changed since is not requested. For every other object
+ * the server answers a dry run.
  */
 export async function compare(request: CompareOptions, signal: AbortSignal): Promise<Comparison> {
   const { component, target, root } = request.place;

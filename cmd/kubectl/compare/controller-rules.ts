@@ -12,7 +12,7 @@ import {
   flagOf,
   flagValuesOf,
 } from "../commands/diagnose/find-controller.ts";
-import { installedNamespaces } from "../hub/hub-provider-file.ts";
+import { installedNamespaces } from "../hub/installed-namespaces.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
 /** What the controller on the hub was started with, as far as a rendering depends on it. */

@@ -47,7 +47,7 @@ export function hubChanges(
 
 const pollMs = 10_000;
 const paceMs = 2_000;
-/** How long what is gone is still followed: its end is of interest, too. */
+/** How long a deleted object is still followed, because its last Events matter. */
 export const partingMs = 30_000;
 
 interface Following {

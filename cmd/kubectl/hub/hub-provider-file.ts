@@ -13,6 +13,7 @@ import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { providerLabel } from "../../../webhook/reviews/provider-maps.ts";
+import { chartLabel, installedNamespaces } from "./installed-namespaces.ts";
 
 /** The provider file that the chart keeps on the hub, as this machine may use it. */
 export interface HubProviderFile {
@@ -162,8 +163,8 @@ function refusedCommand({ plan, profile, provider }: ResolvedAccess, place: stri
 }
 
 /**
- * Whoever writes a ClusterProfile names the Secret and the server that gets what is in it. The controller may read one namespace; the person in front
- * of this program may read more. Security: T-16.
+ * The author of a ClusterProfile chooses the Secret and the server that receives its content. The user of this program may read more namespaces than the
+ * controller, so only the controller's namespaces are allowed. Security: T-16.
  */
 function refusedNamespace({ plan }: ResolvedAccess, allowed: ReadonlySet<string>) {
   const stated = plan.env.find(({ name }) => name === namespaceVariable)?.value.trim();
@@ -179,23 +180,4 @@ function refusedNamespace({ plan }: ResolvedAccess, allowed: ReadonlySet<string>
     `The ClusterProfile names a Secret of the namespace ${String(other[1])}, in which the controller is not known to look: name that namespace with ` +
     "--plugin-namespace, or a provider file of this machine with --clusterprofile-provider-file"
   );
-}
-
-/** On everything that the chart makes. */
-const chartLabel = "app.kubernetes.io/part-of=knfleet";
-
-/**
- * Namespaces that knfleet is installed in. Only administrators make ClusterRoleBindings; a ConfigMap or a Deployment that looks like ours can be made by
- * everybody who has a namespace, and would say what this person's program does. Security: T-16. Throws what KubeClient throws.
- */
-export async function installedNamespaces(
-  hub: Pick<KubeClient, "list">,
-  signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
-  const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
-  const { items } = await hub.list({ resource, labelSelector: chartLabel }, {}, signal);
-  const subjects = items.flatMap((one: KubeObject & { readonly subjects?: unknown }) =>
-    Array.isArray(one.subjects) ? one.subjects : [],
-  );
-  return new Set(subjects.flatMap((one) => textAt(one, "namespace") ?? []));
 }

@@ -106,7 +106,7 @@ export function unreadNotes(
     unread > 0
       ? `${unread} of ${countOf(clusters, "cluster")} could not be read:`
       : "Not everything could be read:";
-  // Who tells of one error at a time has no number of clusters.
+  // A report of one error at a time has no number of clusters.
   const isHeaded = others.length > 0 && (unread > 0 || clusters > 0);
   return [
     ...errorLines(missing),

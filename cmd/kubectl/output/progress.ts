@@ -24,8 +24,8 @@ interface Known {
 }
 
 /**
- * Shows `spokes 37/120, 3 slow: eu-4 (8s) …`: on a terminal in one line that is written anew, elsewhere as a line every ten seconds, and none for
- * who asked for a document (`flags`; absent: none either). `output` absent: nothing at all.
+ * Shows `spokes 37/120, 3 slow: eu-4 (8s) …`: on a terminal in one line that is rewritten, elsewhere as a line every ten seconds. Writes no such lines for
+ * documents (`flags`; absent: none either), and nothing at all without `output`.
  */
 export function openProgress(output: Output | undefined, flags?: Pick<Flags, "output">): Progress {
   const isTerminal = output?.isTTY === true;

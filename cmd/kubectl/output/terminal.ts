@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
 
 import picocolors from "picocolors";
@@ -78,6 +77,8 @@ export async function agreed(
     ]);
   }
   stderr.write(`${question} Go on? [y/N] `);
+  // Loaded when somebody is asked, which few commands do.
+  const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: stdin });
   const answer = await lines.question("").finally(() => lines.close());
   if (!/^y(?:es)?$/i.test(answer.trim())) throw new UsageError("Nothing was made");

@@ -46,8 +46,7 @@ async function namesIn(
   }: Pick<ActionInput<object>["terminal"], "stdin"> & { readonly signal: AbortSignal },
 ): Promise<readonly Placed[]> {
   const { inputText } = await import("../commands/render/input-files.ts");
-  const { yamlDocuments } = await import("../commands/render/yaml-documents.ts");
-  const { InputError } = await import("../commands/render/yaml-documents.ts");
+  const { InputError, yamlDocuments } = await import("../commands/render/yaml-documents.ts");
   const source = file === "-" ? "standard input" : file;
   try {
     const stream = file === "-" && stdin !== undefined ? { stream: stdin } : {};

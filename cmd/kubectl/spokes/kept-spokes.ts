@@ -77,7 +77,7 @@ class KeptSpokes {
     }
   }
 
-  /** Another look connects anew. Who reads through the connection at this moment learns by itself what is wrong with it. */
+  /** The next read connects again. Readers of the old connection notice the failure themselves. */
   #giveUp(uid: string, kept: Kept): void {
     kept.isGivenUp = true;
     if (this.#kept.get(uid) === kept) this.#kept.delete(uid);

@@ -15,7 +15,7 @@ interface OpenOptions {
   readonly env: Environment;
   /** Whether the command wants to reach spokes. */
   readonly spokes: boolean;
-  /** Called with every credential that is used, for who has to keep it out of what he writes. */
+  /** Called with every credential in use, so that the caller can keep it out of its output. */
   readonly onCredential?: (credential: Credential) => void;
 }
 

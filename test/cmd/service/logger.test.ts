@@ -13,7 +13,7 @@ function logged(
   return lines;
 }
 
-const cause = new Error("stderr of a plugin: \u001B[31msecret-looking\u0007text");
+const cause = new Error("stderr of a plugin: \u200B\u001B[31msecret-looking\u0007text");
 const error = new FleetError("AccessProviderFailed", "The plugin failed", {
   code: "PluginFailed",
   cause,

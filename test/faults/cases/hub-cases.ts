@@ -94,9 +94,11 @@ export const hubCases: readonly FaultCase[] = [
       using _ = hubProxy.inject(firstN(1, stale, ({ path }) => isInitial(path)));
       hubProxy.resetCounts();
       await trial.resume();
-      await waitFor("the stale list to be seen", () =>
+      await waitFor("the stale list to be asked for", () =>
         hubProxy.requests.some(({ path }) => isInitial(path)),
       );
+      // Without that list the controller is not ready, and it has no other.
+      await trial.controller.ready();
       // Long enough to delete everything, if it were to be done.
       await delay(4_000);
       hubProxy.cut();

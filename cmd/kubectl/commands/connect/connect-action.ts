@@ -198,8 +198,8 @@ interface HandOver extends Disposable {
 }
 
 /**
- * While it lasts, Ctrl-C is left to the child where both have the same terminal: it gets SIGINT by itself, and what it means, such as the end of a line in a
- * shell, is the child's matter. SIGHUP, the end of the terminal, aborts the signal, so that files are removed.
+ * While the child runs, only the child handles Ctrl-C when both share a terminal: the terminal sends it SIGINT itself. SIGHUP, the end of the terminal,
+ * aborts the signal, so that files are removed.
  */
 function handOver(signal: AbortSignal, isTerminal: boolean): HandOver {
   const hangup = new AbortController();

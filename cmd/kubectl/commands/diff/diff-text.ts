@@ -8,7 +8,8 @@ import type { ObjectChange } from "../../compare/compare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import { makePrivateFolder } from "../../spokes/private-folder.ts";
-import { objectDiff, yamlOfObject } from "../render/objects-text.ts";
+import { yamlOfObject } from "../render/objects-text.ts";
+import { objectDiff } from "../render/unified-diff.ts";
 
 /** Changes of the objects of one cluster, and what stands in front of their names on both sides. */
 export interface NamedChanges {

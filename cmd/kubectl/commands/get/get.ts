@@ -108,7 +108,7 @@ function blocksOf(facts: readonly Found[]): readonly ObjectBlock[] {
         ? singular(kind.words, kind.plural)
         : `${singular(kind.words, kind.plural)}.${kind.group}`;
     const rows = group.flatMap(({ cluster, rows: own }) =>
-      own.map(({ cells, object }) => ({ cluster, cells, object: redactSecrets(object) })),
+      own.map(({ cells, object }) => ({ cluster, cells, object: withoutSecretValues(object) })),
     );
     return [{ type, namespaced: kind.namespaced, columns, rows }];
   });
@@ -119,7 +119,7 @@ function singular([, word]: readonly string[], plural: string): string {
 }
 
 /** Values of a Secret never leave the program; their names do. */
-function redactSecrets(object: ObjectItem["object"]): ObjectItem["object"] {
+function withoutSecretValues(object: ObjectItem["object"]): ObjectItem["object"] {
   if (object["kind"] !== "Secret") return object;
   const { data, stringData: _, ...rest } = object;
   const keys = Object.keys(isRecord(data) ? data : {});

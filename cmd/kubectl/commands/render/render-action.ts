@@ -12,7 +12,7 @@ import { renderJson } from "../../output/output-format.ts";
 import { renderFailure } from "../../output/steps.ts";
 import type { Output } from "../../output/terminal.ts";
 import type { ComponentDocument } from "./component-documents.ts";
-import { jsonOf, objectDiff, yamlOf, yamlOfObject } from "./objects-text.ts";
+import { jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
 import {
   renderComponent,
   type RenderedComponent,
@@ -29,6 +29,7 @@ import {
   selected,
   selectorsOf,
 } from "./render-files.ts";
+import { objectDiff } from "./unified-diff.ts";
 import { InputError } from "./yaml-documents.ts";
 
 /**

@@ -31,8 +31,8 @@ export interface WaitSummary {
 export type WaitReport = Report<"Wait", WaitSummary, WaitItem>;
 
 /**
- * The rows for what exists now: the selected components, names that do not exist, and of those that were there before all for `deleted`, and what was
- * named otherwise.
+ * Rows for the selected components and for names that do not exist. Of the components that existed before: with `deleted` all, otherwise those that were
+ * named.
  */
 export function waitItems(
   goal: Goal,

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { unifiedDiff } from "../../../../../cmd/kubectl/commands/render/objects-text.ts";
+import { unifiedDiff } from "../../../../../cmd/kubectl/commands/render/unified-diff.ts";
 
 function diffOf(left: string | undefined, right: string | undefined): string {
   return unifiedDiff({ name: "old", text: left }, { name: "new", text: right });
