@@ -2,19 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { ApiError } from "./api-error.ts";
+import { type Kept, type KeptHandlers, KeptObjects } from "./kept-objects.ts";
 import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
 
-/** The least that is kept of an object. */
-export interface Kept {
-  readonly metadata: Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
-}
-
 /** What is known of a collection, kept up to date. Keys are `namespace/name`, or `name` without a namespace. */
-export interface ReflectorHandlers<Item extends Kept = KubeObject> {
-  /** An object appeared or changed. `before` is what was known of it. */
-  readonly onChange: (object: Item, before: Item | undefined) => void;
-  /** An object is gone; its last known state. */
-  readonly onDelete: (object: Item) => void;
+export interface ReflectorHandlers<Item extends Kept = KubeObject> extends KeptHandlers<Item> {
   /** A list or watch failed and is tried again; foreign text in the error. Called for each failure. */
   readonly onError?: (error: unknown) => void;
   /** The whole collection is known; called again after every complete relist. */
@@ -56,15 +48,6 @@ const longestRefusalMs = 60_000;
 // Bookmarks of a quiet watch come after 120 s at the latest. Spec: engine-facts.md 2.
 const silentMs = 150_000;
 
-/** Key of an object in a reflector. */
-export function reflectorKey(metadata: {
-  readonly namespace?: string;
-  readonly name: string;
-}): string {
-  const { namespace = "", name } = metadata;
-  return namespace === "" ? name : `${namespace}/${name}`;
-}
-
 /**
  * Keeps of each object of a collection what `keep` makes of it, by list and watch, and never gives up. A watch that ended in time continues after the last
  * seen version. After a watch that failed or ended early the collection is listed anew, and the list replaces what was known: behind a server that was
@@ -75,7 +58,7 @@ export function reflectorKey(metadata: {
 export class KeepingReflector<Item extends Kept> implements Disposable {
   readonly #options: Keeping<Item>;
   readonly #handlers: ReflectorHandlers<Item>;
-  readonly #objects = new Map<string, Item>();
+  readonly #objects: KeptObjects<Item>;
   readonly #outer: AbortSignal | undefined;
   readonly #onEnd = (): void => this.#stop(this.#outer?.reason);
   /** It was stopped. */
@@ -95,12 +78,11 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   #lastVersion: string;
   /** Without WatchList support in the server the collection is listed in pages. */
   #listsFirst = false;
-  /** Keys seen since a relist began; undefined while there is none. */
-  #seen: Set<string> | undefined;
 
   constructor(options: Keeping<Item>, handlers: ReflectorHandlers<Item>, signal?: AbortSignal) {
     this.#options = options;
     this.#handlers = handlers;
+    this.#objects = new KeptObjects(options.keep, handlers);
     this.#lastVersion = options.after ?? "";
     // Nobody has to wait for it.
     this.#synced.promise.catch(() => undefined);
@@ -163,12 +145,11 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   }
 
   async #run(): Promise<void> {
-    const stopped = (): boolean => this.#stopped !== undefined;
     let failures = 0;
-    while (!stopped()) {
+    while (this.#stopped === undefined) {
       if (this.#attempt.signal.aborted) {
         this.#version = undefined;
-        this.#seen = undefined;
+        this.#objects.endRelist();
         failures = 0;
       }
       this.#attempt = new AbortController();
@@ -214,7 +195,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
 
   /** False for what is no failure. */
   #afterFailure(error: unknown): boolean {
-    this.#seen = undefined;
+    this.#objects.endRelist();
     const isFresh = this.#version === undefined;
     this.#interrupt();
     if (error instanceof ApiError) {
@@ -241,20 +222,20 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   async #follow(signal: AbortSignal): Promise<boolean> {
     const { client, ref, metadataOnly = false } = this.#options;
     if (this.#version === undefined && this.#listsFirst) await this.#list(signal);
-    if (this.#version === undefined) this.#seen = new Set();
+    if (this.#version === undefined) this.#objects.beginRelist();
     const timeoutSeconds = Math.floor(shortestWatchSeconds * (1 + Math.random()));
-    const options = { metadataOnly, timeoutSeconds };
     const since = this.#version === undefined ? {} : { resourceVersion: this.#version };
+    const options = { metadataOnly, timeoutSeconds, ...since };
     const beganAt = performance.now();
     let isSilent = true;
-    for await (const event of client.watch(ref, { ...options, ...since }, signal)) {
+    for await (const event of client.watch(ref, options, signal)) {
       if (signal.aborted) return true;
       isSilent = false;
       this.#take(event);
     }
     if (signal.aborted) return true;
     // A list that was cut off before its end begins again from nothing.
-    this.#seen = undefined;
+    this.#objects.endRelist();
     const lastedMs = performance.now() - beganAt;
     // A server of which an older state was restored says nothing before it has come as far as we are.
     const isBehind = isSilent && lastedMs >= silentMs;
@@ -265,8 +246,8 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     const { client, ref, metadataOnly = false } = this.#options;
     const { items, resourceVersion } = await client.list(ref, { metadataOnly }, signal);
     signal.throwIfAborted();
-    this.#seen = new Set();
-    for (const object of items) this.#change(object);
+    this.#objects.beginRelist();
+    for (const object of items) this.#objects.change(object);
     this.#endRelist(resourceVersion);
   }
 
@@ -274,10 +255,10 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     switch (event.type) {
       case "ADDED":
       case "MODIFIED":
-        this.#change(event.object);
+        this.#objects.change(event.object);
         return this.#advance(event.object.metadata.resourceVersion);
       case "DELETED":
-        this.#delete(event.object);
+        this.#objects.delete(event.object);
         return this.#advance(event.object.metadata.resourceVersion);
       case "BOOKMARK":
         if (event.initialEventsEnd) this.#endRelist(event.resourceVersion);
@@ -287,52 +268,16 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
 
   // During the initial list objects come in no order of version, so none of them is a place to continue from.
   #advance(version: string): void {
-    if (this.#seen !== undefined || version === "") return;
+    if (this.#objects.isRelisting || version === "") return;
     this.#version = version;
     this.#lastVersion = version;
   }
 
-  #change(object: KubeObject): void {
-    const key = reflectorKey(object.metadata);
-    this.#seen?.add(key);
-    const before = this.#objects.get(key);
-    if (before?.metadata.uid === object.metadata.uid) {
-      if (before.metadata.resourceVersion === object.metadata.resourceVersion) return;
-    } else if (before !== undefined) {
-      // Deleted and created again while nobody was looking.
-      this.#objects.delete(key);
-      this.#handlers.onDelete(before);
-    }
-    const kept = this.#options.keep(object);
-    this.#objects.set(key, kept);
-    this.#handlers.onChange(kept, this.#sameObject(before, object));
-  }
-
-  #sameObject(before: Item | undefined, object: KubeObject): Item | undefined {
-    return before?.metadata.uid === object.metadata.uid ? before : undefined;
-  }
-
-  #delete(object: KubeObject): void {
-    const key = reflectorKey(object.metadata);
-    this.#seen?.delete(key);
-    if (this.#objects.delete(key)) {
-      this.#handlers.onDelete(this.#options.keep(object));
-    }
-  }
-
   #endRelist(resourceVersion: string): void {
-    const seen = this.#seen;
-    this.#seen = undefined;
+    const seen = this.#objects.endRelist();
     const wentBack = isEarlier(resourceVersion, this.#lastVersion);
     this.#advance(resourceVersion);
-    if (seen !== undefined) {
-      for (const [key, object] of this.#objects) {
-        if (!seen.has(key)) {
-          this.#objects.delete(key);
-          this.#handlers.onDelete(object);
-        }
-      }
-    }
+    if (seen !== undefined) this.#objects.deleteExcept(seen);
     this.#isSynced = true;
     this.#isCurrent = true;
     this.#synced.resolve();
@@ -345,12 +290,8 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
 /** Keeps a copy of a collection: whole objects, or what `keep` leaves of them. */
 export class Reflector extends KeepingReflector<KubeObject> {
   constructor(options: ReflectorOptions, handlers: ReflectorHandlers, signal?: AbortSignal) {
-    super({ ...options, keep: options.keep ?? whole }, handlers, signal);
+    super({ ...options, keep: options.keep ?? ((object) => object) }, handlers, signal);
   }
-}
-
-function whole(object: KubeObject): KubeObject {
-  return object;
 }
 
 function isEarlier(one: string, other: string): boolean {

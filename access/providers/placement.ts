@@ -1,6 +1,6 @@
 import type { ClusterProfileRef } from "../../api/component.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { reflectorKey } from "../kube/reflector.ts";
+import { reflectorKey } from "../kube/kept-objects.ts";
 
 /** One slice of what a scheduler decided; every field may be missing. Spec: cluster-inventory.md 1.3. */
 export type PlacementDecision = KubeObject & {

@@ -6,9 +6,10 @@ import { knownResource } from "../../api/resources.ts";
 import { AnswerBudget } from "../answer-limits.ts";
 import { abortable } from "../deadline.ts";
 import { WriteRefusedError } from "../http/write-permit.ts";
+import { reflectorKey } from "../kube/kept-objects.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { ServedProfiles } from "../kube/profile-versions.ts";
-import { Reflector, reflectorKey } from "../kube/reflector.ts";
+import { Reflector } from "../kube/reflector.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import {
   loadProviderFile,

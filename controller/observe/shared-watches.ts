@@ -1,5 +1,6 @@
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { KeepingReflector, type Listing, reflectorKey } from "../../access/kube/reflector.ts";
+import { KeepingReflector, type Listing } from "../../access/kube/reflector.ts";
 import { isRecord } from "../../api/fields.ts";
 import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";

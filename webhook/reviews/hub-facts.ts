@@ -1,6 +1,7 @@
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { getProfile, ServedProfiles } from "../../access/kube/profile-versions.ts";
-import { Reflector, reflectorKey } from "../../access/kube/reflector.ts";
+import { Reflector } from "../../access/kube/reflector.ts";
 import type { Log } from "../../access/log.ts";
 import type { ProviderFile } from "../../access/providers/provider-config.ts";
 import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";

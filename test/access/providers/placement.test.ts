@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { reflectorKey } from "../../../access/kube/reflector.ts";
+import { reflectorKey } from "../../../access/kube/kept-objects.ts";
 import {
   type PlacementDecision,
   placementSets,
