@@ -155,20 +155,20 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       this.#attempt = new AbortController();
       const { signal } = this.#attempt;
       const refusedMs = this.#welcomeAt - performance.now();
-      if (refusedMs > 0 && !(await this.#waited(refusedMs, signal))) continue;
+      if (refusedMs > 0 && !(await this.#wait(refusedMs, signal))) continue;
       const started = performance.now();
-      const end = await this.#followed(signal);
+      const end = await this.#tryToFollow(signal);
       const lastedMs = performance.now() - started;
       // A watch that worked for minutes and then broke is a first failure, not the next of a row.
       failures = lastedMs >= 60_000 ? 1 : failures + 1;
       const isFirst = failures === 1 && lastedMs >= steadyMs;
       if (end === "inTime") failures = 0;
-      else if (end === "failed" || !isFirst) await this.#waited(this.#backoffMs(failures), signal);
+      else if (end === "failed" || !isFirst) await this.#wait(this.#backoffMs(failures), signal);
     }
   }
 
   /** One attempt: a list where one is needed, and a watch to its end. */
-  async #followed(signal: AbortSignal): Promise<"inTime" | "early" | "failed"> {
+  async #tryToFollow(signal: AbortSignal): Promise<"inTime" | "early" | "failed"> {
     try {
       const isInTime = await this.#follow(signal);
       if (!isInTime) this.#interrupt();
@@ -180,7 +180,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   }
 
   /** False when the wait was ended. */
-  async #waited(ms: number, signal: AbortSignal): Promise<boolean> {
+  async #wait(ms: number, signal: AbortSignal): Promise<boolean> {
     this.#isWaiting = true;
     await delay(ms, undefined, { signal }).catch(() => undefined);
     this.#isWaiting = false;
