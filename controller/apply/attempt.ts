@@ -129,6 +129,6 @@ export async function writeInventory(
   const anchor = await writeAnchor({ component, target, before }, inventory, signal);
   observation.noteGuarded(anchor.object);
   deps.awaiting?.settled(identityOf(anchor.key));
-  memory.stored(anchor);
+  memory.noteWritten(anchor);
   return anchor;
 }

@@ -54,7 +54,7 @@ export async function install(
   // Far more likely a mistake than a wish: the installation and its inventory stay.
   if (prepared.objects.length === 0) return nothingSent(prepared);
   const desired = await locate(prepared, { ...request, deps }, signal);
-  request.memory.wanted = desired;
+  request.memory.desired = desired;
   const whole: Attempt = { ...request, desired, deps };
   if (await isIntact(whole, signal)) return nothingSent(desired, whole);
   // At once: the report also says that the cluster is resolved.

@@ -16,6 +16,31 @@ import { Conflicts } from "./filters/conflicts.ts";
 import { InventoryKinds } from "./inventory-kinds.ts";
 import { Blockades } from "./unblock.ts";
 
+/** A step that follows the loss of an anchor, and that is not repeated before there is another one. */
+export type LossStep = "told" | "droppedWebhooks";
+
+/** What is known of the anchor of an installation. `lossSteps` are those since the last anchor that was read. */
+export type InstallState =
+  /** No anchor was read or written, or ours was withdrawn with nothing under it. */
+  | { readonly kind: "none"; readonly lossSteps: ReadonlySet<LossStep> }
+  /** The anchor is gone, and no other one was written since. */
+  | { readonly kind: "lost"; readonly lossSteps: ReadonlySet<LossStep> }
+  | {
+      readonly kind: "anchored";
+      readonly lossSteps: ReadonlySet<LossStep>;
+      readonly uid: string;
+      /** This process saw or wrote it with all its marks. */
+      readonly wasMarked: boolean;
+      /** Of the text of the inventory, which is long; empty without one. */
+      readonly digest: string;
+      readonly inventory: KnownInventory | undefined;
+    };
+
+/** The inventory of an anchor, with the answers since it was written. */
+interface KnownInventory extends Pick<Inventory, "version" | "complete"> {
+  readonly entries: Map<string, InventoryEntry>;
+}
+
 /**
  * What this process knows of one installation beyond the inventory on its cluster: the answers since that was written. Saves the requests of
  * an attempt that has nothing to do. Dropped when the cluster of the component changes.
@@ -30,9 +55,7 @@ export class InstallationMemory {
   readonly sharing = new Sharing();
   readonly dismissed = new Dismissed();
   /** The desired set of the last install; undefined: there was none. */
-  wanted: Desired | undefined;
-  /** Steps that were done since the anchor was lost. They are not repeated before there is another anchor. */
-  readonly doneAfterLoss = new Set<"told" | "droppedWebhooks">();
+  desired: Desired | undefined;
   /** Text of the namespaces as they were last read or written. */
   namespaces = "";
   /** The second owner that was last read or made. */
@@ -41,16 +64,11 @@ export class InstallationMemory {
   readonly appliedAt = new Map<string, number>();
   /** Identities of objects that were accepted since the audit was requested; undefined: none is due. */
   #audited: Set<string> | undefined;
-  #anchorUid: string | undefined;
-  #markedUid: string | undefined;
-  #isLost = false;
-  /** What was done after the loss, as long as the anchor that came since may be withdrawn. */
-  #doneBefore: readonly ("told" | "droppedWebhooks")[] = [];
-  /** Of the inventory as the anchor has it, without its text, which is long; empty without one. */
-  #digest = "";
-  #version = "";
-  #complete = false;
-  #entries: Map<string, InventoryEntry> | undefined;
+  #state: InstallState = { kind: "none", lossSteps: new Set() };
+
+  get state(): InstallState {
+    return this.#state;
+  }
 
   /** Installs send again what seems to be right, each object until it is accepted; an install in which everything was accepted resets it. */
   get isAuditDue(): boolean {
@@ -72,82 +90,65 @@ export class InstallationMemory {
     return this.#audited?.has(id) === false;
   }
 
-  /** Uid of the anchor at the last read or write. */
-  get anchorUid(): string | undefined {
-    return this.#anchorUid;
-  }
-
   /** The anchor had all its marks once since this process knows of it; upstream's anchor has them only when it was taken over. */
   wasMarked({ uid }: Anchor): boolean {
-    return uid === this.#markedUid;
-  }
-
-  /** There was an anchor at the last read or write. */
-  get hasAnchor(): boolean {
-    return this.#anchorUid !== undefined;
-  }
-
-  /** There is an anchor, or it was lost and none was made since. */
-  get hadAnchor(): boolean {
-    return this.hasAnchor || this.#isLost;
+    return this.#state.kind === "anchored" && this.#state.uid === uid && this.#state.wasMarked;
   }
 
   /** Undefined while no inventory was read or written. */
   get inventory(): Inventory | undefined {
-    if (this.#entries === undefined) return undefined;
-    return {
-      version: this.#version,
-      complete: this.#complete,
-      entries: [...this.#entries.values()],
-    };
+    const known = this.#inventory;
+    return known && { ...known, entries: [...known.entries.values()] };
   }
 
   /** Takes in the anchor that was read. Newer answers stay as long as the inventory in it is the same. */
   recall(anchor: Anchor | undefined): void {
-    this.#isLost = anchor === undefined && this.hadAnchor;
-    if (anchor !== undefined) this.doneAfterLoss.clear();
-    if (anchor?.isMarked === true) this.#markedUid = anchor.uid;
-    this.#doneBefore = [];
-    const text = anchor === undefined ? "" : inventoryTextOf(anchor.object);
-    const isKnown =
-      anchor !== undefined && anchor.uid === this.#anchorUid && digestOf(text) === this.#digest;
-    if (!isKnown) this.#take(anchor, text);
+    const before = this.#state;
+    const lossSteps = new Set<LossStep>();
+    if (anchor === undefined) {
+      if (before.kind === "anchored") this.#state = { kind: "lost", lossSteps };
+      return;
+    }
+    const same = before.kind === "anchored" && before.uid === anchor.uid ? before : undefined;
+    const wasMarked = anchor.isMarked || same?.wasMarked === true;
+    const digest = digestOf(inventoryTextOf(anchor.object));
+    this.#state =
+      digest === same?.digest
+        ? { ...same, wasMarked, lossSteps }
+        : anchoredState(anchor, { wasMarked, lossSteps });
   }
 
-  /** Takes in the anchor that was written. */
-  stored(anchor: Anchor): void {
-    this.#isLost = false;
-    if (this.doneAfterLoss.size > 0) this.#doneBefore = [...this.doneAfterLoss];
-    this.doneAfterLoss.clear();
-    // Sent with them, whatever the answer lacks.
-    this.#markedUid = anchor.uid;
-    this.#take(anchor, inventoryTextOf(anchor.object));
+  /** Takes in the anchor that was written. Its marks were sent with it, whatever the answer lacks. */
+  noteWritten(anchor: Anchor): void {
+    this.#state = anchoredState(anchor, { ...this.#state, wasMarked: true });
   }
 
-  /** The anchor was removed again by ourselves, with nothing under it. */
-  withdrawn(): void {
-    this.#isLost = false;
-    for (const done of this.#doneBefore) this.doneAfterLoss.add(done);
-    this.#take(undefined, "");
+  /** We removed our anchor again, with nothing under it. */
+  noteWithdrawn(): void {
+    this.#state = { kind: "none", lossSteps: this.#state.lossSteps };
+  }
+
+  noteLossStep(step: LossStep): void {
+    this.#state = { ...this.#state, lossSteps: new Set([...this.#state.lossSteps, step]) };
   }
 
   /** An object was accepted. */
   record(entry: InventoryEntry): void {
     const id = identityOf(entry);
     this.#audited?.add(id);
-    this.#entries?.set(id, entry);
+    this.#inventory?.entries.set(id, entry);
     if (mayBeGone(entry)) this.jobs.saw(id);
   }
 
   /** What was last accepted of an object; undefined when that is not known. */
   entryOf(id: string): InventoryEntry | undefined {
-    return this.#entries?.get(id);
+    return this.#inventory?.entries.get(id);
   }
 
   /** The inventory of a set with what is known of each object, but no hash of what is to be replaced: see inventory.ts. */
   inventoryOf({ objects, version }: Desired, complete: boolean): Inventory {
     const entries = objects.map(({ id, key, hash }) => {
-      const known = this.#entries?.get(id) ?? { ...key, hash: "" };
+      const known = this.entryOf(id) ?? { ...key, hash: "" };
       return known.hash === hash ? known : { ...known, hash: "" };
     });
     return { version, complete, entries };
@@ -155,18 +156,29 @@ export class InstallationMemory {
 
   /** Whether the anchor says exactly this. */
   isStored(inventory: Inventory): boolean {
-    return this.#digest !== "" && digestOf(encodeInventory(inventory)) === this.#digest;
+    return (
+      this.#state.kind === "anchored" && this.#state.digest === digestOf(encodeInventory(inventory))
+    );
   }
 
-  #take(anchor: Anchor | undefined, text: string): void {
-    const { inventory } = anchor ?? {};
-    this.#anchorUid = anchor?.uid;
-    this.#digest = digestOf(text);
-    this.#version = inventory?.version ?? "";
-    this.#complete = inventory?.complete ?? false;
-    this.#entries =
-      inventory && new Map(inventory.entries.map((entry) => [identityOf(entry), entry]));
+  get #inventory(): KnownInventory | undefined {
+    return this.#state.kind === "anchored" ? this.#state.inventory : undefined;
   }
+}
+
+function anchoredState(
+  { uid, inventory, object }: Anchor,
+  { wasMarked, lossSteps }: Pick<InstallState & { kind: "anchored" }, "wasMarked" | "lossSteps">,
+): InstallState {
+  const entries = new Map(inventory?.entries.map((entry) => [identityOf(entry), entry]));
+  return {
+    kind: "anchored",
+    lossSteps,
+    uid,
+    wasMarked,
+    digest: digestOf(inventoryTextOf(object)),
+    inventory: inventory && { version: inventory.version, complete: inventory.complete, entries },
+  };
 }
 
 function digestOf(text: string): string {

@@ -201,7 +201,8 @@ async function isUnlabelled(
   if (live === undefined) return false;
   const { deletionTimestamp, labels = {} } = live.metadata;
   const isLabelled = labels[componentUidLabel] !== undefined;
-  const owners = [memory.anchorUid, component.metadata.uid];
+  const anchorUid = memory.state.kind === "anchored" ? memory.state.uid : undefined;
+  const owners = [anchorUid, component.metadata.uid];
   return deletionTimestamp === undefined && !isLabelled && isOwnedBy(owners, live);
 }
 

@@ -21,7 +21,7 @@ export interface Sight {
   >;
   readonly memory: Pick<
     InstallationMemory,
-    "wanted" | "inventory" | "appliedAt" | "sharing" | "conflicts"
+    "desired" | "inventory" | "appliedAt" | "sharing" | "conflicts"
   >;
 }
 
@@ -31,7 +31,7 @@ const maxNamed = 10;
 /** The doubt in an installation that the watches give; undefined when there is none, or nothing is known of what is wanted. */
 export function doubtOf({ observation, memory }: Sight): Doubt | undefined {
   const refused = observation.refused();
-  const keys = (memory.wanted?.objects ?? [])
+  const keys = (memory.desired?.objects ?? [])
     .filter(({ key, id }) => isWorkload(key) && !memory.sharing.left.has(id))
     .map(({ key }) => key)
     .filter((key) => !refused.has(kindIdOf(key)));
@@ -65,11 +65,11 @@ export function retractedStatus(status: ComponentStatus, doubt: Doubt, now: Date
 
 /** Names of workloads that were sent like they are wanted and are different now; none while somebody else is let change them. */
 function changedWorkloads({ observation, memory }: Sight): readonly string[] {
-  const { wanted, inventory, appliedAt } = memory;
-  if (wanted === undefined || inventory === undefined || memory.conflicts.isHolding) return [];
+  const { desired, inventory, appliedAt } = memory;
+  if (desired === undefined || inventory === undefined || memory.conflicts.isHolding) return [];
   const observed = observation.objects();
   const refused = observation.refused();
-  const plan = planObjects(wanted.objects, { inventory, observed, refused, appliedAt });
+  const plan = planObjects(desired.objects, { inventory, observed, refused, appliedAt });
   const names = plan.apply
     .filter(({ key, id }) => plan.drifted.has(id) && isWorkload(key))
     .filter(({ id }) => !memory.sharing.left.has(id))

@@ -93,9 +93,7 @@ export class Installation implements AsyncDisposable {
 
   /** An inventory was known last, or an anchor was lost. */
   get wasInstalled(): boolean {
-    const { memory } = this.#view ?? {};
-    const isLost = memory?.hadAnchor === true && !memory.hasAnchor;
-    return this.inventory !== undefined || isLost;
+    return this.inventory !== undefined || this.#view?.memory.state.kind === "lost";
   }
 
   /** Identities of the shared objects that are left to a holder, who is named by `wordsFor` of neighbours.ts. */

@@ -204,7 +204,7 @@ async function viewOf(
       componentUid,
       fieldManager,
       onChange,
-      isUnwanted: (key) => isUnwanted(key, { component, wanted: memory.wanted }),
+      isUnwanted: (key) => isUnwanted(key, { component, wanted: memory.desired }),
       log,
     });
   });

@@ -43,7 +43,7 @@ export async function withdrawIfSecond(
   const options = { propagationPolicy: "Background", uid: anchor.uid } as const;
   try {
     await target.client.remove(ref, options, signal);
-    memory.withdrawn();
+    memory.noteWithdrawn();
   } catch (err) {
     // The next attempt asks about an anchor that stays.
     if (!(err instanceof ApiError)) throw err;

@@ -45,7 +45,7 @@ export function standingAnchor({ anchor, namespaces }: Ground): Anchor | undefin
 
 /** Of an installation without an anchor: there was one, as far as this process or the hub knows. */
 export function wasAnchored({ memory, component }: Attempt): boolean {
-  return memory.hadAnchor || component.status?.version !== undefined;
+  return memory.state.kind !== "none" || component.status?.version !== undefined;
 }
 
 async function readGround(attempt: Attempt, signal: AbortSignal): Promise<Ground> {
@@ -57,9 +57,9 @@ async function readGround(attempt: Attempt, signal: AbortSignal): Promise<Ground
   ]);
   const guarded = [...(anchor === undefined ? [] : [anchor.object]), ...live.own];
   for (const object of guarded) observation.noteGuarded(object);
+  memory.recall(anchor);
   if (anchor === undefined) await handleLoss(attempt, signal);
   else deps.gate?.saw(anchor.object);
-  memory.recall(anchor);
   const stripped = strippedAnchor(anchor, attempt);
   const ground = { anchor, namespaces: withoutHeld({ namespaces: live, stripped }, attempt) };
   // A namespace that is wrong was noted as it is: only this text tells of it when it cannot be repaired now.
@@ -107,13 +107,13 @@ async function createAhead(
 async function handleLoss(attempt: Attempt, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = attempt;
   if (!wasAnchored(attempt) || target.profile === undefined) return;
-  const { doneAfterLoss: done } = memory;
-  if (!done.has("told")) deps.onAnchorLost?.();
-  done.add("told");
-  if (memory.secondOwner !== undefined || done.has("droppedWebhooks")) return;
+  const { lossSteps } = memory.state;
+  if (!lossSteps.has("told")) deps.onAnchorLost?.();
+  memory.noteLossStep("told");
+  if (memory.secondOwner !== undefined || lossSteps.has("droppedWebhooks")) return;
   await deps.suited;
   await dropWebhooks(target, component, signal);
-  done.add("droppedWebhooks");
+  memory.noteLossStep("droppedWebhooks");
 }
 
 const configurations = (

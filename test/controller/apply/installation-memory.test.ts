@@ -52,7 +52,7 @@ describe("what is known of an installation", () => {
     const other = { ...rootWith(before, "other-uid"), isMarked: false };
     memory.recall(other);
     expect(memory.wasMarked(other)).toBe(false);
-    memory.stored(other);
+    memory.noteWritten(other);
     expect(memory.wasMarked(other)).toBe(true);
   });
 
@@ -74,12 +74,12 @@ describe("what is known of an installation", () => {
     const memory = remembering();
     memory.recall(undefined);
     memory.recall(undefined);
-    expect(memory).toMatchObject({ hasAnchor: false, hadAnchor: true });
-    memory.stored(rootWith(before, "other-uid"));
-    expect(memory).toMatchObject({ hasAnchor: true, hadAnchor: true });
-    memory.withdrawn();
+    expect(memory.state.kind).toBe("lost");
+    memory.noteWritten(rootWith(before, "other-uid"));
+    expect(memory.state.kind).toBe("anchored");
+    memory.noteWithdrawn();
     memory.recall(undefined);
-    expect(memory).toMatchObject({ hasAnchor: false, hadAnchor: false });
+    expect(memory.state.kind).toBe("none");
   });
 
   test("tells no hash of what is to be replaced, but that something was accepted", () => {
@@ -94,7 +94,7 @@ describe("what is known of an installation", () => {
   test("is stored when the root was written with it", () => {
     const memory = remembering();
     const inventory = memory.inventoryOf(desired, true);
-    memory.stored(rootWith(inventory));
+    memory.noteWritten(rootWith(inventory));
     expect(memory.isStored(inventory)).toBe(true);
     expect(memory.isStored({ ...inventory, complete: false })).toBe(false);
   });

@@ -168,7 +168,7 @@ export class Installer implements AsyncDisposable {
       fieldManager: this.target.fieldManager,
       onChange: (change) => this.changes.push(change),
       isUnwanted: (key) =>
-        isUnwanted(key, { component: this.component, wanted: this.#memory.wanted }),
+        isUnwanted(key, { component: this.component, wanted: this.#memory.desired }),
       log: silentLog,
     });
   }

@@ -55,7 +55,7 @@ beforeEach(async () => {
   );
   ({ watches, observation } = scene);
   memory = new InstallationMemory();
-  memory.wanted = desired;
+  memory.desired = desired;
   const records = observation.objects();
   const entries = desired.objects.map(({ key, id, hash }) => {
     const { fingerprint = "" } = records.get(id) ?? {};
@@ -79,7 +79,7 @@ function doubted() {
 
 test("there is no doubt in what is available as it was applied, nor in what nobody wants", () => {
   expect(doubt()).toBeUndefined();
-  memory.wanted = undefined;
+  memory.desired = undefined;
   expect(doubt()).toBeUndefined();
 });
 

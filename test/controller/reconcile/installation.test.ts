@@ -28,7 +28,7 @@ test("an installation of which nothing was seen is new, and one whose root is lo
   memory.recall(undefined);
   expect([installation.inventory, installation.wasInstalled]).toEqual([undefined, true]);
   // Of its own accord it took back what it had begun.
-  memory.withdrawn();
+  memory.noteWithdrawn();
   expect(installation.wasInstalled).toBe(false);
 });
 
