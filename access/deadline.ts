@@ -44,14 +44,15 @@ export class Follower implements Disposable {
   }
 }
 
-/** An abort signal that follows another one and can also run out; dispose it when the work is over. */
+/** An abort signal that follows another one and aborts with `reason` after `timeoutMs`; dispose it when the work is over. */
 export class Deadline extends Follower {
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(outer: AbortSignal, timeoutMs: number) {
+  /** Without a `reason` it aborts with a TimeoutError. */
+  constructor(outer: AbortSignal, timeoutMs: number, reason?: Error) {
     super(outer);
     this.#timer = setTimeout(() => {
-      this.abort(new DOMException("The deadline has passed", "TimeoutError"));
+      this.abort(reason ?? new DOMException("The deadline has passed", "TimeoutError"));
     }, timeoutMs);
   }
 

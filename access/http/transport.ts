@@ -145,10 +145,9 @@ export class Transport implements AsyncDisposable {
 
   /** Takes no new requests and ends the connection when the running ones are done, at the latest after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
-    const late = setTimeout(() => this.#end.abort(), timeoutMs);
+    using deadline = new Deadline(this.#end.signal, timeoutMs);
     const closed = Promise.all(this.#lanes.map((lane) => lane.close()));
-    await abortable(closed, this.#end.signal).catch(() => undefined);
-    clearTimeout(late);
+    await abortable(closed, deadline.signal).catch(() => undefined);
     await this[Symbol.asyncDispose]();
   }
 

@@ -5,6 +5,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { FleetError } from "../../api/errors.ts";
 import { redactSecrets } from "../../api/foreign-text.ts";
 import type { Code } from "../../api/reasons.ts";
+import { Deadline } from "../deadline.ts";
 import type { Credential } from "./credential.ts";
 import { outputText, parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
@@ -122,11 +123,9 @@ async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Prom
     killGroup(child);
     failure.reject(error);
   };
-  const onAbort = (): void => giveUp(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  const timer = setTimeout(() => {
-    giveUp(failed(plan, "PluginTimeout", `it did not end within ${plan.timeoutMs / 1_000} s`));
-  }, plan.timeoutMs);
+  const tooLate = `it did not end within ${plan.timeoutMs / 1_000} s`;
+  using deadline = new Deadline(signal, plan.timeoutMs, failed(plan, "PluginTimeout", tooLate));
+  deadline.signal.addEventListener("abort", () => giveUp(deadline.signal.reason), { once: true });
   output.onFlood((what) => giveUp(failed(plan, "PluginOutputInvalid", `it printed ${what}`)));
   try {
     const end = await Promise.race([failure.promise, endOf(child)]);
@@ -140,8 +139,6 @@ async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Prom
   } finally {
     // Nothing that it started lives on.
     killGroup(child);
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
     child.stdout?.destroy();
     child.stderr?.destroy();
   }
