@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, type LookupFunction, type Socket } from "node:net";
 import { rootCertificates, type SecureContextOptions } from "node:tls";
 
+import { Deadline } from "../deadline.ts";
 import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
@@ -22,15 +23,13 @@ export async function openSocket(
   const lookup = guard === undefined ? {} : { lookup: guard.lookup };
   const socket = connect({ ...place, ...lookup, noDelay: true });
   const tooLate = Object.assign(new Error("Connect timeout"), { code: "UND_ERR_CONNECT_TIMEOUT" });
-  const timer = setTimeout(() => socket.destroy(tooLate), connectTimeoutMs);
+  using deadline = new Deadline(signal, connectTimeoutMs, tooLate);
   try {
-    await once(socket, "connect", { signal });
+    await once(socket, "connect", { signal: deadline.signal });
     return socket.setKeepAlive(true, 30_000);
   } catch (error) {
     socket.destroy();
-    throw error;
-  } finally {
-    clearTimeout(timer);
+    throw deadline.signal.reason === tooLate ? tooLate : error;
   }
 }
 
