@@ -1,19 +1,19 @@
 import { Window } from "../http/window.ts";
 
 export interface ConnectTurnsOptions {
-  /** Attempts at the same time. */
+  /** How many attempts run at the same time. */
   readonly limit: number;
-  /** How many of them may be repetitions of attempts that failed. */
+  /** How many of these may be repetitions of attempts that failed. */
   readonly repeats: number;
-  /** How long an attempt is one of them at most, in ms: one that only waits for a silent server costs nothing. */
+  /** How long an attempt counts at most, in ms: an attempt that only waits for a silent server costs nothing. */
   readonly holdMs: number;
 }
 
 const usual: ConnectTurnsOptions = { limit: 32, repeats: 16, holdMs: 2_000 };
 
 /**
- * Who connects to a spoke now, and who waits: a start with hundreds of spokes must not open all connections at once, and
- * spokes that are down must not keep others waiting. Whoever came first is served first; repetitions have half of the places.
+ * Limits how many spokes are connected to at the same time. A start with hundreds of spokes must not open all connections at once, and
+ * spokes that are down must not delay the others. First come, first served; repetitions have half of the places.
  * Spec: cluster-inventory.md 6.4.
  */
 export class ConnectTurns {
@@ -27,7 +27,7 @@ export class ConnectTurns {
     this.#repeats = new Window(options.repeats);
   }
 
-  /** Does the work when it is its turn. Rejects as the work does, or with the reason of the signal while it waits. */
+  /** Waits for a place, then runs the work. Rejects like the work, or with the reason of the signal while it waits. */
   async take<Result>(
     work: () => Promise<Result>,
     isRepeat: boolean,

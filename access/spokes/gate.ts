@@ -9,8 +9,8 @@ import type {
 import { ConnectionError } from "../kube/api-error.ts";
 
 /**
- * A requester that can be shut. While it is blocked, requests fail at once with the error, those in flight as well, and watches wait until it
- * opens again, so that nothing hammers a dead server and everything continues the moment it is back.
+ * A requester that can be blocked. While it is blocked, new requests and those in flight fail with the error, and new watches wait until
+ * it opens, so that a dead server gets no requests and everything continues when it is back.
  */
 export class Gate implements Requester {
   readonly server: string;
@@ -19,35 +19,35 @@ export class Gate implements Requester {
   #blocked: Error | undefined;
   #opened = Promise.withResolvers<void>();
   #closed: Error | undefined;
-  /** What ends each watch that runs, and when anything came on it last, by `performance.now()`. */
+  /** The watches that run, with the time of the last news on each, by `performance.now()`. */
   readonly #running = new Map<Follower, number>();
   #heard = 0;
   readonly #hear = (): void => void (this.#heard += 1);
   readonly #inFlight = new Set<Follower>();
 
-  /** `onDoubt` is called when a watch could not be opened, by an answer that may be somebody else's in place of the server. */
+  /** `onDoubt` is called when a watch could not be opened; the answer may come from a load balancer and not from the server. */
   constructor(inner: Requester, onDoubt: () => void = () => undefined) {
     this.#inner = inner;
     this.#onDoubt = onDoubt;
     this.server = inner.server;
   }
 
-  /** Grows with everything that shows that the server works: neither with a bookmark nor with a watch that was opened, for which it needs no storage. */
+  /** Counts what shows that the server works. Bookmarks and opened watches do not count: the server needs no storage for them. */
   get heard(): number {
     return this.#heard;
   }
 
-  /** Something is being watched, or a watch is being opened, or a request has no answer yet. */
+  /** A watch runs or is being opened, or a request has no answer yet. */
   get isAwaited(): boolean {
     return this.#running.size > 0 || this.#inFlight.size > 0;
   }
 
-  /** Watches on which nothing came since then end with an error: what they wait for may never come. They are opened again when the gate is open. */
+  /** Ends the watches without news after `since` with the error: their news may never come. Their users open them again. */
   cut(reason: Error, since: number): void {
     for (const [running, cameAt] of this.#running) if (cameAt < since) running.abort(reason);
   }
 
-  /** What runs ends with an error, watches and requests; what comes later is not concerned. */
+  /** Ends the watches and requests that run with the error; later ones are not affected. */
   breakOff(reason: Error): void {
     this.cut(reason, Infinity);
     for (const request of this.#inFlight) request.abort(reason);
@@ -56,7 +56,7 @@ export class Gate implements Requester {
   block(reason: Error): void {
     if (this.#blocked === undefined) this.#opened = Promise.withResolvers();
     this.#blocked = reason;
-    // A write may wait for its answer for longer than anybody should wait for the word of the loss.
+    // A write may wait for its answer much longer than its caller should wait to learn of the loss.
     for (const request of this.#inFlight) request.abort(reason);
   }
 
@@ -65,7 +65,7 @@ export class Gate implements Requester {
     this.#opened.resolve();
   }
 
-  /** For good: everything fails with the error, also what is waiting or in flight. */
+  /** Closes the gate for ever: later requests fail with the error, and so does what waits. */
   close(reason: Error): void {
     this.#closed ??= reason;
     this.open();
@@ -131,7 +131,7 @@ export class Gate implements Requester {
   }
 }
 
-/** A load balancer without a server says 502, 503 or 504, one without a way to it 404: to everything, so that no watch is left to fall silent. */
+/** A load balancer answers 502, 503 or 504 when it has no server, and 404 when it has no route. */
 function isDoubtful(status: number): boolean {
   return status >= 500 || status === 404;
 }

@@ -29,7 +29,7 @@ import {
 } from "./resolved-access.ts";
 import type { SpokeDeps } from "./spoke-deps.ts";
 import { SpokeKeeper } from "./spoke-keeper.ts";
-import { type SpokeLog, SpokeTeller } from "./spoke-teller.ts";
+import { type SpokeLog, SpokeLogger } from "./spoke-logger.ts";
 import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
 
 export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "answers" | "hub"> {
@@ -73,16 +73,16 @@ class SpokeFleet implements Spokes {
   readonly #outlooks = new Map<string, Outlook>();
   readonly #profiles: Reflector | undefined;
   #providers: ProviderFile | undefined;
-  readonly #teller: SpokeTeller;
+  readonly #logger: SpokeLogger;
   #isFileValid = true;
   #hubError: unknown;
 
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
     const { hub, providerFile } = options;
     this.#options = options;
-    this.#teller = new SpokeTeller(options.log);
+    this.#logger = new SpokeLogger(options.log);
     const onSharedToken = (spoke: string, others: readonly string[]): void =>
-      this.#teller.sharedToken(spoke, others);
+      this.#logger.logSharedToken(spoke, others);
     const limits = {
       plugins: this.#plugins,
       turns: new ConnectTurns(),
@@ -92,7 +92,7 @@ class SpokeFleet implements Spokes {
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (providerFile === undefined || providers === undefined) return;
-    this.#teller.providers(providers);
+    this.#logger.logProviders(providers);
     this.#plugins.follow(providers);
     options.path?.providerFileIs(true);
     const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
@@ -153,7 +153,7 @@ class SpokeFleet implements Spokes {
     if (!this.#keepers.has(key)) return;
     this.#keep(key);
     const close = (): void => {
-      this.#teller.left(key);
+      this.#logger.logRelease(key);
       this.#end(key, new FleetError("RemoteClusterStale", "No component is for the cluster"));
     };
     const { releaseMs = usualReleaseMs } = this.#options;
@@ -210,7 +210,7 @@ class SpokeFleet implements Spokes {
     const outlook = withFileNote({ ...found, resolved: times }, this.#isFileValid);
     if (before !== undefined && sameOutlook(before, outlook)) return;
     this.#outlooks.set(key, outlook);
-    if (outlook.kind === "access") this.#teller.access(outlook.access);
+    if (outlook.kind === "access") this.#logger.logAccess(outlook.access);
     this.#reportFailure({ namespace, name }, outlook);
     this.#keepers.get(key)?.update(outlook);
     this.#notify({ namespace, name });
@@ -221,7 +221,7 @@ class SpokeFleet implements Spokes {
     const ref = { namespace, name };
     const key = reflectorKey(ref);
     this.#outlooks.delete(key);
-    this.#teller.gone(object);
+    this.#logger.forget(object);
     // The words of `acquire`: one fact, one message.
     const gone = `${describe({ kind: "ClusterProfile", ...ref })} does not exist`;
     this.#end(key, new FleetError("ClusterProfileNotFound", gone));
@@ -245,7 +245,7 @@ class SpokeFleet implements Spokes {
   #onProviders(file: ProviderFile): void {
     this.#providers = file;
     this.#options.log?.info({ providers: file.providers.length }, "Loaded the provider file");
-    this.#teller.providers(file);
+    this.#logger.logProviders(file);
     // A connection that stays as it is would not hear of it.
     this.#plugins.follow(file);
     for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
@@ -278,7 +278,7 @@ class SpokeFleet implements Spokes {
     if (state === undefined) return;
     const spoke = `${ref.namespace}/${ref.name}`;
     this.#options.path?.spokeIs(spoke, state.kind);
-    this.#teller.state(spoke, state);
+    this.#logger.logState(spoke, state);
   }
 
   #notify(ref: ClusterProfileRef): void {

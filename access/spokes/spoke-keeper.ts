@@ -13,7 +13,7 @@ import type { SpokeConnection, SpokeState } from "./spokes.ts";
 type KnownOutlook = Extract<Outlook, { kind: "access" }>;
 
 const acquireTimeoutMs = 12_000;
-// With the time that it waits for a turn. Whoever asks has other things to look at as well.
+// Includes the wait for a turn: the caller has other components to reconcile.
 const longestAcquireMs = 30_000;
 const graceMs = 180_000;
 // A profile that flaps must not start a plugin each time.
@@ -45,7 +45,7 @@ export class SpokeKeeper {
   /** `onChange` is called after every change of the state. */
   constructor(outlook: Outlook, deps: SpokeDeps, onChange: () => void) {
     this.#outlook = outlook;
-    // One for all attempts, or a limit would begin anew with each.
+    // All attempts share the limits; otherwise each attempt would start with new ones.
     this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits(), waits: this.#waits };
     this.#turns = deps.turns ?? new ConnectTurns();
     this.#onChange = onChange;
@@ -56,7 +56,7 @@ export class SpokeKeeper {
     return this.#state;
   }
 
-  /** Takes what the profile and the provider file say now. */
+  /** Uses the current profile and provider file. */
   update(outlook: Outlook): void {
     if (this.#closed) return;
     this.#outlook = outlook;
@@ -86,7 +86,7 @@ export class SpokeKeeper {
     if (this.#state.kind === "connecting") patience.signal.throwIfAborted();
   }
 
-  /** Ends the connection for good; whoever uses it gets the error. */
+  /** Ends the connection for ever; its users get the error. */
   async close(error: FleetError): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#grace);
@@ -106,7 +106,7 @@ export class SpokeKeeper {
     const outlook = this.#outlook;
     if (outlook.kind === "error") {
       if (outlook.error.reason === "ReferenceNotPermitted") this.#drop("is not permitted any more");
-      // What works otherwise is kept for a while, but nobody new gets it.
+      // A working connection is kept for a while, but nobody can acquire it.
       this.#grace = setTimeout(() => this.#drop("was given up"), graceMs).unref();
     } else {
       const { access } = outlook;
@@ -167,7 +167,7 @@ export class SpokeKeeper {
       if (link.isAwaited) this.#check(link, true);
     };
     whenQuiet({ count: () => link.heard, onQuiet }, this.#deps.quiet ?? defaultQuiet, link.signal);
-    // After the new one is in place, so that there is no gap. Its end is not waited for.
+    // Closed after the new link is in place, so that there is no gap. Nothing waits for its end.
     void old?.close(stale("was replaced by a new one"));
   }
 
@@ -179,7 +179,7 @@ export class SpokeKeeper {
     void link?.close(stale(why));
   }
 
-  /** The link had trouble, or nothing was heard for a while: ask the server, and go on asking while it does not answer. */
+  /** Asks the server, again and again until it answers: the link had trouble, or was silent for a while. */
   #check(link: SpokeLink, isQuiet: boolean = false): void {
     if (this.#closed || link !== this.#link || link === this.#checking) return;
     this.#checking = link;
@@ -191,7 +191,7 @@ export class SpokeKeeper {
 
   async #checkUntilUp(link: SpokeLink, isQuiet: boolean): Promise<void> {
     const { signal } = link;
-    // After silence it is all of them.
+    // After silence all watches are cut.
     let since = isQuiet ? Infinity : performance.now();
     for (let failures = 0; !signal.aborted;) {
       try {
@@ -206,10 +206,10 @@ export class SpokeKeeper {
       } catch (error) {
         if (stopped(signal)) return;
         failures += 1;
-        // One failure may be a server that restarts; the second says that it is away.
+        // One failure may be a restart of the server; after two the server counts as lost.
         if (failures > 1) {
           this.#lose(link, fleetErrorOf(error));
-          // What they wait for may never come, also when somebody else answers for the server later. A long list that comes slowly goes on.
+          // The news that silent watches wait for may never come. A long list that still arrives goes on.
           link.cut(fleetErrorOf(error), since);
           since = performance.now();
         }
@@ -254,7 +254,7 @@ function sameState(a: SpokeState, b: SpokeState): boolean {
   return connections[0] === connections[1] && errors[0] === errors[1];
 }
 
-/** Each attempt of a plugin that fails is a process, and may be a login at somebody's cloud. Security: T-22. */
+/** Each failed attempt of a plugin is a process, and may be a login at a cloud. Security: T-22. */
 function longestPauseMs({ code }: FleetError): number {
   return code?.startsWith("Plugin") === true ? 300_000 : 60_000;
 }
@@ -263,7 +263,7 @@ function backoffMs(failures: number, maxMs: number): number {
   return Math.min(maxMs, 1_000 * 2 ** (failures - 1)) * (1 - Math.random() / 4);
 }
 
-/** Ends early when the signal aborts; the caller looks at it. */
+/** Ends early, without an error, when the signal aborts. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms > 0) await delay(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -4,21 +4,21 @@ import type { ProviderFile } from "../providers/provider-config.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeState } from "./spokes.ts";
 
-/** Where the life of the connections is told. */
+/** Where the changes of the connections are logged. */
 export type SpokeLog = Pick<Log, "info" | "warn">;
 
-/** Tells a log of the spokes: what is new, and no more of one spoke than anybody would read. */
-export class SpokeTeller {
+/** Logs the changes of the spokes, with a limited number of lines for each spoke. */
+export class SpokeLogger {
   readonly #log: SpokeLog | undefined;
   readonly #pace = new LinePace();
-  /** Profiles, by uid, whose deprecated list was told of. */
+  /** Uids of the profiles whose deprecated list was logged. */
   readonly #noticed = new Set<string>();
 
   constructor(log: SpokeLog | undefined) {
     this.#log = log;
   }
 
-  providers(file: ProviderFile): void {
+  logProviders(file: ProviderFile): void {
     for (const warning of file.warnings) {
       this.#log?.warn({ warning }, "The provider file has an oddity");
     }
@@ -29,7 +29,7 @@ export class SpokeTeller {
     }
   }
 
-  access({ profile, provider, source, skipped, warnings }: ResolvedAccess): void {
+  logAccess({ profile, provider, source, skipped, warnings }: ResolvedAccess): void {
     const { uid, namespace, name } = profile;
     const spoke = `${namespace}/${name}`;
     if (source === "credentialProviders" && !this.#noticed.has(uid)) {
@@ -44,10 +44,10 @@ export class SpokeTeller {
     }
   }
 
-  state(spoke: string, state: SpokeState): void {
+  logState(spoke: string, state: SpokeState): void {
     if (state.kind === "connected") {
       const { provider } = state.connection;
-      this.#tell(spoke, (facts) =>
+      this.#logLine(spoke, (facts) =>
         this.#log?.info({ ...facts, provider }, "Connected to the spoke"),
       );
     } else if ("error" in state) {
@@ -57,26 +57,26 @@ export class SpokeTeller {
     }
   }
 
-  left(spoke: string): void {
-    this.#tell(spoke, (facts) =>
+  logRelease(spoke: string): void {
+    this.#logLine(spoke, (facts) =>
       this.#log?.info(facts, "Closed the connection to a spoke that nobody uses"),
     );
   }
 
-  sharedToken(spoke: string, others: readonly string[]): void {
+  logSharedToken(spoke: string, others: readonly string[]): void {
     this.#warn(spoke, { others: others.slice(0, 5) }, "Spokes share a token");
   }
 
-  /** A profile that is made anew is another one. */
-  gone({ metadata }: KubeObject): void {
+  /** The profile was deleted; a new profile with this name has another uid. */
+  forget({ metadata }: KubeObject): void {
     this.#noticed.delete(metadata.uid);
   }
 
   #warn(spoke: string, facts: object, message: string): void {
-    this.#tell(spoke, (first) => this.#log?.warn({ ...first, ...facts }, message));
+    this.#logLine(spoke, (first) => this.#log?.warn({ ...first, ...facts }, message));
   }
 
-  #tell(spoke: string, line: (facts: object) => void): void {
+  #logLine(spoke: string, line: (facts: object) => void): void {
     const leftOut = this.#pace.admit(spoke);
     if (leftOut !== undefined) line(leftOut === 0 ? { spoke } : { spoke, leftOut });
   }
