@@ -1,6 +1,6 @@
 /**
- * The same result, but waiting ends when the signal aborts, with its reason. The work itself goes on, and what becomes of
- * it is of no interest then.
+ * Waits for the work until the signal aborts; then rejects with the reason of the signal. The work itself goes on, and its
+ * result is ignored.
  */
 export function abortable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -15,8 +15,8 @@ export function abortable<Result>(work: Promise<Result>, signal: AbortSignal): P
 }
 
 /**
- * An abort signal that aborts with another one, until it is disposed. For what may listen for as long as the signal lives: Node does so
- * for each socket that is given one, and the socket is held in memory as long.
+ * An abort signal that follows another signal until it is disposed. Node keeps a socket in memory as long as the signal that it
+ * was given lives; a Follower lives only as long as the socket.
  */
 export class Follower implements Disposable {
   readonly #controller = new AbortController();
@@ -34,7 +34,7 @@ export class Follower implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Aborts it alone. */
+  /** Aborts this signal and not the outer one. */
   abort(reason: unknown): void {
     this.#controller.abort(reason);
   }
@@ -56,7 +56,7 @@ export class Deadline extends Follower {
     }, timeoutMs);
   }
 
-  /** The part that was limited is over; from now on only the outer signal aborts. */
+  /** Ends the time limit; from now on only the outer signal aborts. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -69,20 +69,20 @@ export class Deadline extends Follower {
 }
 
 /**
- * When something waits for its turn in this process, such as a plugin for its place among others. That is no time of the spoke's: limits
- * that begin here do not count it.
+ * Counts what waits for its turn in this process, such as a plugin for its place. The spoke is not to blame for that time: the limits
+ * made here do not count it.
  */
 export class TurnWaits {
   readonly #outer: TurnWaits | undefined;
   readonly #limits = new Set<PausedLimit>();
   #waiting = 0;
 
-  /** What waits here waits in `outer`, too. */
+  /** A wait here is a wait in `outer`, too. */
   constructor(outer?: TurnWaits) {
     this.#outer = outer;
   }
 
-  /** Something waits from now on, until the result is disposed. */
+  /** Begins a wait, which ends when the result is disposed. */
   begin(): Disposable {
     const outer = this.#outer?.begin();
     this.#waiting += 1;
@@ -99,7 +99,7 @@ export class TurnWaits {
     };
   }
 
-  /** A signal that follows another one and runs out, with this reason, after so many ms in which nothing waited; dispose it when the work is over. */
+  /** A signal that follows `outer` and aborts with `reason` after `ms` without a wait; dispose it when the work is over. */
   limit(
     outer: AbortSignal,
     { ms, reason }: { readonly ms: number; readonly reason: unknown },

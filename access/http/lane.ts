@@ -20,13 +20,13 @@ import {
 } from "./streamed-answer.ts";
 import { assertMayWrite, type MayWrite } from "./write-permit.ts";
 
-/** How many requests a lane may have in flight: what it is a connection for each of them to a server without HTTP/2. */
+/** How many requests a lane may have in flight; a server without HTTP/2 gets a connection for each. */
 export const laneSize = 97;
 
 export interface LaneOptions extends Omit<ConnectorOptions, "http2"> {
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
-  /** Called for each connection that was made, or was not. */
+  /** Called for each attempt to connect, successful or not. */
   readonly onConnect?: (times: ConnectTimes) => void;
 }
 
@@ -46,7 +46,7 @@ export class Lane {
   readonly #sockets = new Map<Socket, Promise<void>>();
   /** Something that changes the cluster was let through: it may still be on its way out. */
   #hasWritten = false;
-  /** Streams that run in it, counted by its owner. */
+  /** Streams that run in this lane, counted by its owner. */
   streams = 0;
 
   constructor(origin: string, options: LaneOptions) {
@@ -69,7 +69,7 @@ export class Lane {
     );
   }
 
-  /** The same for an answer that goes on and on; the signal ends it also then. `timeoutMs`: until it begins. */
+  /** The same for an answer without end, which the signal ends at any time. `timeoutMs` is the limit until it begins. */
   stream(
     { timeoutMs, ...options }: Dispatcher.DispatchOptions & { readonly timeoutMs: number },
     reader: StreamReader,
@@ -191,9 +191,9 @@ export class Lane {
 const pauseMs = 250;
 
 /**
- * The same connector, which begins nothing within 250 ms after a connection that could not be made. After a GOAWAY undici gives up what waits for a new
- * connection only when nothing runs on the old one any more, and tries again at once, thousands of times a second, for as long as an API server that ends
- * still serves its watches: a minute.
+ * The same connector with a pause of 250 ms after a failed connection. After a GOAWAY undici keeps the requests that wait for a new connection
+ * until nothing runs on the old one, and connects again at once, thousands of times a second: for the minute in which a stopping API
+ * server still serves its watches.
  */
 function pacedConnector(connect: buildConnector.connector): buildConnector.connector {
   let failedAt = -Infinity;

@@ -17,12 +17,12 @@ export function pingIntervalMs({ everyMs, limit }: Silence): number {
 }
 
 /**
- * How long a server may say nothing but bookmarks, to watches and to requests, before it is asked whether it still works, 10 to 12 s. Somebody in between may answer a PING for a server that
- * does not work any more, and so does a server whose storage is stuck, which sends bookmarks as well.
+ * How long a server may send nothing but bookmarks before it is asked whether it works: 10 to 12 s. A PING proves little: a proxy may
+ * answer it for a dead server, and a server whose storage is stuck still answers it and sends bookmarks.
  */
 export const defaultQuiet: Silence = { everyMs: 2_000, limit: 6 };
 
-/** Calls back when `limit` checks in a row, `everyMs` apart, found a count as it was, and begins anew; until the signal aborts. */
+/** Calls back each time that `limit` checks in a row, `everyMs` apart, found the count unchanged; until the signal aborts. */
 export function whenQuiet(
   { count, onQuiet }: { readonly count: () => number; readonly onQuiet: () => void },
   { everyMs, limit }: Silence,

@@ -20,11 +20,11 @@ export interface TransportRequest {
   readonly timeoutMs: number;
   /** Called for each part of an answer that is streamed. */
   readonly onHeard?: () => void;
-  /** Sent over a new connection, which it shares with those that are under way with the same object, and which ends with the last of them. */
+  /** Requests with the same object share a connection of their own, which ends with the last of them. */
   readonly ownConnection?: object;
   /** What the answer may be; absent: an object. */
   readonly answer?: AnswerKind;
-  /** It asks whether the server is there: sent at once, however many others wait for an answer. One at a time. */
+  /** A check whether the server answers: sent at once, even when the window is full. One at a time. */
   readonly isQuestion?: boolean;
 }
 
@@ -43,13 +43,13 @@ export interface TransportStream {
   readonly body: StreamedBody;
   /** Begins to hold a part of it that is not complete; absent: nobody counts. */
   readonly hold?: ClusterAnswers["open"];
-  /** To be told of each event of a watch that shows that the server works, which a bookmark does not. */
+  /** Call it for each watch event that shows that the server works; a bookmark does not. */
   readonly onEvent?: () => void;
 }
 
 /** A request to be repeated when that is safe. */
 export interface AuthorizedRequest extends TransportRequest {
-  /** Doing it twice equals doing it once. */
+  /** Sending it twice has the effect of sending it once. */
   readonly idempotent: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface RequestRecord {
   readonly elapsedMs: number;
 }
 
-/** Is told of every request after its end. */
+/** Called with every request after its end. */
 export type RequestObserver = (record: RequestRecord) => void;
 
 export interface TransportOptions {
@@ -97,6 +97,6 @@ export interface TransportOptions {
   readonly answers?: ClusterAnswers;
   /** Called when an established connection broke, or fell silent. */
   readonly onBroken?: (error: Error) => void;
-  /** Called for each connection that was made, or was not. */
+  /** Called for each attempt to connect, successful or not. */
   readonly onConnect?: (times: ConnectTimes) => void;
 }

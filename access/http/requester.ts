@@ -25,7 +25,7 @@ export interface RequesterOptions extends Omit<TransportOptions, "certificate" |
   readonly onRequest?: RequestObserver;
 }
 
-/** How long a write may take, in ms. A server gives it 34 s, of which a webhook may take 30, and then says what kept it: who gives up before knows only that there was no answer. */
+/** How long a write may take, in ms. A server answers within 34 s, of which a webhook may take 30, and names the webhook that was too slow; a shorter limit would lose that answer. */
 export const writeTimeoutMs = 40_000;
 
 /**
@@ -55,7 +55,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     const started = performance.now();
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await this.#attempt(request, signal);
-      // Whatever it says, it is there.
+      // Any answer shows that the server is there.
       if (request.isQuestion === true && !("error" in outcome)) return outcome;
       const facts = {
         attempts,
@@ -93,7 +93,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     );
   }
 
-  /** What is sent from now on goes over a new connection; what runs may finish on the old one, for 40 s. */
+  /** Sends later requests over a new connection; running requests have 40 s to finish on the old one. */
   reconnect(): void {
     if (this.#transport === undefined) return;
     void this.#drain(this.#transport);
@@ -140,7 +140,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     if (answer.status !== 401) return answer;
     if (isForeign(answer) && credential === this.#inVain) throw this.#away();
     credentials.reject(credential);
-    // 401 is answered before a request is looked at, so repeating it is safe.
+    // A server answers 401 before it processes the request, so repeating is safe.
     const fresh = await this.#credential(signal);
     const second = await sent(fresh);
     if (second.status !== 401) return second;

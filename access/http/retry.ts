@@ -1,6 +1,6 @@
 import { ConnectionError } from "../kube/api-error.ts";
 
-/** What came of one attempt: an error of the connection, or the status of an answer. */
+/** Result of one attempt: an error of the connection, or the status of an answer. */
 export type Attempt =
   | { readonly error: unknown }
   | { readonly status: number; readonly retryAfter: string | undefined };
@@ -13,15 +13,15 @@ export interface RetryFacts {
   readonly idempotent: boolean;
 }
 
-// A dead server must fail a call in about ten seconds; a busy one may ask for patience.
+// A call to a dead server must fail in about ten seconds; a busy server may ask for more time.
 const brokenBudgetMs = 10_000;
 const brokenAttempts = 4;
 const busyBudgetMs = 60_000;
 const busyAttempts = 10;
 
 /**
- * How long to wait before the next attempt, in ms, or undefined when there is to be none: who asks for more than is left of a minute is left to the caller, who can do
- * something else meanwhile. `random` is in [0, 1).
+ * How long to wait before the next attempt, in ms; undefined when there is no next attempt. A server that asks for more than the rest of
+ * a minute is left to the caller, which can do other work meanwhile. `random` is in [0, 1).
  * Spec: engine-facts.md 7 and table C.
  */
 export function retryDelayMs(
@@ -31,7 +31,7 @@ export function retryDelayMs(
 ): number | undefined {
   if ("error" in attempt) return afterError(attempt.error, facts, random);
   const { status, retryAfter } = attempt;
-  // 429 means that the request was not looked at, so repeating is safe for every verb.
+  // 429: the server did not process the request, so repeating is safe for every verb.
   const repeatable = status === 429 || (status === 503 && facts.idempotent);
   if (!repeatable || facts.attempts >= busyAttempts) return undefined;
   const waitMs = (retryAfterMs(retryAfter) ?? 1_000) * (1 + random / 2);

@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { Dispatcher } from "undici";
 
-/** The body of an answer, for one reader. Who stops before its end ends the request with `return`. */
+/** The body of an answer, for one reader. A reader that stops early ends the request with `return`. */
 export interface StreamedBody extends AsyncIterableIterator<Buffer, undefined> {
   return(): Promise<IteratorResult<Buffer, undefined>>;
 }
 
-/** What is done with what arrives. */
+/** Callbacks for the bytes and the errors of an answer. */
 export interface StreamReader {
   readonly onBytes: (bytes: number) => unknown;
   /** Makes the error for the reader of the body. */
@@ -18,24 +18,24 @@ export type StreamedHead = Pick<Dispatcher.ResponseData, "statusCode" | "headers
 type Chunk = IteratorResult<Buffer, undefined>;
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
-// What is more is left to the connection, which lets the server wait.
+// With more than that the connection is paused, and the server waits.
 const mostWaitingBytes = 256 * 1024;
 
 /**
- * The answer to one request whose body goes on and on. There are some twenty-five of them for each spoke as long as it is there, and
+ * The answer to one request whose body has no end. Each spoke has about 25 of them as long as it is connected, and
  * undici's own readable takes several times the memory.
  */
 export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody {
   readonly #reader: StreamReader;
   readonly #signal: AbortSignal;
   readonly #onAbort = (): void => this.#abort(this.#signal.reason);
-  /** Somebody waits for the beginning. */
+  /** Pending `begin`. */
   #head: PromiseWithResolvers<StreamedHead> | undefined;
   #late: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Buffer[] = [];
   #waitingBytes = 0;
-  /** Somebody waits for the next chunk. */
+  /** Pending `next`. */
   #awaited: PromiseWithResolvers<Chunk> | undefined;
   #end: End | undefined;
 
@@ -98,7 +98,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     this.#finish({ kind: "failed", error });
   }
 
-  /** To be called when the one before was answered. */
+  /** Call it only after the previous call has settled. */
   next(): Promise<Chunk> {
     const chunk = this.#chunks.shift();
     if (chunk !== undefined) {
@@ -128,7 +128,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     return this;
   }
 
-  // What has come before is of no interest to who gives it up.
+  // Chunks that nobody has read are dropped.
   #abort(error: unknown): void {
     this.#chunks = [];
     this.#finish({ kind: "failed", error });

@@ -31,7 +31,7 @@ export class Window {
     };
   }
 
-  /** As many as that from now on; those that are in stay. */
+  /** Sets a new limit; requests in flight keep their places. */
   resize(ceiling: number): void {
     this.#ceiling = ceiling;
     this.#size = ceiling;

@@ -44,7 +44,7 @@ export class AttemptSteps {
     this.#hasTls = access.endpoint.server.startsWith("https:");
   }
 
-  /** An attempt from here until the work ends. `resolved` says when the access was resolved, for the first attempt with it. */
+  /** Reports the work as one attempt. `resolved`: when the access was resolved, for the first attempt with it. */
   async attempt(work: () => Promise<void>, resolved?: Times): Promise<void> {
     this.#attempt = newAttempt();
     if (resolved !== undefined) this.#report("spoke.resolve", resolved);
@@ -122,7 +122,7 @@ function newAttempt(): string {
   return randomBytes(8).toString("hex");
 }
 
-/** A code of ours or of Node's for a failure: messages may hold foreign text. */
+/** Our or Node's code of a failure, because messages may hold foreign text. */
 function failureCode(error: unknown): string {
   if (error instanceof FleetError) return error.code ?? error.reason;
   const code = codeOf(error);

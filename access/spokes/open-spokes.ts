@@ -36,10 +36,10 @@ export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "an
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file; without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
-  /** Whose profiles are believed; absent: everybody's. */
+  /** Managers whose profiles are trusted; absent: all. */
   readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
   readonly log?: SpokeLog;
-  /** How long a connection is kept that nobody uses any more, in ms; default a minute. */
+  /** How long an unused connection is kept, in ms; default a minute. */
   readonly releaseMs?: number;
 }
 
@@ -68,7 +68,7 @@ class SpokeFleet implements Spokes {
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
   readonly #keepers = new Map<string, SpokeKeeper>();
-  /** Those that are to be closed. */
+  /** Timers that close released connections. */
   readonly #released = new Map<string, NodeJS.Timeout>();
   readonly #outlooks = new Map<string, Outlook>();
   readonly #profiles: Reflector | undefined;
@@ -233,7 +233,7 @@ class SpokeFleet implements Spokes {
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
     this.#options.path?.spokeGone(key);
-    // Its end is not waited for: users of the connection are told by its signal.
+    // Not awaited: the signal of the connection tells its users.
     void keeper?.close(error);
   }
 
@@ -262,7 +262,7 @@ class SpokeFleet implements Spokes {
   #onHubError(error: unknown): void {
     const first = this.#hubError === undefined;
     this.#hubError = error;
-    // This process has let the Lease go and is about to end.
+    // This process has released the Lease and is about to end.
     if (error instanceof WriteRefusedError) return;
     if (first) this.#options.log?.warn(factsOf(error), "Cannot watch ClusterProfiles");
   }

@@ -22,7 +22,7 @@ import type { SpokeConnection } from "./spokes.ts";
 const probeTimeoutMs = 10_000;
 // What a question may take besides the server's answer, such as the time for a credential.
 const questionSlackMs = 1_000;
-// The pace of plugins: who asks meanwhile is told why at once, and does not wait.
+// The pace of plugins: callers get the error at once meanwhile and do not wait.
 const rejectedPauseMs = 5_000;
 const question = {
   method: "GET",
@@ -60,7 +60,7 @@ export async function connectSpoke(
 
 /** Whether a status says that the server is there, to who asks for its version. */
 function isThere(status: number): boolean {
-  // 403 is an answer to somebody it knows; what is not allowed shows where it is needed. One that has no time (429) is there as well.
+  // 403: the server knows the user; missing rights show where they are needed. 429: the server is there, but busy.
   return status === 200 || status === 403 || status === 429;
 }
 
@@ -163,7 +163,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return this.#gate.heard;
   }
 
-  /** Something is being watched, or a request has no answer yet. */
+  /** A watch runs, or a request has no answer yet. */
   get isAwaited(): boolean {
     return this.#gate.isAwaited;
   }
@@ -182,7 +182,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.#gate.open();
   }
 
-  /** Ends the connection; whoever still uses it gets this error. */
+  /** Ends the connection; its users get this error. */
   async close(error: FleetError): Promise<void> {
     this.#gate.close(error);
     this.#abort.abort(error);
@@ -233,8 +233,8 @@ const list = /^\[[+-]\]\S/;
 const storageFailed = /^\[-\](?:ping|etcd)\b/m;
 
 /**
- * True when an answer to `GET /readyz` says that nothing can be asked of the server. An API server that is about to stop, or whose keys for Secrets cannot
- * be had, says 500 as well, and answers most of what it is asked; whoever does not know the question is there.
+ * True when an answer to `GET /readyz` says that the server can answer no request. A 500 alone does not say that: an API server that stops, or
+ * that has no keys for Secrets, sends it too and still answers most requests. A server without this path is there.
  */
 function cannotWork({ status, text }: Pick<TransportAnswer, "status" | "text">): boolean {
   if (status < 500) return false;
