@@ -237,11 +237,11 @@ export class Transport implements AsyncDisposable {
       connectTimeoutMs,
       signal: this.#end.signal,
       onBroken,
-      ...(certificate === undefined ? {} : { certificate }),
-      ...(silence === undefined ? {} : { silence }),
-      ...(guard === undefined ? {} : { guard }),
-      ...(mayWrite === undefined ? {} : { mayWrite }),
-      ...(onConnect === undefined ? {} : { onConnect }),
+      certificate,
+      silence,
+      guard,
+      mayWrite,
+      onConnect,
     });
   }
 
