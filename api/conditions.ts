@@ -1,6 +1,14 @@
 import type { Condition } from "./kubernetes.ts";
 import type { ConditionType } from "./reasons.ts";
 
+/** The condition of a type in a list; undefined when the list does not have it, or is missing. */
+export function conditionOf(
+  conditions: readonly Condition[] | null | undefined,
+  type: string,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
 /**
  * The list with one condition set: sorted by type, one entry a type. `lastTransitionTime` moves only when status, reason
  * or message differ from what the list already says, so that equal input gives a byte-equal list.
@@ -10,7 +18,7 @@ export function withCondition(
   next: Omit<Condition, "lastTransitionTime">,
   now: Date,
 ): readonly Condition[] {
-  const current = conditions.find((condition) => condition.type === next.type);
+  const current = conditionOf(conditions, next.type);
   const same =
     current?.lastTransitionTime !== undefined &&
     current.status === next.status &&
@@ -42,7 +50,7 @@ export function readyOf(
 ): Pick<Condition, "status" | "reason" | "message"> {
   const dependents = inOrderOfWork.map(
     (type: ConditionType): Condition =>
-      conditions.find((condition) => condition.type === type) ?? { type, status: "Unknown" },
+      conditionOf(conditions, type) ?? { type, status: "Unknown" },
   );
   const failing = dependents
     .filter(({ status }) => status === "False")

@@ -33,7 +33,7 @@ export const unready = "its pods run but are not ready";
 export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
   const waiting = pods
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .filter((pod) => conditionOf(pod, "Ready")?.["status"] !== "True")
+    .filter((pod) => conditionFieldsOf(pod, "Ready")?.["status"] !== "True")
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const causes = waiting.flatMap((pod) => causeOfPod(pod) ?? []);
   return causes[0] ?? (waiting.some(isRunning) ? unready : undefined);
@@ -74,7 +74,7 @@ function crashOf(container: Fields, state: Fields): string {
 }
 
 function unschedulable(pod: KubeObject): string | undefined {
-  const { status, reason, message } = conditionOf(pod, "PodScheduled") ?? {};
+  const { status, reason, message } = conditionFieldsOf(pod, "PodScheduled") ?? {};
   if (status !== "False" || reason !== "Unschedulable") return undefined;
   const lacking = [...textOf(message).matchAll(/Insufficient ([\w/-]+(?:\.[\w/-]+)*)/g)].map(
     ([, resource = ""]) => resource,
@@ -118,7 +118,7 @@ export function causeOfRefusal(message: string): string {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A condition of a pod or workload by its type. */
-export function conditionOf(object: KubeObject, type: string): Fields | undefined {
+export function conditionFieldsOf(object: KubeObject, type: string): Fields | undefined {
   const { conditions } = recordAt(object, "status");
   return recordsOf(conditions).find((condition) => condition["type"] === type);
 }

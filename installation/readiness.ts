@@ -1,6 +1,6 @@
 import { recordAt } from "../api/fields.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
-import { causeOfRefusal, conditionOf, unready } from "./pod-cause.ts";
+import { causeOfRefusal, conditionFieldsOf, unready } from "./pod-cause.ts";
 
 /** How the workloads of an installation are doing. Names are sorted and unique; equal input gives equal output. */
 export interface Readiness {
@@ -187,9 +187,9 @@ interface WorkloadFacts {
 
 function factsOf(workload: KubeObject): WorkloadFacts {
   const status = recordAt(workload, "status");
-  const refused = conditionOf(workload, "ReplicaFailure");
+  const refused = conditionFieldsOf(workload, "ReplicaFailure");
   const { message = "" } = refused ?? {};
-  const progress = conditionOf(workload, "Progressing");
+  const progress = conditionFieldsOf(workload, "Progressing");
   const counts = countsOf(workload);
   return {
     ...counts,
@@ -203,7 +203,7 @@ function factsOf(workload: KubeObject): WorkloadFacts {
 }
 
 function availabilityOf(workload: KubeObject): string {
-  const status = conditionOf(workload, "Available")?.["status"];
+  const status = conditionFieldsOf(workload, "Available")?.["status"];
   return typeof status === "string" ? status : "Unknown";
 }
 

@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 
 import type { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import type { Component } from "../../api/component.ts";
+import { conditionOf } from "../../api/conditions.ts";
 import { contestedCondition } from "../../api/reasons.ts";
 import { targetIdOf } from "../component-identity.ts";
 import type { QueueObserver } from "../queue/queue.ts";
@@ -161,6 +162,6 @@ function isContested({ status }: Component): boolean {
 }
 
 function readinessOf({ status }: Component): string {
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const ready = conditionOf(status?.conditions, "Ready");
   return ready?.status ?? "Unknown";
 }

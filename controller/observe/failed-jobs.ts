@@ -10,7 +10,7 @@ import {
 } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
-import { conditionOf } from "../../installation/pod-cause.ts";
+import { conditionFieldsOf } from "../../installation/pod-cause.ts";
 import type { Log } from "../log.ts";
 import { type Clock, limited } from "../queue/clock.ts";
 
@@ -145,7 +145,7 @@ export function newsOf(
 }
 
 function failureOf(job: KubeObject): string | undefined {
-  const failed = conditionOf(job, "Failed");
+  const failed = conditionFieldsOf(job, "Failed");
   if (failed?.["status"] !== "True") return undefined;
   const { reason } = failed;
   return typeof reason === "string" && reasonPattern.test(reason) ? reason : noReason;

@@ -1,6 +1,7 @@
 import { refusedReference } from "../../access/providers/reference-policy.ts";
 import type { References } from "../../access/providers/references.ts";
 import { type Component, componentKeyOf } from "../../api/component.ts";
+import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type Condition, describe } from "../../api/kubernetes.ts";
 import { hasFinalizer, targetIdOf } from "../component-identity.ts";
@@ -40,7 +41,7 @@ export function assertOnlyOne(component: Component, all: Iterable<Component>): v
  */
 function wasTakenUp(component: Component): boolean {
   const { conditions = [] } = component.status ?? {};
-  const { status, reason } = conditions.find(({ type }) => type === "InstallSucceeded") ?? {};
+  const { status, reason } = conditionOf(conditions, "InstallSucceeded") ?? {};
   const isRefused = reason === "DuplicateComponent";
   const isTold = status === "True" || (reason !== undefined && !isRefused);
   return hasFinalizer(component) && isTold;

@@ -1,5 +1,5 @@
 import type { Component, ComponentStatus } from "../../api/component.ts";
-import { readyOf, withCondition } from "../../api/conditions.ts";
+import { conditionOf, readyOf, withCondition } from "../../api/conditions.ts";
 import type { FleetError } from "../../api/errors.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import {
@@ -60,7 +60,7 @@ function saysNothingNew(status: ComponentStatus, outcome: Outcome): boolean {
   const { conditions = [], version } = status;
   if (outcome.kind !== "working" || outcome.progress !== undefined) return false;
   if (conditions.length === 0) return false;
-  const installed = conditions.find(({ type }) => type === "InstallSucceeded");
+  const installed = conditionOf(conditions, "InstallSucceeded");
   const isFirst = version === undefined && installed?.status === "Unknown";
   return !(isFirst && outcome.steps.resolved);
 }
@@ -94,7 +94,7 @@ type Entry = Omit<Condition, "lastTransitionTime">;
 
 /** Missing conditions begin as Unknown; on a component that is ready already, as True. Spec: knative-operator.md 4.1. */
 function initialConditions(conditions: readonly Condition[], now: Date): readonly Condition[] {
-  const ready = conditions.find(({ type }) => type === "Ready")?.status === "True";
+  const ready = conditionOf(conditions, "Ready")?.status === "True";
   let all = conditions;
   for (const type of conditionTypes) {
     if (all.some((condition) => condition.type === type)) continue;
@@ -144,7 +144,7 @@ function stepsOf({ eligible, resolved }: Steps): readonly Entry[] {
 /** A cluster that answers again: the state of its Deployments is not known yet. */
 function seenAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
   const type = "DeploymentsAvailable";
-  const was = current.find((condition) => condition.type === type);
+  const was = conditionOf(current, type);
   if (was?.reason !== "SpokeUnreachable") return [];
   return [{ type, status: "Unknown", ...beginningOf(cluster)[type] }];
 }
@@ -152,7 +152,7 @@ function seenAgain(current: readonly Condition[], cluster: string): readonly Ent
 /** Permission is checked first, so any other failure means that the component may use its cluster. */
 function permittedAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
   const type = "TargetClusterResolved";
-  const was = current.find((condition) => condition.type === type);
+  const was = conditionOf(current, type);
   if (was?.reason !== "ReferenceNotPermitted") return [];
   return [{ type, status: "Unknown", ...beginningOf(cluster)[type] }];
 }
@@ -205,14 +205,14 @@ function installOf(
   const progress = progressMessage(progressAfter(outcome.changes));
   const waiting = waitingMessage(outcome.changes);
   if (waiting !== undefined) return [installing(`${progress}: ${waiting}`)];
-  const before = current.find(({ type }) => type === "InstallSucceeded");
+  const before = conditionOf(current, "InstallSucceeded");
   const failure = failedJobsMessage(outcome.failedJobs);
   const succeeded: Entry = {
     ...isTrue("InstallSucceeded"),
     ...(failure === undefined ? {} : { message: failure }),
   };
   if (isComplete(outcome)) {
-    const dependencies = current.find(({ type }) => type === "DependenciesInstalled");
+    const dependencies = conditionOf(current, "DependenciesInstalled");
     return [
       succeeded,
       ...(dependencies?.status === "Unknown" ? [isTrue("DependenciesInstalled")] : []),

@@ -1,5 +1,5 @@
 import type { ComponentStatus } from "../../api/component.ts";
-import { readyOf, withCondition } from "../../api/conditions.ts";
+import { conditionOf, readyOf, withCondition } from "../../api/conditions.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import { planObjects } from "../../installation/plan.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
@@ -56,7 +56,7 @@ export function doubtOf({ observation, memory }: Sight): Doubt | undefined {
 /** The status without the claim that all workloads are available; the same object when it does not make that claim. */
 export function retractedStatus(status: ComponentStatus, doubt: Doubt, now: Date): ComponentStatus {
   const { conditions = [] } = status;
-  const claim = conditions.find((condition) => condition.type === type);
+  const claim = conditionOf(conditions, type);
   if (claim?.status !== "True") return status;
   const doubted = withCondition(conditions, { type, ...doubt }, now);
   const ready = { type: "Ready", ...readyOf(doubted) };

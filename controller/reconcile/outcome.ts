@@ -1,5 +1,6 @@
 import { ApiError, ConnectionError, missingRightIn } from "../../access/kube/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
+import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { ChangeSet, Progress } from "../apply/change-set.ts";
 import {
@@ -124,7 +125,7 @@ export function asLoss(error: FleetError, known: ConnectionHistory): FleetError 
 }
 
 function remembersCluster(status: ComponentStatus | undefined): boolean {
-  const resolved = status?.conditions?.find(({ type }) => type === "TargetClusterResolved");
+  const resolved = conditionOf(status?.conditions, "TargetClusterResolved");
   return resolved?.status === "True" || resolved?.reason === "SpokeUnreachable";
 }
 

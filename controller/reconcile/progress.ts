@@ -1,3 +1,4 @@
+import { conditionOf } from "../../api/conditions.ts";
 import { type Condition, describe } from "../../api/kubernetes.ts";
 import type { ConditionType } from "../../api/reasons.ts";
 import type { ChangeSet, Progress, Trouble, Waiting } from "../apply/change-set.ts";
@@ -63,7 +64,7 @@ export function removalMessage(cluster: string, remaining: Removing): string {
 /** Whether conditions say what kept the last attempt at a removal that has begun, and not only how far that has come. */
 export function saysWhatKeepsRemoval(conditions: readonly Condition[] = []): boolean {
   const types: readonly ConditionType[] = ["DeploymentsAvailable", "InstallSucceeded"];
-  const [progress, install] = types.map((type) => conditions.find((one) => one.type === type));
+  const [progress, install] = types.map((type) => conditionOf(conditions, type));
   return progress?.reason === "Finalizing" && install?.message !== progress.message;
 }
 

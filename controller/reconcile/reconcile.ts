@@ -1,4 +1,5 @@
 import type { Component } from "../../api/component.ts";
+import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { contestedCondition } from "../../api/reasons.ts";
@@ -184,7 +185,7 @@ async function healthOf(
 
 /** The message of a condition of the status; empty without one. */
 function messageOf({ status }: Component, type: string): string {
-  return status?.conditions?.find((condition) => condition.type === type)?.message ?? "";
+  return conditionOf(status?.conditions, type)?.message ?? "";
 }
 
 /** The watches of the target of a component, and what is remembered of it. */
@@ -228,7 +229,7 @@ function neighbourhoodOf(
 /** Whether progress is written: for a new version or specification, not for a repair or a retry. A failure stays in the status until it is over. */
 function isNews({ status, metadata }: Component, { version }: Rendered): boolean {
   if (status?.observedGeneration !== metadata.generation) return true;
-  const installed = status?.conditions?.find(({ type }) => type === "InstallSucceeded")?.status;
+  const installed = conditionOf(status?.conditions, "InstallSucceeded")?.status;
   if (installed === "False") return false;
   return installed !== "True" || status?.version !== version;
 }

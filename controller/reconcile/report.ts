@@ -1,4 +1,5 @@
 import type { Component } from "../../api/component.ts";
+import { conditionOf } from "../../api/conditions.ts";
 import { reasons } from "../../api/reasons.ts";
 import { logFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
@@ -69,7 +70,7 @@ function tellLog({ outcome, change, ...subject }: Told, { log }: Pick<ReconcileD
     else lines.debug(fields, "Reconcile failed again");
     return;
   }
-  const ready = change.after?.conditions?.find(({ type }) => type === "Ready");
+  const ready = conditionOf(change.after?.conditions, "Ready");
   const { status, reason, message } = ready ?? {};
   const fields = { ready: status, reason, message };
   if (isNews) lines.info(fields, "Reconciled");

@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component, ComponentStatus } from "../../api/component.ts";
+import { conditionOf } from "../../api/conditions.ts";
 import { canonicalJson } from "../../api/fields.ts";
 import { asComponent, newerOf, refOf } from "../component-identity.ts";
 import type { EventRecorder } from "../events.ts";
@@ -192,7 +193,7 @@ function differsInMessagesOnly(a: ComponentStatus | undefined, b: ComponentStatu
 /** Whether a condition becomes True or False. People wait for that. */
 function settlesAny(before: ComponentStatus | undefined, after: ComponentStatus): boolean {
   return (after.conditions ?? []).some(({ type, status }) => {
-    const was = before?.conditions?.find((one) => one.type === type)?.status;
+    const was = conditionOf(before?.conditions, type)?.status;
     return status !== "Unknown" && status !== was;
   });
 }

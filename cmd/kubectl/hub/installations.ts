@@ -5,6 +5,7 @@ import {
   componentKinds,
   operatorApiVersion,
 } from "../../../api/component.ts";
+import { conditionOf } from "../../../api/conditions.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -110,7 +111,7 @@ export interface HubView {
 
 /** The hub's view of a component, from its conditions alone. */
 export function hubViewOf({ metadata, status }: Component): HubView {
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const ready = conditionOf(status?.conditions, "Ready");
   const { deletionTimestamp, creationTimestamp } = metadata;
   const said = saidBy(ready, status?.conditions ?? []);
   if (deletionTimestamp !== undefined) {

@@ -1,3 +1,4 @@
+import { conditionOf } from "../../../../api/conditions.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { Condition } from "../../../../api/kubernetes.ts";
 import {
@@ -19,10 +20,10 @@ const progress = ["Connecting", "Installing", "Finalizing"];
 
 /** The condition that keeps a component from being ready: the one that says the same as Ready, else the first that is not true; undefined when it is ready. */
 export function blockingCondition(conditions: readonly Condition[]): Condition | undefined {
-  const ready = conditions.find(({ type }) => type === "Ready");
+  const ready = conditionOf(conditions, "Ready");
   if (ready === undefined || ready.status === "True") return undefined;
   const open = order
-    .flatMap((type) => conditions.find((one) => one.type === type) ?? [])
+    .flatMap((type) => conditionOf(conditions, type) ?? [])
     .filter(({ status }) => status !== "True");
   // Conditions of steps that have not begun are Unknown and come before it.
   const same = open.find(

@@ -6,6 +6,7 @@ import { isHealthy, selectProvider } from "../../../../access/providers/select-p
 import { accessOf, type ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
+import { conditionOf } from "../../../../api/conditions.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { knfOf } from "../../output/knf-of.ts";
@@ -85,7 +86,7 @@ function isProfile(object: { readonly kind: string }): object is ClusterProfile 
 
 function healthOf(profile: ClusterProfile): Pick<TreeNode, "state" | "message"> {
   if (isHealthy(profile)) return { state: "OK", message: "ControlPlaneHealthy" };
-  const said = profile.status?.conditions?.find(({ type }) => type === "ControlPlaneHealthy");
+  const said = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
   const message =
     said === undefined
       ? "has no condition ControlPlaneHealthy"

@@ -7,6 +7,7 @@ import {
   componentKinds,
   operatorApiVersion,
 } from "../../../../../api/component.ts";
+import { conditionOf } from "../../../../../api/conditions.ts";
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { type Condition, describe } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
@@ -170,7 +171,7 @@ export async function checkConditions(
   { hear, compare }: { readonly hear: HearRefusal; readonly compare: string },
 ): Promise<HopResult<true>> {
   const conditions = status?.conditions ?? [];
-  const ready = conditions.find(({ type }) => type === "Ready");
+  const ready = conditionOf(conditions, "Ready");
   if (ready === undefined) return passed(true, "there are none");
   const text = `Ready=${ready.status} ${ready.reason ?? ""}`.trim();
   const blocking = blockingCondition(conditions);

@@ -6,6 +6,7 @@ import {
   clusterProfileApiVersion,
 } from "../../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../../api/component.ts";
+import { conditionOf } from "../../../../../api/conditions.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
@@ -58,7 +59,7 @@ const profilesType = "clusterprofiles.multicluster.x-k8s.io";
 
 /** The cluster manager's conditions. The walk continues in any case, because the spoke may be healthy all the same. */
 export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> {
-  const condition = profile.status?.conditions?.find(({ type }) => type === "ControlPlaneHealthy");
+  const condition = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
   const { namespace, name } = profile.metadata;
   const title = describe({ kind: "ClusterProfile", namespace, name });
   const next = [

@@ -1,6 +1,7 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../../api/component.ts";
+import { conditionOf } from "../../../../../api/conditions.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import type { Condition, KubeObject } from "../../../../../api/kubernetes.ts";
 import { protectedCondition } from "../../../../../api/reasons.ts";
@@ -9,7 +10,11 @@ import { policyKinds } from "../../../../../controller/guard/policy-objects.ts";
 import { policyNameOf } from "../../../../../controller/guard/policy.ts";
 import { Prober } from "../../../../../controller/guard/prober.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
-import { causeOfPods, causeOfRefusal, conditionOf } from "../../../../../installation/pod-cause.ts";
+import {
+  causeOfPods,
+  causeOfRefusal,
+  conditionFieldsOf,
+} from "../../../../../installation/pod-cause.ts";
 import { words } from "../../../output/steps.ts";
 import { numberAt, stringAt } from "../../../selection/fields.ts";
 import { mapLimited } from "../../../spokes/read-clusters.ts";
@@ -87,7 +92,7 @@ export async function checkGuard(
   anchor: KubeObject,
   { now, ...asking }: Asking & { readonly now: Date },
 ): Promise<HopResult<true>> {
-  const condition = component.status?.conditions?.find(({ type }) => type === protectedCondition);
+  const condition = conditionOf(component.status?.conditions, protectedCondition);
   const { [anchorAnnotations.hubId]: hubId } = anchor.metadata.annotations ?? {};
   if (hubId === undefined) return passed(true, "the anchor is not one of knfleet");
   const whyNot = whyUnasked(condition, now);
@@ -204,7 +209,7 @@ async function causeOf(
     if (deployment === undefined) return undefined;
     if (isUnobserved(deployment))
       return { message: `Deployment ${namespace}/${name}: ${unobserved}`, next: [managerStep] };
-    const refusal = conditionOf(deployment, "ReplicaFailure");
+    const refusal = conditionFieldsOf(deployment, "ReplicaFailure");
     const labels = Object.entries(recordAt(deployment, "spec", "selector", "matchLabels"));
     const labelSelector = labels.map(([key, value]) => `${key}=${String(value)}`).join(",");
     const pods = { resource: knownResource("v1", "Pod"), namespace, labelSelector };
