@@ -95,11 +95,10 @@ class SpokeFleet implements Spokes {
     this.#logger.logProviders(providers);
     this.#plugins.follow(providers);
     options.path?.providerFileIs(true);
-    const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
     this.#profiles = new Reflector(
       {
         client: new ServedProfiles(hub),
-        ref: { resource },
+        ref: { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") },
         keep: withoutManagedFields,
         maxBackoffMs,
       },
