@@ -77,3 +77,27 @@ export function componentKeyOf(component: Component): ComponentKey {
   const { namespace, name } = component.metadata;
   return { kind: component.kind, namespace, name };
 }
+
+/** Lets a component that is being deleted go without its installation; its value has to be the uid of the component. */
+export const forceOrphanAnnotation = "knfleet.dev/force-orphan";
+
+/** What the annotation of a component asks for: nothing, an orphan, or something that it cannot have, and why. */
+export type Orphaning =
+  | { readonly kind: "unasked" | "granted" }
+  | { readonly kind: "refused"; readonly message: string };
+
+/**
+ * Judges the annotation. The uid makes it impossible to bring it along in a manifest. On the hub itself it is refused: nobody can be cut off from
+ * that, and Kubernetes would delete what the component owns there all the same.
+ */
+export function orphaningOf({ metadata, spec }: Component): Orphaning {
+  const value = metadata.annotations?.[forceOrphanAnnotation];
+  if (value === undefined) return { kind: "unasked" };
+  if (spec?.clusterProfileRef === undefined) {
+    const message = `${forceOrphanAnnotation} is ignored: it is only for components with spec.clusterProfileRef`;
+    return { kind: "refused", message };
+  }
+  if (value === metadata.uid) return { kind: "granted" };
+  const message = `${forceOrphanAnnotation} is ignored: it is not the uid of this component, ${metadata.uid}`;
+  return { kind: "refused", message };
+}

@@ -7,12 +7,20 @@ import { timestampOf } from "../api/conditions.ts";
 import { knownResource } from "../api/resources.ts";
 import { lastingLogFieldsOf, type Log } from "./log.ts";
 import type { Clock } from "./queue/clock.ts";
-import type { Happening } from "./reconcile/happenings.ts";
 
 export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "patch">;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** One thing worth an Event on a component. */
+export interface Happening {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+  /** Of the Event, for what is too long for a message. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 interface Named extends Happening {

@@ -6,7 +6,7 @@ import { type Desired, located } from "../../installation/desired.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 import { obsoleteEntries } from "../../installation/plan.ts";
-import { servedKinds } from "../uninstall/finalize-kinds.ts";
+import { servedKinds } from "./served-kinds.ts";
 
 /** Where objects of a kind are found; `absent`: nowhere, the cluster does not serve it. `unknown`: nobody said. */
 export type Whereabouts = ResourceType | "absent" | "unknown";

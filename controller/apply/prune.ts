@@ -4,7 +4,7 @@ import { foreignText } from "../../api/foreign-text.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
-import { type Belonging, isOurs, isWebhookConfiguration } from "../uninstall/finalize-plan.ts";
+import { type Belonging, isOurs, isWebhookConfiguration } from "./belonging.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Whereabouts } from "./inventory-kinds.ts";
 import { obstacleIn, refusedOf } from "./refusals.ts";

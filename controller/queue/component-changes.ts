@@ -1,5 +1,5 @@
 import type { Listing } from "../../access/kube/reflector.ts";
-import type { Component, ClusterProfileRef } from "../../api/component.ts";
+import { type Component, type ClusterProfileRef, orphaningOf } from "../../api/component.ts";
 import { canonicalJson } from "../../api/fields.ts";
 import { identityOf } from "../../api/kubernetes.ts";
 import {
@@ -11,7 +11,6 @@ import { isOlder } from "../../installation/observed-object.ts";
 import { targetIdOf, hasFinalizer, newerOf } from "../component-identity.ts";
 import type { Installation } from "../reconcile/installation.ts";
 import { wordsFor } from "../reconcile/neighbours.ts";
-import { orphaningOf } from "../uninstall/force-orphan.ts";
 
 /** Whether a change of a component needs an attempt. Our own writes do not. */
 export function isNews(

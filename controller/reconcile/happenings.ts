@@ -1,16 +1,8 @@
 import type { Component } from "../../api/component.ts";
 import { describe, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Unblocked } from "../apply/unblock.ts";
+import type { Happening } from "../events.ts";
 import { failedJobsMessage } from "./progress.ts";
-
-/** One thing worth an Event on a component. */
-export interface Happening {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  readonly message: string;
-  /** Of the Event, for what is too long for a message. */
-  readonly annotations?: Readonly<Record<string, string>>;
-}
 
 const maxNamed = 3;
 

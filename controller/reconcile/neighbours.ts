@@ -19,10 +19,10 @@ import { possibleNamespaces } from "../../installation/installation-namespace.ts
 import { decodeInventory } from "../../installation/inventory.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
 import type { Anchor, SeenAnchor } from "../apply/anchor/anchor.ts";
+import { listAnchors, anchorsBefore } from "../apply/anchor/list-anchors.ts";
 import type { Target } from "../apply/target.ts";
 import { clusterNameOf } from "../component-identity.ts";
 import { type Clock, systemClock } from "../queue/clock.ts";
-import { listAnchors, anchorsBefore } from "./cluster-facts.ts";
 
 /** A component that was never installed, with all that it would bring to its target. */
 export interface Newcomer {

@@ -10,6 +10,7 @@ import type { ChangeSet } from "../apply/change-set.ts";
 import { install } from "../apply/install.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
+import type { Happening } from "../events.ts";
 import { gateOf } from "../guard/guards.ts";
 import { lastingLogFieldsOf, logFieldsOf, type Log } from "../log.ts";
 import { type JobFindings, type JobQuestion, newsOf } from "../observe/failed-jobs.ts";
@@ -19,14 +20,7 @@ import { type VisibleReadiness, visibleReadiness } from "../observe/visible-read
 import type { Next } from "../queue/delays.ts";
 import { uninstall } from "../uninstall/uninstall.ts";
 import { assertOnlyOne, assertPermitted, claimantsOf, isHeldBack } from "./claims.ts";
-import {
-  adopted,
-  anchorLost,
-  type Happening,
-  jobsFailed,
-  repairsOf,
-  webhookUnblocked,
-} from "./happenings.ts";
+import { adopted, anchorLost, jobsFailed, repairsOf, webhookUnblocked } from "./happenings.ts";
 import { hold, NotHeld, wasWritten } from "./hold.ts";
 import type { View } from "./installation.ts";
 import type { Newcomer } from "./neighbours.ts";

@@ -2,8 +2,8 @@ import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { contestedCondition, protectedCondition } from "../../api/reasons.ts";
+import type { Happening } from "../events.ts";
 import { beginning } from "../guard/protection.ts";
-import type { Happening } from "./happenings.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
 import { waitingMessage } from "./progress.ts";
 
@@ -19,7 +19,7 @@ export function happeningsOf(
   const failures = (after?.conditions ?? []).filter((condition) =>
     condition.type === "DeploymentsAvailable"
       ? isNewlyUnseen(before, condition) || isNewlyUnavailable(before, after, outcome)
-      : isNewFailure(conditionOf(before?.conditions, condition.type), condition),
+      : isNewFailure(conditionIn(before, condition.type), condition),
   );
   return [
     ...beginningsOf(before, after, outcome),
@@ -35,9 +35,7 @@ function peaceOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
 ): readonly Happening[] {
-  const [was, is] = [before, after].map((status) =>
-    conditionOf(status?.conditions, contestedCondition),
-  );
+  const [was, is] = [before, after].map((status) => conditionIn(status, contestedCondition));
   if (was === undefined || is !== undefined) return [];
   const message = "Nobody has changed the contested objects for a minute";
   return [{ type: "Normal", reason: "ContestOver", message }];
@@ -52,7 +50,7 @@ function beginningsOf(
   if (outcome.kind === "failed") return isForNow(outcome.error) ? pausesOf(before, after) : [];
   if (outcome.kind === "applied") return turnsOf(before, after, outcome);
   if (outcome.kind === "seen") return [];
-  const is = conditionOf(after?.conditions, "InstallSucceeded");
+  const is = conditionIn(after, "InstallSucceeded");
   if (is?.status !== "Unknown" || wentOn(before, is)) return [];
   if (outcome.kind === "working") return [beginningOf(before, outcome.version)];
   const { reason = "", message = "" } = is;
@@ -65,7 +63,7 @@ function pausesOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
 ): readonly Happening[] {
-  const is = conditionOf(after?.conditions, "InstallSucceeded");
+  const is = conditionIn(after, "InstallSucceeded");
   if (is === undefined || wentOn(before, is)) return [];
   const { reason = "", message = "" } = is;
   return [{ type: "Warning", reason: reason === "Installing" ? "Waiting" : reason, message }];
@@ -80,9 +78,7 @@ function turnsOf(
   after: ComponentStatus | undefined,
   outcome: Extract<Outcome, { kind: "applied" }>,
 ): readonly Happening[] {
-  const [was, is] = [before, after].map((status) =>
-    conditionOf(status?.conditions, "InstallSucceeded"),
-  );
+  const [was, is] = [before, after].map((status) => conditionIn(status, "InstallSucceeded"));
   if (is === undefined || is.status === "False" || isInstalling(was) || isReady(after)) return [];
   if (isBegun(before, after, outcome.version)) return [beginningOf(before, outcome.version)];
   if (is.status !== "Unknown") return [];
@@ -99,18 +95,15 @@ function isBegun(
   version: string,
 ): boolean {
   if (before?.observedGeneration !== after?.observedGeneration) return true;
-  const was = conditionOf(before?.conditions, "InstallSucceeded")?.status ?? "Unknown";
+  const was = conditionIn(before, "InstallSucceeded")?.status ?? "Unknown";
   return was === "Unknown" || (before?.version !== version && isReady(before));
 }
 
 /** Whether the same work was running before. After a failed attempt at a removal, only the second condition still says so. */
 function wentOn(before: ComponentStatus | undefined, { reason }: Condition): boolean {
-  const was = conditionOf(before?.conditions, "InstallSucceeded");
+  const was = conditionIn(before, "InstallSucceeded");
   if (was?.status === "Unknown" && was.reason === reason) return true;
-  return (
-    reason === "Finalizing" &&
-    conditionOf(before?.conditions, "DeploymentsAvailable")?.reason === reason
-  );
+  return reason === "Finalizing" && conditionIn(before, "DeploymentsAvailable")?.reason === reason;
 }
 
 function isInstalling(condition: Condition | undefined): boolean {
@@ -140,7 +133,7 @@ function recoveriesOf(
   after: ComponentStatus | undefined,
 ): readonly Happening[] {
   return Object.entries(recoveries).flatMap(([type, message]): Happening[] => {
-    const [was, is] = [before, after].map((status) => conditionOf(status?.conditions, type));
+    const [was, is] = [before, after].map((status) => conditionIn(status, type));
     const failed = was?.status === "False" || isLoss(was) || isUnguarded(was);
     if (!failed || is === undefined) return [];
     if (is.status === "True") return [{ type: "Normal", reason: "Recovered", message }];
@@ -174,7 +167,7 @@ function readinessOf(
 }
 
 function isReady(status: ComponentStatus | undefined): boolean {
-  return conditionOf(status?.conditions, "Ready")?.status === "True";
+  return conditionIn(status, "Ready")?.status === "True";
 }
 
 function isNewFailure(before: Condition | undefined, after: Condition): boolean {
@@ -198,7 +191,7 @@ function isNewlyFalse(before: Condition | undefined, after: Condition): boolean 
 
 /** The right to watch the Deployments was lost. */
 function isNewlyUnseen(before: ComponentStatus | undefined, { type, reason }: Condition): boolean {
-  return reason === "NotWatched" && conditionOf(before?.conditions, type)?.reason !== reason;
+  return reason === "NotWatched" && conditionIn(before, type)?.reason !== reason;
 }
 
 /** Deployments became unavailable, or the cause became known. */
@@ -207,9 +200,7 @@ function isNewlyUnavailable(
   after: ComponentStatus | undefined,
   outcome: Outcome,
 ): boolean {
-  const [was, is] = [before, after].map((status) =>
-    conditionOf(status?.conditions, "DeploymentsAvailable"),
-  );
+  const [was, is] = [before, after].map((status) => conditionIn(status, "DeploymentsAvailable"));
   if (is?.status !== "False") return false;
   const isTurn = was?.status !== "False";
   if (outcome.kind === "seen") return isTurn;
@@ -228,7 +219,7 @@ function isRollout(
 ): boolean {
   if (before?.version !== version) return true;
   if (before.observedGeneration !== after?.observedGeneration) return true;
-  return conditionOf(before.conditions, "InstallSucceeded")?.status === "Unknown";
+  return conditionIn(before, "InstallSucceeded")?.status === "Unknown";
 }
 
 function isLoss(condition: Condition | undefined): boolean {
@@ -252,4 +243,8 @@ function warningOf({ type, reason = type, message = "" }: Condition, outcome: Ou
   // Upstream's reason for what failed says nothing; the catalogue has a better one.
   const better = outcome.kind === "failed" ? outcome.error.reason : "ApplyFailed";
   return { type: "Warning", reason: better, message };
+}
+
+function conditionIn(status: ComponentStatus | undefined, type: string): Condition | undefined {
+  return conditionOf(status?.conditions, type);
 }

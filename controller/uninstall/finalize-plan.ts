@@ -1,4 +1,3 @@
-import { type Component, componentKinds } from "../../api/component.ts";
 import {
   describe,
   identityOf,
@@ -8,8 +7,6 @@ import {
 } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
-import type { Anchor } from "../apply/anchor/anchor.ts";
-import type { Target } from "../apply/target.ts";
 
 /** A collection to delete in or to look into. */
 export interface Place {
@@ -29,42 +26,7 @@ export interface Remnant {
   readonly finalizers: readonly string[];
 }
 
-/** What makes an object ours, by our label or all the same without it. */
-export interface Belonging {
-  /** Value of our label. */
-  readonly componentUid: string;
-  /** Uid of the owner of namespaced objects: the anchor, or the component on the hub itself. */
-  readonly ownerUid: string;
-  /** Value of `app.kubernetes.io/name`. */
-  readonly componentLabel: string;
-  readonly fieldManager: string;
-  readonly namespace: string;
-}
-
-/** What marks the objects of one installation. */
-export function belongingOf(
-  { owner }: Anchor,
-  {
-    component,
-    target: { fieldManager, namespace },
-  }: { readonly component: Component; readonly target: Target },
-): Belonging {
-  return {
-    componentUid: component.metadata.uid,
-    ownerUid: owner.uid,
-    componentLabel: componentKinds[component.kind].label,
-    fieldManager,
-    namespace,
-  };
-}
-
-const nameLabel = "app.kubernetes.io/name";
 const namedRemnants = 5;
-
-/** Webhook configurations go first: while they stand they can refuse the deletion of other objects. Spec: engine-facts.md 9. */
-export function isWebhookConfiguration({ kind }: Pick<ResourceType, "kind">): boolean {
-  return kind === "ValidatingWebhookConfiguration" || kind === "MutatingWebhookConfiguration";
-}
 
 /** An object whose kind is known. */
 export interface Kinded {
@@ -158,23 +120,6 @@ export function remnantOf(object: KubeObject, resource: ResourceType): Remnant {
     unlabelled: labels[componentUidLabel] === undefined,
     finalizers,
   };
-}
-
-/**
- * Whether an object of the inventory is ours, so that it may be deleted by name: it carries our label, also where no watch has told of it yet; or it lost
- * that and our anchor owns it, or, where it cannot have that owner, it carries our component's name and fields that we applied. The label of another
- * component makes it that one's.
- */
-export function isOurs(object: KubeObject, belonging: Belonging): boolean {
-  const { labels = {}, ownerReferences = [], managedFields = [], namespace } = object.metadata;
-  const componentUid = labels[componentUidLabel];
-  if (componentUid !== undefined) return componentUid === belonging.componentUid;
-  if (ownerReferences.some(({ uid }) => uid === belonging.ownerUid)) return true;
-  if (namespace === belonging.namespace) return false;
-  return (
-    labels[nameLabel] === belonging.componentLabel &&
-    managedFields.some(({ manager }) => manager === belonging.fieldManager)
-  );
 }
 
 /** What is left, for a condition: sorted, the first five by name with the finalizers that hold them, the rest as a number; and what refuses the deletion. */

@@ -13,11 +13,11 @@ import {
 import { isOfLibrary } from "../apply/adoption/take-over.ts";
 import { mayBeUpstreams, upstreamMarks } from "../apply/adoption/upstream-objects.ts";
 import type { Anchor } from "../apply/anchor/anchor.ts";
+import { listAnchors } from "../apply/anchor/list-anchors.ts";
+import { belongingOf, type Belonging } from "../apply/belonging.ts";
+import { deletableKinds, onceEach, servedKinds } from "../apply/served-kinds.ts";
 import type { Target } from "../apply/target.ts";
 import type { Observation } from "../observe/observation.ts";
-import { listAnchors } from "../reconcile/cluster-facts.ts";
-import { deletableKinds, onceEach, servedKinds } from "./finalize-kinds.ts";
-import { belongingOf, type Belonging } from "./finalize-plan.ts";
 
 /** What is to be removed from a cluster. */
 export interface SweepScope {

@@ -4,12 +4,11 @@ import { FleetError } from "../../api/errors.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
+import { isOurs, isWebhookConfiguration } from "../apply/belonging.ts";
 import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
 import {
-  isOurs,
-  isWebhookConfiguration,
   type Kinded,
   type PartOfPlace,
   partsOf,

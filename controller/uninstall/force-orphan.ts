@@ -1,5 +1,5 @@
 import { abortable } from "../../access/deadline.ts";
-import type { Component } from "../../api/component.ts";
+import { type Component, forceOrphanAnnotation, orphaningOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type ObjectKey, keyOf } from "../../api/kubernetes.ts";
 import { reasons } from "../../api/reasons.ts";
@@ -10,35 +10,11 @@ import { clusterNameOf } from "../component-identity.ts";
 import { logFieldsOf } from "../log.ts";
 import type { ReconcileDeps, Subject } from "../reconcile/reconcile-deps.ts";
 
-/** Lets a component that is being deleted go without its installation; its value has to be the uid of the component. */
-export const forceOrphanAnnotation = "knfleet.dev/force-orphan";
-
 /** On the Event about that: what was left, one `apiVersion kind namespace/name` a line. */
 const leftBehindAnnotation = "knfleet.dev/left-behind";
 
 // The API server takes 256 KiB of annotations.
 const longestList = 200 * 1_024;
-
-/** What the annotation of a component asks for: nothing, an orphan, or something that it cannot have, and why. */
-export type Orphaning =
-  | { readonly kind: "unasked" | "granted" }
-  | { readonly kind: "refused"; readonly message: string };
-
-/**
- * Judges the annotation. The uid makes it impossible to bring it along in a manifest. On the hub itself it is refused: nobody can be cut off from
- * that, and Kubernetes would delete what the component owns there all the same.
- */
-export function orphaningOf({ metadata, spec }: Component): Orphaning {
-  const value = metadata.annotations?.[forceOrphanAnnotation];
-  if (value === undefined) return { kind: "unasked" };
-  if (spec?.clusterProfileRef === undefined) {
-    const message = `${forceOrphanAnnotation} is ignored: it is only for components with spec.clusterProfileRef`;
-    return { kind: "refused", message };
-  }
-  if (value === metadata.uid) return { kind: "granted" };
-  const message = `${forceOrphanAnnotation} is ignored: it is not the uid of this component, ${metadata.uid}`;
-  return { kind: "refused", message };
-}
 
 /** A failure to remove, with the way out of it where the cluster cannot be had, and why that was not taken where it was asked for. */
 export function withWayOut(error: FleetError, component: Component): FleetError {

@@ -7,8 +7,8 @@ import { groupOf, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
 import { readAnchor } from "../apply/anchor/anchor.ts";
+import { kindsOfGroup } from "../apply/served-kinds.ts";
 import type { Target } from "../apply/target.ts";
-import { kindsOfGroup } from "./finalize-kinds.ts";
 import type { Recollection } from "./finalize-scope.ts";
 
 /** On a component: it is not uninstalled while somebody uses it. */

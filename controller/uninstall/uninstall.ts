@@ -1,14 +1,15 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { orphaningOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
+import type { Happening } from "../events.ts";
 import type { ClusterGuard } from "../guard/cluster-guard.ts";
 import { releaseNamespaces } from "../guard/guarded-objects.ts";
 import { logFieldsOf } from "../log.ts";
 import type { Next } from "../queue/delays.ts";
 import { olderDuplicateOf, assertPermitted, claimantsOf } from "../reconcile/claims.ts";
-import type { Happening } from "../reconcile/happenings.ts";
 import { removeFinalizer } from "../reconcile/hold.ts";
 import { fleetErrorOf, asLoss, type Steps } from "../reconcile/outcome.ts";
 import { type Removing, saysWhatKeepsRemoval } from "../reconcile/progress.ts";
@@ -18,7 +19,7 @@ import { stopManaging, connectionHistoryOf, resolveTarget } from "../reconcile/r
 import { openStatusWriter, type StatusWriter } from "../reconcile/status-writer.ts";
 import type { Recollection } from "./finalize-scope.ts";
 import { finalize } from "./finalize.ts";
-import { renderedObjects, orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
+import { renderedObjects, tellLeftBehind, withWayOut } from "./force-orphan.ts";
 import { assertUnused, isKeptWhileUsed } from "./in-use.ts";
 
 /**

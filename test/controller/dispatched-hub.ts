@@ -1,11 +1,11 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { keyTextOf, asComponent } from "../../controller/component-identity.ts";
+import type { Happening } from "../../controller/events.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { WatchSharing } from "../../controller/observe/shared-watches.ts";
 import { Dispatcher } from "../../controller/queue/dispatcher.ts";
 import { ClusterVersions } from "../../controller/reconcile/cluster-facts.ts";
-import type { Happening } from "../../controller/reconcile/happenings.ts";
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
 import { Preparations } from "../../installation/desired.ts";
 import { BoundedCache, type Rendered } from "../../render/release/releases.ts";

@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
 
 import { createKubeClient } from "../../access/kube/create-kube-client.ts";
-import {
-  deletableKinds,
-  kindsOfGroup,
-  servedKinds,
-} from "../../controller/uninstall/finalize-kinds.ts";
+import { deletableKinds, kindsOfGroup, servedKinds } from "../../controller/apply/served-kinds.ts";
 import { startApiStub, type ApiStub } from "../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../access/loopback.ts";
 

@@ -3,13 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import {
-  isOurs,
-  isWebhookConfiguration,
   leftMessage,
   partsOf,
   placesOf,
   remnantOf,
-  type Belonging,
   type Remnant,
 } from "../../../controller/uninstall/finalize-plan.ts";
 
@@ -89,80 +86,6 @@ describe("parts", () => {
     const odd = { resource: clusterRoles, key: { ...clusterRoles, name: String.raw`a,b=c\d` } };
     const selectors = partsOf([...roles(32), odd]).map(({ fieldSelector }) => fieldSelector);
     expect(selectors.join(" ")).toContain(String.raw`metadata.name!=a\,b\=c\\d`);
-  });
-});
-
-describe("webhook configurations", () => {
-  test.each([
-    ["ValidatingWebhookConfiguration", true],
-    ["MutatingWebhookConfiguration", true],
-    ["ValidatingAdmissionPolicy", false],
-    ["ConfigMap", false],
-  ])("%s is one: %s", (kind, expected) => {
-    expect(isWebhookConfiguration({ kind })).toBe(expected);
-  });
-});
-
-describe("an object of the inventory is ours", () => {
-  const belonging: Belonging = {
-    componentUid: "component",
-    ownerUid: "anchor",
-    componentLabel: "knative-eventing",
-    fieldManager: "knfleet-hub",
-    namespace: "knative-eventing",
-  };
-  const inNamespace = { namespace: "knative-eventing" };
-  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "anchor" };
-  const named = { labels: { "app.kubernetes.io/name": "knative-eventing" } };
-  const applied = { managedFields: [{ manager: "knfleet-hub", operation: "Apply" }] };
-  const ownLabel = { labels: { "knfleet.dev/component-uid": "component" } };
-  const labelOfAnother = { labels: { "knfleet.dev/component-uid": "another" } };
-
-  const table: readonly {
-    readonly what: string;
-    readonly ours: boolean;
-    readonly metadata: Partial<KubeObject["metadata"]>;
-  }[] = [
-    {
-      what: "owned by our root",
-      ours: true,
-      metadata: { ...inNamespace, ownerReferences: [owner] },
-    },
-    {
-      what: "owned by another one",
-      ours: false,
-      metadata: { ...inNamespace, ownerReferences: [{ ...owner, uid: "other" }] },
-    },
-    {
-      what: "in our namespace, without an owner",
-      ours: false,
-      metadata: { ...inNamespace, ...named, ...applied },
-    },
-    {
-      what: "cluster-scoped, named and applied by us",
-      ours: true,
-      metadata: { ...named, ...applied },
-    },
-    {
-      what: "in a namespace that our root cannot own in, named and applied by us",
-      ours: true,
-      metadata: { namespace: "istio-system", ...named, ...applied },
-    },
-    { what: "cluster-scoped, only named as ours", ours: false, metadata: named },
-    { what: "cluster-scoped, only applied by us", ours: false, metadata: applied },
-    {
-      what: "labelled by its own component, which a view may not show yet",
-      ours: true,
-      metadata: { ...inNamespace, ...ownLabel },
-    },
-    {
-      what: "labelled by another component",
-      ours: false,
-      metadata: { ...inNamespace, ...labelOfAnother, ownerReferences: [owner] },
-    },
-  ];
-  test.each(table)("$what: $ours", ({ ours, metadata }) => {
-    expect(isOurs(object("a", metadata), belonging)).toBe(ours);
   });
 });
 

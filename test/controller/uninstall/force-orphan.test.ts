@@ -2,16 +2,11 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import type { Component } from "../../../api/component.ts";
+import { type Component, forceOrphanAnnotation, orphaningOf } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
-import {
-  forceOrphanAnnotation,
-  orphaningOf,
-  tellLeftBehind,
-  withWayOut,
-} from "../../../controller/uninstall/force-orphan.ts";
+import { tellLeftBehind, withWayOut } from "../../../controller/uninstall/force-orphan.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const uid = "5e1d0a3c-1111-2222-3333-444455556666";

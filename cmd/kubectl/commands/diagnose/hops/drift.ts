@@ -7,7 +7,7 @@ import {
   type ObjectKey,
 } from "../../../../../api/kubernetes.ts";
 import { resourceFinder, type ResourceType } from "../../../../../api/resources.ts";
-import { servedKinds } from "../../../../../controller/uninstall/finalize-kinds.ts";
+import { servedKinds } from "../../../../../controller/apply/served-kinds.ts";
 import { componentUidLabel } from "../../../../../installation/anchor.ts";
 import { type InventoryEntry, mayBeGone } from "../../../../../installation/inventory.ts";
 import { foreignKindFinder, kindKeyOf } from "../../../../../installation/kinds.ts";
