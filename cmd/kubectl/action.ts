@@ -16,7 +16,7 @@ import type { Examples } from "./help.ts";
 import { inAscii, wantsAscii } from "./output/characters.ts";
 import { timeText, type TimeText } from "./output/duration.ts";
 import type { Asked } from "./output/notes.ts";
-import { type ExtraFormat, renderJson, renderYaml } from "./output/output-format.ts";
+import { isDocument, type ExtraFormat, renderJson, renderYaml } from "./output/output-format.ts";
 import { openProgress } from "./output/progress.ts";
 import { commandsOf } from "./output/steps.ts";
 import { fitTable, renderTable, type Table } from "./output/table.ts";
@@ -129,11 +129,6 @@ export async function print(rendering: Rendering, flags: Flags, terminal: Termin
 /** Whether text of clusters is printed as it is, which no terminal may be given. Security: T-86. */
 function isRaw({ output }: Pick<Flags, "output">): boolean {
   return output === "yaml" || output === "jsonpath" || output === "name";
-}
-
-/** Whether the output is one document, which says by itself what could not be read. */
-function isDocument({ output }: Pick<Flags, "output">): boolean {
-  return output === "json" || output === "yaml";
 }
 
 async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<string> {

@@ -120,6 +120,32 @@ export function filenameOption(flags = "-f, --filename <file>"): Option {
   return new Option(flags, "the installations of a file of manifests, or of standard input (-)");
 }
 
+/** Flag of the commands that read components which need not be on the hub. */
+export function componentFilesOption(): Option {
+  const text = "file with components, - for standard input";
+  return new Option("-f, --filename <file>", text).argParser(several);
+}
+
+/** Flag of the commands whose exit code tells of the worst finding. */
+export function failOnOption(): Option {
+  return new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1");
+}
+
+/** Flag of the commands that run exec plugins for a report. */
+export function execTimeoutOption(): Option {
+  return new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)");
+}
+
+/** Flag of the commands that render; `text` says what for, where that is not plain. */
+export function releaseDirOption(text = "release files (default: those of the cache)"): Option {
+  return new Option("--release-dir <folder>", text);
+}
+
+/** Flag of the commands that can leave the spokes alone; `what` is what is left then. */
+export function noLiveOption(what = "the hub's view"): Option {
+  return new Option("--no-live", `only ${what}: no spoke is reached`);
+}
+
 /** Adds a value to those that were given before, for options that can be repeated. */
 export function several(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { several } from "../common-options.ts";
+import { componentFilesOption, releaseDirOption, several } from "../common-options.ts";
 import { renderingOptions } from "../compare/rendering-options.ts";
 
 /** `diff` on the command line. */
@@ -48,12 +48,7 @@ export function planEntry(): CommandEntry {
       ["helm template fleet ./my-chart | kubectl knfleet plan -f -", "from standard input"],
       ["kubectl knfleet plan -f serving.yaml -o json", "field by field, for scripts"],
     ],
-    options: [
-      new Option("-f, --filename <file>", "file with components, - for standard input").argParser(
-        several,
-      ),
-      ...renderingOptions(),
-    ],
+    options: [componentFilesOption(), ...renderingOptions()],
     kind: "Plan",
     needsFleet: "API servers tell by dry runs what would change",
     load: async () => (await import("./plan/plan-action.ts")).runPlan,
@@ -82,10 +77,8 @@ asked. Wrong input ends with code 2 and a line for each problem, a version or an
 
 function options(): readonly Option[] {
   return [
-    new Option("-f, --filename <file>", "file with components, - for standard input").argParser(
-      several,
-    ),
-    new Option("--release-dir <folder>", "release files (default: those of the cache)"),
+    componentFilesOption(),
+    releaseDirOption(),
     new Option("--only <kind/name>", "only this object; can be repeated").argParser(several),
     new Option(
       "--diff-with <file|version>",

@@ -1,7 +1,14 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { filenameOption, several } from "../common-options.ts";
+import {
+  componentFilesOption,
+  execTimeoutOption,
+  failOnOption,
+  filenameOption,
+  noLiveOption,
+  releaseDirOption,
+} from "../common-options.ts";
 import { renderingOptions, spokeNamespaceFlag } from "../compare/rendering-options.ts";
 
 /** `diagnose` in the table of commands. */
@@ -33,12 +40,11 @@ export function diagnoseEntry(): CommandEntry {
         "--exec",
         "run exec plugins also when the provider file came from the cluster; needs --plugin-root",
       ),
-      new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)"),
-      new Option(
-        "--release-dir <folder>",
+      execTimeoutOption(),
+      releaseDirOption(
         "release files, to ask why the spoke refuses an object (default: those of the cache)",
       ),
-      new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+      failOnOption(),
       filenameOption(),
       new Option("--yes", "make the Job of --from controller without asking"),
       new Option("--report-file <file>", "write a short report there, too").hideHelp(),
@@ -69,15 +75,13 @@ export function checkEntry(): CommandEntry {
       ["kubectl knfleet check --bundle fleet.tgz", "what it found when gather -A wrote the bundle"],
     ],
     options: [
-      new Option("-f, --filename <file>", "file with components, - for standard input").argParser(
-        several,
-      ),
+      componentFilesOption(),
       new Option(
         "--warn-within <duration>",
         "what ends within this time, such as 14d, is an error (default: a warning within 7d)",
       ),
-      new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
-      new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)"),
+      failOnOption(),
+      execTimeoutOption(),
       ...renderingOptions(),
     ],
     kind: "Check",
@@ -100,7 +104,7 @@ export function orphansEntry(): CommandEntry {
       ["kubectl knfleet orphans --no-live", "what the hub knows by itself"],
       ["kubectl knfleet orphans --bundle fleet.tgz", "on what gather -A has written"],
     ],
-    options: [new Option("--no-live", "only the hub's view: no spoke is reached")],
+    options: [noLiveOption()],
     kind: "OrphanList",
     readsBundles: true,
     load: async () => (await import("./orphans/orphans-action.ts")).runOrphans,
@@ -133,7 +137,7 @@ export function canIEntry(): CommandEntry {
         "version to be installed, such as 1.23 (default: that of the installation, or the newest)",
       ),
       new Option("--role", "print the complete ClusterRole; no cluster is asked"),
-      new Option("--release-dir <folder>", "release files (default: those of the cache)"),
+      releaseDirOption(),
       spokeNamespaceFlag(),
     ],
     kind: "Permissions",
@@ -193,7 +197,7 @@ export function gatherEntry(): CommandEntry {
         "also compare clusters with what would be installed, for diff --bundle; API servers are asked by dry runs",
       ),
       ...renderingOptions(),
-      new Option("--no-live", "only the hub's: no spoke is reached"),
+      noLiveOption("the hub's"),
     ],
     kind: "Bundle",
     readsBundles: true,

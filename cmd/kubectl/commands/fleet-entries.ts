@@ -1,7 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { filenameOption } from "../common-options.ts";
+import { failOnOption, filenameOption, noLiveOption } from "../common-options.ts";
 import { spokeNamespaceFlag } from "../compare/rendering-options.ts";
 
 const selectionText =
@@ -28,8 +28,8 @@ export const statusEntry = (): CommandEntry => ({
     ["kubectl knfleet status -A --bundle fleet.tgz", "as it was when gather wrote the bundle"],
   ],
   options: [
-    new Option("--no-live", "only the hub's view: no spoke is reached"),
-    new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+    noLiveOption(),
+    failOnOption(),
     filenameOption(),
     new Option("-w, --watch", "go on and print rows that change; --timeout ends it"),
     new Option("--since <when>", "only what changed: 2h, 3d, a time, or a bundle to compare with"),
@@ -73,7 +73,7 @@ export function topEntry(): CommandEntry {
       ["kubectl knfleet top -A --once", "the first screen as text, without a terminal"],
     ],
     options: [
-      new Option("--no-live", "only the hub's view: no spoke is reached"),
+      noLiveOption(),
       new Option("--once", "print one screen when everything is read, and end"),
     ],
     readsBundles: true,
@@ -188,7 +188,7 @@ export function eventsEntry(): CommandEntry {
       filenameOption(),
       new Option("--types <types>", "only these, such as Warning or Normal,Warning"),
       new Option("--since <duration>", "not older than this"),
-      new Option("--no-live", "only the hub's: no spoke is reached"),
+      noLiveOption("the hub's"),
       new Option("-w, --watch", "go on with what comes; --timeout ends it"),
     ],
     kind: "EventList",
@@ -227,7 +227,7 @@ export function logsEntry(): CommandEntry {
       new Option("--container <name>", "only containers of this name"),
       new Option("--timestamps", "with the time in front of each line"),
       new Option("--max-streams <number>", "containers that are read (default 50)"),
-      new Option("--no-live", "only the controller's: no spoke is reached"),
+      noLiveOption("the controller's"),
     ],
     kind: "LogList",
     readsBundles: true,

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
+import { noLiveOption } from "../common-options.ts";
 
 /** `connect` on the command line. */
 export function connectEntry(): CommandEntry {
@@ -107,7 +108,7 @@ export const versionEntry = (): CommandEntry => ({
   ],
   options: [
     new Option("--client", "this program's version only"),
-    new Option("--no-live", "only the hub's view: no spoke is reached"),
+    noLiveOption(),
     new Option("--strict", "code 1 when versions do not agree"),
   ],
   kind: "Version",

@@ -68,13 +68,13 @@ const atOnce = 8;
  * the server answers a dry run.
  */
 export async function compare(request: CompareOptions, signal: AbortSignal): Promise<Comparison> {
-  const { component, target, root } = request.place;
+  const { component, target, anchor } = request.place;
   const { client } = target;
   const kinds = new InventoryKinds();
   const desired = await kinds.locate(request.desired, client, signal);
   const options = { ...request, desired };
   const { uid } = component.metadata;
-  const { inventory = { version: "", complete: true, entries: [] } } = root ?? {};
+  const { inventory = { version: "", complete: true, entries: [] } } = anchor ?? {};
   await kinds.lookUp({ desired, inventory }, client, signal);
   const old = inventory.entries
     .filter((key) => !isDesired(key, desired))
@@ -84,7 +84,7 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
   const sighted = new Map(
     [...seen.objects].map(([id, object]) => [id, sightingOf(object, target.fieldManager)]),
   );
-  const plan = planObjects(desired.objects, { inventory: root?.inventory, observed: sighted });
+  const plan = planObjects(desired.objects, { inventory: anchor?.inventory, observed: sighted });
   const readable = plan.apply.filter(({ id }) => !seen.denied.has(id));
   const changes = [
     ...(await namespaceChanges(options, signal)),
@@ -210,9 +210,9 @@ async function extras(
 }
 
 /** What a controller of the cluster made of an object of ours may carry its labels, too. */
-function isOwnedBy({ component, root, secondOwner }: Place, { metadata }: KubeObject): boolean {
+function isOwnedBy({ component, anchor, secondOwner }: Place, { metadata }: KubeObject): boolean {
   if (metadata.uid === secondOwner?.uid) return false;
-  const owners = [component.metadata.uid, root?.uid, secondOwner?.uid];
+  const owners = [component.metadata.uid, anchor?.uid, secondOwner?.uid];
   return (metadata.ownerReferences ?? []).every(({ uid }) => owners.includes(uid));
 }
 

@@ -93,14 +93,14 @@ function sentBody(
   return withoutHandedOver(body, live, fieldManager);
 }
 
-/** Undefined while there is no root that could own anything. */
+/** Undefined while there is no anchor that could own anything. */
 function installationOf(
-  { component, target, root, secondOwner }: Place,
+  { component, target, anchor, secondOwner }: Place,
   guardsCrd: boolean,
 ): Installation | undefined {
-  if (root === undefined) return undefined;
+  if (anchor === undefined) return undefined;
   return {
-    owner: root.owner,
+    owner: anchor.owner,
     namespace: target.namespace,
     componentUid: component.metadata.uid,
     ...(secondOwner === undefined ? {} : { secondOwner }),

@@ -20,7 +20,7 @@ export interface Place {
   readonly component: Component;
   readonly target: Target;
   /** Undefined: nothing was installed. */
-  readonly root: Anchor | undefined;
+  readonly anchor: Anchor | undefined;
   /** Whether knfleet installed it; false for what the upstream operator did. */
   readonly isOurs: boolean;
   /** The second owner, where there is one. */
@@ -55,17 +55,17 @@ export async function readPlace(
     fieldManager: fieldManagerOf(id),
     ...(profile === undefined ? {} : { profile }),
   };
-  const [root, secondOwner] = await Promise.all([
+  const [anchor, secondOwner] = await Promise.all([
     readAnchor(component, target, signal),
     twinOf(component, client, signal),
   ]);
-  const annotations = root?.object.metadata.annotations ?? {};
+  const annotations = anchor?.object.metadata.annotations ?? {};
   const isMarked = annotations[anchorAnnotations.hubId] !== undefined;
   return {
     component,
     target,
-    root,
-    isOurs: isMarked || root?.inventory !== undefined,
+    anchor,
+    isOurs: isMarked || anchor?.inventory !== undefined,
     secondOwner,
   };
 }

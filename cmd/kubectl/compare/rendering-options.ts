@@ -8,7 +8,7 @@ import {
   type SpokeNamespaceMode,
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
-import { several } from "../common-options.ts";
+import { releaseDirOption, several } from "../common-options.ts";
 import { oneOf } from "../flags.ts";
 import type { controllerRules } from "./controller-rules.ts";
 
@@ -22,7 +22,7 @@ export interface RenderingFlags extends SpokeNamespaceFlag {
 /** The same on the command line. */
 export function renderingOptions(): readonly Option[] {
   return [
-    new Option("--release-dir <folder>", "release files (default: those of the cache)"),
+    releaseDirOption(),
     new Option(
       "--manifests-from <folder>",
       "folder for manifests whose URL is file:NAME in the spec",

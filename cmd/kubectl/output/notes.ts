@@ -169,7 +169,8 @@ function isMissing({ reason, cluster }: ReportError): boolean {
   return cluster === null && (reason === "NotFound" || reason === "NotServed");
 }
 
-function countOf(count: number, noun: string): string {
+/** `1 cluster`, `2 clusters`. */
+export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 

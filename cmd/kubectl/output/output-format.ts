@@ -16,6 +16,11 @@ export type ExtraFormat = "clusterrole" | "dot" | "html" | "mermaid" | "junit" |
 
 export type OutputFormat = (typeof outputFormats)[number] | ExtraFormat;
 
+/** Whether the output is one document, which says by itself what could not be read. */
+export function isDocument({ output }: { readonly output: OutputFormat }): boolean {
+  return output === "json" || output === "yaml";
+}
+
 /** `-o` as a command reads it. */
 export interface Output {
   readonly format: OutputFormat;

@@ -1,5 +1,6 @@
 import { plainText } from "../../../api/foreign-text.ts";
 import type { Flags } from "../flags.ts";
+import { isDocument } from "./output-format.ts";
 import type { Output } from "./terminal.ts";
 
 /** Clusters that are being read, by name, and since when in ms of `performance.now()`. */
@@ -29,8 +30,8 @@ interface Known {
  */
 export function openProgress(output: Output | undefined, flags?: Pick<Flags, "output">): Progress {
   const isTerminal = output?.isTTY === true;
-  const isDocument = flags === undefined || ["json", "yaml"].includes(flags.output);
-  if (output === undefined || (!isTerminal && isDocument)) return silent;
+  const isQuiet = flags === undefined || isDocument(flags);
+  if (output === undefined || (!isTerminal && isQuiet)) return silent;
   let known: Known | undefined;
   let shown = false;
   const show = (): void => {

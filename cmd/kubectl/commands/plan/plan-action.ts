@@ -7,7 +7,7 @@ import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, codedReason, objectLine } from "../../output/names.ts";
-import { unreadNotes } from "../../output/notes.ts";
+import { countOf, unreadNotes } from "../../output/notes.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { usageInstead } from "../render/input-files.ts";
@@ -155,8 +155,4 @@ function notesOf({ items, errors, summary }: Plan): readonly string[] {
     "Nothing was changed.",
     ...unreadNotes(errors, { unread: summary.unread, clusters }),
   ];
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

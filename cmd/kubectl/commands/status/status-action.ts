@@ -15,6 +15,7 @@ import { widthOf } from "../../output/characters.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { nameOf } from "../../output/names.ts";
 import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "../../output/notes.ts";
+import { isDocument } from "../../output/output-format.ts";
 import { jsonLine } from "../../output/output-format.ts";
 import { painter, wantsColour } from "../../output/terminal.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
@@ -108,7 +109,7 @@ async function printReport(
   { flags, options, terminal }: Input,
   { selection, before }: Context,
 ): Promise<void> {
-  if (options.watch === true && isStream(flags)) {
+  if (options.watch === true && isDocument(flags)) {
     terminal.stdout.write(streamText(report.items));
     return;
   }
@@ -186,14 +187,10 @@ function changedText(
   report: FleetStatus,
   { flags, terminal }: Input,
 ): string {
-  if (isStream(flags)) return streamText(changed);
+  if (isDocument(flags)) return streamText(changed);
   if (flags.output === "name") return changed.map((item) => `${nameOf(item)}\n`).join("");
   const table = statusTable(report, flags.output === "wide", timesOf(flags, terminal));
   return tableText(table, flags, terminal);
-}
-
-function isStream({ output }: Input["flags"]): boolean {
-  return output === "json" || output === "yaml";
 }
 
 function streamText(items: readonly StatusItem[]): string {

@@ -36,7 +36,7 @@ async function compared(isThere: boolean) {
   const manifest = anchorManifest({ component, target: ours }, text);
   const answer = ({ path: url }: StubRequest): StubAnswer => {
     const [path = ""] = url.split("?");
-    const stored = { ...manifest.metadata, uid: "root", resourceVersion: "1" };
+    const stored = { ...manifest.metadata, uid: "anchor", resourceVersion: "1" };
     if (path.includes("/configmaps/")) return json({ ...manifest, metadata: stored });
     if (path === "/apis/foreign.dev/v1") {
       return json({ resources: [{ name: "oxen", kind: "Ox", namespaced: false }] });
@@ -49,8 +49,8 @@ async function compared(isThere: boolean) {
   };
   const api = untilTheEnd(await startApiStub({ identity: serverIdentity, answer }));
   const target = { ...ours, client: createKubeClient(requesterTo(api)) };
-  const root = await readAnchor(component, target, signal);
-  const place = { component, target, root, isOurs: true, secondOwner: undefined };
+  const anchor = await readAnchor(component, target, signal);
+  const place = { component, target, anchor, isOurs: true, secondOwner: undefined };
   const desired = prepare({ version, manifests: [], deletions: [], paths: [], hash: "" });
   const { changes } = await compare({ place, desired, manifests: [], asksForNew: true }, signal);
   return changes.filter(({ key }) => key.kind === "Ox").map(({ change, key }) => [change, key]);
