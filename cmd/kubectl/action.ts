@@ -2,14 +2,6 @@ import type { Option } from "commander";
 
 import { plainLines, plainText } from "../../api/foreign-text.ts";
 import { clientVersion } from "./client-version.ts";
-import type { LiveReason } from "./commands/status/own-reasons.ts";
-import {
-  codedError,
-  type ReportError,
-  reportOf,
-  stampAt,
-  withCodes,
-} from "./commands/status/report.ts";
 import { UsageError } from "./errors.ts";
 import type { Flags } from "./flags.ts";
 import type { Examples } from "./help.ts";
@@ -17,7 +9,9 @@ import { inAscii, wantsAscii } from "./output/characters.ts";
 import { timeText, type TimeText } from "./output/duration.ts";
 import type { Asked } from "./output/notes.ts";
 import { isDocument, type ExtraFormat, renderJson, renderYaml } from "./output/output-format.ts";
+import type { LiveReason } from "./output/own-reasons.ts";
 import { openProgress } from "./output/progress.ts";
+import { codedError, type ReportError, reportOf, stampAt, withCodes } from "./output/report.ts";
 import { commandsOf } from "./output/steps.ts";
 import { fitTable, renderTable, type Table } from "./output/table.ts";
 import { painter, type Terminal, wantsColour } from "./output/terminal.ts";

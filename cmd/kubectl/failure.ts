@@ -3,9 +3,9 @@ import { CommanderError } from "commander";
 import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { reasons } from "../../api/reasons.ts";
-import type { LiveReason } from "./commands/status/own-reasons.ts";
 import { messageOf, UsageError } from "./errors.ts";
 import { NotServedError } from "./hub/installations.ts";
+import type { LiveReason } from "./output/own-reasons.ts";
 import type { Failure } from "./output/steps.ts";
 
 /** Explains why a command could not do its work; the texts hold no stack and no credential. `help` is the line that shows the command's help. */

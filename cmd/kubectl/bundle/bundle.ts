@@ -1,5 +1,5 @@
 import type { ServedKind, Column, ObjectRow } from "../commands/get/object-table.ts";
-import type { Report } from "../commands/status/report.ts";
+import type { Report } from "../output/report.ts";
 import type { UnreadSpoke } from "../spokes/spoke-reading.ts";
 
 /** File of a bundle that says what is in it. */

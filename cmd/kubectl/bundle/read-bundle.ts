@@ -4,8 +4,8 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
 import { isRecord } from "../../../api/fields.ts";
-import { reportApiVersion } from "../commands/status/report.ts";
 import { messageOf, UsageError } from "../errors.ts";
+import { reportApiVersion } from "../output/report.ts";
 import { itemsAt, stringAt } from "../selection/fields.ts";
 import {
   type Bundle,

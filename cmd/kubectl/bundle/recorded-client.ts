@@ -11,8 +11,8 @@ import type {
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
 import type { ServedKind } from "../commands/get/object-table.ts";
-import { ownReasons } from "../commands/status/own-reasons.ts";
 import { UsageError } from "../errors.ts";
+import { ownReasons } from "../output/own-reasons.ts";
 import type { ClusterAccess, SpokeAccess } from "../spokes/cluster-access.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
 import type { RecordedCluster, RecordedFleet, RecordedTable } from "./bundle.ts";

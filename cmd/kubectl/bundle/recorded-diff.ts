@@ -10,9 +10,9 @@ import {
   diffOf,
   installationOf,
 } from "../commands/diff/diff-list.ts";
-import { notFoundErrors, reportApiVersion } from "../commands/status/report.ts";
 import { UsageError } from "../errors.ts";
 import { inTrouble, listInstallations } from "../hub/installations.ts";
+import { notFoundErrors, reportApiVersion } from "../output/report.ts";
 import { stringAt } from "../selection/fields.ts";
 import { missingNames } from "../selection/selection.ts";
 import { clusterIdOf } from "../spokes/read-clusters.ts";

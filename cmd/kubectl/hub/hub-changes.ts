@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Reflector } from "../../../access/kube/reflector.ts";
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { type ReportError, troubleOf } from "../commands/status/report.ts";
+import { type ReportError, troubleOf } from "../output/report.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { inTrouble, listInstallations } from "./installations.ts";

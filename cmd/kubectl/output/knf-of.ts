@@ -1,6 +1,6 @@
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Code, Reason } from "../../../api/reasons.ts";
-import type { OwnReason } from "../commands/status/own-reasons.ts";
+import type { OwnReason } from "./own-reasons.ts";
 
 /** The number of each finer cause that the credential path gives; the controller writes the same causes into conditions. */
 export const knfOfCode: Readonly<Record<Code, KnfCode>> = {

@@ -1,12 +1,12 @@
 import { plainText } from "../../../api/foreign-text.ts";
 import { reasons } from "../../../api/reasons.ts";
 import type { DeploymentList } from "../commands/deployments/deployments.ts";
-import { codedError, type ReportError } from "../commands/status/report.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { Before } from "../commands/status/status-since.ts";
 import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
 import { providerFileHint } from "../spokes/spoke-reading.ts";
 import { codedReason } from "./names.ts";
+import { codedError, type ReportError } from "./report.ts";
 import { type Commands, stepLine, withHub, words } from "./steps.ts";
 
 /** What the user asked for, to write commands that work when pasted. */

@@ -7,8 +7,8 @@ import {
   installationNamespace,
   possibleNamespaces,
 } from "../../../installation/installation-namespace.ts";
-import type { LiveReason } from "../commands/status/own-reasons.ts";
 import { knfOf } from "../output/knf-of.ts";
+import type { LiveReason } from "../output/own-reasons.ts";
 import type { AnchorFact, DeploymentFact, SpokeFacts, SpokeReading } from "./spoke-facts.ts";
 import type { UnreadSpoke } from "./spoke-reading.ts";
 

@@ -5,10 +5,10 @@ import {
   type Component,
   operatorApiVersion,
 } from "../../../api/component.ts";
-import { ownReasons } from "../commands/status/own-reasons.ts";
-import type { ReportError } from "../commands/status/report.ts";
 import { readProfile } from "../hub/profiles.ts";
+import { ownReasons } from "../output/own-reasons.ts";
 import { countedReading, type Running } from "../output/progress.ts";
+import type { ReportError } from "../output/report.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 import { readSpokeFacts, type SpokeFacts, type SpokeReading } from "./spoke-facts.ts";
 import {

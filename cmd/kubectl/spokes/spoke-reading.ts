@@ -5,8 +5,8 @@ import {
 } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Code } from "../../../api/reasons.ts";
-import { type LiveReason, ownReasons } from "../commands/status/own-reasons.ts";
 import { UsageError } from "../errors.ts";
+import { type LiveReason, ownReasons } from "../output/own-reasons.ts";
 import type { ClusterAccess, SpokeWays } from "./cluster-access.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { commandTable } from "../../../cmd/kubectl/command-table.ts";
-import { ownReasons } from "../../../cmd/kubectl/commands/status/own-reasons.ts";
 import { knfOf } from "../../../cmd/kubectl/output/knf-of.ts";
+import { ownReasons } from "../../../cmd/kubectl/output/own-reasons.ts";
 import { createProgram } from "../../../cmd/kubectl/program.ts";
 
 /** The page with its generated parts made anew: those between `<!-- NAME: generated -->` and `<!-- /NAME -->`. */

@@ -1,4 +1,4 @@
-import type { LiveReason } from "../../../cmd/kubectl/commands/status/own-reasons.ts";
+import type { LiveReason } from "../../../cmd/kubectl/output/own-reasons.ts";
 import { clusterIdOf, type Readings } from "../../../cmd/kubectl/spokes/read-clusters.ts";
 import type { SpokeReading } from "../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorOf, component, deployment, ownAnchorOf, reading } from "./fleet-facts.ts";

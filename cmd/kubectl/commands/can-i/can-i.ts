@@ -6,6 +6,13 @@ import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import {
+  notFoundErrors,
+  type Report,
+  type ReportError,
+  reportOf,
+  stampAt,
+} from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
@@ -13,13 +20,6 @@ import {
   type ReadLimits,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import {
-  notFoundErrors,
-  type Report,
-  type ReportError,
-  reportOf,
-  stampAt,
-} from "../status/report.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
 import { missingRole, type Needs, needsOf } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";

@@ -1,7 +1,7 @@
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
+import type { Report } from "../../output/report.ts";
 import type { Hop, HopState } from "../diagnose/hops/hop.ts";
-import type { Report } from "../status/report.ts";
 
 /** One thing that was looked at. */
 export interface CheckItem {

@@ -3,6 +3,7 @@ import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
+import { reportOf, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { contextOf } from "../diagnose/diagnose-action.ts";
@@ -11,7 +12,6 @@ import { walkHub } from "../diagnose/walk-hub.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import type { RenderSettings } from "../render/render-component.ts";
-import { reportOf, stampAt } from "../status/report.ts";
 import type { FailOn } from "../status/status.ts";
 import { type CheckItem, type CheckReport, itemOfHop } from "./check-item.ts";
 import {

@@ -2,6 +2,7 @@ import { type Component, componentKeyOf, type ComponentKind } from "../../../../
 import { timestampOf } from "../../../../api/conditions.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { notFoundErrors, type Report, reportOf } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import { deploymentsOf, missingDeployments } from "../../spokes/live-view.ts";
 import {
@@ -11,7 +12,6 @@ import {
   type ReadLimits,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { notFoundErrors, type Report, reportOf } from "../status/report.ts";
 import type { StatusDeps } from "../status/status.ts";
 
 /** One Knative Deployment on the cluster of an installation. */

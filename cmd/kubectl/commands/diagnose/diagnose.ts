@@ -1,6 +1,6 @@
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import { notFoundErrors, reportOf, stampAt } from "../../output/report.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import { notFoundErrors, reportOf, stampAt } from "../status/report.ts";
 import type { FailOn } from "../status/status.ts";
 import {
   type Diagnosis,

@@ -2,7 +2,7 @@ import type { ComponentKind } from "../../../../api/component.ts";
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import type { FilenameFlag } from "../../common-options.ts";
-import type { Report } from "../status/report.ts";
+import type { Report } from "../../output/report.ts";
 import type { Finding, Hop, HopId, HopState } from "./hops/hop.ts";
 
 /** From where a way is walked: this machine, this machine as the controller's identity on the hub, or a Job on the hub. */

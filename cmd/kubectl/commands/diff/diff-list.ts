@@ -4,8 +4,8 @@ import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
-import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
 
 /** Flags of `diff` alone. */
 export interface DiffFlags extends RenderingFlags {

@@ -10,6 +10,7 @@ import {
 import { compare, type Comparison } from "../../compare/compare.ts";
 import { hubIdOf, readPlace } from "../../compare/place.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { notFoundErrors, type ReportError } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -20,7 +21,6 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import type { RenderSettings } from "../render/render-component.ts";
-import { notFoundErrors, type ReportError } from "../status/report.ts";
 import { type Diff, diffOf, installationError } from "./diff-list.ts";
 
 export interface DiffDeps {

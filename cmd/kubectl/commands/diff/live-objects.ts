@@ -8,6 +8,7 @@ import { type Comparable, comparableIn } from "../../compare/comparable.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
 import { masked, neat, projected, type Sides, withoutMarks } from "../../compare/neat.ts";
 import { listInstallations } from "../../hub/installations.ts";
+import type { ReportError } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import {
   clusterIdOf,
@@ -17,7 +18,6 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import type { RenderSettings } from "../render/render-component.ts";
-import type { ReportError } from "../status/report.ts";
 import { type Diff, diffOf } from "./diff-list.ts";
 import { type DiffDeps, refusalOf, rendered } from "./diff.ts";
 

@@ -6,6 +6,7 @@ import { namespacesOf } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { notFoundErrors, type Report, reportOf, stampAt } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -15,7 +16,6 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { notFoundErrors, type Report, reportOf, stampAt } from "../status/report.ts";
 
 /** One Event of the hub or of a spoke. */
 export interface EventItem extends EventFact {

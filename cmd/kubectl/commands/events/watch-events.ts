@@ -3,11 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Window } from "../../../../access/http/window.ts";
 import type { Component } from "../../../../api/component.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
+import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
 import { clusterIdOf, openLastingSpoke, type ReadLimits } from "../../spokes/read-clusters.ts";
-import { type ReportError, troubleOf, Troubles } from "../status/report.ts";
 import { type EventItem, hubEventsOf, placesOnSpoke } from "./events.ts";
 import { NamespaceWatches } from "./namespace-watches.ts";
 

@@ -3,8 +3,8 @@ import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
+import { type Report, reportOf, stampAt } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import { type Report, reportOf, stampAt } from "../status/report.ts";
 import { explain, explainable, type Explanation } from "./explain.ts";
 
 type ExplanationReport = Report<"Explanation", { readonly total: number }, Explanation>;

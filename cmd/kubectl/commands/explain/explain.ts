@@ -1,7 +1,7 @@
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { codes, protectionReasons, reasons } from "../../../../api/reasons.ts";
 import { knfOf, reasonsOfKnf } from "../../output/knf-of.ts";
-import { type OwnReason, ownReasons } from "../status/own-reasons.ts";
+import { type OwnReason, ownReasons } from "../../output/own-reasons.ts";
 import { causesOf, upstreamNotes } from "./causes.ts";
 import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
 

@@ -14,8 +14,8 @@ import {
 } from "../../bundle/bundle.ts";
 import { type ArchiveFile, tarOf } from "../../bundle/tar.ts";
 import { messageOf, UsageError } from "../../errors.ts";
+import { reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
-import { reportOf, stampAt } from "../status/report.ts";
 import type { SecretFinder } from "./known-secrets.ts";
 
 /** Looks for every secret of the run in files that are to be written. Throws UsageError that names the files, and no secret. */

@@ -5,6 +5,7 @@ import { isRecord } from "../../../../api/fields.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -15,7 +16,6 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
 import {
   type Column,
   kindsNamed,

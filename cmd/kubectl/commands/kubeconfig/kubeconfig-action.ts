@@ -9,11 +9,11 @@ import type { Flags } from "../../flags.ts";
 import { profileId, profileNamed, selectedProfiles } from "../../hub/profiles.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { renderJson, renderYaml } from "../../output/output-format.ts";
+import type { ReportError } from "../../output/report.ts";
 import { agreed, type Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { unreadBecause, waysOf } from "../../spokes/spoke-reading.ts";
-import type { ReportError } from "../status/report.ts";
 import {
   execUserOf,
   kubeconfigOf,

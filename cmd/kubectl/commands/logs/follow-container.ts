@@ -1,6 +1,6 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient, LogRef } from "../../../../access/kube/kube-client.ts";
-import type { ReportError } from "../status/report.ts";
+import type { ReportError } from "../../output/report.ts";
 import { itemOf, type LogItem, type LogSource } from "./log-line.ts";
 import { hasNotBegun, sourceError, type LogFilter } from "./read-logs.ts";
 

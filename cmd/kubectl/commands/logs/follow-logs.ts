@@ -1,10 +1,10 @@
 import { Window } from "../../../../access/http/window.ts";
 import type { Component } from "../../../../api/component.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
+import { type ReportError, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { isRemote } from "../../spokes/live-view.ts";
 import { clusterIdOf, openLastingSpoke } from "../../spokes/read-clusters.ts";
-import { type ReportError, Troubles } from "../status/report.ts";
 import { followCluster, type FollowedCluster, type SharedFollowing } from "./follow-cluster.ts";
 import type { FollowSink } from "./follow-container.ts";
 import { controllerSources, isAbout, spokeSources } from "./log-line.ts";

@@ -3,18 +3,18 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { type Component, componentKeyOf } from "../../../../api/component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
-import { missingNames, type Selection } from "../../selection/selection.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { isRemote } from "../../spokes/live-view.ts";
-import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
-import { unreadBecause } from "../../spokes/spoke-reading.ts";
 import {
   notFoundErrors,
   type Report,
   type ReportError,
   reportOf,
   stampAt,
-} from "../status/report.ts";
+} from "../../output/report.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { isRemote } from "../../spokes/live-view.ts";
+import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
+import { unreadBecause } from "../../spokes/spoke-reading.ts";
 import {
   controllerSources,
   inOrder,

@@ -10,9 +10,9 @@ import {
   guardLabels,
   managedByValue,
 } from "../../../../installation/anchor.ts";
+import type { Report } from "../../output/report.ts";
 import { words } from "../../output/steps.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import type { Report } from "../status/report.ts";
 
 /** Kinds of leftovers with their meaning; a test compares docs/cli.md with this list. */
 export const orphanFindings = {

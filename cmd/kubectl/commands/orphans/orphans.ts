@@ -5,6 +5,7 @@ import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
+import { type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   readEach,
@@ -13,7 +14,6 @@ import {
   standIn,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { type ReportError, reportOf, stampAt } from "../status/report.ts";
 import { clusterFindings } from "./cluster-findings.ts";
 import { hubFindings } from "./hub-findings.ts";
 import { type OrphanItem, type OrphanList, readTraces, type Traces } from "./orphan.ts";

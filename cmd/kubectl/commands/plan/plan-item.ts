@@ -15,8 +15,8 @@ import { asComponent, refOf } from "../../../../controller/component-identity.ts
 import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
 import { knfOf } from "../../output/knf-of.ts";
+import type { ReportError } from "../../output/report.ts";
 import { diffItem, type DiffItem } from "../diff/diff-list.ts";
-import type { ReportError } from "../status/report.ts";
 
 /** One object on a cluster and its planned change. */
 export type PlannedChange = Pick<DiffItem, "object" | "fields" | "message"> & {

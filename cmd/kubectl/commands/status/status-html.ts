@@ -1,6 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
+import { codedError } from "../../output/report.ts";
 import type { Cell } from "../../output/table.ts";
-import { codedError } from "./report.ts";
 import { statusTable } from "./status-text.ts";
 import type { FleetStatus } from "./status.ts";
 

@@ -8,6 +8,7 @@ import {
 } from "../../../../installation/installation-namespace.ts";
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
 import { type HubView, hubViewOf } from "../../hub/installations.ts";
+import { conditionCode } from "../../output/condition-code.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   anchorOf,
@@ -17,7 +18,6 @@ import {
   missingDeployments,
 } from "../../spokes/live-view.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
-import { conditionCode } from "./condition-code.ts";
 
 /** Severity of a finding; `--fail-on` compares with it. */
 type Severity = "ok" | "warning" | "error";

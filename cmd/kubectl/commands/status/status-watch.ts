@@ -1,7 +1,7 @@
 import { hubChanges } from "../../hub/hub-changes.ts";
+import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { type ReportError, troubleOf, Troubles } from "./report.ts";
 import type { StatusItem } from "./status-item.ts";
 
 const pollMs = 10_000;

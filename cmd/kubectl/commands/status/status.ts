@@ -3,6 +3,7 @@ import { timestampOf } from "../../../../api/conditions.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
+import { notFoundErrors, type Report, type ReportError, reportOf } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -12,7 +13,6 @@ import {
   type ReadLimits,
 } from "../../spokes/read-clusters.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
-import { notFoundErrors, type Report, type ReportError, reportOf } from "./report.ts";
 import {
   isUnread,
   statusDetailOf,

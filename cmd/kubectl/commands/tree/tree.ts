@@ -3,6 +3,7 @@ import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { hubViewOf, inTrouble, listInstallations } from "../../hub/installations.ts";
 import { codedReason } from "../../output/names.ts";
+import { notFoundErrors, type Report, reportOf, stampAt } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -14,7 +15,6 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import type { Reading } from "../../spokes/spoke-reading.ts";
-import { notFoundErrors, type Report, reportOf, stampAt } from "../status/report.ts";
 import {
   clusterNode,
   installedNodes,

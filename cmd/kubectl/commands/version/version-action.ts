@@ -5,9 +5,9 @@ import type { ExitCode } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, nameOf } from "../../output/names.ts";
 import { unreadNotes } from "../../output/notes.ts";
+import { ownReasons } from "../../output/own-reasons.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { ownReasons } from "../status/own-reasons.ts";
 import { type ControllerVersion, knownReleases } from "./skew.ts";
 import {
   readVersions,

@@ -2,6 +2,7 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { listInstallations, NotServedError } from "../../hub/installations.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -13,7 +14,6 @@ import {
   type ReadLimits,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
 import {
   controllerSkew,
   type ControllerVersion,

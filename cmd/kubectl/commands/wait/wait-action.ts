@@ -8,12 +8,12 @@ import { listInstallations } from "../../hub/installations.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, nameOf } from "../../output/names.ts";
+import { reportOf, stampAt } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { reportOf, stampAt } from "../status/report.ts";
 import {
   type Goal,
   goalOf,

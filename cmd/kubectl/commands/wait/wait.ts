@@ -4,10 +4,10 @@ import type { Condition } from "../../../../api/kubernetes.ts";
 import { reasons } from "../../../../api/reasons.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { hubViewOf } from "../../hub/installations.ts";
+import { conditionCode } from "../../output/condition-code.ts";
 import { knfOf } from "../../output/knf-of.ts";
+import type { Report } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
-import { conditionCode } from "../status/condition-code.ts";
-import type { Report } from "../status/report.ts";
 
 /** One installation that is waited for. */
 export interface WaitItem extends Standing {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { reasons } from "../../../../api/reasons.ts";
-import type { LiveReason } from "../../../../cmd/kubectl/commands/status/own-reasons.ts";
 import { statusItemOf } from "../../../../cmd/kubectl/commands/status/status-item.ts";
 import { nextStep } from "../../../../cmd/kubectl/output/notes.ts";
+import type { LiveReason } from "../../../../cmd/kubectl/output/own-reasons.ts";
 import type { SpokeReading } from "../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import type { UnreadSpoke } from "../../../../cmd/kubectl/spokes/spoke-reading.ts";
 import { anchorOf, component, deployment, reading } from "../fleet-facts.ts";

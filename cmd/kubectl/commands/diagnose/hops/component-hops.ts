@@ -13,14 +13,14 @@ import { type Condition, describe } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { asComponent, targetIdOf } from "../../../../../controller/component-identity.ts";
 import { olderDuplicateOf } from "../../../../../controller/reconcile/claims.ts";
-import { words } from "../../../output/steps.ts";
-import { upstreamWayOut } from "../../explain/causes.ts";
 import {
   blockingCondition,
   conditionCode,
   isUnderWay,
   workMessage,
-} from "../../status/condition-code.ts";
+} from "../../../output/condition-code.ts";
+import { words } from "../../../output/steps.ts";
+import { upstreamWayOut } from "../../explain/causes.ts";
 import type { WalkContext } from "../walk.ts";
 import {
   failed,

@@ -13,7 +13,7 @@ import {
   protectionMeanings,
   reasonMeanings,
 } from "../../../../../cmd/kubectl/commands/explain/meanings.ts";
-import { ownReasons } from "../../../../../cmd/kubectl/commands/status/own-reasons.ts";
+import { ownReasons } from "../../../../../cmd/kubectl/output/own-reasons.ts";
 import { runText } from "../../run-text.ts";
 
 const page = await readFile(join(import.meta.dirname, "../../../../../docs/reasons.md"), "utf8");

@@ -1,8 +1,8 @@
-import { timestampOf } from "../../../../api/conditions.ts";
-import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import { failureOf, failureReason } from "../../failure.ts";
-import { knfOf } from "../../output/knf-of.ts";
-import { unreadBecause } from "../../spokes/spoke-reading.ts";
+import { timestampOf } from "../../../api/conditions.ts";
+import type { KnfCode } from "../../../api/knf/knf-codes.ts";
+import { failureOf, failureReason } from "../failure.ts";
+import { unreadBecause } from "../spokes/spoke-reading.ts";
+import { knfOf } from "./knf-of.ts";
 import type { LiveReason } from "./own-reasons.ts";
 
 /** One failure, as every JSON and YAML document has it. */

@@ -1,4 +1,4 @@
-import type { Code, Reason } from "../../../../api/reasons.ts";
+import type { Code, Reason } from "../../../api/reasons.ts";
 
 /** Reasons of the command line alone, with their meaning; a test compares docs/cli.md with this list. */
 export const ownReasons = {

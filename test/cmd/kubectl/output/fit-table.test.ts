@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { inAscii, wantsAscii } from "../../../cmd/kubectl/output/characters.ts";
-import { fitTable, renderTable, type Table } from "../../../cmd/kubectl/output/table.ts";
+import { inAscii, wantsAscii } from "../../../../cmd/kubectl/output/characters.ts";
+import { fitTable, renderTable, type Table } from "../../../../cmd/kubectl/output/table.ts";
 
 const plain = { headers: true, paint: (text: string) => text };
 

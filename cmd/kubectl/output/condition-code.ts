@@ -1,12 +1,12 @@
-import { conditionOf } from "../../../../api/conditions.ts";
-import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import type { Condition } from "../../../../api/kubernetes.ts";
+import { conditionOf } from "../../../api/conditions.ts";
+import type { KnfCode } from "../../../api/knf/knf-codes.ts";
+import type { Condition } from "../../../api/kubernetes.ts";
 import {
   contestedCondition,
   protectedCondition,
   type ProtectionReason,
-} from "../../../../api/reasons.ts";
-import { finerKnf, knfOfCode, knfOfReason } from "../../output/knf-of.ts";
+} from "../../../api/reasons.ts";
+import { finerKnf, knfOfCode, knfOfReason } from "./knf-of.ts";
 
 /** Conditions in the order of the work: the first that is not true is the cause of the others. */
 const order = [

@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { Condition } from "../../../../../api/kubernetes.ts";
-import {
-  blockingCondition,
-  conditionCode,
-} from "../../../../../cmd/kubectl/commands/status/condition-code.ts";
+import type { Condition } from "../../../../api/kubernetes.ts";
+import { blockingCondition, conditionCode } from "../../../../cmd/kubectl/output/condition-code.ts";
 
 const said = (type: string, status: Condition["status"], reason?: string): Condition => ({
   type,

@@ -4,10 +4,10 @@ import { knfCodes } from "../../../../api/knf/knf-codes.ts";
 import type { Condition } from "../../../../api/kubernetes.ts";
 import { codes, reasons } from "../../../../api/reasons.ts";
 import { explain } from "../../../../cmd/kubectl/commands/explain/explain.ts";
-import { conditionCode } from "../../../../cmd/kubectl/commands/status/condition-code.ts";
-import { ownReasons } from "../../../../cmd/kubectl/commands/status/own-reasons.ts";
 import { hubViewOf } from "../../../../cmd/kubectl/hub/installations.ts";
+import { conditionCode } from "../../../../cmd/kubectl/output/condition-code.ts";
 import { knfOf } from "../../../../cmd/kubectl/output/knf-of.ts";
+import { ownReasons } from "../../../../cmd/kubectl/output/own-reasons.ts";
 import { component } from "../fleet-facts.ts";
 
 /** About the command line or the moment, not about the fleet. */
