@@ -81,7 +81,8 @@ function newestOf([newest]: readonly string[]): string {
   throw new FleetError("ReleaseNotFound", "The release directory holds no version of this kind");
 }
 
-function withoutV(version: string): string {
+/** A version without the `v` in front of it. */
+export function withoutV(version: string): string {
   return version.replace(/^v(?=\d)/, "");
 }
 

@@ -1,6 +1,7 @@
 import type { RequestObserver, RequestRecord } from "../../../access/http/request.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { plainText, redactSecrets } from "../../../api/foreign-text.ts";
+import { messageOf } from "../errors.ts";
 import type { Output } from "../output/terminal.ts";
 
 const withBodies = 9;
@@ -18,10 +19,6 @@ export function requestLog(output: Output, level: number): RequestObserver {
 function requestLine({ method, url, status, error, elapsedMs }: RequestRecord): string {
   const end = status === undefined ? `failed: ${messageOf(error)}` : String(status);
   return plainText(redactSecrets(`${method} ${url} ${end} in ${Math.round(elapsedMs)} ms`));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function bodyLines({ requestBody, answerBody }: RequestRecord): readonly string[] {

@@ -10,6 +10,7 @@ import {
   managedByValue,
 } from "../../../installation/anchor.ts";
 import { decodeInventory } from "../../../installation/inventory.ts";
+import { withoutV } from "../../../render/release/version.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 import type { Reading } from "./spoke-reading.ts";
 import { ifDenied } from "./spoke-reading.ts";
@@ -109,7 +110,7 @@ export function deploymentFactOf(object: KubeObject): DeploymentFact {
     ...availabilityOf(object),
     createdAt: creationTimestamp ?? null,
     images,
-    version: label === undefined ? tagOf(images[0] ?? "") : plainVersion(label),
+    version: label === undefined ? tagOf(images[0] ?? "") : withoutV(label),
   };
 }
 
@@ -144,15 +145,10 @@ export function tagOf(image: string): string | null {
   const [name = ""] = image.split("@");
   const last = name.slice(name.lastIndexOf("/") + 1);
   const at = last.indexOf(":");
-  return at < 0 ? null : plainVersion(last.slice(at + 1));
+  return at < 0 ? null : withoutV(last.slice(at + 1));
 }
 
-/** A version without the `v` in front of it. */
-export function plainVersion(version: string): string {
-  return version.replace(/^v(?=\d)/, "");
-}
-
-/** What a command needs to know of the root ConfigMap of an installation. */
+/** What a command needs to know of the anchor of an installation. */
 export interface AnchorFact {
   readonly namespace: string;
   readonly name: string;

@@ -1,4 +1,5 @@
-import type { ClusterProfileRef } from "../../../../api/component.ts";
+import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
+import { describe } from "../../../../api/kubernetes.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import type { Report } from "../../output/report.ts";
 import type { Hop, HopState } from "../diagnose/hops/hop.ts";
@@ -35,6 +36,11 @@ export function checkItem(
   item: Omit<CheckItem, Optional> & Partial<Pick<CheckItem, Optional>>,
 ): CheckItem {
   return { subject: null, cluster: null, code: null, next: [], ...item };
+}
+
+/** `Kind namespace/name` of a component. */
+export function titleOf({ kind, metadata: { namespace, name } }: Component): string {
+  return describe({ kind, namespace, name });
 }
 
 /** A step of a walk as an item. */

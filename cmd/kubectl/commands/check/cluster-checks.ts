@@ -1,7 +1,6 @@
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { describe } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
 import { countedReading } from "../../output/progress.ts";
@@ -25,7 +24,7 @@ import type { WalkContext } from "../diagnose/walk.ts";
 import { askHub } from "../plan/plan-item.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import type { RenderSettings } from "../render/render-component.ts";
-import { checkItem, type CheckItem } from "./check-item.ts";
+import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
 import { expiryItems, type Radar } from "./expiry.ts";
 
 /** A cluster that is to be looked at. */
@@ -199,7 +198,3 @@ async function checkDuplicate(
 }
 
 type Base = Pick<CheckItem, "subject" | "cluster">;
-
-function titleOf({ kind, metadata: { namespace, name } }: Component): string {
-  return describe({ kind, namespace, name });
-}

@@ -1,8 +1,6 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
+import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { describe } from "../../../../api/kubernetes.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { fleetFinding } from "../diagnose/explain-error.ts";
@@ -10,13 +8,13 @@ import type { Controllers } from "../diagnose/find-controller.ts";
 import { componentsOf } from "../diagnose/hops/component-hops.ts";
 import { readProviderFile } from "../diagnose/hops/provider-hops.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
-import { checkItem, type CheckItem } from "./check-item.ts";
+import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
 
 const subject = "hub";
 
 /** Whether plugins can be mounted as image volumes, which Kubernetes has by default since 1.35. */
 export async function checkHubVersion(hub: KubeClient, signal: AbortSignal): Promise<CheckItem> {
-  const answer = await hub.request("GET", "/version", undefined, signal).catch(unlessDenied);
+  const answer = await unlessDenied(hub.request("GET", "/version", undefined, signal));
   const version = stringAt(answer, "gitVersion");
   const check = "Kubernetes of the hub";
   if (version === null) {
@@ -101,7 +99,7 @@ export async function checkCollisions(
   const check = "one per cluster";
   const lists = await Promise.all(
     (["KnativeServing", "KnativeEventing"] as const).map(async (kind) => {
-      const found = await componentsOf(kind, hub, signal).catch(unlessDenied);
+      const found = await unlessDenied(componentsOf(kind, hub, signal));
       return found ?? [];
     }),
   );
@@ -131,13 +129,4 @@ export async function checkCollisions(
       next: ["kubectl knfleet orphans"],
     }),
   );
-}
-
-function titleOf({ kind, metadata: { namespace, name } }: Component): string {
-  return describe({ kind, namespace, name });
-}
-
-function unlessDenied(error: unknown): undefined {
-  if (error instanceof ApiError && [403, 404].includes(error.status)) return;
-  throw error;
 }

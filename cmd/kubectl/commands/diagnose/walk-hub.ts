@@ -1,4 +1,4 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
+import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -74,11 +74,11 @@ async function reachHub(
   now: () => Date,
   signal: AbortSignal,
 ): Promise<HopResult<HubFacts>> {
-  const who = await whoAmI(hub, signal).catch(unlessDenied);
+  const who = await unlessDenied(whoAmI(hub, signal));
   // An identity without the right to ask is still authenticated.
   if (who === undefined) await hub.request("GET", "/version", undefined, signal);
   const ref = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
-  const system = await hub.get(ref, { metadataOnly: true }, signal).catch(unlessDenied);
+  const system = await unlessDenied(hub.get(ref, { metadataOnly: true }, signal));
   const user = who?.username ?? "(not known)";
   const timeMs = who?.serverTimeMs ?? now().getTime();
   return passedWith({ user, timeMs, id: system?.metadata.uid }, `${hub.server} as ${user}`, {
@@ -103,11 +103,6 @@ function clockFindings(hereMs: number, thereMs: number): readonly Finding[] {
       ],
     }),
   ];
-}
-
-function unlessDenied(error: unknown): undefined {
-  if (error instanceof ApiError && [403, 404].includes(error.status)) return;
-  throw error;
 }
 
 /** Whether the hub serves the kinds of components. */

@@ -7,11 +7,12 @@ import {
   minorOf,
   newestFirst,
   targetVersion,
+  withoutV,
 } from "../../../../render/release/version.ts";
 import { lockedReleases } from "../../../release-files.ts";
 import type { ReleaseLock } from "../../../release-lock.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
-import { plainVersion, tagOf } from "../../spokes/spoke-facts.ts";
+import { tagOf } from "../../spokes/spoke-facts.ts";
 import { type ControllerDeployment, findControllers } from "../diagnose/find-controller.ts";
 
 /** Two versions that do not agree. */
@@ -147,7 +148,7 @@ function versionOf({ flavour, namespace, name, object }: ControllerDeployment): 
     namespace,
     name,
     image,
-    version: label === undefined ? tagOf(image ?? "") : plainVersion(label),
+    version: label === undefined ? tagOf(image ?? "") : withoutV(label),
     plugins: [...volumes, ...starters].flatMap((one) =>
       one.name === null || one.image === null
         ? []
