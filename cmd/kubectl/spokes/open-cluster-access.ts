@@ -5,11 +5,9 @@ import type { KubeconfigSource } from "../../../access/hub/kubeconfig.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../access/plugins/credential.ts";
 import { plainText } from "../../../api/foreign-text.ts";
-import { clientVersion } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
+import { type Environment, openHub } from "../hub/open-hub.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 interface OpenOptions {
   readonly env: Environment;
@@ -25,56 +23,29 @@ interface OpenOptions {
  */
 export async function openClusterAccess(
   flags: Flags,
-  { env, spokes, onCredential }: OpenOptions,
+  { spokes, ...options }: OpenOptions,
   signal: AbortSignal,
 ): Promise<ClusterAccess> {
   if (flags.recorded !== undefined) {
     return (await import("../bundle/recorded-client.ts")).recordedAccess(flags.recorded);
   }
-  const { connectHub } = await import("../../../access/hub/hub.ts");
-  await using files = new AsyncDisposableStack();
-  const source = hubSource(flags, env);
-  const userAgent = `kubectl-knfleet/${clientVersion}`;
-  const watching = {
-    ...(onCredential === undefined ? {} : { onCredential }),
-    ...requestObserver(flags),
-  };
-  const hub = await connectHub({ ...source, userAgent, ...watching });
-  const { client, namespace } = hub;
+  await using stack = new AsyncDisposableStack();
+  const hub = stack.use(await openHub(flags, options));
+  const { client, namespace, source, userAgent, observers } = hub;
   const opened = spokes
-    ? await spokesOpener(flags, { source, userAgent, files, hub: client, ...watching }, signal)
+    ? await spokesOpener(
+        flags,
+        { source, userAgent, files: stack, hub: client, ...observers },
+        signal,
+      )
     : () => Promise.resolve({ reach: undefined });
-  const kept = files.move();
+  const kept = stack.move();
   return {
     hub: client,
     namespace,
     hubTimeoutMs: flags.hub.requestTimeoutMs,
     spokes: opened,
-    async [Symbol.asyncDispose]() {
-      // Ending a connection to a server that is silent takes seconds, and the process ends anyway.
-      void hub[Symbol.asyncDispose]().then(undefined, () => undefined);
-      await kept.disposeAsync();
-    },
-  };
-}
-
-/** Who is told of every request, as an option. */
-export function requestObserver({ onRequest }: Pick<Flags, "onRequest">): {
-  readonly onRequest?: RequestObserver;
-} {
-  return onRequest === undefined ? {} : { onRequest };
-}
-
-/** Where the flags and the environment say that the hub is. */
-export function hubSource(
-  { hub: { kubeconfig, context, overrides } }: Pick<Flags, "hub">,
-  environment: Environment,
-): KubeconfigSource {
-  return {
-    environment,
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-    ...(overrides === undefined ? {} : { overrides }),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
 

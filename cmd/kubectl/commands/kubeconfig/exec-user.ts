@@ -9,8 +9,8 @@ import { FleetError } from "../../../../api/errors.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { hubSource } from "../../hub/open-hub.ts";
 import type { Terminal } from "../../output/terminal.ts";
-import { hubSource } from "../../spokes/open-cluster-access.ts";
 
 /** One cluster as a kubeconfig has it; context, cluster and user have the same name. */
 export interface SpokeEntry {
