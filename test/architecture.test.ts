@@ -9,10 +9,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   api: [],
   render: ["api"],
   installation: ["render", "api"],
+  sets: ["render", "api"],
   access: ["api"],
-  controller: ["render", "installation", "access", "api"],
-  webhook: ["render", "installation", "access", "api"],
-  cmd: ["webhook", "controller", "render", "installation", "access", "api"],
+  controller: ["render", "installation", "sets", "access", "api"],
+  webhook: ["render", "installation", "sets", "access", "api"],
+  cmd: ["webhook", "controller", "render", "installation", "sets", "access", "api"],
 };
 
 /** Folders without I/O, and the modules of Node that they may import all the same. */
@@ -20,6 +21,7 @@ const pureModules: Readonly<Record<string, readonly string[]>> = {
   api: [],
   render: ["node:crypto", "node:timers/promises"],
   installation: ["node:crypto"],
+  sets: ["node:crypto"],
 };
 
 /** Files of a folder that another folder may not import although the law allows the folder. */
@@ -38,6 +40,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ajv: ["access", "webhook", "cmd"],
   yaml: ["access", "render", "cmd"],
   rfc6902: ["render"],
+  croner: ["sets"],
   commander: ["cmd"],
   diff: ["cmd"],
   picocolors: ["cmd"],

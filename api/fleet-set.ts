@@ -1,0 +1,122 @@
+import type { Component } from "./component.ts";
+import type { Condition, KubeObject, ObjectMeta } from "./kubernetes.ts";
+import type { FleetSetFields } from "./schema/fleet-set-spec.ts";
+
+export const fleetSetApiVersion = "knfleet.dev/v1alpha1";
+
+export type FleetSetKind = "KnativeServingSet" | "KnativeEventingSet";
+
+/** Labels and annotations of the components that a set stamps. Spec: sets.md 5, 11. */
+export const setLabels = {
+  set: "knfleet.dev/set",
+  kind: "knfleet.dev/set-kind",
+  revision: "knfleet.dev/set-revision",
+  stage: "knfleet.dev/set-stage",
+} as const;
+
+export const setAnnotations = {
+  /** When the revision was stamped, RFC 3339; written with the label of the revision (R4). */
+  updatedAt: "knfleet.dev/set-updated-at",
+  setUid: "knfleet.dev/set-uid",
+  /** Hash of the spec that was stamped: tells a value that changed from a field that somebody else changed. */
+  spec: "knfleet.dev/set-spec",
+  /** Since when the cluster is not selected any more, RFC 3339. */
+  unselectedAt: "knfleet.dev/set-unselected-at",
+} as const;
+
+/** Annotations by which people steer a set. Spec: sets.md 5, R9 to R11. */
+export const steering = {
+  pause: "knfleet.dev/pause-rollout",
+  retry: "knfleet.dev/retry",
+  acceptSelection: "knfleet.dev/accept-selection",
+  /** Followed by `<stage>-before` or `<stage>-after`; the value is `<revision> <user>`. */
+  approve: "knfleet.dev/approve.",
+} as const;
+
+/** Label of a ClusterProfile that keeps every set from it. */
+export const holdLabel = "knfleet.dev/hold";
+
+export interface FleetSetTemplate {
+  readonly metadata?: Pick<ObjectMeta, "labels" | "annotations">;
+  readonly spec?: Component["spec"];
+}
+
+export type FleetSetSpec = FleetSetFields & { readonly template: FleetSetTemplate };
+export type StageSpec = NonNullable<NonNullable<FleetSetFields["rollout"]>["stages"]>[number];
+export type SetOverride = NonNullable<FleetSetFields["overrides"]>[number];
+
+export type StageState =
+  | "Waiting"
+  | "Rolling"
+  | "Soaking"
+  | "AwaitingApproval"
+  | "Passed"
+  | "Empty"
+  | "Halted";
+
+export interface StageStatus {
+  readonly name: string;
+  readonly state: StageState;
+  readonly clusters: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly updating: number;
+  readonly unreachable: number;
+  /** Clusters at the start; percentages never allow less than this many gave. */
+  readonly startSize?: number;
+  readonly startedAt?: string;
+  readonly doneAt?: string;
+  readonly approvedBy?: string;
+}
+
+export type RolloutPhase =
+  | "Waiting"
+  | "Rolling"
+  | "Soaking"
+  | "AwaitingApproval"
+  | "Complete"
+  | "Halted"
+  | "RollingBack"
+  | "RolledBack"
+  | "Paused"
+  | "Blocked";
+
+export interface FleetSetStatus {
+  readonly observedGeneration?: number;
+  readonly currentRevision?: string;
+  readonly updateRevision?: string;
+  readonly rollout?: {
+    readonly phase?: RolloutPhase;
+    readonly stage?: string;
+    readonly startedAt?: string;
+    readonly waitingFor?: string;
+    readonly failedRevision?: string;
+    /** When a pause ended: deadlines count from here. */
+    readonly resumedAt?: string;
+  };
+  readonly clusters?: Readonly<Record<string, number>>;
+  readonly stages?: readonly StageStatus[];
+  readonly notable?: readonly NotableCluster[];
+  readonly conditions?: readonly Condition[];
+}
+
+export interface NotableCluster {
+  readonly cluster: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly since?: string;
+}
+
+export type FleetSet = KubeObject & {
+  readonly apiVersion: typeof fleetSetApiVersion;
+  readonly kind: FleetSetKind;
+  readonly metadata: ObjectMeta & {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
+  readonly spec: FleetSetSpec;
+  readonly status?: FleetSetStatus;
+};

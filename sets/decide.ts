@@ -1,0 +1,287 @@
+import {
+  type FleetSet,
+  type RolloutPhase,
+  setLabels,
+  type StageStatus,
+  steering,
+} from "../api/fleet-set.ts";
+import { revisionNameOf } from "./desired-spec.ts";
+import {
+  type Decision,
+  type Member,
+  noRemovals,
+  type Revision,
+  type RevisionMark,
+  type SelectedCluster,
+  type SetFacts,
+  type Stage,
+  type Stamp,
+} from "./facts.ts";
+import { stagesWith } from "./members.ts";
+import { planDeletion, planRemovals } from "./removals.ts";
+import { rollbackObstacle, rollbackStep } from "./rollback.ts";
+import { setStatus } from "./set-status.ts";
+import { isOpen, isPassed, progressOf, type StageProgress } from "./stage-progress.ts";
+import { inOrder, unmatchedStage } from "./stages.ts";
+
+/**
+ * Decides what a set does now: which components are written, removed or left, and what its status says. Pure: the same facts and the same time give the
+ * same decision, in any process. Spec: sets.md R2.
+ */
+export function decide(facts: SetFacts, now: number): Decision {
+  const { set, revisions, selection } = facts;
+  const status = setStatus(facts, now);
+  const nothing = { stamps: [], removals: noRemovals, nextLook: undefined };
+  if (set.metadata.deletionTimestamp !== undefined) {
+    const removals = planDeletion(set, facts.children);
+    return { ...nothing, removals, status: status.deleting() };
+  }
+  const mark = beginning(set, revisions);
+  if (mark !== undefined) return { ...nothing, mark, status: set.status ?? {} };
+  if (selection.kind === "unusable") return { ...nothing, status: status.unusable(selection) };
+  return new Look(facts, selection.clusters, now).decide();
+}
+
+/** The mark of a revision that is to be rolled out, when it is new or an older one is wanted again. */
+function beginning(set: FleetSet, revisions: readonly Revision[]): RevisionMark | undefined {
+  const name = revisionNameOf(set.metadata.name, set.spec);
+  const highest = Math.max(0, ...revisions.map(({ number }) => number));
+  const update = revisions.find((revision) => revision.name === name);
+  if (update !== undefined && update.number === highest) return undefined;
+  return { kind: "begin", name, number: highest + 1 };
+}
+
+/** The revision that all stages passed last. */
+function lastCompleted(revisions: readonly Revision[]): Revision | undefined {
+  return revisions
+    .filter(({ completedNumber }) => completedNumber !== undefined)
+    .toSorted((a, b) => (b.completedNumber ?? 0) - (a.completedNumber ?? 0))
+    .at(0);
+}
+
+/** Where the stages are, and when to look again. */
+interface Walk {
+  readonly progress: readonly StageProgress[];
+  readonly nextLooks: readonly (number | undefined)[];
+}
+
+interface Found extends Walk {
+  readonly stages: readonly Stage[];
+  readonly stamps: readonly Stamp[];
+  readonly phase: RolloutPhase;
+  readonly waitingFor: string;
+}
+
+/** When a revision that was rolled back is tried again, it begins at the first stage. */
+function notBegun({ status, ...rest }: StageProgress): StageProgress {
+  const {
+    startSize: _size,
+    startedAt: _start,
+    doneAt: _done,
+    approvedBy: _user,
+    ...counts
+  } = status;
+  return { ...rest, status: { ...counts, state: "Waiting" } };
+}
+
+function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
+  const state = progress.find(({ status }) => !isPassed(status))?.status.state;
+  return state === undefined || state === "Passed" || state === "Empty" ? "Complete" : state;
+}
+
+function waitingForOf(progress: readonly StageProgress[]): string {
+  return progress.find(({ waitingFor }) => waitingFor !== "")?.waitingFor ?? "";
+}
+
+/** One decision about a set whose selection is known. */
+class Look {
+  readonly #facts: SetFacts;
+  readonly #selected: readonly SelectedCluster[];
+  readonly #now: number;
+  readonly #update: Revision;
+  readonly #current: Revision | undefined;
+  readonly #isPaused: boolean;
+
+  constructor(facts: SetFacts, selected: readonly SelectedCluster[], now: number) {
+    const { set, revisions } = facts;
+    this.#facts = facts;
+    this.#selected = selected;
+    this.#now = now;
+    const update = revisions.toSorted((a, b) => b.number - a.number).at(0);
+    if (update === undefined) throw new Error("A set is decided on after its revision is recorded");
+    this.#update = update;
+    this.#current = lastCompleted(revisions);
+    this.#isPaused =
+      set.spec.rollout?.paused === true || set.metadata.annotations?.[steering.pause] !== undefined;
+  }
+
+  decide(): Decision {
+    const retry = this.#facts.set.metadata.annotations?.[steering.retry];
+    if (retry === this.#update.name) return this.#marked({ kind: "retry", name: retry });
+    return this.#update.failed ? this.#rollBack() : this.#rollOut();
+  }
+
+  #rollOut(): Decision {
+    const stages = this.#stagesWith(this.#update);
+    const walk = this.#walk(stages);
+    const isHalted = walk.progress.some(({ status }) => status.state === "Halted");
+    const isComplete = walk.progress.every(({ status }) => isPassed(status));
+    const { name, number, completedNumber } = this.#update;
+    if (isComplete && completedNumber !== number) {
+      return this.#marked({ kind: "complete", name, number });
+    }
+    if (isHalted) return this.#halt(stages, walk);
+    const refused = this.#refusedUnmatched(stages);
+    const isStill = this.#isPaused || refused !== undefined;
+    const stamps = isStill ? [] : this.#stamps(stages, walk.progress);
+    const phase = refused === undefined ? phaseOf(walk.progress) : "Blocked";
+    const waitingFor = refused ?? waitingForOf(walk.progress);
+    return this.#decision({ ...walk, stages, stamps, phase, waitingFor });
+  }
+
+  #halt(stages: readonly Stage[], walk: Walk): Decision {
+    const obstacle = this.#obstacleToRollback(stages);
+    if (obstacle === undefined) return this.#marked({ kind: "fail", name: this.#update.name });
+    const waitingFor = `${waitingForOf(walk.progress)}. No rollback: ${obstacle}`;
+    return this.#decision({ ...walk, stages, stamps: [], phase: "Halted", waitingFor });
+  }
+
+  /** Why a halted rollout is not rolled back; undefined: it is. */
+  #obstacleToRollback(stages: readonly Stage[]): string | undefined {
+    if (this.#facts.set.spec.rollout?.onFailure !== "Rollback") return "onFailure is Pause";
+    if (this.#isPaused) return "the set is paused";
+    const members = stages.flatMap((stage) => stage.members);
+    return rollbackObstacle(members, this.#current, this.#update);
+  }
+
+  #rollBack(): Decision {
+    const current = this.#current ?? this.#update;
+    const stages = this.#stagesWith(current);
+    const { stamps, stage } = rollbackStep(stages, current, this.#update);
+    const phase = stage === undefined ? "RolledBack" : "RollingBack";
+    const waitingFor = `Revision ${this.#update.name} failed; annotate ${steering.retry} to try it again`;
+    const { progress, nextLooks } = this.#walk(stages);
+    return this.#decision({
+      progress: progress.map(notBegun),
+      nextLooks,
+      stages,
+      stamps: this.#isPaused ? [] : stamps,
+      phase,
+      waitingFor,
+    });
+  }
+
+  #refusedUnmatched(stages: readonly Stage[]): string | undefined {
+    const { rollout } = this.#facts.set.spec;
+    if (rollout?.unmatched !== "Refuse") return undefined;
+    const members = stages.find(({ spec }) => spec.name === unmatchedStage)?.members ?? [];
+    if (members.length === 0) return undefined;
+    const names = members.slice(0, 3).map(({ key }) => key);
+    return `No stage selects ${names.join(", ")}${members.length > 3 ? ` and ${members.length - 3} more` : ""}`;
+  }
+
+  /** The stages in order; each is due when those before are passed. */
+  #walk(stages: readonly Stage[]): Walk {
+    const { set } = this.#facts;
+    const { windows = [], maxUnreachable } = set.spec.rollout ?? {};
+    const annotations = set.metadata.annotations ?? {};
+    const now = this.#now;
+    const shared = { now, revision: this.#update.name, annotations, windows, maxUnreachable };
+    const progress: StageProgress[] = [];
+    for (const stage of stages) {
+      const isDue = progress.every(({ status }) => isPassed(status));
+      progress.push(progressOf(stage, { ...shared, isDue, before: this.#before(stage) }));
+    }
+    const states = stages.flatMap(({ members }) => members.map(({ state }) => state.until));
+    const nextLooks = [...progress.map(({ nextLook }) => nextLook), ...states];
+    return { progress, nextLooks };
+  }
+
+  #stagesWith(revision: Revision): readonly Stage[] {
+    const times = { now: this.#now, retriedAt: this.#update.retriedAt, isPaused: this.#isPaused };
+    return stagesWith(this.#facts, { revision, selected: this.#selected, ...times });
+  }
+
+  /** What the status says about a stage in this rollout. A completed rollout has passed all of them. */
+  #before({ spec }: Stage): StageStatus | undefined {
+    const { status } = this.#facts.set;
+    const isSame = status?.updateRevision === this.#update.name;
+    const before = isSame ? status.stages?.find(({ name }) => name === spec.name) : undefined;
+    if (this.#update.completedNumber !== this.#update.number) return before;
+    const counts = { clusters: 0, done: 0, failed: 0, updating: 0, unreachable: 0 };
+    return { ...counts, ...before, name: spec.name, state: "Passed" };
+  }
+
+  #stamps(stages: readonly Stage[], progress: readonly StageProgress[]): readonly Stamp[] {
+    const joining = this.#joining(progress);
+    return stages.flatMap((stage, at) => {
+      const step = progress.at(at);
+      if (step === undefined) return [];
+      const { status, slots } = step;
+      if (isOpen(status)) return this.#admitted(stage, this.#update, slots);
+      const limit = Math.max(1, Math.floor(stage.members.length / 10));
+      return joining === undefined ? [] : this.#joiners(joining.at(at), limit);
+    });
+  }
+
+  /** The stages with the states for the current revision, which clusters that join a stage before its turn get. Spec: sets.md R6. */
+  #joining(progress: readonly StageProgress[]): readonly Stage[] | undefined {
+    const current = this.#current;
+    if (current === undefined || current.name === this.#update.name) return undefined;
+    return progress.every(({ status }) => isOpen(status)) ? undefined : this.#stagesWith(current);
+  }
+
+  #joiners(stage: Stage | undefined, limit: number): readonly Stamp[] {
+    const current = this.#current;
+    if (stage === undefined || current === undefined) return [];
+    const isUpToDate = ({ child }: Member): boolean =>
+      child === undefined || child.metadata.labels?.[setLabels.revision] === current.name;
+    const members = stage.members.filter(isUpToDate);
+    const inFlight = members.filter(({ state: { name } }) => name === "Updating").length;
+    return this.#admitted({ ...stage, members }, current, limit - inFlight);
+  }
+
+  #admitted({ spec, members }: Stage, revision: Revision, slots: number): readonly Stamp[] {
+    const pending = members.filter(
+      ({ state }) => state.name === "Pending" && state.reason !== "Deleting",
+    );
+    if (slots <= 0 || pending.length === 0) return [];
+    const order = this.#facts.set.spec.rollout?.order ?? "Hashed";
+    return inOrder(pending, order, revision.name)
+      .slice(0, slots)
+      .map(({ key, child }) => ({
+        cluster: key,
+        revision: revision.name,
+        stage: spec.name,
+        child,
+      }));
+  }
+
+  #marked(mark: RevisionMark): Decision {
+    const status = this.#facts.set.status ?? {};
+    return { status, mark, stamps: [], removals: noRemovals, nextLook: undefined };
+  }
+
+  #decision({ nextLooks, phase, ...found }: Found): Decision {
+    const plan = planRemovals(
+      this.#facts.set,
+      { selected: this.#selected, children: this.#facts.children },
+      this.#now,
+    );
+    const report = {
+      ...found,
+      phase: this.#isPaused ? "Paused" : phase,
+      updateRevision: this.#update.name,
+      currentRevision: this.#current?.name,
+      failedRevision: this.#update.failed ? this.#update.name : undefined,
+      suspicious: plan.suspicious,
+    } as const;
+    const times = [...nextLooks, plan.nextLook].filter((time) => time !== undefined);
+    return {
+      status: setStatus(this.#facts, this.#now).rollingOut(report),
+      stamps: found.stamps,
+      removals: this.#isPaused ? noRemovals : plan.removals,
+      nextLook: times.length === 0 ? undefined : Math.min(...times),
+    };
+  }
+}

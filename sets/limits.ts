@@ -1,0 +1,56 @@
+import { Cron } from "croner";
+
+import { goDurationMs } from "../api/go-duration.ts";
+
+/** A number of clusters, or a percentage such as `10%`. */
+export type Share = number | string | undefined;
+
+/** The number of clusters that a share of a stage is, rounded down; a percentage gives at least `least`. */
+export function shareOf(share: Share, size: number, least: 0 | 1): number {
+  if (typeof share === "number") return share;
+  const percent = Number(/^(\d{1,3})%$/.exec(share ?? "")?.[1] ?? 0);
+  return Math.max(least, Math.floor((size * percent) / 100));
+}
+
+/** Ms of a duration of a set; `standIn` when it is absent. */
+export function durationOf(text: string | undefined, standIn: number): number {
+  return text === undefined ? standIn : (goDurationMs(text) ?? standIn);
+}
+
+/** A time in which clusters may start. */
+export interface Window {
+  readonly cron: string;
+  readonly duration: string;
+  readonly timeZone?: string;
+}
+
+/** Whether one of the windows is open, and when (ms since the epoch) that changes. */
+export interface Opening {
+  readonly isOpen: boolean;
+  readonly changesAt: number | undefined;
+}
+
+/** A window is open from the time that its cron expression names, for its duration. No windows: always open. */
+export function openingOf(windows: readonly Window[], now: number): Opening {
+  if (windows.length === 0) return { isOpen: true, changesAt: undefined };
+  const openings = windows.map((window) => openingOfOne(window, now));
+  const isOpen = openings.some((opening) => opening.isOpen);
+  const times = openings.flatMap((opening) =>
+    opening.isOpen === isOpen && opening.changesAt !== undefined ? [opening.changesAt] : [],
+  );
+  if (times.length === 0) return { isOpen, changesAt: undefined };
+  return { isOpen, changesAt: isOpen ? Math.max(...times) : Math.min(...times) };
+}
+
+function openingOfOne({ cron, duration, timeZone = "UTC" }: Window, now: number): Opening {
+  const schedule = new Cron(cron, { timezone: timeZone, paused: true });
+  const lengthMs = durationOf(duration, 0);
+  const next = (after: number): number | undefined => schedule.nextRun(new Date(after))?.getTime();
+  let openedAt = next(now - lengthMs);
+  if (openedAt === undefined || openedAt > now) return { isOpen: false, changesAt: openedAt };
+  // Of windows that overlap the one that began last closes last.
+  for (let later = next(openedAt); later !== undefined && later <= now; later = next(openedAt)) {
+    openedAt = later;
+  }
+  return { isOpen: true, changesAt: openedAt + lengthMs };
+}

@@ -1,0 +1,73 @@
+import { type FleetSet, holdLabel } from "../api/fleet-set.ts";
+import { clusterState, timeOf, type Timing } from "./cluster-state.ts";
+import { DesiredSpecs } from "./desired-spec.ts";
+import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
+import { durationOf } from "./limits.ts";
+import { clusterKeyOf } from "./removals.ts";
+import { isExcluded } from "./select-clusters.ts";
+import { stageOf, stagesOf, unmatchedStage } from "./stages.ts";
+
+const usualDeadlineMs = 900_000;
+
+/** With which revision the states of the clusters are judged, and when. */
+export interface Judgement extends Pick<Timing, "now" | "isPaused"> {
+  readonly revision: Revision;
+  readonly selected: readonly SelectedCluster[];
+  /** When somebody asked to try again, RFC 3339. */
+  readonly retriedAt: string | undefined;
+}
+
+/** The stages of a set with their clusters, each with its state. Pure. */
+export function stagesWith(facts: SetFacts, judgement: Judgement): readonly Stage[] {
+  const { spec } = facts.set;
+  const { revision, selected } = judgement;
+  const specs = new DesiredSpecs(revision.content);
+  const timing = timingOf(facts.set, judgement);
+  const children = new Map(facts.children.map((child) => [clusterKeyOf(child), child]));
+  const members = new Map<string, Member[]>();
+  for (const cluster of selected) {
+    const key = `${cluster.namespace}/${cluster.name}`;
+    const profile = facts.profiles.get(key);
+    const labels = profile?.metadata.labels ?? {};
+    const stage = stageOf(spec.rollout?.stages ?? [], { cluster, labels });
+    const member = { key, profile, child: children.get(key) };
+    const clusterFacts = {
+      ...member,
+      desired: profile === undefined ? { spec: {}, hash: "" } : specs.of(profile),
+      revision: revision.name,
+      excluded: exclusionOf(facts.set, { cluster, labels }, stage),
+      obstacle: facts.obstacles.get(key),
+    };
+    const name = stage ?? unmatchedStage;
+    const list = members.get(name) ?? [];
+    list.push({ ...member, state: clusterState(clusterFacts, timing) });
+    members.set(name, list);
+  }
+  return stagesOf(spec.rollout ?? {}, members);
+}
+
+function timingOf({ spec, status }: FleetSet, { now, isPaused, retriedAt }: Judgement): Timing {
+  const { minReadySeconds = 0, progressDeadline } = spec.rollout ?? {};
+  const isEndless = progressDeadline === "None";
+  return {
+    now,
+    minReadyMs: minReadySeconds * 1_000,
+    deadlineMs: isEndless ? undefined : durationOf(progressDeadline, usualDeadlineMs),
+    resumedAt: timeOf(status?.rollout?.resumedAt, now),
+    retriedAt: timeOf(retriedAt, now),
+    isPaused,
+  };
+}
+
+function exclusionOf(
+  { spec, metadata }: FleetSet,
+  { cluster, labels }: { cluster: SelectedCluster; labels: Readonly<Record<string, string>> },
+  stage: string | undefined,
+): string | undefined {
+  if (isExcluded(spec.clusters.exclude ?? [], cluster, metadata.namespace)) {
+    return "spec.clusters.exclude names the cluster";
+  }
+  if (labels[holdLabel] === "true") return `The ClusterProfile has the label ${holdLabel}`;
+  if (stage === undefined && spec.rollout?.unmatched === "Exclude") return "No stage selects it";
+  return undefined;
+}

@@ -1,0 +1,115 @@
+import { type Component, componentKeyOf } from "../api/component.ts";
+import { type FleetSet, setAnnotations, setLabels, steering } from "../api/fleet-set.ts";
+import { timeOf } from "./cluster-state.ts";
+import { hashOf } from "./desired-spec.ts";
+import { noRemovals, type Removals, type SelectedCluster } from "./facts.ts";
+import { durationOf, shareOf } from "./limits.ts";
+import { isExcluded } from "./select-clusters.ts";
+import { unmatchedStage } from "./stages.ts";
+
+const usualAfterMs = 600_000;
+/** A selection may lose so many clusters at once, or a fifth, before it is suspicious. Spec: sets.md R11. */
+const fewClusters = 5;
+const largestShare = "20%";
+
+export interface RemovalPlan {
+  readonly removals: Removals;
+  readonly nextLook: number | undefined;
+  /** Hash of a selection that is suspiciously small; nothing is removed until somebody accepts it. */
+  readonly suspicious: string | undefined;
+}
+
+/** `namespace/name` of the ClusterProfile of a component. */
+export function clusterKeyOf({ spec }: Component): string {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
+}
+
+/** The components of clusters that are not selected any more, and what happens to them. Pure. Spec: sets.md R11. */
+export function planRemovals(
+  set: FleetSet,
+  { selected, children }: { selected: readonly SelectedCluster[]; children: readonly Component[] },
+  now: number,
+): RemovalPlan {
+  const keys = new Set(selected.map(({ namespace, name }) => `${namespace}/${name}`));
+  const left = children.filter((child) => !keys.has(clusterKeyOf(child)) && !isKept(set, child));
+  const marked = children.filter(
+    (child) => keys.has(clusterKeyOf(child)) && unselectedAtOf(child) !== undefined,
+  );
+  const unmark = marked.map(componentKeyOf);
+  const staying = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const allowed = Math.max(fewClusters, shareOf(largestShare, children.length, 0));
+  const isShrunk = staying.length > allowed || (keys.size === 0 && staying.length > 0);
+  const hash = hashOf([...keys].toSorted());
+  if (isShrunk && set.metadata.annotations?.[steering.acceptSelection] !== hash) {
+    return { removals: { ...noRemovals, unmark }, nextLook: undefined, suspicious: hash };
+  }
+  const { removals, nextLook } = dueRemovals(set, left, now);
+  return { removals: { ...removals, unmark }, nextLook, suspicious: undefined };
+}
+
+/** Those that have been unselected for long enough, as many as may go at once. */
+function dueRemovals(
+  { spec }: FleetSet,
+  left: readonly Component[],
+  now: number,
+): Pick<RemovalPlan, "removals" | "nextLook"> {
+  const { policy = "Orphan", after, maxAtOnce = 5 } = spec.whenUnselected ?? {};
+  const staying = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const markUnselected = staying
+    .filter((child) => unselectedAtOf(child) === undefined)
+    .map(componentKeyOf);
+  const dueAt = (child: Component): number =>
+    timeOf(unselectedAtOf(child), now) + durationOf(after, usualAfterMs);
+  const marked = staying.filter((child) => unselectedAtOf(child) !== undefined);
+  const due = marked
+    .filter((child) => dueAt(child) <= now)
+    .toSorted((a, b) => dueAt(a) - dueAt(b) || (clusterKeyOf(a) < clusterKeyOf(b) ? -1 : 1))
+    .slice(0, Math.max(0, maxAtOnce - (left.length - staying.length)))
+    .map(componentKeyOf);
+  const later = marked.map(dueAt).filter((at) => at > now);
+  const [orphan, remove] = policy === "Delete" ? [[], due] : [due, []];
+  return {
+    removals: { markUnselected, unmark: [], orphan, remove },
+    nextLook: later.length === 0 ? undefined : Math.min(...later),
+  };
+}
+
+/** What happens to the components of a set that is being deleted: they are left, or go stage by stage, the last stage first. Pure. */
+export function planDeletion(set: FleetSet, children: readonly Component[]): Removals {
+  if (set.spec.deletionPolicy !== "Delete") {
+    return { ...noRemovals, orphan: children.map(componentKeyOf) };
+  }
+  const stages = [...(set.spec.rollout?.stages ?? []), { name: unmatchedStage }].toReversed();
+  const unknown = children.filter((child) => !stages.some(({ name }) => name === stageOf(child)));
+  for (const { name, maxConcurrency } of [{ name: undefined }, ...stages].map(withLimit)) {
+    const members =
+      name === undefined ? unknown : children.filter((child) => stageOf(child) === name);
+    if (members.length === 0) continue;
+    const going = members.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+    const slots = Math.max(1, shareOf(maxConcurrency, members.length, 1)) - going.length;
+    const next = members.filter((member) => !going.includes(member)).slice(0, Math.max(0, slots));
+    return { ...noRemovals, remove: next.map(componentKeyOf) };
+  }
+  return noRemovals;
+}
+
+function withLimit(stage: {
+  readonly name: string | undefined;
+  readonly maxConcurrency?: string | number;
+}) {
+  return { name: stage.name, maxConcurrency: stage.maxConcurrency ?? "10%" };
+}
+
+function stageOf({ metadata }: Component): string | undefined {
+  return metadata.labels?.[setLabels.stage];
+}
+
+function isKept({ spec, metadata }: FleetSet, child: Component): boolean {
+  const ref = child.spec?.clusterProfileRef;
+  return ref !== undefined && isExcluded(spec.clusters.exclude ?? [], ref, metadata.namespace);
+}
+
+function unselectedAtOf({ metadata }: Component): string | undefined {
+  return metadata.annotations?.[setAnnotations.unselectedAt];
+}

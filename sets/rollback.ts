@@ -1,0 +1,70 @@
+import type { ClusterProfile } from "../api/cluster-profile.ts";
+import type { Component } from "../api/component.ts";
+import { setLabels } from "../api/fleet-set.ts";
+import { DesiredSpecs } from "./desired-spec.ts";
+import type { Member, Revision, Stage, Stamp } from "./facts.ts";
+import { shareOf } from "./limits.ts";
+import { refusedStep } from "./version-step.ts";
+
+/** Why the clusters of a failed revision cannot go back to the current one, as a sentence; undefined when they can. Spec: sets.md R10. */
+export function rollbackObstacle(
+  members: readonly Member[],
+  current: Revision | undefined,
+  failed: Revision,
+): string | undefined {
+  if (current === undefined) return "There is no revision that was completed before";
+  if (current.name === failed.name) return "The failed revision is the one that was completed last";
+  const specs = new DesiredSpecs(current.content);
+  for (const member of members) {
+    if (member.child?.metadata.labels?.[setLabels.revision] !== failed.name) continue;
+    const obstacle = returnObstacle(member.child, member.profile, specs);
+    if (obstacle !== undefined) return `${member.key}: ${obstacle}`;
+  }
+  return undefined;
+}
+
+function returnObstacle(
+  { kind, status }: Component,
+  profile: ClusterProfile | undefined,
+  specs: DesiredSpecs,
+): string | undefined {
+  if (profile === undefined) return undefined;
+  const desired = specs.of(profile);
+  if ("missing" in desired) return `the ClusterProfile gives no value for $(${desired.missing})`;
+  return refusedStep({ kind, installed: status?.version }, desired.spec["version"]);
+}
+
+/** One look at a rollback. */
+export interface RollbackStep {
+  readonly stamps: readonly Stamp[];
+  /** The stage that goes back now; undefined: all have. */
+  readonly stage: string | undefined;
+}
+
+/**
+ * The next clusters that go back: the last stage first, without gates, and only clusters that have the failed revision. The states of the members are
+ * those with the current revision. Spec: sets.md R10.
+ */
+export function rollbackStep(
+  stages: readonly Stage[],
+  current: Revision,
+  failed: Revision,
+): RollbackStep {
+  for (const { spec, members } of stages.toReversed()) {
+    const toReturn = members.filter(
+      ({ child, state }) =>
+        child?.metadata.labels?.[setLabels.revision] === failed.name && state.name === "Pending",
+    );
+    const inFlight = members.filter(({ state: { name } }) => name === "Updating").length;
+    if (toReturn.length + inFlight === 0) continue;
+    const slots = Math.max(1, shareOf(spec.maxConcurrency ?? "10%", members.length, 1)) - inFlight;
+    const stamps = toReturn.slice(0, Math.max(0, slots)).map(({ key, child }) => ({
+      cluster: key,
+      revision: current.name,
+      stage: spec.name,
+      child,
+    }));
+    return { stamps, stage: spec.name };
+  }
+  return { stamps: [], stage: undefined };
+}

@@ -1,0 +1,81 @@
+import type { ClusterProfile } from "../api/cluster-profile.ts";
+import { recordAt, textAt } from "../api/fields.ts";
+import type { FleetSetSpec } from "../api/fleet-set.ts";
+
+/** `metav1.LabelSelector` as a set has it. */
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly Requirement[];
+}
+
+interface Requirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+type ClusterSelector = NonNullable<FleetSetSpec["clusters"]["selector"]>;
+type Exclusion = NonNullable<FleetSetSpec["clusters"]["exclude"]>[number];
+
+/** Whether labels match a selector. An empty selector matches everything; an operator that does not exist matches nothing. */
+export function matchesLabels(
+  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
+  labels: Readonly<Record<string, string>> = {},
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every((requirement) => meets(requirement, labels[requirement.key]))
+  );
+}
+
+/** A missing value is not In, and is NotIn, as for labels. */
+function meets({ operator, values = [] }: Requirement, value: string | undefined): boolean {
+  if (operator === "In") return value !== undefined && values.includes(value);
+  if (operator === "NotIn") return value === undefined || !values.includes(value);
+  if (operator === "Exists") return value !== undefined;
+  return operator === "DoesNotExist" && value === undefined;
+}
+
+/** Whether a selector of a set selects a ClusterProfile; `home` is the namespace of the set. Spec: sets.md 5. */
+export function selectsProfile(
+  selector: ClusterSelector,
+  profile: ClusterProfile,
+  home: string,
+): boolean {
+  const { namespaces = [home], matchProperties = [], clusterManagers } = selector;
+  const { namespace, labels } = profile.metadata;
+  const properties = propertiesOf(profile);
+  const manager = profile.spec?.clusterManager?.name ?? "";
+  return (
+    namespaces.includes(namespace) &&
+    clusterManagers?.includes(manager) !== false &&
+    matchesLabels(selector, labels) &&
+    matchProperties.every(({ name, ...rest }) => meets({ key: name, ...rest }, properties[name]))
+  );
+}
+
+/** Whether a set leaves a ClusterProfile as it is. */
+export function isExcluded(
+  exclude: readonly Exclusion[],
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  home: string,
+): boolean {
+  return exclude.some((one) => one.name === name && (one.namespace ?? home) === namespace);
+}
+
+/** `status.properties` of a ClusterProfile, by name; the first of a name counts. */
+export function propertiesOf({ status }: ClusterProfile): Readonly<Record<string, string>> {
+  const pairs = (status?.properties ?? []).flatMap((property) => {
+    const fields = recordAt(property);
+    const [name, value] = [textAt(fields, "name"), textAt(fields, "value")];
+    return name === undefined || value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(pairs.toReversed());
+}
+
+/** Whether a name fits a pattern in which `*` stands for any characters and `?` for one. */
+export function matchesGlob(pattern: string, name: string): boolean {
+  const source = pattern.replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`);
+  const expression = source.replaceAll(/\*+/g, ".*").replaceAll("?", ".");
+  return new RegExp(`^${expression}$`, "s").test(name);
+}

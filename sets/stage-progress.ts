@@ -1,0 +1,217 @@
+import { type StageStatus, steering } from "../api/fleet-set.ts";
+import { type ClusterState, type ClusterStateName, isThrough, timeOf } from "./cluster-state.ts";
+import type { Stage } from "./facts.ts";
+import { durationOf, openingOf, shareOf, type Share, type Window } from "./limits.ts";
+
+const usualShare = "10%";
+
+/** What a stage is judged by, besides its clusters. */
+export interface StageContext {
+  readonly now: number;
+  readonly revision: string;
+  /** What the status says about the stage in this rollout; undefined: nothing. Lost facts count to the careful side (R1). */
+  readonly before: StageStatus | undefined;
+  /** Whether all stages before were passed. */
+  readonly isDue: boolean;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly windows: readonly Window[];
+  readonly maxUnreachable: Share;
+}
+
+/** Where a stage is. */
+export interface StageProgress {
+  readonly status: StageStatus;
+  /** How many more clusters may start. */
+  readonly slots: number;
+  /** Why nothing starts, as a sentence; empty: nothing stands in the way. */
+  readonly waitingFor: string;
+  readonly nextLook: number | undefined;
+}
+
+/** Whether the next stage may begin. */
+export function isPassed({ state }: Pick<StageStatus, "state">): boolean {
+  return state === "Passed" || state === "Empty";
+}
+
+/** Whether clusters of the stage get the revision that is rolled out. Spec: sets.md R6. */
+export function isOpen({ state }: Pick<StageStatus, "state">): boolean {
+  return state !== "Waiting" && state !== "Halted" && state !== "Empty";
+}
+
+/** Counts of a stage, and what its limits allow. */
+interface Tally {
+  readonly size: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly inFlight: number;
+  readonly unreachable: number;
+  /** Clusters that the stage has to wait for. */
+  readonly unfinished: number;
+  readonly maxConcurrency: number;
+  readonly maxFailures: number;
+  readonly isTooDark: boolean;
+  readonly isBlocked: boolean;
+}
+
+/** Computes where a stage is from its clusters. Pure. Spec: sets.md 6, R5 to R7, R9. */
+export function progressOf(stage: Stage, context: StageContext): StageProgress {
+  const tally = tallyOf(stage, context);
+  const counts = {
+    name: stage.spec.name,
+    clusters: tally.size,
+    done: tally.done,
+    failed: tally.failed,
+    updating: tally.inFlight,
+    unreachable: tally.unreachable,
+  };
+  const step = stepOf(stage, tally, context);
+  const { state, waitingFor = "", nextLook, ...times } = step;
+  const status = { ...counts, state, ...times };
+  const mayStart = isOpen(status) && waitingFor === "";
+  const slots = mayStart ? Math.max(0, tally.maxConcurrency - tally.inFlight) : 0;
+  return { status, slots, waitingFor, nextLook };
+}
+
+function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
+  const states = members.map(({ state }) => state).filter(({ name }) => name !== "Excluded");
+  const count = (...names: readonly ClusterStateName[]): number =>
+    states.filter(({ name }) => names.includes(name)).length;
+  const size = states.length;
+  // Limits do not shrink below those of the start.
+  const base = Math.max(size, context.before?.startSize ?? 0);
+  const maxFailures = shareOf(spec.maxFailures ?? 0, base, 0);
+  const maxUnreachable = shareOf(
+    spec.maxUnreachable ?? context.maxUnreachable ?? usualShare,
+    base,
+    1,
+  );
+  const [failed, unreachable] = [count("Failed", "TimedOut"), count("Unreachable")];
+  return {
+    size,
+    failed,
+    unreachable,
+    done: states.filter(isThrough).length,
+    inFlight: count("Updating", "Settling"),
+    unfinished: states.filter(isUnfinished).length,
+    maxConcurrency: Math.max(1, shareOf(spec.maxConcurrency ?? usualShare, base, 1)),
+    maxFailures,
+    isTooDark: unreachable > maxUnreachable,
+    isBlocked: count("Blocked") > maxFailures,
+  };
+}
+
+function isUnfinished(state: ClusterState): boolean {
+  const open: readonly ClusterStateName[] = ["Pending", "Updating", "Settling", "Diverged"];
+  return open.includes(state.name) && !isThrough(state);
+}
+
+type Times = Pick<StageStatus, "startSize" | "startedAt" | "doneAt" | "approvedBy">;
+
+interface Step extends Times {
+  readonly state: StageStatus["state"];
+  readonly waitingFor?: string;
+  readonly nextLook?: number | undefined;
+}
+
+function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
+  const { before, isDue } = context;
+  if (tally.size === 0) return { state: "Empty" };
+  const times = timesOf(before);
+  if (before?.state === "Passed") return passedStep(stage, tally, context);
+  if (!isDue) return { state: "Waiting", ...times };
+  if (tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
+  if (times.startedAt !== undefined) return runningStep(stage, tally, context);
+  const gate = closedGate(stage, tally, context);
+  if (gate !== undefined) return { state: "Waiting", ...gate };
+  const startedAt = new Date(context.now).toISOString();
+  const started = { state: "Rolling", startedAt, startSize: tally.size } as const;
+  const begun = { name: stage.spec.name, clusters: 0, done: 0, failed: 0, updating: 0 };
+  return runningStep(stage, tally, {
+    ...context,
+    before: { ...begun, unreachable: 0, ...started },
+  });
+}
+
+function timesOf(before: StageStatus | undefined): Times {
+  const { startSize, startedAt, doneAt, approvedBy } = before ?? {};
+  return {
+    ...(startSize === undefined ? {} : { startSize }),
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(doneAt === undefined ? {} : { doneAt }),
+    ...(approvedBy === undefined ? {} : { approvedBy }),
+  };
+}
+
+function haltedStep(times: Times, { failed, maxFailures }: Tally, { spec }: Stage): Step {
+  const waitingFor = `${failed} clusters of stage ${spec.name} failed, ${maxFailures} may`;
+  return { state: "Halted", ...times, waitingFor };
+}
+
+/** A passed stage is not opened again by clusters that join or lag; it halts the rollout when too many of them fail. */
+function passedStep(stage: Stage, tally: Tally, context: StageContext): Step {
+  const times = timesOf(context.before);
+  const isHalted = tally.failed > tally.maxFailures && tally.unfinished > 0;
+  if (isHalted) return haltedStep(times, tally, stage);
+  return { state: "Passed", ...times, ...admissionOf(stage, tally, context) };
+}
+
+/** What a stage waits for before its first cluster. */
+function closedGate(
+  stage: Stage,
+  tally: Tally,
+  context: StageContext,
+): Pick<Step, "waitingFor" | "nextLook"> | undefined {
+  const { name, before: gate } = stage.spec;
+  if (gate?.approval === true && approvalOf(name, "before", context) === undefined) {
+    return { waitingFor: `Stage ${name} waits for an approval before it begins` };
+  }
+  const { waitingFor, nextLook } = admissionOf(stage, tally, context);
+  return waitingFor === "" ? undefined : { waitingFor, nextLook };
+}
+
+/** Whether clusters of an open stage may start now. */
+function admissionOf(stage: Stage, tally: Tally, { windows, now }: StageContext) {
+  const { name, before } = stage.spec;
+  if (tally.isTooDark) {
+    const waitingFor = `${tally.unreachable} clusters of stage ${name} are unreachable`;
+    return { waitingFor, nextLook: undefined };
+  }
+  const opening = openingOf(before?.windows ?? windows, now);
+  const nextLook = opening.changesAt;
+  return { waitingFor: opening.isOpen ? "" : `The windows of stage ${name} are closed`, nextLook };
+}
+
+function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
+  const { now, before } = context;
+  const times = timesOf(before);
+  const isFinished = tally.unfinished === 0 && !tally.isTooDark && !tally.isBlocked;
+  if (!isFinished && times.doneAt === undefined) return rollingStep(stage, tally, context);
+  const done = { ...times, doneAt: times.doneAt ?? new Date(now).toISOString() };
+  const soakEnd = timeOf(done.doneAt, now) + durationOf(stage.spec.after?.soak, 0);
+  if (now < soakEnd) return { state: "Soaking", ...done, nextLook: soakEnd };
+  if (!isFinished) return { ...rollingStep(stage, tally, context), ...done };
+  if (stage.spec.after?.approval !== true) return { state: "Passed", ...done };
+  const approvedBy = approvalOf(stage.spec.name, "after", context);
+  return approvedBy === undefined
+    ? { state: "AwaitingApproval", ...done }
+    : { state: "Passed", ...done, approvedBy };
+}
+
+function rollingStep(stage: Stage, tally: Tally, context: StageContext): Step {
+  const step = { state: "Rolling", ...timesOf(context.before) } as const;
+  const isOnlyBlocked = tally.isBlocked && tally.unfinished === 0;
+  return isOnlyBlocked
+    ? { ...step, waitingFor: `Too many clusters of stage ${stage.spec.name} are blocked` }
+    : { ...step, ...admissionOf(stage, tally, context) };
+}
+
+/** Who approved a gate for this revision; undefined: nobody. An approval of another revision does not count. Spec: sets.md R9. */
+function approvalOf(
+  stage: string,
+  gate: "before" | "after",
+  { annotations, revision }: Pick<StageContext, "annotations" | "revision">,
+): string | undefined {
+  const value = annotations[`${steering.approve}${stage}-${gate}`] ?? "";
+  const [approved, ...user] = value.split(" ");
+  return approved === revision ? user.join(" ") : undefined;
+}

@@ -1,0 +1,26 @@
+import type { ComponentKind } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { assertEligible } from "../render/release/version.ts";
+
+/** What is installed on a cluster. */
+export interface InstalledVersion {
+  readonly kind: ComponentKind;
+  /** `status.version`; absent before the first complete installation. */
+  readonly installed: string | undefined;
+}
+
+/** Why `spec.version` may not follow the installed version, as a sentence; undefined when it may, or names no version. Spec: knative-operator.md 2.3. */
+export function refusedStep(
+  { kind, installed }: InstalledVersion,
+  version: unknown,
+): string | undefined {
+  if (typeof version !== "string" || version === "") return undefined;
+  if (version.toLowerCase() === "latest") return undefined;
+  try {
+    assertEligible({ kind, installed, target: version });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    return error.message;
+  }
+}

@@ -1,0 +1,189 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { setLabels, steering } from "../../api/fleet-set.ts";
+import type { Decision } from "../../sets/facts.ts";
+import { shareOf } from "../../sets/limits.ts";
+import { type Fate, ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
+
+const versions = ["1.22.0", "1.22.1", "1.23.0", "1.23.1"] as const;
+
+/** What can happen to a set. Not every kind uses the cluster, the number and the fate. */
+interface Happening {
+  readonly kind: keyof typeof plays;
+  /** Name of a cluster. */
+  readonly name: string;
+  readonly number: number;
+  readonly version: string;
+  readonly fate: Fate;
+}
+
+const names = [...ring("canary", 3), ...ring("rest", 9)].map(({ name }) => name);
+
+const plays = {
+  pass: ({ world }: Scene, { number }: Happening) => world.pass(number * 1_000),
+  version: ({ world }: Scene, { version }: Happening) =>
+    world.edit({ template: { spec: { version } } }),
+  fate: ({ fates }: Scene, { name, fate }: Happening) => void fates.set(name, fate),
+  leave: ({ world }: Scene, { name }: Happening) => void world.clusters.delete(name),
+  join: ({ world, fates }: Scene, { name }: Happening) => {
+    const labels = { ring: name.startsWith("canary") ? "canary" : "rest" };
+    world.clusters.set(name, { name, labels, fate: () => fates.get(name) ?? "ready" });
+  },
+  // The process ends after so many of its writes.
+  killed: (scene: Scene, { number }: Happening) => scene.world.write(checked(scene), number % 4),
+  forget: ({ world }: Scene) => void (world.set = { ...world.set, status: {} }),
+  pause: ({ world }: Scene) => world.annotate(steering.pause, "wait"),
+  resume: ({ world }: Scene) => world.annotate(steering.pause, undefined),
+  approve: ({ world }: Scene) =>
+    world.annotate(`${steering.approve}canary-after`, `${updateOf(world)} alice`),
+  retry: ({ world }: Scene) => world.annotate(steering.retry, updateOf(world)),
+};
+
+function updateOf({ set }: SetWorld): string {
+  return set.status?.updateRevision ?? "";
+}
+
+const kinds = [
+  ...(["pass", "version", "fate", "leave", "join", "killed"] as const),
+  ...(["forget", "pause", "resume", "approve", "retry"] as const),
+];
+
+const happening: fc.Arbitrary<Happening> = fc.record({
+  kind: fc.constantFrom(...kinds),
+  name: fc.constantFrom(...names),
+  number: fc.integer({ min: 1, max: 2_000 }),
+  version: fc.constantFrom(...versions),
+  fate: fc.constantFrom("ready" as const, "stuck" as const, "invalid" as const, "dark" as const),
+});
+
+const stage = fc.record({
+  maxConcurrency: fc.constantFrom(1, 2, "50%"),
+  maxFailures: fc.constantFrom(0, 1, "25%"),
+  after: fc.constantFrom({}, { soak: "5m" }, { approval: true }),
+});
+
+const rollout = fc.record({
+  canary: stage,
+  rest: stage,
+  onFailure: fc.constantFrom("Pause" as const, "Rollback" as const),
+  minReadySeconds: fc.constantFrom(0, 60),
+});
+
+type Settings = typeof rollout extends fc.Arbitrary<infer Value> ? Value : never;
+
+interface Scene {
+  readonly world: SetWorld;
+  readonly fates: Map<string, Fate>;
+  readonly limits: Readonly<Record<string, number | string>>;
+}
+
+function sceneOf({ canary, rest, ...fields }: Settings): Scene {
+  const fates = new Map<string, Fate>();
+  const members = [...ring("canary", 3), ...ring("rest", 9)];
+  const clusters = members.map((member) => ({
+    ...member,
+    fate: () => fates.get(member.name) ?? ("ready" as const),
+  }));
+  const stages = [stageOfRing("canary", canary), stageOfRing("rest", rest)];
+  const world = new SetWorld(rolloutWith({ stages, ...fields }), clusters);
+  const limits = { canary: canary.maxConcurrency, rest: rest.maxConcurrency };
+  return { world, fates, limits };
+}
+
+function play(scene: Scene, one: Happening): void {
+  plays[one.kind](scene, one);
+}
+
+/** A decision that keeps the promises of every decision. */
+function checked(scene: Scene): Decision {
+  const decision = scene.world.decide();
+  // The same objects decide the same in another process.
+  expect(scene.world.decide()).toEqual(decision);
+  expect(brokenPromises(decision, scene)).toEqual([]);
+  return decision;
+}
+
+const stillPhases: readonly string[] = ["Paused", "Halted", "RolledBack", "Blocked"];
+
+function brokenPromises(decision: Decision, { limits }: Scene): readonly string[] {
+  const { status, stamps, mark, removals } = decision;
+  const phase = status.rollout?.phase ?? "";
+  const writes = stamps.length + Object.values(removals).flat().length;
+  const promises = {
+    "nothing is stamped in this phase": !stillPhases.includes(phase) || stamps.length === 0,
+    "a mark is written alone": mark === undefined || writes === 0,
+    "the status is small": JSON.stringify(status).length < 32 * 1_024,
+    "a stage waits for those before": mark !== undefined || !isTooEarly(decision),
+    "no stage has too many in flight": Object.entries(limits).every(([name, limit]) =>
+      isWithin(decision, name, shareOf(limit, name === "canary" ? 3 : 9, 1)),
+    ),
+  };
+  return Object.entries(promises).flatMap(([promise, isKept]) => (isKept ? [] : [promise]));
+}
+
+function isTooEarly({ status, stamps }: Decision): boolean {
+  const [first] = status.stages ?? [];
+  const isPassed = first === undefined || ["Passed", "Empty"].includes(first.state);
+  if (isPassed || status.rollout?.phase === "RollingBack") return false;
+  return stamps.some(
+    ({ stage: name, revision }) => name === "rest" && revision === status.updateRevision,
+  );
+}
+
+function isWithin({ status, stamps }: Decision, name: string, allowed: number): boolean {
+  const stamped = stamps.filter(({ stage: one }) => one === name).length;
+  const updating = status.stages?.find((one) => one.name === name)?.updating ?? 0;
+  const isRolling = stamped > 0 && status.rollout?.phase === "Rolling";
+  return stamped <= allowed && (!isRolling || updating <= allowed);
+}
+
+/** Whether the rollout is complete, and every cluster has its revision. */
+function isThrough({ world }: Scene): boolean {
+  const { rollout: state, updateRevision } = world.set.status ?? {};
+  const revisions = [...world.clusters.keys()].map(
+    (name) => world.children.get(`fleet/${name}`)?.metadata.labels?.[setLabels.revision],
+  );
+  return state?.phase === "Complete" && revisions.every((revision) => revision === updateRevision);
+}
+
+describe("any sequence of events", () => {
+  test("keeps the limits of every stage, the order of the stages and every stop", () => {
+    fc.assert(
+      fc.property(rollout, fc.array(happening, { maxLength: 30 }), (settings, events) => {
+        const scene = sceneOf(settings);
+        for (const one of events) {
+          play(scene, one);
+          for (let round = 0; round < 3; round += 1) scene.world.write(checked(scene));
+        }
+        expect(brokenPromises(scene.world.decide(), scene)).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("ends complete, with every cluster at the last version, once all clusters are well", () => {
+    fc.assert(
+      fc.property(rollout, fc.array(happening, { maxLength: 15 }), (settings, events) => {
+        const scene = sceneOf(settings);
+        const { world, fates } = scene;
+        for (const one of events) {
+          play(scene, one);
+          world.write(checked(scene));
+        }
+        fates.clear();
+        world.annotate(steering.pause, undefined);
+        world.edit({ template: { spec: { version: "1.22.3" } } });
+        for (let round = 0; round < 400 && !isThrough(scene); round += 1) {
+          world.write(world.decide());
+          const revision = world.set.status?.updateRevision ?? "";
+          world.annotate(`${steering.approve}canary-after`, `${revision} alice`);
+          world.annotate(`${steering.approve}rest-after`, `${revision} alice`);
+          world.pass(20_000);
+        }
+        expect(isThrough(scene)).toBe(true);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
