@@ -7,7 +7,7 @@ import {
 } from "../api/kubernetes.ts";
 import { resourceFinder, type ResourceType } from "../api/resources.ts";
 import { hashOf } from "../render/fields.ts";
-import { owned } from "../render/namespace.ts";
+import { withOwners } from "../render/namespace.ts";
 import type { Rendered } from "../render/release/releases.ts";
 import { componentUidLabel, definitionLabel, guardLabels } from "./anchor.ts";
 import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
@@ -124,7 +124,7 @@ export interface Installation {
 /** The body of a request: the manifest with its owner and the label by which the installation is found. */
 export function bodyOf({ manifest }: Prepared, installation: Installation): Manifest {
   const { owner, secondOwner, namespace, componentUid, crdGuard } = installation;
-  const result = owned(owner, namespace, secondOwner)(manifest);
+  const result = withOwners(owner, namespace, secondOwner)(manifest);
   const [label, value] = outlives(manifest)
     ? [definitionLabel, "true"]
     : [componentUidLabel, componentUid];

@@ -5,7 +5,7 @@ import { resourceFinder } from "../api/resources.ts";
 import { needsCertManager, usesTls } from "./features/eventing.ts";
 import { setEntries } from "./fields.ts";
 import { type Parts, partsOf, pathsOf } from "./parts.ts";
-import { patched } from "./patches/patches.ts";
+import { applyPatches } from "./patches/patches.ts";
 import type { Releases } from "./release/releases.ts";
 import { type UserTexts, isCustom, userManifestsOf } from "./release/user-manifests.ts";
 import { assertVersionLabels } from "./release/version.ts";
@@ -51,7 +51,7 @@ export async function assemble(component: Component, assembly: Assembly): Promis
   const tls = component.kind === "KnativeServing" || usesTls(component.spec?.config ?? {});
   const wanted = tls ? manifests : manifests.filter((manifest) => !needsCertManager(manifest));
   return {
-    ...patched(component, wanted),
+    ...applyPatches(component, wanted),
     paths: pathsOf(parts, additional.urls),
   };
 }
@@ -151,13 +151,13 @@ export function withoutDuplicates(
   for (const manifest of manifests) {
     const id = identityOf(keyOf(manifest));
     const first = byIdentity.get(id);
-    byIdentity.set(id, first === undefined ? manifest : resolved(first, manifest));
+    byIdentity.set(id, first === undefined ? manifest : resolveDuplicate(first, manifest));
   }
   for (const manifest of winning) byIdentity.set(identityOf(keyOf(manifest)), manifest);
   return [...byIdentity.values()];
 }
 
-function resolved(first: Manifest, second: Manifest): Manifest {
+function resolveDuplicate(first: Manifest, second: Manifest): Manifest {
   if (first.kind !== "Namespace" || first.apiVersion !== "v1") return first;
   const { labels, annotations } = first.metadata;
   return setEntries(

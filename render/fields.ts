@@ -19,7 +19,7 @@ export function changeField(manifest: Manifest, path: readonly string[], change:
   const first = at.shift();
   if (first === undefined || !Object.hasOwn(manifest, first)) return manifest;
   const before = manifest[first];
-  const after = changed(before, at, { manifest, change });
+  const after = changeAt(before, at, { manifest, change });
   return after === before ? manifest : { ...manifest, [first]: after };
 }
 
@@ -33,7 +33,7 @@ export function setEntries(manifest: Manifest, path: readonly string[], entries:
 }
 
 /** Merges maps. The last value of a key wins. */
-export function merged(maps: readonly Fields[]): Fields {
+export function mergeFields(maps: readonly Fields[]): Fields {
   return Object.fromEntries(maps.flatMap((map) => Object.entries(map)));
 }
 
@@ -65,22 +65,22 @@ interface Step {
   readonly change: Change;
 }
 
-function changed(value: unknown, path: readonly string[], step: Step): unknown {
+function changeAt(value: unknown, path: readonly string[], step: Step): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return step.change(value);
   if (value === undefined || value === null) return value;
-  if (first === "*") return changedItems(value, rest, step);
+  if (first === "*") return changeItems(value, rest, step);
   const fields = fieldsOf(value, first, step.manifest);
   if (!Object.hasOwn(fields, first)) return fields;
-  const after = changed(fields[first], rest, step);
+  const after = changeAt(fields[first], rest, step);
   return after === fields[first] ? fields : { ...fields, [first]: after };
 }
 
-function changedItems(value: unknown, path: readonly string[], step: Step): unknown {
+function changeItems(value: unknown, path: readonly string[], step: Step): unknown {
   if (!Array.isArray(value))
     throw invalidManifest(step.manifest, "has no list where one is expected");
   const items: readonly unknown[] = value;
-  const after = items.map((item) => changed(item, path, step));
+  const after = items.map((item) => changeAt(item, path, step));
   return after.every((item, index) => item === items[index]) ? items : after;
 }
 

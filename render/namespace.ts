@@ -95,7 +95,7 @@ export function namespaceLabels(settings: readonly (Settings | undefined)[]): Tr
  * Objects elsewhere lose their owners, because an owner must be in the same namespace. Not part of `render`, because
  * owners differ for each cluster. Spec: knative-operator.md 3.13.
  */
-export function owned(
+export function withOwners(
   owner: OwnerReference,
   namespace: string,
   secondOwner?: OwnerReference,

@@ -44,7 +44,7 @@ function textOf({ data }: Manifest): string {
 }
 
 function withClass(text: string, brokerClass: string): string {
-  const defaults = parsed(text);
+  const defaults = parseDefaults(text);
   if (!isRecord(defaults) || !isRecord(defaults["clusterDefault"])) {
     throw invalid(`Key ${brokerKey} of ConfigMap ${brokerMap} has no clusterDefault`);
   }
@@ -63,7 +63,7 @@ function withClass(text: string, brokerClass: string): string {
   return stringify(all, form);
 }
 
-function parsed(text: string): unknown {
+function parseDefaults(text: string): unknown {
   try {
     return parse(text, yaml11);
   } catch (cause) {

@@ -49,7 +49,7 @@ function changesOf(name: string, { selector = {}, servers = [] }: GatewayOptions
 
 /** The spec has the field names of an old Istio API. Empty fields are left out, as by the types of Istio. */
 function serverOf({ port, tls, ...rest }: Server, path: string): Fields {
-  return filled({
+  return withoutEmptyFields({
     ...rest,
     port: port === undefined ? undefined : portOf(port),
     tls: tls === undefined ? undefined : tlsOf(tls, `${path}.tls`),
@@ -57,11 +57,11 @@ function serverOf({ port, tls, ...rest }: Server, path: string): Fields {
 }
 
 function portOf({ target_port: targetPort, ...rest }: NonNullable<Server["port"]>): Fields {
-  return filled({ ...rest, targetPort });
+  return withoutEmptyFields({ ...rest, targetPort });
 }
 
 function tlsOf({ minProtocolVersion, maxProtocolVersion, ...rest }: Tls, path: string): Fields {
-  return filled({
+  return withoutEmptyFields({
     ...rest,
     mode: modeOf(rest.mode ?? "", `${path}.mode`),
     minProtocolVersion: versionOf(minProtocolVersion, `${path}.minProtocolVersion`),
@@ -82,7 +82,7 @@ function versionOf(number: number | undefined, path: string): string | undefined
   return version;
 }
 
-function filled(fields: Fields): Fields {
+function withoutEmptyFields(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 
@@ -152,7 +152,7 @@ function namespaceIn(entry: Config[string], namespace: string): string | undefin
 
 /** A list that cannot be read is ignored, as by upstream. */
 function listedNamespace(text: string): string | undefined {
-  const gateways = parsed(text);
+  const gateways = parseGateways(text);
   if (!Array.isArray(gateways)) return undefined;
   const list: readonly unknown[] = gateways;
   for (const gateway of list) {
@@ -163,7 +163,7 @@ function listedNamespace(text: string): string | undefined {
   return undefined;
 }
 
-function parsed(text: string): unknown {
+function parseGateways(text: string): unknown {
   try {
     return parse(text, { logLevel: "error" });
   } catch {

@@ -5,7 +5,7 @@ import {
   type Transform,
   changeField,
   invalidManifest,
-  merged,
+  mergeFields,
   setEntries,
   without,
 } from "../fields.ts";
@@ -70,7 +70,7 @@ export function services(overrides: ServiceOverrides = []): Transform {
     if (manifest.kind !== "Service" || manifest.apiVersion !== "v1") return manifest;
     const own = overrides.filter(({ name }) => name === manifest.metadata.name);
     const entriesOf = (field: "labels" | "annotations" | "selector") =>
-      merged(own.map((override) => override[field] ?? {}));
+      mergeFields(own.map((override) => override[field] ?? {}));
     const labelled = setEntries(manifest, ["metadata", "labels"], entriesOf("labels"));
     const annotated = setEntries(labelled, ["metadata", "annotations"], entriesOf("annotations"));
     return setEntries(annotated, ["spec", "selector"], entriesOf("selector"));
@@ -94,11 +94,11 @@ export function podDisruptionBudgets(overrides: DisruptionBudgetOverrides = []):
       ({ minAvailable, maxUnavailable }) =>
         minAvailable === undefined && maxUnavailable === undefined,
     );
-    return (end < 0 ? own : own.slice(0, end)).reduce(overridden, manifest);
+    return (end < 0 ? own : own.slice(0, end)).reduce(withBudget, manifest);
   };
 }
 
-function overridden(
+function withBudget(
   manifest: Manifest,
   { name, minAvailable, maxUnavailable }: DisruptionBudgetOverrides[number],
 ): Manifest {
@@ -109,10 +109,10 @@ function overridden(
     );
   }
   return minAvailable === undefined
-    ? setEntries(cleared(manifest, "minAvailable"), ["spec"], { maxUnavailable })
-    : setEntries(cleared(manifest, "maxUnavailable"), ["spec"], { minAvailable });
+    ? setEntries(withoutSpecField(manifest, "minAvailable"), ["spec"], { maxUnavailable })
+    : setEntries(withoutSpecField(manifest, "maxUnavailable"), ["spec"], { minAvailable });
 }
 
-function cleared(manifest: Manifest, field: string): Manifest {
+function withoutSpecField(manifest: Manifest, field: string): Manifest {
   return changeField(manifest, ["spec"], (spec) => without(spec, [field]));
 }

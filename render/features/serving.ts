@@ -27,7 +27,7 @@ export function customCerts({ kind, spec }: Component): Transform {
     return (manifest) => manifest;
   return (manifest) =>
     isWorkload(manifest, ["Deployment"]) && manifest.metadata.name === "controller"
-      ? mounted(manifest, `custom-certs-${certs.name}`, sourceOf(certs))
+      ? mountCerts(manifest, `custom-certs-${certs.name}`, sourceOf(certs))
       : manifest;
 }
 
@@ -37,7 +37,7 @@ function sourceOf({ type, name }: CustomCerts): Fields {
   return type === "ConfigMap" ? { configMap: { name } } : { secret: { secretName: name } };
 }
 
-function mounted(manifest: Manifest, volume: string, source: Fields): Manifest {
+function mountCerts(manifest: Manifest, volume: string, source: Fields): Manifest {
   const withVolume = appendToPod(manifest, "volumes", [{ name: volume, ...source }]);
   const path = ["spec", "template", "spec", "containers"];
   const result = changeField(withVolume, path, (containers) => {

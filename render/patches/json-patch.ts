@@ -21,7 +21,7 @@ export function jsonPatched(original: Fields, patch: unknown): unknown {
       copied += JSON.stringify(valueAt(document, operation.from) ?? null).length;
     if (copied > maxCopiedBytes)
       throw new PatchProblem("apply JSON patch: copies more than 1.5 MiB");
-    document = applied(document, operation);
+    document = applyChange(document, operation);
   }
   return document;
 }
@@ -55,7 +55,7 @@ function operationOf(entry: unknown, index: number): Change {
   return { op, path, from: source, value };
 }
 
-function applied(document: unknown, change: Change): unknown {
+function applyChange(document: unknown, change: Change): unknown {
   const { op, path, value } = change;
   if (op === "test") {
     if (isSameJson(valueAt(document, path) ?? null, value ?? null)) return document;

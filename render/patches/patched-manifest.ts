@@ -16,15 +16,15 @@ export function patchedManifest(
 ): Manifest | undefined {
   const { document, directive } = contentOf(patch);
   const { type } = patch.patch;
-  if (type === "json") return checked(before, document, () => jsonPatched(before, document));
-  if (type === "merge") return checked(before, document, () => mergeResult(before, document));
+  if (type === "json") return checkResult(before, document, () => jsonPatched(before, document));
+  if (type === "merge") return checkResult(before, document, () => mergeResult(before, document));
   if (directive === "delete") {
     assertDeletable({ ...keyOf(before), component });
     return undefined;
   }
   const fields = isRecord(document) ? document : {};
   const whole = directive === "replace" ? keepingIdentity(fields, before) : fields;
-  return checked(before, document, () => strategicResult(before, whole));
+  return checkResult(before, document, () => strategicResult(before, whole));
 }
 
 /** Checks a patch without its object. Throws PatchProblem. */
@@ -55,7 +55,7 @@ function contentOf({ patch: { type, content } }: ResourcePatch): Content {
  * Checks the result of a patch. The fields that the patch names are checked first, because it may name fields that do
  * not exist.
  */
-function checked(before: Manifest, patch: unknown, after: () => unknown): Manifest {
+function checkResult(before: Manifest, patch: unknown, after: () => unknown): Manifest {
   assertNotOwn(ownFieldNamed(patch));
   const result = after();
   if (!isRecord(result) || typeof result["kind"] !== "string" || result["kind"] === "") {

@@ -18,7 +18,7 @@ export const maxPatches = 64;
  * Applies `spec.patches` in order, each to the one object that it names. Throws FleetError ManifestInvalid with the
  * text of upstream and the number of the patch. Spec: parity.md 1.
  */
-export function patched({ kind, spec }: Component, manifests: readonly Manifest[]): Patched {
+export function applyPatches({ kind, spec }: Component, manifests: readonly Manifest[]): Patched {
   const patches = spec?.patches ?? [];
   if (patches.length > maxPatches) {
     throw new FleetError(

@@ -25,9 +25,9 @@ export function mergedList(
   if (!isRecord(original[0] ?? patch[0])) {
     const all = [...new Set([...original, ...patch])];
     const key = undefined;
-    return inOrderOf(partitioned(all, patch, key), { order: patch, original, key });
+    return inOrderOf(partitionList(all, patch, key), { order: patch, original, key });
   }
-  if (rule.kind === "union") throw failed("cannot merge lists without merge key");
+  if (rule.kind === "union") throw mergeProblem("cannot merge lists without merge key");
   const { key, type } = rule;
   const special = withoutSpecialItems(recordsOf(original), recordsOf(patch), key);
   const merged = [...special.original];
@@ -37,7 +37,7 @@ export function mergedList(
     if (found === undefined) merged.push(item);
     else merged[at] = merge(found, item, type);
   }
-  return inOrderOf(partitioned(merged, special.patch, key), {
+  return inOrderOf(partitionList(merged, special.patch, key), {
     order: special.patch,
     original: special.original,
     key,
@@ -63,7 +63,11 @@ export interface Partition {
  * Splits a list into the items that another list names too, by key or by value, and the others. Throws PatchProblem
  * for an item without the key.
  */
-export function partitioned(list: readonly unknown[], by: readonly unknown[], key: Key): Partition {
+export function partitionList(
+  list: readonly unknown[],
+  by: readonly unknown[],
+  key: Key,
+): Partition {
   const names = new Set(by.map((item) => nameOf(item, key)));
   const isNamed = (item: unknown): boolean => names.has(nameOf(item, key));
   return { named: list.filter(isNamed), others: list.filter((item) => !isNamed(item)) };
@@ -139,26 +143,27 @@ function withoutSpecialItems(
       const name = keyValueOf(item, key);
       kept = kept.filter((one) => one[key] !== name);
     } else if (directive === "replace") isReplaced = true;
-    else throw failed("unknown patch type in a list");
+    else throw mergeProblem("unknown patch type in a list");
   }
   return isReplaced ? { original: rest, patch: [] } : { original: kept, patch: rest };
 }
 
 function keyValueOf(item: Fields, key: string): unknown {
   if (Object.hasOwn(item, key)) return item[key];
-  throw failed(`map does not contain declared merge key: ${key}`);
+  throw mergeProblem(`map does not contain declared merge key: ${key}`);
 }
 
 function assertSameKind(items: readonly unknown[]): void {
-  if (items.some(Array.isArray)) throw failed("lists of lists are not supported");
+  if (items.some(Array.isArray)) throw mergeProblem("lists of lists are not supported");
   const kinds = new Set(items.map((item) => (item === null ? "null" : typeof item)));
-  if (kinds.size > 1) throw failed("list element types are not identical");
+  if (kinds.size > 1) throw mergeProblem("list element types are not identical");
 }
 
 function recordsOf(items: readonly unknown[]): readonly Fields[] {
   return items.filter(isRecord);
 }
 
-function failed(cause: string): PatchProblem {
+/** The error of a patch that cannot be merged. */
+export function mergeProblem(cause: string): PatchProblem {
   return new PatchProblem(`apply strategic merge patch: ${cause}`);
 }

@@ -1,8 +1,13 @@
 import { isRecord } from "../../api/fields.ts";
 import { type Fields, withoutNulls } from "../fields.ts";
 import { type MergeRule, mergeRule } from "./merge-schema.ts";
-import { PatchProblem } from "./patch.ts";
-import { inOrderOf, mergedList, partitioned, removedFrom } from "./strategic-lists.ts";
+import {
+  inOrderOf,
+  mergedList,
+  mergeProblem,
+  partitionList,
+  removedFrom,
+} from "./strategic-lists.ts";
 
 const deletionPrefix = "$deleteFromPrimitiveList";
 const orderPrefix = "$setElementOrder";
@@ -13,10 +18,10 @@ const orderPrefix = "$setElementOrder";
  * parity.md 1.
  */
 export function strategicMerged(original: Fields, patch: Fields, type: string): Fields {
-  if (Object.hasOwn(patch, "$patch")) return directed(patch);
+  if (Object.hasOwn(patch, "$patch")) return applyDirective(patch);
   const { $retainKeys: _, ...rest } = patch;
   const changes: Record<string, unknown> = { ...rest };
-  const result = retained(original, patch);
+  const result = keepNamedKeys(original, patch);
   for (const [name, order] of Object.entries(rest)) {
     if (!name.startsWith(orderPrefix)) continue;
     delete changes[name];
@@ -40,18 +45,18 @@ export function strategicMerged(original: Fields, patch: Fields, type: string): 
 }
 
 /** Applies the `$patch` directive of a map to that map. */
-function directed(patch: Fields): Fields {
+function applyDirective(patch: Fields): Fields {
   const { $patch: directive, ...rest } = patch;
   if (directive === "replace") return rest;
   if (directive === "delete") return {};
   const said = typeof directive === "string" ? directive.slice(0, 64) : typeof directive;
-  throw failed(`unknown patch type: ${said} in map`);
+  throw mergeProblem(`unknown patch type: ${said} in map`);
 }
 
-function retained(original: Fields, patch: Fields): Record<string, unknown> {
+function keepNamedKeys(original: Fields, patch: Fields): Record<string, unknown> {
   const { $retainKeys: keys } = patch;
   if (keys === undefined) return { ...original };
-  if (!Array.isArray(keys)) throw failed("$retainKeys is no list");
+  if (!Array.isArray(keys)) throw mergeProblem("$retainKeys is no list");
   const names = new Set<unknown>(keys);
   const lacking = Object.entries(patch).find(
     ([name, value]) =>
@@ -61,13 +66,14 @@ function retained(original: Fields, patch: Fields): Record<string, unknown> {
       !name.startsWith(orderPrefix) &&
       !names.has(name),
   );
-  if (lacking !== undefined) throw failed(`$retainKeys lacks ${lacking[0]}, which the patch sets`);
+  if (lacking !== undefined)
+    throw mergeProblem(`$retainKeys lacks ${lacking[0]}, which the patch sets`);
   return Object.fromEntries(Object.entries(original).filter(([name]) => names.has(name)));
 }
 
 function fieldAfter(name: string, prefix: string): string {
   if (name.startsWith(`${prefix}/`)) return name.slice(prefix.length + 1);
-  throw failed(`${prefix} has no field after a slash`);
+  throw mergeProblem(`${prefix} has no field after a slash`);
 }
 
 /** Sets a field, or merges it where both values are maps or both are lists. */
@@ -113,11 +119,11 @@ function orderedField(
   { before, changes, field, order }: Ordered,
   type: string,
 ): readonly unknown[] | undefined {
-  if (!Array.isArray(order)) throw failed(`${orderPrefix}/${field} is no list`);
+  if (!Array.isArray(order)) throw mergeProblem(`${orderPrefix}/${field} is no list`);
   const value = changes[field];
   const sides = [before, value].filter((side) => side !== undefined);
   if (sides.some((side) => !Array.isArray(side))) {
-    throw failed(`${orderPrefix}/${field} is about something that is no list`);
+    throw mergeProblem(`${orderPrefix}/${field} is about something that is no list`);
   }
   const rule = mergeRule(type, field);
   const key = rule.kind === "items" ? rule.key : undefined;
@@ -131,7 +137,7 @@ function orderedField(
       : value === undefined
         ? original
         : mergedLists(original, patch, rule);
-  return inOrderOf(partitioned(merged, order, key), { order, original, key });
+  return inOrderOf(partitionList(merged, order, key), { order, original, key });
 }
 
 /** Throws PatchProblem when items of the patch are not in the order that its directive names. */
@@ -148,7 +154,7 @@ function assertInOrder(
   for (const wanted of order)
     if (at < items.length && identity(items[at]) === identity(wanted)) at += 1;
   if (at < items.length)
-    throw failed(`the list ${field} is not in the order of ${orderPrefix}/${field}`);
+    throw mergeProblem(`the list ${field} is not in the order of ${orderPrefix}/${field}`);
 }
 
 interface Cleaned {
@@ -172,8 +178,4 @@ function withoutDirectives(value: unknown): Cleaned {
     return isDirective ? [] : [[name, rest] as const];
   });
   return { isDirective: false, rest: Object.fromEntries(fields) };
-}
-
-function failed(cause: string): PatchProblem {
-  return new PatchProblem(`apply strategic merge patch: ${cause}`);
 }

@@ -102,7 +102,7 @@ export async function parseUserManifest(url: string, text: string): Promise<read
   const manifests: Manifest[] = [];
   for (const [index, document] of documents.entries()) {
     const where = `${url}, document ${index + 1},`;
-    const value = parsed(document, where);
+    const value = readDocument(document, where);
     if (value === null || value === undefined) continue;
     for (const item of itemsOf(value, where)) manifests.push(manifestOf(item, where));
     if (manifests.length > maxDocuments) throw invalid(url, "holds more than 2000 objects");
@@ -112,7 +112,7 @@ export async function parseUserManifest(url: string, text: string): Promise<read
   return manifests;
 }
 
-function parsed(document: string, where: string): unknown {
+function readDocument(document: string, where: string): unknown {
   if (Buffer.byteLength(document) > 2 * maxObjectBytes) throw invalid(where, "is too large");
   if (hasTooManyParts(document)) throw invalid(where, `holds more than ${maxParts} parts`);
   const yaml = plainYaml(document, where);

@@ -6,7 +6,7 @@ import {
   type Transform,
   changeField,
   invalidManifest,
-  merged,
+  mergeFields,
   setEntries,
   without,
 } from "../fields.ts";
@@ -125,7 +125,7 @@ export function withResources(
     if (found === undefined) return container;
     const before = mapIn(container, "resources", manifest);
     const after = (["limits", "requests"] as const).reduce<Fields>((resources, field) => {
-      const wanted = merged(found.map((one) => one[field] ?? {}));
+      const wanted = mergeFields(found.map((one) => one[field] ?? {}));
       return Object.keys(wanted).length === 0
         ? resources
         : { ...resources, [field]: { ...mapIn(resources, field, manifest), ...wanted } };

@@ -1,6 +1,6 @@
 import { isRecord } from "../../api/fields.ts";
 import { type Manifest, isJob } from "../../api/kubernetes.ts";
-import { type Fields, type Transform, merged, setEntries } from "../fields.ts";
+import { type Fields, type Transform, mergeFields, setEntries } from "../fields.ts";
 import {
   type ResourceOverrides,
   byContainer,
@@ -22,12 +22,12 @@ import { autoscalerOf, isAutoscaled, isAutoscaler, withLeastReplicas } from "./s
  */
 export function workloads(overrides: readonly WorkloadOverride[]): Transform {
   return (manifest) => {
-    if (isAutoscaler(manifest)) return scaled(manifest, overrides);
+    if (isAutoscaler(manifest)) return withAutoscalerReplicas(manifest, overrides);
     const name = addressOf(manifest);
     // An empty name would hit all Jobs without a generateName, as it does upstream (D-38).
     if (name === "") return manifest;
     const own = overrides.filter((override) => override.name === name);
-    return own.length === 0 ? manifest : overridden(manifest, own);
+    return own.length === 0 ? manifest : withOverrides(manifest, own);
   };
 }
 
@@ -38,7 +38,10 @@ function addressOf(manifest: Manifest): string {
   return isWorkload(manifest, ["Deployment", "StatefulSet"]) ? name : "";
 }
 
-function scaled(manifest: Manifest, overrides: readonly WorkloadOverride[]): Manifest {
+function withAutoscalerReplicas(
+  manifest: Manifest,
+  overrides: readonly WorkloadOverride[],
+): Manifest {
   return overrides
     .filter(({ name }) => autoscalerOf(name) === manifest.metadata.name)
     .reduce(
@@ -49,17 +52,17 @@ function scaled(manifest: Manifest, overrides: readonly WorkloadOverride[]): Man
 }
 
 /** Sets field by field for all overrides at once. Override by override the work would grow with the square of their number. */
-function overridden(manifest: Manifest, overrides: readonly WorkloadOverride[]): Manifest {
+function withOverrides(manifest: Manifest, overrides: readonly WorkloadOverride[]): Manifest {
   const valuesOf = <Field extends keyof WorkloadOverride>(field: Field) =>
     overrides.map((override) => override[field]);
-  const labels = merged(valuesOf("labels").map((one = {}) => one));
-  const annotations = merged(valuesOf("annotations").map((one = {}) => one));
+  const labels = mergeFields(valuesOf("labels").map((one = {}) => one));
+  const annotations = mergeFields(valuesOf("annotations").map((one = {}) => one));
   let result = overrides.reduce(withReplicas, manifest);
   for (const path of [["metadata"], ["spec", "template", "metadata"]]) {
     result = setEntries(result, [...path, "labels"], labels);
     result = setEntries(result, [...path, "annotations"], annotations);
   }
-  result = setPodFields(result, merged(overrides.map(placementOf)));
+  result = setPodFields(result, mergeFields(overrides.map(placementOf)));
   result = withResources(result, valuesOf("resources"));
   result = withEnv(result, valuesOf("env"));
   result = withProbes(result, "readinessProbe", valuesOf("readinessProbes"));

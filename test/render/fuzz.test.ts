@@ -6,7 +6,7 @@ import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { resourceFinder } from "../../api/resources.ts";
 import type { Transform } from "../../render/fields.ts";
-import { owned } from "../../render/namespace.ts";
+import { withOwners } from "../../render/namespace.ts";
 import { transformOf } from "../../render/transforms.ts";
 import { deepFrozen } from "../../render/yaml.ts";
 import { eventing, serving } from "./components.ts";
@@ -76,7 +76,7 @@ const components: readonly Component[] = [
   eventing({ namespaceConfiguration: { labels: { a: "b" } }, config: { features: { a: "b" } } }),
 ];
 
-const owner = owned({ apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "u" }, "x");
+const owner = withOwners({ apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "u" }, "x");
 
 function isRightAfter(transform: Transform, manifest: Manifest): boolean {
   try {

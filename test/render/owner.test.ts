@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import type { OwnerReference } from "../../api/kubernetes.ts";
-import { owned } from "../../render/namespace.ts";
+import { withOwners } from "../../render/namespace.ts";
 
 describe("the owner", () => {
   const owner: OwnerReference = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "u" };
-  const set = owned(owner, "here");
+  const set = withOwners(owner, "here");
 
   test.each([
     { metadata: { name: "a", namespace: "here" }, owners: [owner] },

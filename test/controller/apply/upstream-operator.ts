@@ -7,7 +7,7 @@ import {
 } from "../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../api/resources.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
-import { owned } from "../../../render/namespace.ts";
+import { withOwners } from "../../../render/namespace.ts";
 import type { Rendered } from "../../../render/release/releases.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { isRecord } from "../../fleet/json-record.ts";
@@ -37,7 +37,9 @@ export class UpstreamOperator {
     const owner = await this.#owner();
     const { namespace } = this.#component.metadata;
     const resourceOf = resourceFinder(manifests);
-    const ours = manifests.filter(({ kind }) => kind !== "Namespace").map(owned(owner, namespace));
+    const ours = manifests
+      .filter(({ kind }) => kind !== "Namespace")
+      .map(withOwners(owner, namespace));
     let written = 0;
     for (const rank of [1, 2, 3, 4, 5]) {
       const batch = ours.filter((manifest) => rankOf(manifest) === rank);

@@ -1,6 +1,6 @@
 import type { Manifest } from "../../../api/kubernetes.ts";
 import type { ResourcePatch } from "../../../render/patches/patch.ts";
-import { type Patched, patched } from "../../../render/patches/patches.ts";
+import { type Patched, applyPatches } from "../../../render/patches/patches.ts";
 import { serving } from "../components.ts";
 
 export const activator: Manifest = {
@@ -42,7 +42,7 @@ export function patchedWith(
   patches: readonly ResourcePatch[],
   manifests: readonly Manifest[] = [activator],
 ): Patched {
-  return patched(serving({ patches }), manifests);
+  return applyPatches(serving({ patches }), manifests);
 }
 
 /** The Deployment activator with one patch. */

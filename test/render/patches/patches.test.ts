@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { FleetError } from "../../../api/errors.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { patched } from "../../../render/patches/patches.ts";
+import { applyPatches } from "../../../render/patches/patches.ts";
 import { eventing } from "../components.ts";
 import { activator, activatorWith, patchedWith, patchOf } from "./patched.ts";
 
@@ -65,7 +65,7 @@ describe("spec.patches", () => {
     expect(refusalOf(() => patchedWith(patches, [webhook]))).toBe(
       "patch 0 target apps/v1, Kind=Deployment, */webhook: deleting protected resource apps/v1, Kind=Deployment, */webhook is not supported",
     );
-    expect(patched(eventing({ patches }), [webhook]).deletions).toHaveLength(1);
+    expect(applyPatches(eventing({ patches }), [webhook]).deletions).toHaveLength(1);
   });
 
   test("tells equal identities apart by the namespace of the target alone", () => {

@@ -12,7 +12,7 @@ import { anchorNameOf } from "../../../../installation/anchor.ts";
 import type { Preparations } from "../../../../installation/desired.ts";
 import { gated } from "../../../../installation/gates.ts";
 import { changeField, type Fields } from "../../../../render/fields.ts";
-import { owned } from "../../../../render/namespace.ts";
+import { withOwners } from "../../../../render/namespace.ts";
 import type { Releases, Rendered } from "../../../../render/release/releases.ts";
 import { render } from "../../../../render/render.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
@@ -60,7 +60,7 @@ export async function renderComponent(
   });
   const owner = ownerOf(component, settings.anchorUid);
   const withOwner =
-    owner === undefined ? (manifest: Manifest) => manifest : owned(owner, namespace);
+    owner === undefined ? (manifest: Manifest) => manifest : withOwners(owner, namespace);
   const objects = inApplyOrder(rendered, settings.preparations)
     .map(withLiveFields(settings.live))
     .map(withOwner);

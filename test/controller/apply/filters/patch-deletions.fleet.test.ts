@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { identityOf, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
 import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
 import type { ResourcePatch } from "../../../../render/patches/patch.ts";
-import { patched } from "../../../../render/patches/patches.ts";
+import { applyPatches } from "../../../../render/patches/patches.ts";
 import type { Rendered } from "../../../../render/release/releases.ts";
 import type { Cluster } from "../../../fleet/fleet.ts";
 import { valueAt } from "../../../fleet/json-record.ts";
@@ -33,7 +33,7 @@ function patchOf({ apiVersion, kind, metadata }: Manifest, content: string): Res
 function patchedSet(manifests: readonly Manifest[], patches: readonly ResourcePatch[]): Rendered {
   return {
     ...renderedOf(...manifests),
-    ...patched(eventing({ patches }), manifests),
+    ...applyPatches(eventing({ patches }), manifests),
     hash: "patched",
   };
 }
