@@ -9,7 +9,7 @@ import {
   type Problem,
   problemIf,
   resourcesOf,
-  shown,
+  quoteValue,
   workloadsOf,
 } from "./rule.ts";
 
@@ -29,15 +29,15 @@ const hugePages = "hugepages-";
 function amountProblem(name: string, amount: unknown): string | undefined {
   const isKnown = plain.includes(name) || name.startsWith(hugePages);
   if (!isKnown && !name.includes("/")) {
-    return `the resource must be cpu, memory, ephemeral-storage, hugepages-SIZE or one with a domain such as example.com/gpu (is ${shown(name)})`;
+    return `the resource must be cpu, memory, ephemeral-storage, hugepages-SIZE or one with a domain such as example.com/gpu (is ${quoteValue(name)})`;
   }
   const problem = isKnown ? undefined : keyProblem(name);
   if (problem !== undefined) return problem;
   const value = quantityOf(amount);
   if (value === undefined) return undefined;
-  if (value < 0) return `must not be negative (is ${shown(amount)})`;
+  if (value < 0) return `must not be negative (is ${quoteValue(amount)})`;
   const isWhole = plain.includes(name) || Number.isInteger(value);
-  return isWhole ? undefined : `must be a whole number (is ${shown(amount)})`;
+  return isWhole ? undefined : `must be a whole number (is ${quoteValue(amount)})`;
 }
 
 const counts = [

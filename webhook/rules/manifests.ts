@@ -14,7 +14,7 @@ import {
   type Fields,
   problemAt,
   problemIf,
-  shown,
+  quoteValue,
   type Subject,
 } from "./rule.ts";
 
@@ -69,7 +69,7 @@ export const manifestSource: Check = (subject, { manifestSources, references }) 
       ? pinned && !url.includes("#") && "is not pinned; end it with #sha256= and its digest"
       : "is not below a --manifest-source; ask the operator of the hub to add it";
     if (problem === false) return [];
-    return [{ path, message: `ManifestSourceNotAllowed: ${shown(url)} ${problem}` }];
+    return [{ path, message: `ManifestSourceNotAllowed: ${quoteValue(url)} ${problem}` }];
   });
 };
 
@@ -111,7 +111,7 @@ export const manifestRight: Check = (subject, { mayApply }) =>
   problemIf(
     mayApply === false && needsApplyRight(subject.spec, subject.before),
     pathOfRight(subject),
-    `user ${shown(subject.username)} may not "apply-cluster-scoped", which manifests of one's own and patches of roles and bindings need`,
+    `user ${quoteValue(subject.username)} may not "apply-cluster-scoped", which manifests of one's own and patches of roles and bindings need`,
   );
 
 /** Security: T-03. */

@@ -9,7 +9,7 @@ import {
   type Problem,
   problemAt,
   problemIf,
-  shown,
+  quoteValue,
 } from "./rule.ts";
 
 const maxName = 253;
@@ -40,7 +40,7 @@ export const configKeys: Check = ({ spec }) =>
   Object.entries(recordAt(spec, "config")).flatMap(([name, data]) =>
     textsOf(data).flatMap(([key]) => {
       const isKey = key.length <= 253 && dataKey.test(key) && key !== "." && !key.startsWith("..");
-      const message = `the key must be at most 253 letters, digits, '-', '_' and '.' (is ${shown(key)})`;
+      const message = `the key must be at most 253 letters, digits, '-', '_' and '.' (is ${quoteValue(key)})`;
       return problemIf(!isKey, below("spec", "config", name, key), message);
     }),
   );
@@ -89,10 +89,12 @@ function reservedProblem(key: string, value: string, oldLabels: Fields): string 
   if (!key.startsWith(podSecurity)) return undefined;
   if (key.endsWith("-version")) {
     const isVersion = value === "latest" || /^v1\.\d{1,4}$/.test(value);
-    return isVersion ? undefined : `must be latest or a version such as v1.36 (is ${shown(value)})`;
+    return isVersion
+      ? undefined
+      : `must be latest or a version such as v1.36 (is ${quoteValue(value)})`;
   }
   const [now, was] = [levels.indexOf(value), levels.indexOf(String(oldLabels[key]))];
-  if (now < 0) return `must be baseline or restricted (is ${shown(value)})`;
+  if (now < 0) return `must be baseline or restricted (is ${quoteValue(value)})`;
   if (now > 0 && now >= was) return undefined;
   return `must not relax the rules for pods; label the Namespace itself where this is needed`;
 }

@@ -6,7 +6,7 @@ import {
   type Problem,
   problemAt,
   problemIf,
-  shown,
+  quoteValue,
 } from "./rule.ts";
 
 const label = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
@@ -68,13 +68,13 @@ export function keyProblem(key: string): string | undefined {
 /** Why a text is no value of a label. */
 export function valueProblem(value: string): string | undefined {
   if (value === "" || (value.length <= 63 && keyName.test(value))) return undefined;
-  return `the value must be at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit (is ${shown(value)})`;
+  return `the value must be at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit (is ${quoteValue(value)})`;
 }
 
 /** Why a word is none of those that Kubernetes knows; undefined when it is one, or absent. */
 export function oneOf(words: readonly string[], word: unknown): string | undefined {
   if (typeof word !== "string" || words.includes(word)) return undefined;
-  return `must be one of ${words.join(", ")} (is ${shown(word)})`;
+  return `must be one of ${words.join(", ")} (is ${quoteValue(word)})`;
 }
 
 const labelOperators = ["In", "NotIn", "Exists", "DoesNotExist"];
@@ -117,7 +117,7 @@ export function nodeTermProblems(term: Fields, path: string): readonly Problem[]
     ...expressions.flatMap(([entry, where]) => requirementProblems(entry, where, nodeOperators)),
     ...fields.flatMap(([{ key, operator, values }, where]): readonly Problem[] => {
       if (key !== "metadata.name") {
-        const message = `must be metadata.name, the only field of a node (is ${shown(key)})`;
+        const message = `must be metadata.name, the only field of a node (is ${quoteValue(key)})`;
         return [{ path: below(where, "key"), message }];
       }
       const isOne = (operator === "In" || operator === "NotIn") && textsIn(values).length === 1;

@@ -8,7 +8,7 @@ import {
   type Fields,
   type Problem,
   problemIf,
-  shown,
+  quoteValue,
   type Subject,
 } from "./rule.ts";
 
@@ -27,7 +27,7 @@ export const disruptionBudgets: Check = ({ spec }) =>
 function amountProblems(amount: unknown, path: string): readonly Problem[] {
   const isNumber = typeof amount === "number" && amount >= 0;
   const isPercentage = typeof amount === "string" && /^(?:\d{1,2}|0*100)%$/.test(amount);
-  const message = `must be a whole number that is not negative, or a percentage such as 80% up to 100% (is ${shown(amount)})`;
+  const message = `must be a whole number that is not negative, or a percentage such as 80% up to 100% (is ${quoteValue(amount)})`;
   return problemIf(isGiven(amount) && !isNumber && !isPercentage, path, message);
 }
 
@@ -56,14 +56,14 @@ export const kourierOptions: Check = (subject) => {
     ...problemIf(
       !serviceTypes.includes(type),
       below(kourierPath, "service-type"),
-      `must be ClusterIP, LoadBalancer or NodePort (is ${shown(type)})`,
+      `must be ClusterIP, LoadBalancer or NodePort (is ${quoteValue(type)})`,
     ),
     ...addressProblems(options, type),
     ...portProblems(options, type),
     ...problemIf(
       typeof map === "string" && map !== "" && !isSubdomain(map),
       below(kourierPath, "bootstrap-configmap"),
-      `must be the name of a ConfigMap (is ${shown(map)})`,
+      `must be the name of a ConfigMap (is ${quoteValue(map)})`,
     ),
   ];
 };
@@ -133,12 +133,12 @@ export const customCertificates: Check = ({ kind, spec }) => {
     ...problemIf(
       typeof type === "string" && type !== "ConfigMap" && type !== "Secret",
       `${path}.type`,
-      `must be ConfigMap or Secret (is ${shown(type)})`,
+      `must be ConfigMap or Secret (is ${quoteValue(type)})`,
     ),
     ...problemIf(
       typeof name === "string" && !isLabelName(`${certificateVolume}${name}`),
       `${path}.name`,
-      `must be the name of a ConfigMap or Secret, at most ${63 - certificateVolume.length} characters without a full stop, because a volume has it, too (is ${shown(name)})`,
+      `must be the name of a ConfigMap or Secret, at most ${63 - certificateVolume.length} characters without a full stop, because a volume has it, too (is ${quoteValue(name)})`,
     ),
   ];
 };
@@ -200,6 +200,6 @@ export const selectionMode: Check = ({ kind, spec }) => {
   return problemIf(
     kind === "KnativeEventing" && typeof mode === "string" && !selectionModes.includes(mode),
     "spec.sinkBindingSelectionMode",
-    `inclusion and exclusion are the words that Knative knows (is ${shown(mode)})`,
+    `inclusion and exclusion are the words that Knative knows (is ${quoteValue(mode)})`,
   );
 };

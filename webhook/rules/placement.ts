@@ -16,7 +16,7 @@ import {
   type Problem,
   problemAt,
   problemIf,
-  shown,
+  quoteValue,
   workloadsOf,
 } from "./rule.ts";
 
@@ -59,7 +59,9 @@ function tolerationValueProblem(operator: unknown, value: unknown): string | und
   if (typeof value !== "string" || value === "") return undefined;
   if (operator === "Exists") return "must be empty where the operator is Exists";
   if (operator !== "Lt" && operator !== "Gt") return valueProblem(value);
-  return /^-?\d{1,19}$/.test(value) ? undefined : `must be a whole number (is ${shown(value)})`;
+  return /^-?\d{1,19}$/.test(value)
+    ? undefined
+    : `must be a whole number (is ${quoteValue(value)})`;
 }
 
 const honouring = ["Honor", "Ignore"];
@@ -151,7 +153,7 @@ function podTermProblems(term: Fields, path: string): readonly Problem[] {
       problemIf(
         typeof name === "string" && !isLabelName(name),
         below(path, "namespaces", index),
-        `must be the name of a Namespace (is ${shown(name)})`,
+        `must be the name of a Namespace (is ${quoteValue(name)})`,
       ),
     ),
     ...selectorProblems(term, path),

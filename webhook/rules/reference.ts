@@ -13,7 +13,7 @@ import {
   type Fields,
   problemAt,
   problemIf,
-  shown,
+  quoteValue,
   type StoredComponent,
   type Subject,
 } from "./rule.ts";
@@ -34,12 +34,12 @@ export const referenceSyntax: Check = ({ spec }) => {
     ...problemIf(
       typeof name === "string" && !isSubdomain(name),
       `${path}.name`,
-      `must be the name of a ClusterProfile: at most 253 lower-case letters, digits, '-' and '.' (is ${shown(name)})`,
+      `must be the name of a ClusterProfile: at most 253 lower-case letters, digits, '-' and '.' (is ${quoteValue(name)})`,
     ),
     ...problemIf(
       typeof namespace === "string" && !isLabelName(namespace),
       `${path}.namespace`,
-      `must be the name of a Namespace: at most 63 lower-case letters, digits and '-' (is ${shown(namespace)})`,
+      `must be the name of a Namespace: at most 63 lower-case letters, digits and '-' (is ${quoteValue(namespace)})`,
     ),
   ];
 };
@@ -47,7 +47,7 @@ export const referenceSyntax: Check = ({ spec }) => {
 /** Who stores a reference must have the right to use the cluster. The text is the same for a profile that does not exist. Security: T-01, T-02. */
 export const referenceRight: Check = ({ ref, username }, { mayUse }) =>
   ref !== undefined && mayUse === false
-    ? [{ path, message: `user ${shown(username)} may not use ${describeProfile(ref)}` }]
+    ? [{ path, message: `user ${quoteValue(username)} may not use ${describeProfile(ref)}` }]
     : [];
 
 /** Security: T-03. */

@@ -1,6 +1,6 @@
 import { listAt, recordAt } from "../../api/fields.ts";
 import { isSubdomain, textsOf } from "./names.ts";
-import { below, type Check, problemAt, problemIf, shown } from "./rule.ts";
+import { below, type Check, problemAt, problemIf, quoteValue } from "./rule.ts";
 
 const field = "spec.registry";
 // The grammar of image references: registry with port, path of lower-case parts, tag, digest.
@@ -20,17 +20,17 @@ export const registry: Check = ({ spec }) => {
     ...problemAt(below(field, "default"), templateProblem(settings["default"])),
     ...textsOf(settings["override"]).flatMap(([key, image]) => {
       const problem = image === "" ? undefined : imageProblem(image);
-      const message = problem === undefined ? undefined : `${problem} (is ${shown(image)})`;
+      const message = problem === undefined ? undefined : `${problem} (is ${quoteValue(image)})`;
       return problemAt(below(field, "override", key), message);
     }),
     ...secretNames.flatMap((name, index) => {
       const path = below(field, "imagePullSecrets", index, "name");
       if (typeof name !== "string" || name === "") return [];
       if (!isSubdomain(name)) {
-        return [{ path, message: `must be the name of a Secret (is ${shown(name)})` }];
+        return [{ path, message: `must be the name of a Secret (is ${quoteValue(name)})` }];
       }
       const isTwice = secretNames.indexOf(name) < index;
-      return problemIf(isTwice, path, `stands further up already (is ${shown(name)})`);
+      return problemIf(isTwice, path, `stands further up already (is ${quoteValue(name)})`);
     }),
   ];
 };
@@ -49,12 +49,12 @@ function templateProblem(template: unknown): string | undefined {
   if (typeof template !== "string" || template === "") return undefined;
   const filled = template.replaceAll(placeholder, "name");
   if (/\$\{|\{\{|\$\(/.test(filled)) {
-    return `the only placeholder is ${placeholder} (is ${shown(template)})`;
+    return `the only placeholder is ${placeholder} (is ${quoteValue(template)})`;
   }
   const problem = imageProblem(filled);
   return problem === undefined
     ? undefined
-    : `${problem}, for example ${example} (is ${shown(template)})`;
+    : `${problem}, for example ${example} (is ${quoteValue(template)})`;
 }
 
 /** The length is checked before the patterns, so that no pattern sees more than a reference may have. */

@@ -9,7 +9,7 @@ import {
   problemIf,
   type ReleaseNames,
   resourcesOf,
-  shown,
+  quoteValue,
 } from "./rule.ts";
 
 // As many as the controller takes.
@@ -67,7 +67,7 @@ function unknownNames(spec: Fields, field: string, names: ReadonlySet<string>): 
     problemIf(
       typeof name === "string" && !names.has(name),
       below(path, "name"),
-      `names nothing in the release and changes nothing: ${shown(name)}`,
+      `names nothing in the release and changes nothing: ${quoteValue(name)}`,
     ),
   );
 }
@@ -83,7 +83,7 @@ function workloadProblems(
   if (typeof name !== "string") return [];
   const containers = workloads.get(name);
   if (containers === undefined) {
-    const message = `names no Deployment, StatefulSet or Job of the release and changes nothing: ${shown(name)}`;
+    const message = `names no Deployment, StatefulSet or Job of the release and changes nothing: ${quoteValue(name)}`;
     return [{ path: below(path, "name"), message }];
   }
   return perContainer.flatMap((field) =>
@@ -92,7 +92,7 @@ function workloadProblems(
       return problemIf(
         typeof container === "string" && !containers.includes(container),
         below(path, field, index, "container"),
-        `${shown(name)} has no container of this name: ${shown(container)}`,
+        `${quoteValue(name)} has no container of this name: ${quoteValue(container)}`,
       );
     }),
   );
@@ -118,12 +118,14 @@ const ineffectiveFields = {
 /** Fields that are accepted and do nothing (knative-operator.md 1.1, 1.2). */
 export const withoutEffect: Check = ({ spec }) => [
   ...Object.entries(ineffectiveFields).flatMap(([list, fields]) =>
-    entriesOf(spec, list).flatMap((entry) => fields.flatMap((field) => ignored(entry, field))),
+    entriesOf(spec, list).flatMap((entry) =>
+      fields.flatMap((field) => ignoredProblem(entry, field)),
+    ),
   ),
-  ...resourcesOf(spec).flatMap((entry) => ignored(entry, "claims")),
+  ...resourcesOf(spec).flatMap((entry) => ignoredProblem(entry, "claims")),
 ];
 
-function ignored([entry, path]: Entry, field: string): readonly Problem[] {
+function ignoredProblem([entry, path]: Entry, field: string): readonly Problem[] {
   const isGiven = entry[field] !== undefined;
   return problemIf(isGiven, below(path, field), "has no effect; leave it out");
 }

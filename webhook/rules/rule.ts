@@ -111,7 +111,7 @@ export type RenderCheck = (component: Component, signal: AbortSignal) => Promise
 const shownLength = 64;
 
 /** A value of the user's in a message: quoted and short. */
-export function shown(value: unknown): string {
+export function quoteValue(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
   return JSON.stringify(text.length <= shownLength ? text : `${text.slice(0, shownLength)}…`);
 }
@@ -120,7 +120,7 @@ export function shown(value: unknown): string {
 export function below(path: string, ...parts: readonly (string | number)[]): string {
   return parts.reduce<string>((so, part) => {
     if (typeof part === "number") return `${so}[${part}]`;
-    if (!/^[A-Za-z_][\w-]*$/.test(part)) return `${so}[${shown(part)}]`;
+    if (!/^[A-Za-z_][\w-]*$/.test(part)) return `${so}[${quoteValue(part)}]`;
     return so === "" ? part : `${so}.${part}`;
   }, path);
 }

@@ -8,7 +8,7 @@ import {
   eventingSpec,
   servingSpec,
 } from "../../api/schema/component-spec.ts";
-import { below, type Check, type Fields, type Problem, problemIf, shown } from "./rule.ts";
+import { below, type Check, type Fields, type Problem, problemIf, quoteValue } from "./rule.ts";
 
 /** A component of the right shape, or what is wrong with its shape. */
 export type Shaped =
@@ -98,7 +98,7 @@ function problemOf(error: ErrorObject): Problem {
     case "pattern":
       return { path, message: "must be a quantity such as 250m or 1Gi" };
     case "format":
-      return { path, message: `must fit into ${shown(params["format"])}` };
+      return { path, message: `must fit into ${quoteValue(params["format"])}` };
     default:
       return { path, message };
   }

@@ -8,7 +8,7 @@ import {
   type Problem,
   problemAt,
   problemIf,
-  shown,
+  quoteValue,
   workloadsOf,
 } from "./rule.ts";
 
@@ -26,7 +26,7 @@ function variableProblems(variable: Fields, path: string): readonly Problem[] {
   const { name, value, valueFrom } = variable;
   // oxlint-disable-next-line no-control-regex -- what no variable may be called
   const isWrong = typeof name === "string" && (name === "" || /[=\u0000-\u001f\u007f]/.test(name));
-  const message = `must be a name without '=' and control characters (is ${shown(name)})`;
+  const message = `must be a name without '=' and control characters (is ${quoteValue(name)})`;
   const problems = problemIf(isWrong, below(path, "name"), message);
   if (!isRecord(valueFrom)) return problems;
   return [
@@ -47,7 +47,7 @@ function sourceProblems(valueFrom: Fields, path: string): readonly Problem[] {
     return [{ path, message: `needs a source: ${Object.keys(checks).join(", ")}` }];
   }
   if (sources.length > 1) {
-    const message = `takes one source, not ${sources.length}: ${sources.map(shown).slice(0, 4).join(", ")}`;
+    const message = `takes one source, not ${sources.length}: ${sources.map(quoteValue).slice(0, 4).join(", ")}`;
     return [{ path, message }];
   }
   const found = checks[source]?.(recordAt(valueFrom, source)) ?? {};
@@ -79,11 +79,11 @@ function keyReference(kind: string): (source: Fields) => Found {
     name:
       typeof name !== "string" || isSubdomain(name)
         ? undefined
-        : `must be the name of a ${kind} (is ${shown(name)})`,
+        : `must be the name of a ${kind} (is ${quoteValue(name)})`,
     key:
       typeof key !== "string" || (key.length <= 253 && /^[-._a-zA-Z0-9]+$/.test(key))
         ? undefined
-        : `must be a key of letters, digits, '-', '_' and '.' (is ${shown(key)})`,
+        : `must be a key of letters, digits, '-', '_' and '.' (is ${quoteValue(key)})`,
   });
 }
 
@@ -109,7 +109,7 @@ function resourceProblem(resource: string): string | undefined {
   const isKnown =
     /^(?:limits|requests)\.(?:cpu|memory|ephemeral-storage|hugepages-[\w.-]{1,64})$/.test(resource);
   if (isKnown) return undefined;
-  return `must be limits. or requests. and cpu, memory, ephemeral-storage or hugepages-SIZE (is ${shown(resource)})`;
+  return `must be limits. or requests. and cpu, memory, ephemeral-storage or hugepages-SIZE (is ${quoteValue(resource)})`;
 }
 
 const cpuDivisors = ["1m", "1"];
@@ -124,5 +124,5 @@ function divisorProblem(resource: string, divisor: unknown): string | undefined 
 
 function filePathProblem(path: string): string | undefined {
   const isInside = path !== "" && !path.startsWith("/") && !path.split("/").includes("..");
-  return isInside ? undefined : `must be a path below the volume (is ${shown(path)})`;
+  return isInside ? undefined : `must be a path below the volume (is ${quoteValue(path)})`;
 }

@@ -7,7 +7,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import type { ResourcePatch } from "../../../render/patches/patch.ts";
 import { applyPatch, assertPatch, maxPatches } from "../../../render/patches/patches.ts";
 import { quantityOf } from "../containers.ts";
-import { below, elementsOf, type Entry, type Fields, type Problem, shown } from "../rule.ts";
+import { below, elementsOf, type Entry, type Fields, type Problem, quoteValue } from "../rule.ts";
 
 const kinds = ["Deployment", "StatefulSet", "Job"];
 const divisible = ["cpu", "memory", "ephemeral-storage"];
@@ -42,7 +42,7 @@ function labelProblems(spec: Fields, manifest: Manifest): readonly Problem[] {
       ([entry]) => recordAt(entry, "labels")[key] === labels[key],
     );
     if (cause === undefined) return [];
-    const message = `must stay ${shown(value)}, because the workload finds its pods by it`;
+    const message = `must stay ${quoteValue(value)}, because the workload finds its pods by it`;
     return [{ path: below(cause[1], "labels", key), message }];
   });
 }
@@ -57,7 +57,7 @@ function requestProblems(spec: Fields, manifest: Manifest, container: Fields): r
     const settings = settingsOf(spec, manifest, textAt(container, "name") ?? "");
     for (const field of ["requests", "limits"]) {
       const cause = settings.findLast(([entry]) => recordAt(entry, field)[name] !== undefined);
-      const message = `the request ${shown(request)} ${problem}${most === undefined ? "" : ` ${shown(limits[name])}`}`;
+      const message = `the request ${quoteValue(request)} ${problem}${most === undefined ? "" : ` ${quoteValue(limits[name])}`}`;
       if (cause !== undefined) return [{ path: below(cause[1], field, name), message }];
     }
     return [];
