@@ -46,7 +46,7 @@ export function isRecord(value: unknown): value is Fields {
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return "undefined";
   // Servers send most objects sorted, and this case is many times faster.
-  return JSON.stringify(isSorted(value) ? value : sorted(value));
+  return JSON.stringify(isSorted(value) ? value : sortKeys(value));
 }
 
 function isSorted(value: unknown): boolean {
@@ -60,9 +60,9 @@ function isSorted(value: unknown): boolean {
   return true;
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (!isRecord(value) || JSON.isRawJSON(value)) return value;
   const names = Object.keys(value).toSorted();
-  return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
+  return Object.fromEntries(names.map((name) => [name, sortKeys(value[name])]));
 }
