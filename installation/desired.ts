@@ -11,7 +11,7 @@ import { withOwners } from "../render/namespace.ts";
 import type { Rendered } from "../render/release/releases.ts";
 import { componentUidLabel, definitionLabel, guardLabels } from "./anchor.ts";
 import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
-import { stripped } from "./stripped.ts";
+import { stripManifests } from "./stripped.ts";
 
 /** An object of the desired set, the same for all clusters that it is installed on. */
 export interface Prepared {
@@ -46,7 +46,7 @@ const hashLength = 22;
 
 /** Decides what is sent of rendered objects. Spec: engine-facts.md, Algorithm, "prepare". */
 export function prepare({ version, manifests }: Rendered): Desired {
-  const all = stripped(manifests);
+  const all = stripManifests(manifests);
   const resourceOf = resourceFinder(all);
   const objects = all
     .filter((manifest) => !isNamespace(manifest))
@@ -60,7 +60,10 @@ export function prepare({ version, manifests }: Rendered): Desired {
  * A set with its objects of guessed kinds where a cluster serves them, by `kindKeyOf`. Those of cluster-scoped kinds have no namespace then, and no
  * owner either. The set itself where that changes nothing.
  */
-export function located(desired: Desired, served: ReadonlyMap<string, ResourceType>): Desired {
+export function withServedKinds(
+  desired: Desired,
+  served: ReadonlyMap<string, ResourceType>,
+): Desired {
   const kinds = new Map(
     desired.guessed.flatMap((key) => {
       const resource = served.get(kindKeyOf(key));
@@ -72,7 +75,7 @@ export function located(desired: Desired, served: ReadonlyMap<string, ResourceTy
     const resource = kinds.get(kindKeyOf(object.key));
     return resource === undefined
       ? object
-      : preparedObject(placed(object.manifest, resource), resource);
+      : preparedObject(fitNamespace(object.manifest, resource), resource);
   });
   const resourceOf: Desired["resourceOf"] = (kind) =>
     kinds.get(kindKeyOf(kind)) ?? desired.resourceOf(kind);
@@ -91,7 +94,7 @@ function firstsOf(objects: readonly Prepared[]): readonly ObjectKey[] {
   return [...new Map(keys.map((key) => [kindKeyOf(key), key])).values()];
 }
 
-function placed(manifest: Manifest, { namespaced }: ResourceType): Manifest {
+function fitNamespace(manifest: Manifest, { namespaced }: ResourceType): Manifest {
   if (namespaced) return manifest;
   const { namespace: _, ...metadata } = manifest.metadata;
   return { ...manifest, metadata };

@@ -20,7 +20,7 @@ export interface Gated {
  * configurations come last, but wait for nothing: without `rules` (stripped.ts) they cannot refuse the custom resources. Spec:
  * engine-facts.md 1 and Algorithm.
  */
-export function gated(objects: readonly Prepared[]): readonly Gated[] {
+export function gateObjects(objects: readonly Prepared[]): readonly Gated[] {
   const definitions = new Map(objects.flatMap(definedKind));
   const definitionOf = (object: Prepared): string | undefined => definitions.get(kindOf(object));
   const needed = new Set(objects.map(definitionOf));

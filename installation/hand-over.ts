@@ -101,7 +101,7 @@ function withOwnSelectors(manifest: Manifest, owned: unknown, theirs: unknown): 
     const isIn = (fields: unknown, field: string): boolean =>
       at(fields, ["f:webhooks", itemKey(webhook), `f:${field}`]) !== undefined;
     // A field without an owner is new in the manifest.
-    return keeping(
+    return pickFields(
       webhook,
       (field) => !selectors.includes(field) || isIn(owned, field) || !isIn(theirs, field),
     );
@@ -117,7 +117,7 @@ const containersPath = ["spec", "template", "spec", "containers"];
 
 function withOwnScale(manifest: Manifest, owned: unknown, live: Manifest): Manifest {
   const scaled = changeField(manifest, ["spec"], (spec) =>
-    keeping(
+    pickFields(
       spec,
       (field) => field !== "replicas" || at(owned, ["f:spec", "f:replicas"]) !== undefined,
     ),
@@ -185,7 +185,7 @@ function at(fields: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-function keeping(value: unknown, wanted: (field: string) => boolean): unknown {
+function pickFields(value: unknown, wanted: (field: string) => boolean): unknown {
   if (!isRecord(value) || Object.keys(value).every(wanted)) return value;
   return Object.fromEntries(Object.entries(value).filter(([field]) => wanted(field)));
 }

@@ -49,7 +49,7 @@ export function encodeInventory({ version, complete, adopting, entries }: Invent
  * applied again then and obsolete objects are searched. A text without a digest is trusted.
  */
 export function decodeInventory(text: string): Inventory | undefined {
-  const content = parsed(text);
+  const content = parseText(text);
   if (!isRecord(content) || content["format"] !== format) return undefined;
   const { version, complete, objects } = content;
   if (typeof version !== "string" || !isRecord(objects)) return undefined;
@@ -103,7 +103,7 @@ function marksOf(marks: unknown): Pick<InventoryEntry, "hash" | "fingerprint"> {
   return typeof fingerprint === "string" ? { hash, fingerprint } : { hash };
 }
 
-function parsed(text: string): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

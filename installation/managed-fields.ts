@@ -51,13 +51,13 @@ export type FieldSet = JsonObject;
 /** All fields of both sets. */
 export function unionOfFields(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmpty(a)) return b;
-  return isEmpty(b) ? a : joined(a, b);
+  return isEmpty(b) ? a : joinSets(a, b);
 }
 
 /** The fields of the first set that the second set lacks. Returns the first set when they share none. */
 export function withoutFields(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmpty(a) || isEmpty(b)) return a;
-  return lessened(a, b) ?? {};
+  return subtractSet(a, b) ?? {};
 }
 
 /** The fields at a path and below it, empty when there are none; `*` stands for any one step. */
@@ -91,27 +91,27 @@ export function isFieldSet(value: Json | undefined): value is FieldSet {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function joined(a: FieldSet, b: FieldSet): FieldSet {
-  const result: Record<string, Json | undefined> = { ...opened(a) };
-  for (const [step, theirs] of Object.entries(opened(b))) {
+function joinSets(a: FieldSet, b: FieldSet): FieldSet {
+  const result: Record<string, Json | undefined> = { ...openSet(a) };
+  for (const [step, theirs] of Object.entries(openSet(b))) {
     const own = result[step];
     const both = isFieldSet(own) && isFieldSet(theirs) && step !== ".";
-    result[step] = both ? joined(own, theirs) : theirs;
+    result[step] = both ? joinSets(own, theirs) : theirs;
   }
-  return closed(result);
+  return closeSet(result);
 }
 
-function lessened(a: FieldSet, b: FieldSet): FieldSet | undefined {
-  const [before, taken] = [Object.entries(opened(a)), opened(b)];
+function subtractSet(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  const [before, taken] = [Object.entries(openSet(a)), openSet(b)];
   const left = before.flatMap(([step, own]): readonly [string, Json | undefined][] => {
     const gone = taken[step];
     if (!isFieldSet(gone) || !isFieldSet(own)) return [[step, own]];
-    const rest = step === "." ? undefined : lessened(own, gone);
+    const rest = step === "." ? undefined : subtractSet(own, gone);
     return rest === undefined ? [] : [[step, rest]];
   });
   if (left.length === 0) return undefined;
   const isSame = left.length === before.length && left.every(([step, own]) => own === a[step]);
-  return isSame ? a : closed(Object.fromEntries(left));
+  return isSame ? a : closeSet(Object.fromEntries(left));
 }
 
 function below(set: FieldSet, path: readonly string[]): FieldSet | undefined {
@@ -126,11 +126,11 @@ function below(set: FieldSet, path: readonly string[]): FieldSet | undefined {
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-function opened(set: FieldSet): FieldSet {
+function openSet(set: FieldSet): FieldSet {
   return isEmpty(set) ? { ".": {} } : set;
 }
 
-function closed(set: FieldSet): FieldSet {
+function closeSet(set: FieldSet): FieldSet {
   const steps = Object.keys(set);
   return steps.length === 1 && steps[0] === "." ? {} : set;
 }

@@ -61,12 +61,12 @@ export function planInstall(desired: readonly Prepared[], facts: ObjectFacts): A
 export function planObjects(desired: readonly Prepared[], known: Known): ApplyPlan {
   const sent = sentObjects(known);
   const judged = judge(desired, known, sent);
-  const apply = having(judged, "apply");
+  const apply = objectsWith(judged, "apply");
   return {
     apply,
     drifted: new Set(apply.filter((one) => isAccepted(one, sent.get(one.id))).map(({ id }) => id)),
-    leaving: having(judged, "leaving"),
-    unchanged: having(judged, "unchanged"),
+    leaving: objectsWith(judged, "leaving"),
+    unchanged: objectsWith(judged, "unchanged"),
     // Nothing desired: see install.ts. Uninstalling has its own way (finalize.ts).
     prune: desired.length === 0 ? [] : obsoleteEntries(desired, known.inventory?.entries ?? []),
   };
@@ -74,7 +74,7 @@ export function planObjects(desired: readonly Prepared[], known: Known): ApplyPl
 
 /** The `unchanged` of `planObjects`. */
 export function unchangedObjects(desired: readonly Prepared[], known: Known): readonly Prepared[] {
-  return having(judge(desired, known, sentObjects(known)), "unchanged");
+  return objectsWith(judge(desired, known, sentObjects(known)), "unchanged");
 }
 
 /** Whether a plan asks for no request at all. */
@@ -103,7 +103,7 @@ function judge(
   const judged = desired.map((object): Judged => {
     const before = sent.get(object.id);
     if (refused?.has(kindIdOf(object.key)) === true) {
-      return { object, verdict: unseen(object, before) };
+      return { object, verdict: verdictOnUnseen(object, before) };
     }
     const seen = { observed: observed.get(object.id), appliedAt: appliedAt?.get(object.id) };
     return { object, verdict: verdictOn(object, before, seen) };
@@ -111,7 +111,7 @@ function judge(
   return heldByDefinitions(judged);
 }
 
-function having(judged: readonly Judged[], verdict: Verdict): readonly Prepared[] {
+function objectsWith(judged: readonly Judged[], verdict: Verdict): readonly Prepared[] {
   return judged.filter((one) => one.verdict === verdict).map(({ object }) => object);
 }
 
@@ -153,7 +153,7 @@ function isLate({ observed, appliedAt }: Seen): boolean {
   return appliedAt !== undefined && observed !== undefined && observed.appliedAt !== appliedAt;
 }
 
-function unseen(object: Prepared, sent: InventoryEntry | undefined): Verdict {
+function verdictOnUnseen(object: Prepared, sent: InventoryEntry | undefined): Verdict {
   return isAccepted(object, sent) ? "unchanged" : "apply";
 }
 

@@ -10,7 +10,7 @@ type Strip = (manifest: Manifest) => Manifest;
  * Removes fields that others fill in on the cluster, so that no conflict arises, and fields that only a server may
  * write. Spec: engine-facts.md table A.
  */
-export function stripped(manifests: readonly Manifest[]): readonly Manifest[] {
+export function stripManifests(manifests: readonly Manifest[]): readonly Manifest[] {
   const strips = [...always, withoutScaledReplicas(manifests)];
   return manifests.map((manifest) => strips.reduce((result, strip) => strip(result), manifest));
 }
@@ -57,7 +57,7 @@ function hasNull(value: unknown): boolean {
 const withoutAggregatedRules: Strip = (manifest) =>
   isOf(manifest, "rbac.authorization.k8s.io", ["ClusterRole"]) &&
   Object.hasOwn(manifest, "aggregationRule")
-    ? dropped(manifest, "rules")
+    ? dropField(manifest, "rules")
     : manifest;
 
 // The webhook of Knative fills in both. With rules in place and no running pod, its own objects could not be written.
@@ -115,7 +115,7 @@ export function isFilledByOthers({ metadata }: Pick<Manifest, "metadata">): bool
 
 const withoutGeneratedData: Strip = (manifest) =>
   isOf(manifest, "", ["Secret"]) && isFilledByOthers(manifest)
-    ? dropped(dropped(manifest, "data"), "stringData")
+    ? dropField(dropField(manifest, "data"), "stringData")
     : manifest;
 
 const withoutAssignedAddresses: Strip = (manifest) => {
@@ -170,7 +170,7 @@ function isOf(manifest: Manifest, group: string, kinds: readonly string[]): bool
   return groupOf(manifest.apiVersion) === group && kinds.includes(manifest.kind);
 }
 
-function dropped(manifest: Manifest, field: "rules" | "data" | "stringData"): Manifest {
+function dropField(manifest: Manifest, field: "rules" | "data" | "stringData"): Manifest {
   if (!Object.hasOwn(manifest, field)) return manifest;
   const { [field]: _, ...rest } = manifest;
   return {

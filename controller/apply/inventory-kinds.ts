@@ -2,7 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { type ResourceType, tableResource } from "../../api/resources.ts";
-import { type Desired, located } from "../../installation/desired.ts";
+import { type Desired, withServedKinds } from "../../installation/desired.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 import { obsoleteEntries } from "../../installation/plan.ts";
@@ -31,7 +31,7 @@ export class InventoryKinds {
     const open = desired.guessed.filter((key) => !this.#served.has(kindKeyOf(key)));
     if (open.length > 0) await this.#ask(open, client, signal);
     if (this.#located?.desired !== desired) {
-      this.#located = { desired, result: located(desired, this.#served) };
+      this.#located = { desired, result: withServedKinds(desired, this.#served) };
     }
     return this.#located.result;
   }

@@ -1,7 +1,7 @@
 import { abortable } from "../../access/deadline.ts";
 import { describe, identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { outlives, type Prepared } from "../../installation/desired.ts";
-import { gated } from "../../installation/gates.ts";
+import { gateObjects } from "../../installation/gates.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
@@ -56,7 +56,11 @@ export async function sendObjects(
   const { requests, ...others } = applyDeps(plan, sending, corrected);
   const sent = await countRepairs(plan, { ...sending, corrected }, async () => {
     await keepNotes(plan, sending, signal);
-    return apply(gated(plan.apply), { ...others, requests: guarded(requests, sending) }, signal);
+    return apply(
+      gateObjects(plan.apply),
+      { ...others, requests: guarded(requests, sending) },
+      signal,
+    );
   });
   await abortable(sending.first, signal);
   const { unadopted } = sending;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { identityOf, keyOf } from "../../api/kubernetes.ts";
-import { gated } from "../../installation/gates.ts";
+import { gateObjects } from "../../installation/gates.ts";
 import { definitionOf, manifestOf, preparedOf } from "../controller/apply/prepared.ts";
 
 const webhook = manifestOf("admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration w");
@@ -13,7 +13,7 @@ const deployment = manifestOf("apps/v1 Deployment knative/d");
 const service = manifestOf("v1 Service knative/s");
 const config = manifestOf("v1 ConfigMap knative/c");
 
-const order = gated(
+const order = gateObjects(
   preparedOf([webhook, custom, deployment, unused, foreign, config, used, service]),
 );
 
@@ -41,7 +41,7 @@ test("only a kind whose definition is sent too may not be served yet", () => {
   expect(
     order.filter(({ isOfNewKind }) => isOfNewKind).map(({ object }) => object.key.name),
   ).toEqual(["one"]);
-  expect(gated(preparedOf([custom])).map(({ isOfNewKind, after }) => [isOfNewKind, after])).toEqual(
-    [[false, []]],
-  );
+  expect(
+    gateObjects(preparedOf([custom])).map(({ isOfNewKind, after }) => [isOfNewKind, after]),
+  ).toEqual([[false, []]]);
 });

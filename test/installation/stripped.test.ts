@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { stripped } from "../../installation/stripped.ts";
+import { stripManifests } from "../../installation/stripped.ts";
 import { manifestOf } from "../controller/apply/prepared.ts";
 
 const webhooks = "admissionregistration.k8s.io/v1";
@@ -147,7 +147,12 @@ test.each(cases)("$name are never sent", ({ before, after, others = [], annotati
   const { namespace, name } = metadata;
   const own = namespace === undefined ? { name } : { namespace, name };
   const kept = annotations === undefined ? own : { ...own, annotations };
-  expect(stripped([before, ...others])[0]).toEqual({ apiVersion, kind, metadata: kept, ...after });
+  expect(stripManifests([before, ...others])[0]).toEqual({
+    apiVersion,
+    kind,
+    metadata: kept,
+    ...after,
+  });
 });
 
 test.each([
@@ -193,5 +198,5 @@ test.each([
     others: [scaler],
   },
 ])("$name are sent as they are", ({ manifest, others = [] }) => {
-  expect(stripped([manifest, ...others])[0]).toBe(manifest);
+  expect(stripManifests([manifest, ...others])[0]).toBe(manifest);
 });

@@ -1,6 +1,6 @@
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { type Applied, apply, type ApplyDeps } from "../../../controller/apply/apply.ts";
-import { gated } from "../../../installation/gates.ts";
+import { gateObjects } from "../../../installation/gates.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { manifestOf, preparedOf } from "./prepared.ts";
 import type { Server } from "./scripted-server.ts";
@@ -17,7 +17,7 @@ export function start(
   const stop = new AbortController();
   const usual = { requests: server, clock, installNamespace: "knative", random: () => 0 };
   const deps: ApplyDeps = { ...usual, ...extra };
-  const result = apply(gated(preparedOf(manifests)), deps, stop.signal);
+  const result = apply(gateObjects(preparedOf(manifests)), deps, stop.signal);
   result.catch(() => undefined);
   return { result, clock, stop };
 }

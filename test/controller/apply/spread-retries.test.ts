@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { apply } from "../../../controller/apply/apply.ts";
-import { gated } from "../../../installation/gates.ts";
+import { gateObjects } from "../../../installation/gates.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { manifestOf, preparedOf } from "./prepared.ts";
 import { type Answer, Server } from "./scripted-server.ts";
@@ -16,7 +16,7 @@ test.each<{ what: string; answer: Answer; ms: number }>([
   let drawn = 0;
   const random = (): number => (drawn += 1) / 1_001;
   const clock = new FakeClock();
-  const objects = gated(
+  const objects = gateObjects(
     preparedOf(names.map((name) => manifestOf(`v1 ConfigMap knative/${name}`))),
   );
   const deps = { requests: server, clock, installNamespace: "knative", random };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { apply } from "../../../controller/apply/apply.ts";
 import type { Progress } from "../../../controller/apply/change-set.ts";
-import { gated } from "../../../installation/gates.ts";
+import { gateObjects } from "../../../installation/gates.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { manifestOf, preparedOf } from "./prepared.ts";
 import { Server } from "./scripted-server.ts";
@@ -21,7 +21,7 @@ test("a write without an answer holds no other object, and is told of until it i
   const names = Array.from({ length: 100 }, (_, index) => `c${index}`);
   const clock = new FakeClock();
   const result = apply(
-    gated(preparedOf(["slow", "refused", ...names].map(config))),
+    gateObjects(preparedOf(["slow", "refused", ...names].map(config))),
     {
       requests: server,
       clock,

@@ -10,7 +10,7 @@ import {
 } from "../../../../api/kubernetes.ts";
 import { anchorNameOf } from "../../../../installation/anchor.ts";
 import type { Preparations } from "../../../../installation/desired.ts";
-import { gated } from "../../../../installation/gates.ts";
+import { gateObjects } from "../../../../installation/gates.ts";
 import { changeField, type Fields } from "../../../../render/fields.ts";
 import { withOwners } from "../../../../render/namespace.ts";
 import type { Releases, Rendered } from "../../../../render/release/releases.ts";
@@ -89,7 +89,7 @@ function inApplyOrder(rendered: Rendered, preparations: Preparations): readonly 
   const { namespaces, objects } = preparations.of(rendered);
   const ids = [
     ...namespaces.map((manifest) => identityOf(keyOf(manifest))),
-    ...gated(objects).map(({ object }) => object.id),
+    ...gateObjects(objects).map(({ object }) => object.id),
   ];
   const byId = new Map(rendered.manifests.map((one) => [identityOf(keyOf(one)), one]));
   return ids.flatMap((id) => byId.get(id) ?? []);
