@@ -45,7 +45,7 @@ export async function prune(
   const first = obsolete.filter((entry) => isWebhookConfiguration(entry));
   const results: (Result | undefined)[] = [];
   for (const group of [first, obsolete.filter((entry) => !first.includes(entry))]) {
-    results.push(...(await Promise.all(group.map((entry) => removed(entry, deps, signal)))));
+    results.push(...(await Promise.all(group.map((entry) => pruneEntry(entry, deps, signal)))));
   }
   const having = (wanted: Fate): readonly Trouble[] =>
     results.flatMap((result) => {
@@ -63,7 +63,7 @@ export async function prune(
 const unknownMessage = "Obsolete, but the API server does not say where its kind is served";
 
 /** Undefined for an object that is not there, or not ours. */
-async function removed(
+async function pruneEntry(
   entry: InventoryEntry,
   deps: PruneDeps,
   signal: AbortSignal,
@@ -80,7 +80,7 @@ async function removed(
     const found = await foundAt(ref, { ...deps, entry, record }, signal);
     if (found === undefined) return undefined;
     isKnown = true;
-    return await deleted({ ref, key, found }, deps, signal);
+    return await deleteFound({ ref, key, found }, deps, signal);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return refused(error, { key, isKnown, installNamespace: deps.belonging.namespace });
@@ -120,7 +120,7 @@ interface ToDelete {
 const maxAttempts = 5;
 
 /** Deletes what was found. Where that is something else by now, looks again whether it is ours. */
-async function deleted(
+async function deleteFound(
   { ref, key, found: first }: ToDelete,
   deps: PruneDeps,
   signal: AbortSignal,

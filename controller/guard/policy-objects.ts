@@ -81,7 +81,7 @@ export async function settlePolicies(
       const made = (policy: KubeObject | undefined) =>
         guardPolicyOf(found.guard, { hubId, hubUsers: usersOf(policy) });
       const settle = (one: Omit<Wanted, "name">, before: KubeObject | undefined) =>
-        settledOne({ ...one, name }, { client, fieldManager, live: before }, signal);
+        settleObject({ ...one, name }, { client, fieldManager, live: before }, signal);
       const policy = { resource: policies, manifest: (now?: KubeObject) => made(now).policy };
       const { binding } = made(found.policy);
       // The binding right behind its policy: before it was seen to be slow, and after the answer costs a round trip.
@@ -174,7 +174,7 @@ interface Settling {
 
 const maxAttempts = 5;
 
-async function settledOne(
+async function settleObject(
   { resource, name, manifest }: Wanted,
   { client, fieldManager, live }: Settling,
   signal: AbortSignal,

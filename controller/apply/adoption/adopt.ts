@@ -68,7 +68,7 @@ async function adopt(
       if (object !== undefined) {
         return refusalIn(live, () => deps.requests.adopt(object, live, signal), deps);
       }
-      return obsolete.has(live) && refusalIn(live, () => labelled(live, deps, signal), deps);
+      return obsolete.has(live) && refusalIn(live, () => labelObject(live, deps, signal), deps);
     }),
   );
   const refused = refusals.filter((refusal) => refusal !== false);
@@ -106,7 +106,7 @@ async function refusalIn(
 
 const maxAttempts = 5;
 
-async function labelled(found: KubeObject, deps: AdoptDeps, signal: AbortSignal): Promise<void> {
+async function labelObject(found: KubeObject, deps: AdoptDeps, signal: AbortSignal): Promise<void> {
   const { client, fieldManager, componentUid, desired } = deps;
   const ref = objectRefOf(found.metadata, desired.resourceOf(found));
   let live: KubeObject | undefined = found;

@@ -127,14 +127,14 @@ async function unlessOutdated(
     throw busy(owner, "is being deleted");
   }
   try {
-    return rootOf(await written(current, { ...owner, text }, signal), owner);
+    return rootOf(await writeObject(current, { ...owner, text }, signal), owner);
   } catch (error) {
     if (!isOutdated(error, current)) throw error;
     return undefined;
   }
 }
 
-async function written(
+async function writeObject(
   current: Anchor | undefined,
   { text, ...owner }: AnchorOwnership & { readonly text: string },
   signal: AbortSignal,
@@ -148,14 +148,14 @@ async function written(
   }
   const manifest = anchorManifestOver(current.object, owner, text);
   const resourceVersion = isHeld(current.object, owner)
-    ? (await released(current, owner, signal)).metadata.resourceVersion
+    ? (await releaseHolders(current, owner, signal)).metadata.resourceVersion
     : current.resourceVersion;
   // With its uid an apply never creates; with its version it never overwrites what was not seen.
   const metadata = { ...manifest.metadata, uid: current.uid, resourceVersion };
   return client.apply(ref, { ...manifest, metadata }, { fieldManager, force: true }, signal);
 }
 
-function released(
+function releaseHolders(
   { object, resourceVersion }: Anchor,
   owner: AnchorOwnership,
   signal: AbortSignal,

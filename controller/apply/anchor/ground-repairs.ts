@@ -89,7 +89,7 @@ export async function writeNamespaces(
   const { stripped, isAnchorInConflict } = housing;
   const [created, changes] = await Promise.all([
     createMissing(target, housing.missing, signal),
-    Promise.all(housing.outdated.map((one) => changed(one, { work, housing }, signal))),
+    Promise.all(housing.outdated.map((one) => repairNamespace(one, { work, housing }, signal))),
   ]);
   const written = changes.flatMap(({ object }) => object ?? []);
   for (const namespace of [...created, ...written]) {
@@ -128,7 +128,7 @@ interface Change {
   readonly refusal?: Refused;
 }
 
-async function changed(
+async function repairNamespace(
   outdated: OutdatedNamespace,
   { work, housing }: { readonly work: Attempt; readonly housing: NamespacePlan },
   signal: AbortSignal,
