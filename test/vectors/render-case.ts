@@ -5,15 +5,15 @@ import {
   type componentCheck,
 } from "../../cmd/kubectl/commands/render/component-documents.ts";
 import {
+  renderComponent,
+  type RenderedComponent,
+} from "../../cmd/kubectl/compare/render-component.ts";
+import {
   environmentOf,
   objectsOf,
   manifestFolder,
-} from "../../cmd/kubectl/commands/render/input-files.ts";
-import {
-  renderComponent,
-  type RenderedComponent,
-} from "../../cmd/kubectl/commands/render/render-component.ts";
-import { InputError, yamlDocuments } from "../../cmd/kubectl/commands/render/yaml-documents.ts";
+} from "../../cmd/kubectl/selection/input-files.ts";
+import { InputError, yamlDocuments } from "../../cmd/kubectl/selection/yaml-documents.ts";
 import { Preparations } from "../../installation/desired.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import { caseFile, type RenderCase } from "./render-cases.ts";

@@ -4,8 +4,8 @@ import { isRecord, isSameJson } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import type { Desired } from "../../../installation/desired.ts";
 import { render } from "../../../render/render.ts";
-import type { RenderSettings } from "../commands/render/render-component.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
+import type { RenderSettings } from "./render-component.ts";
 
 /** What the controller of this version makes of a component. */
 export interface Comparable {

@@ -7,11 +7,7 @@ import {
   type SpokeNamespaceMode,
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
-import {
-  controllerDeployments,
-  flagOf,
-  flagValuesOf,
-} from "../commands/diagnose/find-controller.ts";
+import { controllerDeployments, flagOf, flagValuesOf } from "../hub/find-controller.ts";
 import { installedNamespaces } from "../hub/installed-namespaces.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 

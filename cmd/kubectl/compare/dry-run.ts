@@ -17,8 +17,8 @@ import {
   withoutHandedOver,
 } from "../../../installation/hand-over.ts";
 import { changeField } from "../../../render/fields.ts";
-import { withLiveFields } from "../commands/render/render-component.ts";
 import type { Place } from "./place.ts";
+import { withLiveFields } from "./render-component.ts";
 
 /** What a server would make of an object if the controller sent it now; nothing is stored. */
 export type DryRun =

@@ -9,12 +9,12 @@ import {
 import { FleetError } from "../../../api/errors.ts";
 import type { ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
-import { usageInstead } from "../commands/render/input-files.ts";
-import type { RenderSettings } from "../commands/render/render-component.ts";
 import { renderSettings } from "../commands/render/render-files.ts";
 import { UsageError } from "../errors.ts";
+import { usageInstead } from "../selection/input-files.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { type ControllerRules, type ManifestRules, rulesOfHub } from "./controller-rules.ts";
+import type { RenderSettings } from "./render-component.ts";
 import { namespaceOfHub, type RenderingFlags } from "./rendering-options.ts";
 
 /**

@@ -45,8 +45,8 @@ async function namesIn(
     signal,
   }: Pick<ActionInput<object>["terminal"], "stdin"> & { readonly signal: AbortSignal },
 ): Promise<readonly Placed[]> {
-  const { inputText } = await import("../commands/render/input-files.ts");
-  const { InputError, yamlDocuments } = await import("../commands/render/yaml-documents.ts");
+  const { inputText } = await import("./input-files.ts");
+  const { InputError, yamlDocuments } = await import("./yaml-documents.ts");
   const source = file === "-" ? "standard input" : file;
   try {
     const stream = file === "-" && stdin !== undefined ? { stream: stdin } : {};

@@ -1,5 +1,6 @@
 import type { ActionInput } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
+import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
@@ -11,7 +12,6 @@ import { openVantage } from "../diagnose/open-vantage.ts";
 import { walkHub } from "../diagnose/walk-hub.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
-import type { RenderSettings } from "../render/render-component.ts";
 import type { FailOn } from "../status/status.ts";
 import { type CheckItem, type CheckReport, itemOfHop } from "./check-item.ts";
 import {

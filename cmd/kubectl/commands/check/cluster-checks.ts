@@ -3,6 +3,7 @@ import type { ClusterProfileRef, Component } from "../../../../api/component.ts"
 import { FleetError } from "../../../../api/errors.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
+import type { RenderSettings } from "../../compare/render-component.ts";
 import { countedReading } from "../../output/progress.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -23,7 +24,6 @@ import { walkTarget } from "../diagnose/walk-target.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
 import { askHub } from "../plan/plan-item.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
-import type { RenderSettings } from "../render/render-component.ts";
 import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
 import { expiryItems, type Radar } from "./expiry.ts";
 

@@ -3,15 +3,15 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
-import { humanDuration } from "../../output/duration.ts";
-import { words } from "../../output/steps.ts";
-import { hubServer, requestFinding } from "./explain-error.ts";
 import {
   type ControllerDeployment,
   type ControllerLease,
   type Controllers,
   findControllers,
-} from "./find-controller.ts";
+} from "../../hub/find-controller.ts";
+import { humanDuration } from "../../output/duration.ts";
+import { words } from "../../output/steps.ts";
+import { hubServer, requestFinding } from "./explain-error.ts";
 import {
   failed,
   finding,

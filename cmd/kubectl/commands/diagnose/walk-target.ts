@@ -3,10 +3,10 @@ import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.t
 import { guardOf } from "../../../../access/spokes/spoke-deps.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
+import { type Controllers, variableOf } from "../../hub/find-controller.ts";
 import { kubectlOn, words } from "../../output/steps.ts";
 import type { Target } from "./diagnosis.ts";
 import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
-import { type Controllers, variableOf } from "./find-controller.ts";
 import {
   checkConditions,
   checkDeletion,

@@ -9,6 +9,7 @@ import {
 } from "../../compare/comparable.ts";
 import { compare, type Comparison } from "../../compare/compare.ts";
 import { hubIdOf, readPlace } from "../../compare/place.ts";
+import type { RenderSettings } from "../../compare/render-component.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
 import { notFoundErrors, type ReportError } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
@@ -20,7 +21,6 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import type { RenderSettings } from "../render/render-component.ts";
 import { type Diff, diffOf, installationError } from "./diff-list.ts";
 
 export interface DiffDeps {

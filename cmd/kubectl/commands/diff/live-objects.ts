@@ -7,6 +7,7 @@ import { foundNamespaces } from "../../../../controller/reconcile/resolve.ts";
 import { type Comparable, comparableIn } from "../../compare/comparable.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
 import { masked, neat, projected, type Sides, withoutMarks } from "../../compare/neat.ts";
+import type { RenderSettings } from "../../compare/render-component.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import type { ReportError } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
@@ -17,7 +18,6 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import type { RenderSettings } from "../render/render-component.ts";
 import { type Diff, diffOf } from "./diff-list.ts";
 import { type DiffDeps, refusalOf, rendered } from "./diff.ts";
 

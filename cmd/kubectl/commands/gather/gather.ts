@@ -5,6 +5,7 @@ import { isRecord } from "../../../../api/fields.ts";
 import { isNarrowed } from "../../action.ts";
 import type { RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
+import { findControllers } from "../../hub/find-controller.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -12,7 +13,6 @@ import { allKinds, missingNames, type Selection } from "../../selection/selectio
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { clusterIdOf, readEach, type ReadLimits, standIn } from "../../spokes/read-clusters.ts";
 import { ifDenied, type Reading } from "../../spokes/spoke-reading.ts";
-import { findControllers } from "../diagnose/find-controller.ts";
 import type { ObjectRow } from "../get/object-table.ts";
 import { type ClusterFacts, type ClusterPlan, gatherCluster } from "./gather-cluster.ts";
 

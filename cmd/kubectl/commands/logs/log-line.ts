@@ -4,11 +4,11 @@ import { isRecord, recordAt } from "../../../../api/fields.ts";
 import { redactSecrets } from "../../../../api/foreign-text.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { findControllers } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { deploymentsOf } from "../../spokes/live-view.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { readSpokeFacts } from "../../spokes/spoke-facts.ts";
-import { findControllers } from "../diagnose/find-controller.ts";
 
 /** One line of a container's log. */
 export interface LogItem {

@@ -5,6 +5,7 @@ import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import { compare } from "../../compare/compare.ts";
 import { hubIdOf, readPlace } from "../../compare/place.ts";
+import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type Report, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -20,7 +21,6 @@ import {
 import { componentsOf } from "../diagnose/hops/component-hops.ts";
 import { installationError } from "../diff/diff-list.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
-import type { RenderSettings } from "../render/render-component.ts";
 import { askHub, type Look, planItem, type PlanItem, type PlannedChange } from "./plan-item.ts";
 
 interface PlanSummary {

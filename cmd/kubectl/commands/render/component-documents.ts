@@ -12,7 +12,7 @@ import { componentStatus } from "../../../../api/schema/component-crd.ts";
 import { eventingSpec, servingSpec } from "../../../../api/schema/component-spec.ts";
 import { stringMap } from "../../../../api/schema/primitives.ts";
 import type { Fields } from "../../../../render/fields.ts";
-import { InputError, type InputDocument } from "./yaml-documents.ts";
+import { InputError, type InputDocument } from "../../selection/yaml-documents.ts";
 
 /** A component of a file. */
 export interface ComponentDocument {

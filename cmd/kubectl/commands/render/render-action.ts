@@ -6,18 +6,19 @@ import { FleetError } from "../../../../api/errors.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { newestFirst } from "../../../../render/release/version.ts";
 import type { ActionInput } from "../../action.ts";
+import {
+  renderComponent,
+  type RenderedComponent,
+  type RenderSettings,
+} from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { failureOf } from "../../failure.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { renderFailure } from "../../output/steps.ts";
 import type { Output } from "../../output/terminal.ts";
+import { InputError } from "../../selection/yaml-documents.ts";
 import type { ComponentDocument } from "./component-documents.ts";
 import { jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
-import {
-  renderComponent,
-  type RenderedComponent,
-  type RenderSettings,
-} from "./render-component.ts";
 import {
   checkValues,
   componentReader,
@@ -30,7 +31,6 @@ import {
   selectorsOf,
 } from "./render-files.ts";
 import { objectDiff } from "./unified-diff.ts";
-import { InputError } from "./yaml-documents.ts";
 
 /**
  * `kubectl knfleet render`: prints what would be applied. Input that cannot be used is explained with one line for each problem and exit code 2, a

@@ -8,6 +8,7 @@ import { defaultSpokeNamespace } from "../../../../installation/installation-nam
 import { openReleases } from "../../../open-releases.ts";
 import { ensureReleases } from "../../../release-files.ts";
 import type { ActionInput } from "../../action.ts";
+import type { RenderSettings } from "../../compare/render-component.ts";
 import {
   namedMode,
   namespaceOfBy,
@@ -16,13 +17,17 @@ import {
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import {
+  environmentOf,
+  inputText,
+  manifestFolder,
+  objectsOf,
+} from "../../selection/input-files.ts";
+import { InputError, yamlDocuments } from "../../selection/yaml-documents.ts";
+import {
   componentCheck,
   type ComponentDocument,
   componentDocuments,
 } from "./component-documents.ts";
-import { environmentOf, inputText, manifestFolder, objectsOf } from "./input-files.ts";
-import type { RenderSettings } from "./render-component.ts";
-import { InputError, yamlDocuments } from "./yaml-documents.ts";
 
 /** Components of several files, and notes for people. */
 interface Components {

@@ -11,9 +11,9 @@ import {
 } from "../../../../render/release/version.ts";
 import { lockedReleases } from "../../../release-files.ts";
 import type { ReleaseLock } from "../../../release-lock.ts";
+import { type ControllerDeployment, findControllers } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { tagOf } from "../../spokes/spoke-facts.ts";
-import { type ControllerDeployment, findControllers } from "../diagnose/find-controller.ts";
 
 /** Two versions that do not agree. */
 export interface Skew {

@@ -10,11 +10,11 @@ import { conditionOf } from "../../../../../api/conditions.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
+import type { ControllerDeployment } from "../../../hub/find-controller.ts";
 import { isProfile } from "../../../hub/profiles.ts";
 import { words } from "../../../output/steps.ts";
 import { stringAt } from "../../../selection/fields.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
-import type { ControllerDeployment } from "../find-controller.ts";
 import type { WalkContext } from "../walk.ts";
 import { failed, finding, type HopResult, passed, passedWith } from "./hop.ts";
 

@@ -17,15 +17,15 @@ import {
 } from "../../../../../api/cluster-profile.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
-import { hubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
-import { itemsAt, stringAt } from "../../../selection/fields.ts";
-import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import {
   type ControllerDeployment,
   controllerDeployments,
   type Controllers,
   flagOf,
-} from "../find-controller.ts";
+} from "../../../hub/find-controller.ts";
+import { hubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
+import { itemsAt, stringAt } from "../../../selection/fields.ts";
+import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import type { WalkContext } from "../walk.ts";
 import { finding, type Finding, type HopResult, passedWith } from "./hop.ts";
 

@@ -11,8 +11,8 @@ import { checkReleases } from "../../../../release-files.ts";
 import { comparableOf } from "../../../compare/comparable.ts";
 import { dryRun } from "../../../compare/dry-run.ts";
 import { readPlace } from "../../../compare/place.ts";
+import type { RenderSettings } from "../../../compare/render-component.ts";
 import { namespaceOfBy } from "../../../compare/rendering-options.ts";
-import type { RenderSettings } from "../../render/render-component.ts";
 
 /** Renders an object as the controller does, to find out why it is refused. */
 export type Rendering = Pick<RenderSettings, "releases" | "preparations">;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import type { ControllerDeployment } from "../../../../../cmd/kubectl/commands/diagnose/find-controller.ts";
 import { jobOf } from "../../../../../cmd/kubectl/commands/diagnose/walk-elsewhere.ts";
+import type { ControllerDeployment } from "../../../../../cmd/kubectl/hub/find-controller.ts";
 import { valueAt } from "../../../../fleet/json-record.ts";
 
 const container = {

@@ -4,10 +4,7 @@ import {
   componentDocuments,
   componentCheck,
 } from "../../../../../cmd/kubectl/commands/render/component-documents.ts";
-import {
-  InputError,
-  yamlDocuments,
-} from "../../../../../cmd/kubectl/commands/render/yaml-documents.ts";
+import { InputError, yamlDocuments } from "../../../../../cmd/kubectl/selection/yaml-documents.ts";
 
 const check = componentCheck();
 const serving = "apiVersion: operator.knative.dev/v1beta1\nkind: KnativeServing\n";

@@ -9,7 +9,7 @@ import {
   componentDocuments,
   componentCheck,
 } from "../../../../../cmd/kubectl/commands/render/component-documents.ts";
-import { InputError } from "../../../../../cmd/kubectl/commands/render/yaml-documents.ts";
+import { InputError } from "../../../../../cmd/kubectl/selection/yaml-documents.ts";
 import { openReleases } from "../../../../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../../../../cmd/release-files.ts";
 import type { Releases } from "../../../../../render/release/releases.ts";

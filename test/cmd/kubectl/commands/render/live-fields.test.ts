@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../../../api/kubernetes.ts";
-import { withLiveFields } from "../../../../../cmd/kubectl/commands/render/render-component.ts";
+import { withLiveFields } from "../../../../../cmd/kubectl/compare/render-component.ts";
 
 const rbac = "rbac.authorization.k8s.io/v1";
 const rule = { apiGroups: ["a"], resources: ["b"], verbs: ["get"] };

@@ -1,9 +1,9 @@
-import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
-import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
-import { itemsAt, numberAt, stringAt } from "../../selection/fields.ts";
-import { ifDenied } from "../../spokes/spoke-reading.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { listAt, recordAt, textAt } from "../../../api/fields.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
+import { ifDenied } from "../spokes/spoke-reading.ts";
 
 /** A Deployment of the hub that works on the components. */
 export interface ControllerDeployment {

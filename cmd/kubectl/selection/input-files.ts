@@ -3,10 +3,10 @@ import { readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 
-import { FleetError } from "../../../../api/errors.ts";
-import { isRecord } from "../../../../api/fields.ts";
-import type { Manifest } from "../../../../api/kubernetes.ts";
-import { UsageError } from "../../errors.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { isRecord } from "../../../api/fields.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
+import { UsageError } from "../errors.ts";
 import { InputError, yamlDocuments } from "./yaml-documents.ts";
 
 const mostBytes = 16 * 1024 * 1024;

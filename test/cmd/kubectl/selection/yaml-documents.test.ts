@@ -1,10 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import {
-  InputError,
-  yamlDocuments,
-} from "../../../../../cmd/kubectl/commands/render/yaml-documents.ts";
+import { InputError, yamlDocuments } from "../../../../cmd/kubectl/selection/yaml-documents.ts";
 
 function valuesOf(text: string): readonly unknown[] {
   return yamlDocuments(text, "file").map(({ value }) => value);

@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from "yaml";
 
-import { isRecord } from "../../../../api/fields.ts";
-import { yaml11 } from "../../../../render/yaml.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { yaml11 } from "../../../render/yaml.ts";
 
 /** One document of a file, as JSON. */
 export interface InputDocument {

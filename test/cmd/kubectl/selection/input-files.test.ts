@@ -10,7 +10,7 @@ import {
   inputText,
   objectsOf,
   manifestFolder,
-} from "../../../../../cmd/kubectl/commands/render/input-files.ts";
+} from "../../../../cmd/kubectl/selection/input-files.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
-import type { Component } from "../../../../api/component.ts";
-import { isRecord } from "../../../../api/fields.ts";
+import type { Component } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
 import {
   groupOf,
   identityOf,
@@ -7,15 +7,15 @@ import {
   type Manifest,
   type ObjectKey,
   type OwnerReference,
-} from "../../../../api/kubernetes.ts";
-import { anchorNameOf } from "../../../../installation/anchor.ts";
-import type { Preparations } from "../../../../installation/desired.ts";
-import { gateObjects } from "../../../../installation/gates.ts";
-import { changeField, type Fields } from "../../../../render/fields.ts";
-import { withOwners } from "../../../../render/namespace.ts";
-import type { Releases, Rendered } from "../../../../render/release/releases.ts";
-import { render } from "../../../../render/render.ts";
-import type { NamespaceOf } from "../../compare/rendering-options.ts";
+} from "../../../api/kubernetes.ts";
+import { anchorNameOf } from "../../../installation/anchor.ts";
+import type { Preparations } from "../../../installation/desired.ts";
+import { gateObjects } from "../../../installation/gates.ts";
+import { changeField, type Fields } from "../../../render/fields.ts";
+import { withOwners } from "../../../render/namespace.ts";
+import type { Releases, Rendered } from "../../../render/release/releases.ts";
+import { render } from "../../../render/render.ts";
+import type { NamespaceOf } from "./rendering-options.ts";
 
 /** Settings that replace the cluster and the controller's process. */
 export interface RenderSettings {
