@@ -1,3 +1,4 @@
+import { isRecord, listAt, recordAt } from "./fields.ts";
 import type { Condition, JsonObject, KubeObject, ObjectMeta } from "./kubernetes.ts";
 
 export const clusterProfileApiVersion = "multicluster.x-k8s.io/v1alpha1";
@@ -47,3 +48,25 @@ export type ClusterProfile = KubeObject & {
     readonly credentialProviders?: readonly AccessProvider[] | null;
   };
 };
+
+/** `status.properties` of a ClusterProfile, by name; the last of a name counts. */
+export function propertiesOf(profile: KubeObject): Readonly<Record<string, string>> {
+  const properties = listAt(recordAt(profile, "status"), "properties");
+  return Object.fromEntries(
+    properties.flatMap((property) => {
+      if (!isRecord(property)) return [];
+      const { name, value } = property;
+      return typeof name === "string" && typeof value === "string" ? [[name, value] as const] : [];
+    }),
+  );
+}
+
+/** Whether a text is what a pattern with `*` and `?` stands for. */
+export function globMatches(pattern: string, text: string): boolean {
+  const source = pattern
+    .replaceAll(/[\\^$.|+()[\]{}]/g, String.raw`\$&`)
+    // Several stars in a row mean what one does, and cost what one does.
+    .replaceAll(/\*+/g, ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${source}$`, "s").test(text);
+}

@@ -85,6 +85,9 @@ export const statesByReason: Readonly<
   ConfigInvalid: "Updating",
 };
 
+/** The same for the text of any reason. */
+const meanings = new Map<string, Said["means"]>(Object.entries(statesByReason));
+
 /** A failure counts only when it lasts this long after a stamp: the component may still show the result of the spec before. */
 const graceMs = 60_000;
 
@@ -225,7 +228,7 @@ function failedState(child: Component, now: number): ClusterState | undefined {
   return undefined;
 }
 
-/** Updating or TimedOut. Time in which the cluster was dark or the set paused does not count: the deadline starts anew. */
+/** Updating or TimedOut. After the cluster was unreachable or the set paused, the deadline starts again. */
 function lateState(child: Component, timing: Timing): ClusterState {
   const { now, deadlineMs, resumedAt, isPaused } = timing;
   const { reason, message, since } = saidBy(child, "Ready");
@@ -234,7 +237,7 @@ function lateState(child: Component, timing: Timing): ClusterState {
   const resolved = saidBy(child, "TargetClusterResolved");
   const backAt = resolved.status === "True" ? timeOf(resolved.since, now) : 0;
   const started = Math.max(updatedAtOf(child, now), resumedAt, backAt);
-  // A cluster that was done before and trembles for a moment is no failed rollout.
+  // A cluster that was done before may be unready for a moment; the rollout has not failed then.
   const trouble = timeOf(since, now) + Math.min(graceMs, deadlineMs);
   const until = Math.max(started + deadlineMs, trouble);
   if (now < until) return { name: "Updating", ...facts, until };
@@ -253,12 +256,11 @@ interface Said {
 function saidBy({ status }: Component, type: string): Said {
   const said = conditionOf(status?.conditions, type) ?? { type, status: "Unknown" };
   const { reason = "", message = "", lastTransitionTime: since } = said;
-  const entry = Object.entries(statesByReason).find(([name]) => name === reason);
-  const means = said.status === "True" ? undefined : entry?.[1];
+  const means = said.status === "True" ? undefined : meanings.get(reason);
   return { status: said.status, reason, message, since, means };
 }
 
-/** What the component says may be from before the stamp: it counts when it was said later, or when it lasts. */
+/** Whether a condition may describe the spec before the stamp. It counts when it is newer than the stamp, or when the stamp is a minute old. */
 function isStale(child: Component, { since }: Said, now: number): boolean {
   const updatedAt = updatedAtOf(child, now);
   const isObserved = child.status?.observedGeneration === child.metadata.generation;

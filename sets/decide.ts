@@ -1,10 +1,4 @@
-import {
-  type FleetSet,
-  type RolloutPhase,
-  setLabels,
-  type StageStatus,
-  steering,
-} from "../api/fleet-set.ts";
+import { type FleetSet, type RolloutPhase, setLabels, steering } from "../api/fleet-set.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import {
   type Decision,
@@ -17,12 +11,19 @@ import {
   type Stage,
   type Stamp,
 } from "./facts.ts";
+import { concurrencyOf } from "./limits.ts";
 import { stagesWith } from "./members.ts";
 import { planDeletion, planRemovals } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
-import { setStatus } from "./set-status.ts";
-import { isOpen, isPassed, progressOf, type StageProgress } from "./stage-progress.ts";
-import { inOrder, unmatchedStage } from "./stages.ts";
+import { deletingStatus, rolloutStatus, unusableStatus } from "./set-status.ts";
+import {
+  isOpen,
+  isPassed,
+  progressOf,
+  type StageMemory,
+  type StageProgress,
+} from "./stage-progress.ts";
+import { countInFlight, inOrder, stampsOf, unmatchedStage } from "./stages.ts";
 
 /**
  * Decides what a set does now: which components are written, removed or left, and what its status says. Pure: the same facts and the same time give the
@@ -30,15 +31,15 @@ import { inOrder, unmatchedStage } from "./stages.ts";
  */
 export function decide(facts: SetFacts, now: number): Decision {
   const { set, revisions, selection } = facts;
-  const status = setStatus(facts, now);
   const nothing = { stamps: [], removals: noRemovals, nextLook: undefined };
   if (set.metadata.deletionTimestamp !== undefined) {
     const removals = planDeletion(set, facts.children);
-    return { ...nothing, removals, status: status.deleting() };
+    return { ...nothing, removals, status: deletingStatus(set, now) };
   }
   const mark = beginning(set, revisions);
   if (mark !== undefined) return { ...nothing, mark, status: set.status ?? {} };
-  if (selection.kind === "unusable") return { ...nothing, status: status.unusable(selection) };
+  if (selection.kind === "unusable")
+    return { ...nothing, status: unusableStatus(set, selection, now) };
   return new Look(facts, selection.clusters, now).decide();
 }
 
@@ -203,13 +204,12 @@ class Look {
   }
 
   /** What the status says about a stage in this rollout. A completed rollout has passed all of them. */
-  #before({ spec }: Stage): StageStatus | undefined {
+  #before({ spec }: Stage): StageMemory | undefined {
     const { status } = this.#facts.set;
     const isSame = status?.updateRevision === this.#update.name;
     const before = isSame ? status.stages?.find(({ name }) => name === spec.name) : undefined;
     if (this.#update.completedNumber !== this.#update.number) return before;
-    const counts = { clusters: 0, done: 0, failed: 0, updating: 0, unreachable: 0 };
-    return { ...counts, ...before, name: spec.name, state: "Passed" };
+    return { ...before, state: "Passed" };
   }
 
   #stamps(stages: readonly Stage[], progress: readonly StageProgress[]): readonly Stamp[] {
@@ -219,8 +219,7 @@ class Look {
       if (step === undefined) return [];
       const { status, slots } = step;
       if (isOpen(status)) return this.#admitted(stage, this.#update, slots);
-      const limit = Math.max(1, Math.floor(stage.members.length / 10));
-      return joining === undefined ? [] : this.#joiners(joining.at(at), limit);
+      return joining === undefined ? [] : this.#joiners(joining.at(at));
     });
   }
 
@@ -231,14 +230,14 @@ class Look {
     return progress.every(({ status }) => isOpen(status)) ? undefined : this.#stagesWith(current);
   }
 
-  #joiners(stage: Stage | undefined, limit: number): readonly Stamp[] {
+  #joiners(stage: Stage | undefined): readonly Stamp[] {
     const current = this.#current;
     if (stage === undefined || current === undefined) return [];
     const isUpToDate = ({ child }: Member): boolean =>
       child === undefined || child.metadata.labels?.[setLabels.revision] === current.name;
     const members = stage.members.filter(isUpToDate);
-    const inFlight = members.filter(({ state: { name } }) => name === "Updating").length;
-    return this.#admitted({ ...stage, members }, current, limit - inFlight);
+    const limit = concurrencyOf(stage.spec.maxConcurrency, stage.members.length);
+    return this.#admitted({ ...stage, members }, current, limit - countInFlight(members));
   }
 
   #admitted({ spec, members }: Stage, revision: Revision, slots: number): readonly Stamp[] {
@@ -247,14 +246,8 @@ class Look {
     );
     if (slots <= 0 || pending.length === 0) return [];
     const order = this.#facts.set.spec.rollout?.order ?? "Hashed";
-    return inOrder(pending, order, revision.name)
-      .slice(0, slots)
-      .map(({ key, child }) => ({
-        cluster: key,
-        revision: revision.name,
-        stage: spec.name,
-        child,
-      }));
+    const ordered = inOrder(pending, order, revision.name);
+    return stampsOf(ordered, { stage: spec, revision }, slots);
   }
 
   #marked(mark: RevisionMark): Decision {
@@ -278,7 +271,7 @@ class Look {
     } as const;
     const times = [...nextLooks, plan.nextLook].filter((time) => time !== undefined);
     return {
-      status: setStatus(this.#facts, this.#now).rollingOut(report),
+      status: rolloutStatus(this.#facts.set, report, this.#now),
       stamps: found.stamps,
       removals: this.#isPaused ? noRemovals : plan.removals,
       nextLook: times.length === 0 ? undefined : Math.min(...times),

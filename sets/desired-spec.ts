@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
-
-import type { ClusterProfile } from "../api/cluster-profile.ts";
-import { canonicalJson, isRecord } from "../api/fields.ts";
+import { type ClusterProfile, globMatches, propertiesOf } from "../api/cluster-profile.ts";
+import { isRecord } from "../api/fields.ts";
 import type { FleetSetSpec, SetOverride } from "../api/fleet-set.ts";
-import { matchesGlob, matchesLabels, propertiesOf } from "./select-clusters.ts";
+import { hashOf } from "../render/fields.ts";
+import { matchesLabels } from "./select-clusters.ts";
 
 /** What a revision of a set holds. */
 export type RevisionContent = Pick<FleetSetSpec, "template" | "overrides">;
@@ -13,17 +12,16 @@ export type DesiredSpec =
   | { readonly spec: Readonly<Record<string, unknown>>; readonly hash: string }
   | { readonly missing: string };
 
-/** Hexadecimal digits of a hash in names and annotations. */
 const hashLength = 10;
 
-/** The first digits of the SHA-256 of a value's canonical JSON. */
-export function hashOf(value: unknown): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, hashLength);
+/** The first digits of the hash of a value, for names and annotations. */
+export function shortHashOf(value: unknown): string {
+  return hashOf(value).slice(0, hashLength);
 }
 
 /** Name of the ControllerRevision of a content. Only template and overrides count: a change of the rollout is no new revision. Spec: sets.md 5. */
 export function revisionNameOf(setName: string, { template, overrides }: RevisionContent): string {
-  return `${setName}-${hashOf({ template, overrides: overrides ?? [] })}`;
+  return `${setName}-${shortHashOf({ template, overrides: overrides ?? [] })}`;
 }
 
 /** Merges a patch over a value. Spec: RFC 7386. */
@@ -41,7 +39,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 function isForCluster(override: SetOverride, { metadata }: ClusterProfile): boolean {
   const { selector, clusters = [] } = override;
   return (
-    clusters.some((pattern) => matchesGlob(pattern, metadata.name)) ||
+    clusters.some((pattern) => globMatches(pattern, metadata.name)) ||
     (selector !== undefined && matchesLabels(selector, metadata.labels))
   );
 }
@@ -82,7 +80,7 @@ export class DesiredSpecs {
   #hashOf(spec: unknown): string {
     const known = this.#hashes.get(spec);
     if (known !== undefined) return known;
-    const hash = hashOf([this.#content.template.metadata ?? {}, spec]);
+    const hash = shortHashOf([this.#content.template.metadata ?? {}, spec]);
     this.#hashes.set(spec, hash);
     return hash;
   }

@@ -2,6 +2,9 @@ import { Cron } from "croner";
 
 import { goDurationMs } from "../api/go-duration.ts";
 
+/** Share of a stage for limits that the set does not say. */
+export const usualShare = "10%";
+
 /** A number of clusters, or a percentage such as `10%`. */
 export type Share = number | string | undefined;
 
@@ -10,6 +13,11 @@ export function shareOf(share: Share, size: number, least: 0 | 1): number {
   if (typeof share === "number") return share;
   const percent = Number(/^(\d{1,3})%$/.exec(share ?? "")?.[1] ?? 0);
   return Math.max(least, Math.floor((size * percent) / 100));
+}
+
+/** How many clusters of a stage, or of a part of it, may change at the same time. */
+export function concurrencyOf(maxConcurrency: Share, size: number): number {
+  return Math.max(1, shareOf(maxConcurrency ?? usualShare, size, 1));
 }
 
 /** Ms of a duration of a set; `standIn` when it is absent. */

@@ -1,9 +1,15 @@
 import { type Component, componentKeyOf } from "../api/component.ts";
-import { type FleetSet, setAnnotations, setLabels, steering } from "../api/fleet-set.ts";
+import {
+  type FleetSet,
+  setAnnotations,
+  setLabels,
+  type StageSpec,
+  steering,
+} from "../api/fleet-set.ts";
 import { timeOf } from "./cluster-state.ts";
-import { hashOf } from "./desired-spec.ts";
+import { shortHashOf } from "./desired-spec.ts";
 import { noRemovals, type Removals, type SelectedCluster } from "./facts.ts";
-import { durationOf, shareOf } from "./limits.ts";
+import { concurrencyOf, durationOf, shareOf } from "./limits.ts";
 import { isExcluded } from "./select-clusters.ts";
 import { unmatchedStage } from "./stages.ts";
 
@@ -40,7 +46,7 @@ export function planRemovals(
   const staying = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const allowed = Math.max(fewClusters, shareOf(largestShare, children.length, 0));
   const isShrunk = staying.length > allowed || (keys.size === 0 && staying.length > 0);
-  const hash = hashOf([...keys].toSorted());
+  const hash = shortHashOf([...keys].toSorted());
   if (isShrunk && set.metadata.annotations?.[steering.acceptSelection] !== hash) {
     return { removals: { ...noRemovals, unmark }, nextLook: undefined, suspicious: hash };
   }
@@ -80,29 +86,20 @@ export function planDeletion(set: FleetSet, children: readonly Component[]): Rem
   if (set.spec.deletionPolicy !== "Delete") {
     return { ...noRemovals, orphan: children.map(componentKeyOf) };
   }
-  const stages = [...(set.spec.rollout?.stages ?? []), { name: unmatchedStage }].toReversed();
-  const unknown = children.filter((child) => !stages.some(({ name }) => name === stageOf(child)));
-  for (const { name, maxConcurrency } of [{ name: undefined }, ...stages].map(withLimit)) {
-    const members =
-      name === undefined ? unknown : children.filter((child) => stageOf(child) === name);
-    if (members.length === 0) continue;
-    const going = members.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-    const slots = Math.max(1, shareOf(maxConcurrency, members.length, 1)) - going.length;
-    const next = members.filter((member) => !going.includes(member)).slice(0, Math.max(0, slots));
-    return { ...noRemovals, remove: next.map(componentKeyOf) };
-  }
-  return noRemovals;
-}
-
-function withLimit(stage: {
-  readonly name: string | undefined;
-  readonly maxConcurrency?: string | number;
-}) {
-  return { name: stage.name, maxConcurrency: stage.maxConcurrency ?? "10%" };
-}
-
-function stageOf({ metadata }: Component): string | undefined {
-  return metadata.labels?.[setLabels.stage];
+  const stages: readonly StageSpec[] = [
+    { name: unmatchedStage },
+    ...(set.spec.rollout?.stages ?? []).toReversed(),
+  ];
+  const groups = Map.groupBy(children, ({ metadata }) =>
+    stages.find(({ name }) => name === metadata.labels?.[setLabels.stage]),
+  );
+  // Components of a stage that the set does not have any more go first.
+  const stage = [undefined, ...stages].find((one) => groups.has(one));
+  const members = groups.get(stage) ?? [];
+  const staying = members.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const limit = concurrencyOf(stage?.maxConcurrency, members.length);
+  const slots = Math.max(0, limit - (members.length - staying.length));
+  return { ...noRemovals, remove: staying.slice(0, slots).map(componentKeyOf) };
 }
 
 function isKept({ spec, metadata }: FleetSet, child: Component): boolean {

@@ -3,7 +3,8 @@ import type { Component } from "../api/component.ts";
 import { setLabels } from "../api/fleet-set.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, Stage, Stamp } from "./facts.ts";
-import { shareOf } from "./limits.ts";
+import { concurrencyOf } from "./limits.ts";
+import { countInFlight, stampsOf } from "./stages.ts";
 import { refusedStep } from "./version-step.ts";
 
 /** Why the clusters of a failed revision cannot go back to the current one, as a sentence; undefined when they can. Spec: sets.md R10. */
@@ -55,15 +56,10 @@ export function rollbackStep(
       ({ child, state }) =>
         child?.metadata.labels?.[setLabels.revision] === failed.name && state.name === "Pending",
     );
-    const inFlight = members.filter(({ state: { name } }) => name === "Updating").length;
+    const inFlight = countInFlight(members);
     if (toReturn.length + inFlight === 0) continue;
-    const slots = Math.max(1, shareOf(spec.maxConcurrency ?? "10%", members.length, 1)) - inFlight;
-    const stamps = toReturn.slice(0, Math.max(0, slots)).map(({ key, child }) => ({
-      cluster: key,
-      revision: current.name,
-      stage: spec.name,
-      child,
-    }));
+    const slots = concurrencyOf(spec.maxConcurrency, members.length) - inFlight;
+    const stamps = stampsOf(toReturn, { stage: spec, revision: current }, slots);
     return { stamps, stage: spec.name };
   }
   return { stamps: [], stage: undefined };

@@ -1,5 +1,4 @@
-import type { ClusterProfile } from "../api/cluster-profile.ts";
-import { recordAt, textAt } from "../api/fields.ts";
+import { type ClusterProfile, propertiesOf } from "../api/cluster-profile.ts";
 import type { FleetSetSpec } from "../api/fleet-set.ts";
 
 /** `metav1.LabelSelector` as a set has it. */
@@ -61,21 +60,4 @@ export function isExcluded(
   home: string,
 ): boolean {
   return exclude.some((one) => one.name === name && (one.namespace ?? home) === namespace);
-}
-
-/** `status.properties` of a ClusterProfile, by name; the first of a name counts. */
-export function propertiesOf({ status }: ClusterProfile): Readonly<Record<string, string>> {
-  const pairs = (status?.properties ?? []).flatMap((property) => {
-    const fields = recordAt(property);
-    const [name, value] = [textAt(fields, "name"), textAt(fields, "value")];
-    return name === undefined || value === undefined ? [] : [[name, value] as const];
-  });
-  return Object.fromEntries(pairs.toReversed());
-}
-
-/** Whether a name fits a pattern in which `*` stands for any characters and `?` for one. */
-export function matchesGlob(pattern: string, name: string): boolean {
-  const source = pattern.replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`);
-  const expression = source.replaceAll(/\*+/g, ".*").replaceAll("?", ".");
-  return new RegExp(`^${expression}$`, "s").test(name);
 }

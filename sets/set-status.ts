@@ -1,5 +1,6 @@
 import { timestampOf, withCondition } from "../api/conditions.ts";
 import {
+  type FleetSet,
   type FleetSetStatus,
   type NotableCluster,
   type RolloutPhase,
@@ -8,8 +9,8 @@ import {
 } from "../api/fleet-set.ts";
 import type { Condition } from "../api/kubernetes.ts";
 import { type ClusterStateName, isThrough } from "./cluster-state.ts";
-import type { Member, SetFacts, Stage, Stamp } from "./facts.ts";
-import type { StageProgress } from "./stage-progress.ts";
+import type { Member, Obstacle, Stage, Stamp } from "./facts.ts";
+import { isPassed, type StageProgress } from "./stage-progress.ts";
 
 /** What a look at a set found. */
 export interface RolloutReport {
@@ -25,13 +26,6 @@ export interface RolloutReport {
   readonly suspicious: string | undefined;
 }
 
-/** Statuses of a set by what was found. */
-export interface SetStatuses {
-  rollingOut(report: RolloutReport): FleetSetStatus;
-  unusable(selection: { readonly reason: string; readonly message: string }): FleetSetStatus;
-  deleting(): FleetSetStatus;
-}
-
 const maxNotable = 20;
 const maxMessage = 200;
 
@@ -44,46 +38,60 @@ const notableStates: readonly ClusterStateName[] = [
   "Unreachable",
 ];
 
-/** The status of a set. Equal facts give a byte-equal status; its size does not grow with the number of clusters. Spec: sets.md R14. */
-export function setStatus({ set }: SetFacts, nowMs: number): SetStatuses {
-  const before = set.status ?? {};
-  const now = new Date(nowMs);
-  const observed =
-    set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation };
-  const conditionsWith = (entries: readonly Entry[]): readonly Condition[] => {
-    let conditions = before.conditions ?? [];
-    for (const entry of entries) conditions = withCondition(conditions, entry, now);
-    return conditions;
-  };
-  const blocked = (reason: string, message: string): FleetSetStatus => ({
-    ...before,
-    ...observed,
-    rollout: { ...before.rollout, phase: "Blocked", waitingFor: message },
-    conditions: conditionsWith([
-      { type: "Selected", status: "False", reason, message },
-      { type: "Progressing", status: "False", reason, message },
-    ]),
-  });
+/** The status of a set that is being deleted. */
+export function deletingStatus(set: FleetSet, now: number): FleetSetStatus {
+  const message = "The set is deleted";
+  const entry = { type: "Progressing", status: "True", reason: "Deleting", message } as const;
+  return { ...set.status, ...observedBy(set), conditions: conditionsWith(set, [entry], now) };
+}
+
+/** The status of a set whose selection is not known; counts and stages stay as they were. */
+export function unusableStatus(
+  set: FleetSet,
+  { reason, message }: Obstacle,
+  now: number,
+): FleetSetStatus {
+  const entries = ["Selected", "Progressing"].map((type): Entry => ({
+    type,
+    status: "False",
+    reason,
+    message,
+  }));
   return {
-    unusable: ({ reason, message }) => blocked(reason, message),
-    deleting: () => ({
-      ...before,
-      ...observed,
-      conditions: conditionsWith([
-        { type: "Progressing", status: "True", reason: "Deleting", message: "The set is deleted" },
-      ]),
-    }),
-    rollingOut: (report) => ({
-      ...observed,
-      ...(report.currentRevision === undefined ? {} : { currentRevision: report.currentRevision }),
-      updateRevision: report.updateRevision,
-      rollout: rolloutOf(before, report, now),
-      clusters: countsOf(report),
-      stages: report.progress.map(({ status }) => withStamps(status, report.stamps)),
-      notable: notableOf(report.stages),
-      conditions: conditionsWith(conditionsOf(report)),
-    }),
+    ...set.status,
+    ...observedBy(set),
+    rollout: { ...set.status?.rollout, phase: "Blocked", waitingFor: message },
+    conditions: conditionsWith(set, entries, now),
   };
+}
+
+/** The status of a set. Equal facts give a byte-equal status; its size does not grow with the number of clusters. Spec: sets.md R14. */
+export function rolloutStatus(set: FleetSet, report: RolloutReport, now: number): FleetSetStatus {
+  const { currentRevision, updateRevision, progress, stamps } = report;
+  return {
+    ...observedBy(set),
+    ...(currentRevision === undefined ? {} : { currentRevision }),
+    updateRevision,
+    rollout: rolloutOf(set.status ?? {}, report, new Date(now)),
+    clusters: countsOf(report),
+    stages: progress.map(({ status }) => withStamps(status, stamps)),
+    notable: notableOf(report.stages),
+    conditions: conditionsWith(set, conditionsOf(report), now),
+  };
+}
+
+function observedBy({ metadata }: FleetSet): Pick<FleetSetStatus, "observedGeneration"> {
+  const { generation } = metadata;
+  return generation === undefined ? {} : { observedGeneration: generation };
+}
+
+function conditionsWith(
+  { status }: FleetSet,
+  entries: readonly Entry[],
+  now: number,
+): readonly Condition[] {
+  const before: readonly Condition[] = status?.conditions ?? [];
+  return entries.reduce((all, entry) => withCondition(all, entry, new Date(now)), before);
 }
 
 type Entry = Omit<Condition, "lastTransitionTime">;
@@ -97,7 +105,7 @@ function rolloutOf(
   const startedAt = (isSame ? rollout?.startedAt : undefined) ?? timestampOf(now);
   const isResumed = rollout?.phase === "Paused" && report.phase !== "Paused";
   const resumedAt = isResumed ? timestampOf(now) : rollout?.resumedAt;
-  const stage = report.progress.find(({ status }) => !["Passed", "Empty"].includes(status.state));
+  const stage = report.progress.find(({ status }) => !isPassed(status));
   return {
     phase: report.phase,
     startedAt,

@@ -1,16 +1,25 @@
 import { type StageStatus, steering } from "../api/fleet-set.ts";
 import { type ClusterState, type ClusterStateName, isThrough, timeOf } from "./cluster-state.ts";
 import type { Stage } from "./facts.ts";
-import { durationOf, openingOf, shareOf, type Share, type Window } from "./limits.ts";
+import {
+  concurrencyOf,
+  durationOf,
+  openingOf,
+  shareOf,
+  type Share,
+  usualShare,
+  type Window,
+} from "./limits.ts";
 
-const usualShare = "10%";
+/** What the status keeps of a stage from look to look. */
+export type StageMemory = Times & Pick<StageStatus, "state">;
 
 /** What a stage is judged by, besides its clusters. */
 export interface StageContext {
   readonly now: number;
   readonly revision: string;
-  /** What the status says about the stage in this rollout; undefined: nothing. Lost facts count to the careful side (R1). */
-  readonly before: StageStatus | undefined;
+  /** What the status says about the stage in this rollout; undefined: nothing. A lost fact makes the rollout wait longer, never shorter (R1). */
+  readonly before: StageMemory | undefined;
   /** Whether all stages before were passed. */
   readonly isDue: boolean;
   readonly annotations: Readonly<Record<string, string>>;
@@ -49,7 +58,7 @@ interface Tally {
   readonly unfinished: number;
   readonly maxConcurrency: number;
   readonly maxFailures: number;
-  readonly isTooDark: boolean;
+  readonly hasTooManyUnreachable: boolean;
   readonly isBlocked: boolean;
 }
 
@@ -93,9 +102,9 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
     done: states.filter(isThrough).length,
     inFlight: count("Updating", "Settling"),
     unfinished: states.filter(isUnfinished).length,
-    maxConcurrency: Math.max(1, shareOf(spec.maxConcurrency ?? usualShare, base, 1)),
+    maxConcurrency: concurrencyOf(spec.maxConcurrency, base),
     maxFailures,
-    isTooDark: unreachable > maxUnreachable,
+    hasTooManyUnreachable: unreachable > maxUnreachable,
     isBlocked: count("Blocked") > maxFailures,
   };
 }
@@ -125,14 +134,10 @@ function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   if (gate !== undefined) return { state: "Waiting", ...gate };
   const startedAt = new Date(context.now).toISOString();
   const started = { state: "Rolling", startedAt, startSize: tally.size } as const;
-  const begun = { name: stage.spec.name, clusters: 0, done: 0, failed: 0, updating: 0 };
-  return runningStep(stage, tally, {
-    ...context,
-    before: { ...begun, unreachable: 0, ...started },
-  });
+  return runningStep(stage, tally, { ...context, before: started });
 }
 
-function timesOf(before: StageStatus | undefined): Times {
+function timesOf(before: StageMemory | undefined): Times {
   const { startSize, startedAt, doneAt, approvedBy } = before ?? {};
   return {
     ...(startSize === undefined ? {} : { startSize }),
@@ -172,7 +177,7 @@ function closedGate(
 /** Whether clusters of an open stage may start now. */
 function admissionOf(stage: Stage, tally: Tally, { windows, now }: StageContext) {
   const { name, before } = stage.spec;
-  if (tally.isTooDark) {
+  if (tally.hasTooManyUnreachable) {
     const waitingFor = `${tally.unreachable} clusters of stage ${name} are unreachable`;
     return { waitingFor, nextLook: undefined };
   }
@@ -184,7 +189,7 @@ function admissionOf(stage: Stage, tally: Tally, { windows, now }: StageContext)
 function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const { now, before } = context;
   const times = timesOf(before);
-  const isFinished = tally.unfinished === 0 && !tally.isTooDark && !tally.isBlocked;
+  const isFinished = tally.unfinished === 0 && !tally.hasTooManyUnreachable && !tally.isBlocked;
   if (!isFinished && times.doneAt === undefined) return rollingStep(stage, tally, context);
   const done = { ...times, doneAt: times.doneAt ?? new Date(now).toISOString() };
   const soakEnd = timeOf(done.doneAt, now) + durationOf(stage.spec.after?.soak, 0);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { FleetSetSpec, StageSpec } from "../api/fleet-set.ts";
-import type { Member, SelectedCluster, Stage } from "./facts.ts";
+import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
 import { matchesLabels } from "./select-clusters.ts";
 
 /** Name of the stage of the clusters that no stage selects. */
@@ -33,6 +33,25 @@ export function stagesOf(
   const named = stages.map((spec) => ({ spec, members: members.get(spec.name) ?? [] }));
   if (unmatched.length === 0 && stages.length > 0) return named;
   return [...named, { spec: { name: unmatchedStage }, members: unmatched }];
+}
+
+/** How many members are changing now: each holds a slot of its stage. Spec: sets.md R5. */
+export function countInFlight(members: readonly Member[]): number {
+  return members.filter(({ state: { name } }) => name === "Updating" || name === "Settling").length;
+}
+
+/** The stamps of the first members, as many as there are slots. */
+export function stampsOf(
+  members: readonly Member[],
+  { stage, revision }: { readonly stage: StageSpec; readonly revision: Revision },
+  slots: number,
+): readonly Stamp[] {
+  return members.slice(0, Math.max(0, slots)).map(({ key, child }) => ({
+    cluster: key,
+    revision: revision.name,
+    stage: stage.name,
+    child,
+  }));
 }
 
 /** Members in the order in which they are admitted. Each revision has another order unless the set names one. Spec: sets.md 5, P12. */

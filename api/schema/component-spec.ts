@@ -71,7 +71,7 @@ export const eventingSpec = {
  * A schema's type as code uses it: deeply read-only, and without the index signature that FromSchema gives to every object
  * that does not forbid other fields (a CRD cannot forbid them; the API server prunes them).
  */
-type Exact<T> = T extends readonly (infer Item)[]
+export type Exact<T> = T extends readonly (infer Item)[]
   ? readonly Exact<Item>[]
   : T extends object
     ? [keyof Named<T>] extends [never]

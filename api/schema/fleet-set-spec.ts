@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import type { Exact } from "./component-spec.ts";
 import { flag, int32, intOrString, labelSelector, text } from "./primitives.ts";
 
 const duration = (description: string) =>
@@ -285,14 +286,5 @@ const fleetSetSpecWithoutTemplate = {
   properties: { ...fleetSetFields },
 } as const;
 
-type ReadonlyDeep<T> = T extends readonly (infer Item)[]
-  ? readonly ReadonlyDeep<Item>[]
-  : T extends object
-    ? [keyof Named<T>] extends [never]
-      ? { readonly [K in keyof T]: ReadonlyDeep<T[K]> }
-      : { readonly [K in keyof Named<T>]: ReadonlyDeep<Named<T>[K]> }
-    : T;
-type Named<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
-
 /** `spec` of a set as the API server admits it, without `template`. */
-export type FleetSetFields = ReadonlyDeep<FromSchema<typeof fleetSetSpecWithoutTemplate>>;
+export type FleetSetFields = Exact<FromSchema<typeof fleetSetSpecWithoutTemplate>>;

@@ -140,7 +140,7 @@ describe("a component of the revision", () => {
       "TimedOut NotReady",
       { updatedSecondsAgo: 901, conditions: unready("DeploymentsAvailable", "NotReady") },
     ],
-    // A tremble of a moment is no failure.
+    // Unready for a moment is no failure.
     [
       "Updating NotReady",
       {

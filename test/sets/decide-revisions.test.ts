@@ -1,31 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { setAnnotations, steering } from "../../api/fleet-set.ts";
-import { revisionNameOf } from "../../sets/desired-spec.ts";
-import { ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
-
-const minute = 60_000;
-const next = { template: { spec: { version: "1.23.0" } } };
-const stages = [
-  stageOfRing("canary", { maxConcurrency: 1 }),
-  stageOfRing("rest", { maxConcurrency: 2, maxFailures: 1 }),
-];
-
-function completeWorld(extra: object = {}, bad: readonly string[] = []) {
-  const fate = (name: string) => (version: string) =>
-    version === "1.23.0" && bad.includes(name) ? ("stuck" as const) : ("ready" as const);
-  const clusters = [...ring("canary", 2), ...ring("rest", 5)];
-  const world = new SetWorld(
-    { stages, ...extra },
-    clusters.map((cluster) => ({ ...cluster, fate: fate(cluster.name) })),
-  );
-  world.run(["Complete"]);
-  return world;
-}
-
-function updateOf(world: SetWorld): string {
-  return revisionNameOf("prod", world.set.spec);
-}
+import { ring, rolloutWith, SetWorld } from "./set-world.ts";
+import { completeWorld, minute, next, stages, updateOf } from "./two-rings.ts";
 
 describe("revisions", () => {
   test("a change of the rollout alone is no new revision", () => {
@@ -139,5 +116,39 @@ describe("R11: what is not selected any more", () => {
     world.settle();
     world.settle();
     expect(world.children.size).toBeLessThan(7);
+  });
+});
+
+function deletedWorld(deletionPolicy: "Orphan" | "Delete") {
+  const world = completeWorld();
+  world.edit({ deletionPolicy });
+  const deletionTimestamp = "2026-11-25T12:00:00Z";
+  world.set = { ...world.set, metadata: { ...world.set.metadata, deletionTimestamp } };
+  return world;
+}
+
+describe("a set that is being deleted", () => {
+  test("leaves all components at once, or removes them stage by stage, the last stage first", () => {
+    expect(deletedWorld("Orphan").decide().removals.orphan).toHaveLength(7);
+    const world = deletedWorld("Delete");
+    const rounds: string[][] = [];
+    while (world.children.size > 0) {
+      const decision = world.decide();
+      rounds.push(decision.removals.remove.map(({ name }) => name.split("-")[1] ?? ""));
+      world.write(decision);
+    }
+    const [rest, canary] = [["rest", "rest"], ["canary"]];
+    expect(rounds).toEqual([rest, rest, ["rest"], canary, canary]);
+  });
+
+  test("has no more in deletion than the stage allows", () => {
+    const world = deletedWorld("Delete");
+    const key = "fleet/rest-1";
+    const child = world.children.get(key);
+    const deletionTimestamp = "2026-11-25T12:00:00Z";
+    if (child !== undefined) {
+      world.children.set(key, { ...child, metadata: { ...child.metadata, deletionTimestamp } });
+    }
+    expect(world.decide().removals.remove).toHaveLength(1);
   });
 });

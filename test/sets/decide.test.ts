@@ -1,31 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { steering } from "../../api/fleet-set.ts";
-import { revisionNameOf } from "../../sets/desired-spec.ts";
-import { ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
-
-const minute = 60_000;
-const next = { template: { spec: { version: "1.23.0" } } };
-const stages = [
-  stageOfRing("canary", { maxConcurrency: 1 }),
-  stageOfRing("rest", { maxConcurrency: 2, maxFailures: 1 }),
-];
-
-function completeWorld(extra: object = {}, bad: readonly string[] = []) {
-  const fate = (name: string) => (version: string) =>
-    version === "1.23.0" && bad.includes(name) ? ("stuck" as const) : ("ready" as const);
-  const clusters = [...ring("canary", 2), ...ring("rest", 5)];
-  const world = new SetWorld(
-    { stages, ...extra },
-    clusters.map((cluster) => ({ ...cluster, fate: fate(cluster.name) })),
-  );
-  world.run(["Complete"]);
-  return world;
-}
-
-function updateOf(world: SetWorld): string {
-  return revisionNameOf("prod", world.set.spec);
-}
+import { ring, rolloutWith, stageOfRing } from "./set-world.ts";
+import { completeWorld, minute, next, stages, updateOf } from "./two-rings.ts";
 
 describe("a rollout", () => {
   test("changes the canary first, and as many at once as the stage allows", () => {
@@ -197,6 +174,18 @@ describe("members", () => {
     expect(world.versions()["late-1"]).toBe("1.22.0");
     world.run(["Complete"]);
     expect(world.versions()["late-1"]).toBe("1.23.0");
+  });
+
+  test("clusters that join a stage before its turn obey its limit", () => {
+    const world = completeWorld();
+    world.edit(next);
+    world.settle();
+    for (const cluster of ring("late", 5)) {
+      world.clusters.set(cluster.name, { ...cluster, labels: { ring: "rest" } });
+    }
+    world.settle();
+    const late = Object.keys(world.versions()).filter((name) => name.startsWith("late"));
+    expect(late).toHaveLength(2);
   });
 
   test("P5: clusters of no stage come last, are excluded, or keep the rollout from starting", () => {

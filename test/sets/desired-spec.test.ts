@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { type ClusterProfile, globMatches } from "../../api/cluster-profile.ts";
 import { DesiredSpecs, mergePatch, revisionNameOf } from "../../sets/desired-spec.ts";
-import { matchesGlob, matchesLabels, selectsProfile } from "../../sets/select-clusters.ts";
+import { matchesLabels, selectsProfile } from "../../sets/select-clusters.ts";
 
 const profile: ClusterProfile = {
   apiVersion: "multicluster.x-k8s.io/v1alpha1",
@@ -97,8 +97,8 @@ test("an operator that does not exist matches nothing, and a glob only whole nam
     false,
   );
   expect([
-    matchesGlob("eu-*", "eu-1"),
-    matchesGlob("eu-*", "neu-1"),
-    matchesGlob("a.b", "axb"),
+    globMatches("eu-*", "eu-1"),
+    globMatches("eu-*", "neu-1"),
+    globMatches("a.b", "axb"),
   ]).toEqual([true, false, false]);
 });

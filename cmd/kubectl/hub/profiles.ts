@@ -1,13 +1,16 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { getProfile, ServedProfiles } from "../../../access/kube/profile-versions.ts";
-import { type ClusterProfile, clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  globMatches,
+  propertiesOf,
+} from "../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import { isRecord } from "../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { UsageError } from "../errors.ts";
-import { itemsAt } from "../selection/fields.ts";
 import { labelMatcher } from "../selection/label-selector.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
@@ -166,24 +169,9 @@ function isNamed(ref: ClusterProfileRef | undefined, glob: string | undefined): 
 
 /** Labels of a profile, and the properties of its status, which win. */
 export function traitsOf(profile: KubeObject): Readonly<Record<string, string>> {
-  const properties = itemsAt(profile, "status", "properties").flatMap((property) => {
-    if (!isRecord(property)) return [];
-    const { name, value } = property;
-    return typeof name === "string" && typeof value === "string" ? [[name, value] as const] : [];
-  });
-  return { ...profile.metadata.labels, ...Object.fromEntries(properties) };
+  return { ...profile.metadata.labels, ...propertiesOf(profile) };
 }
 
 function idOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
-}
-
-/** Whether a text is what a pattern with `*` and `?` stands for. */
-export function globMatches(pattern: string, text: string): boolean {
-  const source = pattern
-    .replaceAll(/[\\^$.|+()[\]{}]/g, String.raw`\$&`)
-    // Several stars in a row mean what one does, and cost what one does.
-    .replaceAll(/\*+/g, ".*")
-    .replaceAll("?", ".");
-  return new RegExp(`^${source}$`, "s").test(text);
 }

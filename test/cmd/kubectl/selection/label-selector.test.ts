@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { globMatches, traitsOf } from "../../../../cmd/kubectl/hub/profiles.ts";
+import { globMatches } from "../../../../api/cluster-profile.ts";
+import { traitsOf } from "../../../../cmd/kubectl/hub/profiles.ts";
 import { labelMatcher } from "../../../../cmd/kubectl/selection/label-selector.ts";
 
 const labels = { region: "eu", tier: "", "example.com/zone": "a" };
