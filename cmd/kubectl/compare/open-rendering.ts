@@ -8,7 +8,7 @@ import {
 } from "../../../access/manifests/manifest-url.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { ActionInput } from "../action.ts";
-import { clientVersion } from "../client-version.ts";
+import { userAgent } from "../client-version.ts";
 import { renderSettings } from "../commands/render/render-files.ts";
 import { UsageError } from "../errors.ts";
 import { usageInstead } from "../selection/input-files.ts";
@@ -64,7 +64,6 @@ function openManifestReader(
   const sourceOf = async (): Promise<ManifestSource | string> => {
     const found = named === undefined ? await rules() : { manifests: named };
     if (typeof found === "string") return found;
-    const userAgent = `kubectl-knfleet/${clientVersion}`;
     const { manifests } = found;
     return opened.use(
       new ManifestSource({ ...manifests, userAgent, now: () => performance.now() }),

@@ -1,7 +1,7 @@
 import type { HubOptions } from "../../../access/hub/hub.ts";
 import type { KubeconfigSource } from "../../../access/hub/kubeconfig.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { clientVersion } from "../client-version.ts";
+import { userAgent } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,7 +17,6 @@ export interface OpenHub extends AsyncDisposable {
   /** Namespace of the kubeconfig context. */
   readonly namespace: string;
   readonly source: KubeconfigSource;
-  readonly userAgent: string;
   /** Observers of credentials and requests, for the connections to spokes as well. */
   readonly observers: Pick<HubOptions, "onCredential" | "onRequest">;
 }
@@ -29,7 +28,6 @@ export async function openHub(
 ): Promise<OpenHub> {
   const { connectHub } = await import("../../../access/hub/hub.ts");
   const source = hubSource(flags, env, actAs);
-  const userAgent = `kubectl-knfleet/${clientVersion}`;
   const observers = {
     ...(onCredential === undefined ? {} : { onCredential }),
     ...(flags.onRequest === undefined ? {} : { onRequest: flags.onRequest }),
@@ -39,7 +37,6 @@ export async function openHub(
     client: hub.client,
     namespace: hub.namespace,
     source,
-    userAgent,
     observers,
     [Symbol.asyncDispose]() {
       // Ending a connection to a silent server takes seconds, and the process ends anyway.

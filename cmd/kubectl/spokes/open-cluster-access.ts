@@ -5,6 +5,7 @@ import type { KubeconfigSource } from "../../../access/hub/kubeconfig.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../access/plugins/credential.ts";
 import { plainText } from "../../../api/foreign-text.ts";
+import { userAgent } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
 import { type Environment, openHub } from "../hub/open-hub.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
@@ -31,7 +32,7 @@ export async function openClusterAccess(
   }
   await using stack = new AsyncDisposableStack();
   const hub = stack.use(await openHub(flags, options));
-  const { client, namespace, source, userAgent, observers } = hub;
+  const { client, namespace, source, observers } = hub;
   const opened = spokes
     ? await spokesOpener(
         flags,
@@ -75,7 +76,7 @@ async function spokesOpener(
   const { loadProviderFile } = await import("../../../access/providers/provider-config.ts");
   const { namedSpokes } = await import("./reached-spokes.ts");
   const providers = await loadProviderFile(providerFile, signal);
-  const environment = await pluginSurroundings({ source, pluginNamespace, files });
+  const environment = await preparePluginEnvironment({ source, pluginNamespace, files });
   const spokes = namedSpokes(providers, { environment, pluginRoots, ...options });
   return () => Promise.resolve(spokes);
 }
@@ -103,8 +104,11 @@ async function spokesByHub(
   return hubSpokes(found, options);
 }
 
-// Inside a cluster, and with a single kubeconfig used as it is, plugins find the hub by themselves.
-async function pluginSurroundings({
+/**
+ * The environment in which plugins find the hub of the command, as the same user and in the same namespace. Writes a kubeconfig for them where their own
+ * way would lead elsewhere (cli.md, D10). Throws FleetError `ConfigInvalid`.
+ */
+export async function preparePluginEnvironment({
   source,
   pluginNamespace,
   files,
@@ -112,6 +116,7 @@ async function pluginSurroundings({
   const { environment, kubeconfig, context, overrides } = source;
   const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
   const asIs = [context, overrides, pluginNamespace].every((value) => value === undefined);
+  // Plugins find the hub by themselves with one kubeconfig that is used as it is, and inside a cluster.
   if (asIs && kubeconfig !== undefined) return { ...environment, KUBECONFIG: kubeconfig };
   if (asIs && listed.length <= 1) return environment;
   const { loadKubeconfig } = await import("../../../access/hub/kubeconfig.ts");

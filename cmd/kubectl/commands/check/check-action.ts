@@ -1,9 +1,9 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, openReading, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import type { ExitCode } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
+import { hubSource } from "../../hub/open-hub.ts";
 import { widthOf } from "../../output/characters.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames } from "../../output/names.ts";
@@ -11,8 +11,7 @@ import { commandsOf, stepLine, withHubSteps, wrappedStep } from "../../output/st
 import { orNone, type Table } from "../../output/table.ts";
 import { usageInstead } from "../../selection/input-files.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { contextOf } from "../diagnose/diagnose-action.ts";
-import { openVantage } from "../diagnose/open-vantage.ts";
+import { prepareWalk } from "../diagnose/prepare-walk.ts";
 import { componentReader } from "../render/render-files.ts";
 import type { CheckFlags, CheckItem, CheckReport } from "./check-item.ts";
 import { checkExitCode, checkFleet } from "./check.ts";
@@ -52,15 +51,17 @@ async function liveCheck(
   const { env, now } = terminal;
   const radar = radarOf(options.warnWithin, now().getTime());
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  await using here = await openVantage(flags, { env });
   const documents = await documentsOf(input, access.namespace, signal);
   await using settings =
     documents === undefined ? undefined : await openRendering(input, access, signal);
+  await using files = new AsyncDisposableStack();
+  const vantage = { hub: access.hub, source: hubSource(flags, env), files };
+  const context = await prepareWalk(input, vantage);
   const { limits, end } = openReading(flags, terminal);
   const place = flags.namespace === null ? { namespace: undefined } : {};
   return await checkFleet(
-    { documents, flags: { ...flags, ...place }, cliVersion: clientVersion },
-    { context: contextOf(input, here), access, limits, radar, settings },
+    { documents, flags: { ...flags, ...place } },
+    { context, access, limits, radar, settings },
     signal,
   ).finally(end);
 }

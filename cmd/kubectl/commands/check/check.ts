@@ -3,12 +3,12 @@ import { clientVersion } from "../../client-version.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { hubSource } from "../../hub/open-hub.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
 import { reportOf, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
-import { contextOf } from "../diagnose/diagnose-action.ts";
-import { openVantage } from "../diagnose/open-vantage.ts";
+import { prepareWalk } from "../diagnose/prepare-walk.ts";
 import { walkHub } from "../diagnose/walk-hub.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
@@ -32,7 +32,6 @@ interface CheckOptions {
   /** Components that are not applied yet; undefined: the whole fleet is looked at. */
   readonly documents: readonly ComponentDocument[] | undefined;
   readonly flags: Pick<Flags, "namespace" | "cluster" | "on">;
-  readonly cliVersion: string;
 }
 
 type CheckDeps = Omit<ClusterCheckDeps, "hub"> & {
@@ -42,7 +41,7 @@ type CheckDeps = Omit<ClusterCheckDeps, "hub"> & {
 
 /** Looks at everything that an installation needs, before there is one. Changes nothing; what is wrong is in the items. */
 export async function checkFleet(
-  { documents, flags, cliVersion }: CheckOptions,
+  { documents, flags }: CheckOptions,
   deps: CheckDeps,
   signal: AbortSignal,
 ): Promise<CheckReport> {
@@ -51,7 +50,8 @@ export async function checkFleet(
   const hops = hub.hops.map((hop) => itemOfHop(hop, { subject: "hub", cluster: null }));
   // Nothing was found out before the time was over.
   if (hops.length === 0) signal.throwIfAborted();
-  if (!hub.facts.ok) return checkReport(hops, 0, { now: context.now(), cliVersion });
+  const stamp = () => ({ now: context.now(), cliVersion: clientVersion });
+  if (!hub.facts.ok) return checkReport(hops, 0, stamp());
   const late = AbortSignal.any([signal, AbortSignal.timeout(4 * context.hubTimeoutMs)]);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
   const ofHub = [
@@ -74,7 +74,7 @@ export async function checkFleet(
           checkDocument(document, { access, settings, versions }, signal),
         );
   const all = [...hops, ...ofHub, ...ofFiles.flat(), ...items];
-  return checkReport(all, clusters.length, { now: context.now(), cliVersion });
+  return checkReport(all, clusters.length, stamp());
 }
 
 /** `-n` is the namespace of components in files, and that of ClusterProfiles otherwise. */
@@ -146,23 +146,22 @@ interface FleetCheckDeps extends Pick<WalkContext, "onCredential"> {
   readonly limits: ReadLimits;
 }
 
-/** What `check` without any flag finds. Throws what says that the hub cannot be asked at all. */
+/** The report of `check` without flags. Throws the error of a hub that does not answer. */
 export async function fleetCheck(
   { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
   { access, limits, ...watching }: FleetCheckDeps,
   signal: AbortSignal,
 ): Promise<CheckReport> {
   const { env, now } = terminal;
-  await using here = await openVantage(flags, { env, ...watching });
-  const context = contextOf({ args: [], options: {}, flags, terminal }, here);
-  const radar = radarOf(undefined, now().getTime());
+  await using files = new AsyncDisposableStack();
+  const vantage = { hub: access.hub, source: hubSource(flags, env), files, ...watching };
+  const context = await prepareWalk({ options: {}, flags, terminal }, vantage);
   return await checkFleet(
     {
       documents: undefined,
       flags: { namespace: undefined, cluster: undefined, on: undefined },
-      cliVersion: clientVersion,
     },
-    { context: { ...context, ...watching }, access, limits, radar, settings: undefined },
+    { context, access, limits, radar: radarOf(undefined, now().getTime()), settings: undefined },
     signal,
   );
 }

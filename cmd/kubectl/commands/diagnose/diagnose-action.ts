@@ -1,16 +1,22 @@
-import { PluginLimits } from "../../../../access/plugins/plugin-limits.ts";
 import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import type { ExitCode } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
-import { parseDurationMs } from "../../output/duration.ts";
+import { openHub } from "../../hub/open-hub.ts";
 import { openProgress } from "../../output/progress.ts";
 import { commandsOf, withHubSteps } from "../../output/steps.ts";
 import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
 import { diagnosisRendering } from "./diagnosis-text.ts";
-import { type DiagnoseFlags, type Diagnosis, type DiagnosisReport, vantages } from "./diagnosis.ts";
-import { openVantage, type OpenVantage } from "./open-vantage.ts";
-import { askedTargets, type FoundTargets } from "./targets.ts";
+import {
+  type DiagnoseFlags,
+  type Diagnosis,
+  type DiagnosisReport,
+  type Vantage,
+  vantages,
+} from "./diagnosis.ts";
+import { prepareWalk } from "./prepare-walk.ts";
+import { askedTargets } from "./targets.ts";
+import type { Elsewhere } from "./walk-elsewhere.ts";
 import type { WalkContext } from "./walk.ts";
 
 type Input = ActionInput<DiagnoseFlags>;
@@ -39,71 +45,27 @@ export async function walk(
   signal: AbortSignal,
 ): Promise<DiagnosisReport> {
   const { flags, options, terminal } = input;
-  const from = oneOf(options.from ?? "local", vantages, "--from");
+  const vantage = oneOf(options.from ?? "local", vantages, "--from");
   const { env, now, stderr } = terminal;
-  await using here = await openVantage(flags, { env, ...watching });
-  const { hub, namespace } = here;
-  const found = await askedTargets(input, { hub, namespace }, signal);
+  await using opened = new AsyncDisposableStack();
+  const { client, namespace, source } = opened.use(await openHub(flags, { env, ...watching }));
+  const context = await prepareWalk(input, { hub: client, source, files: opened, ...watching });
+  const { targets, missing } = await askedTargets(input, { hub: client, namespace }, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const onProgress = progress.update;
-  const diagnoses = await walksFrom(
-    from,
-    { input, here, found, onProgress, watching },
-    signal,
-  ).finally(progress.end);
-  const { missing } = found;
+  const walks = { targets, concurrency: flags.concurrency, onProgress: progress.update };
+  const diagnoses = await walkFrom(vantage, { input, context, walks }, signal).finally(
+    progress.end,
+  );
   return diagnosisReport(diagnoses, { missing, now: now(), cliVersion: clientVersion });
 }
 
-interface Walking {
-  readonly input: Input;
-  readonly here: OpenVantage;
-  readonly found: FoundTargets;
-  readonly onProgress: (done: number, total: number) => void;
-  readonly watching: Pick<WalkContext, "onCredential">;
-}
-
-async function walksFrom(
-  vantage: Diagnosis["vantage"],
-  { input, here, found: { targets }, onProgress, watching }: Walking,
+async function walkFrom(
+  vantage: Vantage,
+  { input, context, walks }: Omit<Elsewhere, "local">,
   signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
-  const { concurrency } = input.flags;
-  const context = { ...contextOf(input, here), ...watching };
-  const options = { targets, concurrency, onProgress };
-  const local = await diagnose({ ...options, vantage: "local" }, context, signal);
+  const local = await diagnose({ ...walks, vantage: "local" }, context, signal);
   if (vantage === "local") return local;
   const { walkElsewhere } = await import("./walk-elsewhere.ts");
-  return walkElsewhere(vantage, { input, here, context, local, options, contextOf }, signal);
-}
-
-/** Settings of a walk from the command line. */
-export function contextOf(
-  {
-    flags,
-    options,
-    terminal,
-  }: ActionInput<Pick<DiagnoseFlags, "exec" | "execTimeout" | "releaseDir">>,
-  vantage: OpenVantage,
-): WalkContext {
-  const text = options.execTimeout;
-  return {
-    hub: vantage.hub,
-    environment: vantage.environment,
-    now: terminal.now,
-    hubTimeoutMs: flags.hub.requestTimeoutMs,
-    ...(flags.onRequest === undefined ? {} : { onRequest: flags.onRequest }),
-    hopTimeoutMs: flags.spokeTimeoutMs,
-    userAgent: vantage.userAgent,
-    providerFile: flags.providerFile,
-    ...(flags.pluginNamespace === undefined ? {} : { pluginNamespace: flags.pluginNamespace }),
-    pluginRoots: flags.pluginRoots,
-    exec: options.exec === true,
-    plugins: new PluginLimits(),
-    execTimeoutMs: text === undefined ? 10_000 : parseDurationMs(text, "--exec-timeout"),
-    rendering: async () => {
-      const { renderingOf } = await import("./hops/refused-object.ts");
-      return renderingOf(options.releaseDir, terminal.env);
-    },
-  };
+  return walkElsewhere(vantage, { input, context, walks, local }, signal);
 }

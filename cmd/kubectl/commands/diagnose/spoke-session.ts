@@ -8,6 +8,7 @@ import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.t
 import { guardOf } from "../../../../access/spokes/spoke-deps.ts";
 import { sharingOf } from "../../../../controller/guard/protection.ts";
 import { type SelfReview, whoAmI } from "../../../../controller/guard/whoami.ts";
+import { userAgent } from "../../client-version.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { requestFinding, spokeServer } from "./explain-error.ts";
 import { failed, finding, type HopResult, passedWith } from "./hops/hop.ts";
@@ -25,12 +26,7 @@ export interface SpokeSession {
 export function spokeClient(
   access: ResolvedAccess,
   credential: Credential,
-  {
-    environment,
-    userAgent,
-    onRequest,
-    ending,
-  }: WalkContext & { readonly ending: AsyncDisposableStack },
+  { environment, onRequest, ending }: WalkContext & { readonly ending: AsyncDisposableStack },
 ): KubeClient {
   const requester = new AuthorizedRequester({
     endpoint: access.endpoint,

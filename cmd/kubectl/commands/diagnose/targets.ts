@@ -9,12 +9,11 @@ import { profileAnywhere } from "../../hub/profiles.ts";
 import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import type { DiagnoseFlags, Target } from "./diagnosis.ts";
-import type { OpenVantage } from "./open-vantage.ts";
 
 /** Targets of the arguments, or of the file of `--filename`. */
 export async function askedTargets(
   { args, flags, options, terminal }: ActionInput<DiagnoseFlags>,
-  { hub, namespace }: Pick<OpenVantage, "hub" | "namespace">,
+  { hub, namespace }: Pick<Looking, "hub" | "namespace">,
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   if (options.filename === undefined) return findTargets(args, { hub, namespace, flags }, signal);

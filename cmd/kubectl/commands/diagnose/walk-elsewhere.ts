@@ -1,68 +1,75 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { recordAt } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
 import { type ControllerDeployment, findControllers, flagOf } from "../../hub/find-controller.ts";
+import { openHub } from "../../hub/open-hub.ts";
 import { words } from "../../output/steps.ts";
 import { agreed } from "../../output/terminal.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { diagnose, type DiagnoseOptions, diagnosisOf } from "./diagnose.ts";
 import type { DiagnoseFlags, Diagnosis, Difference, Target, Vantage } from "./diagnosis.ts";
 import { type Hop, hopTitles } from "./hops/hop.ts";
-import { type OpenVantage, openVantage } from "./open-vantage.ts";
+import { prepareWalk } from "./prepare-walk.ts";
 import { readShortReport } from "./short-report.ts";
 import type { WalkContext } from "./walk.ts";
 
-/** A walk from this machine, and the input for the same walk from another place. */
-interface Elsewhere {
+/** The walks from this machine, and what the same walks from another place need. */
+export interface Elsewhere {
   readonly input: ActionInput<DiagnoseFlags>;
-  readonly here: OpenVantage;
   readonly context: WalkContext;
+  readonly walks: Omit<DiagnoseOptions, "vantage">;
   readonly local: readonly Diagnosis[];
-  readonly options: Omit<DiagnoseOptions, "vantage">;
-  readonly contextOf: (input: ActionInput<DiagnoseFlags>, vantage: OpenVantage) => WalkContext;
 }
 
-/** Walks as the controller's identity, or by a Job on the hub, and compares. Throws UsageError when there is no controller to take it from. */
+/**
+ * Walks as the controller's identity, or by a Job on the hub, and compares with the walks from this machine. Throws UsageError when the hub has no
+ * Deployment of a controller.
+ */
 export async function walkElsewhere(
   vantage: Exclude<Vantage, "local">,
   elsewhere: Elsewhere,
   signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
-  const controller = await controllerOf(elsewhere.here, signal);
-  if (vantage === "controller") {
-    return comparedAll(await walkByJob(controller, elsewhere, signal), elsewhere.local);
-  }
-  const { input, options, contextOf } = elsewhere;
-  const { namespace, serviceAccount } = controller;
-  await using there = await openVantage(input.flags, {
-    env: input.terminal.env,
-    actAs: `system:serviceaccount:${namespace}:${serviceAccount}`,
-    pluginNamespace: namespace,
-  });
-  // The controller has its file mounted and need not be able to read it on the hub.
-  const context = { ...contextOf(input, there), fileHub: elsewhere.here.hub };
-  const walks = await diagnose({ ...options, vantage }, context, signal);
-  return comparedAll(walks, elsewhere.local);
-}
-
-function comparedAll(
-  walks: readonly Diagnosis[],
-  local: readonly Diagnosis[],
-): readonly Diagnosis[] {
-  return walks.map((walk, at) => {
-    const own = local[at];
-    return own === undefined ? walk : compared(walk, own);
+  const { input, context, walks, local } = elsewhere;
+  const controller = await controllerOf(context.hub, signal);
+  const diagnoses =
+    vantage === "controller"
+      ? await walkByJob(controller, elsewhere, signal)
+      : await walkAs(controller, { input, context, walks }, signal);
+  return diagnoses.map((there, at) => {
+    const here = local[at];
+    return here === undefined ? there : compared(there, here);
   });
 }
 
-async function controllerOf(
-  { hub }: OpenVantage,
+async function walkAs(
+  { namespace, serviceAccount }: ControllerDeployment,
+  { input, context, walks }: Omit<Elsewhere, "local">,
   signal: AbortSignal,
-): Promise<ControllerDeployment> {
+): Promise<readonly Diagnosis[]> {
+  await using opened = new AsyncDisposableStack();
+  const { client, source } = opened.use(
+    await openHub(input.flags, {
+      env: input.terminal.env,
+      actAs: `system:serviceaccount:${namespace}:${serviceAccount}`,
+    }),
+  );
+  const vantage = { hub: client, source, pluginNamespace: namespace, files: opened };
+  const there = await prepareWalk(input, vantage);
+  return await diagnose(
+    { ...walks, vantage: "controller-identity" },
+    // The controller has its file mounted and need not be able to read it on the hub.
+    { ...there, fileHub: context.hub },
+    signal,
+  );
+}
+
+async function controllerOf(hub: KubeClient, signal: AbortSignal): Promise<ControllerDeployment> {
   const { deployments = [] } = await findControllers(hub, signal);
   const found = deployments.find(({ flavour }) => flavour === "knfleet") ?? deployments[0];
   if (found !== undefined) return found;
@@ -83,7 +90,7 @@ const deadlineSeconds = 120;
  */
 async function walkByJob(
   controller: ControllerDeployment,
-  { input, here, options: { targets } }: Elsewhere,
+  { input, context: { hub }, walks: { targets } }: Elsewhere,
   signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
   const job = jobOf(controller, targets);
@@ -96,10 +103,10 @@ async function walkByJob(
     },
     input.terminal,
   );
-  const created = await here.hub.create({ resource: jobs, namespace }, job, {}, signal);
+  const created = await hub.create({ resource: jobs, namespace }, job, {}, signal);
   const ref = { resource: jobs, namespace, name: created.metadata.name };
   try {
-    const text = await lastWords(ref, here.hub, signal);
+    const text = await lastWords(ref, hub, signal);
     const walks = readShortReport(text, targets);
     if (walks === undefined) {
       throw new UsageError(`The Job ${namespace}/${ref.name} ended without a report`, [
@@ -110,7 +117,7 @@ async function walkByJob(
   } finally {
     // Also after Ctrl-C: the Job must not stay.
     const late = AbortSignal.timeout(5_000);
-    await here.hub.remove(ref, { propagationPolicy: "Background" }, late).catch(() => undefined);
+    await hub.remove(ref, { propagationPolicy: "Background" }, late).catch(() => undefined);
   }
 }
 
@@ -195,7 +202,7 @@ function programOf(container: Readonly<Record<string, unknown>>): readonly strin
 /** Termination message of a Job's container. */
 async function lastWords(
   { namespace, name }: { readonly namespace: string; readonly name: string },
-  hub: Elsewhere["here"]["hub"],
+  hub: KubeClient,
   signal: AbortSignal,
 ): Promise<string> {
   const endMs = performance.now() + deadlineSeconds * 1_000;

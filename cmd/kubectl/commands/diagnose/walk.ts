@@ -151,7 +151,6 @@ export interface WalkContext {
   readonly hubTimeoutMs: number;
   /** Time for one step on the way to the spoke and there, in ms. */
   readonly hopTimeoutMs: number;
-  readonly userAgent: string;
   /** A file of this machine; undefined: the controller's, as the hub has it. */
   readonly providerFile: string | undefined;
   /** Where the readers of the hub's file look for Secrets; absent: where the controller does. */

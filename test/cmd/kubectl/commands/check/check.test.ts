@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -80,6 +80,38 @@ describe("check", () => {
     expect(stdout).toContain(
       "WARN hub Kubernetes of the hub: v1.34.2 has no image volumes by default",
     );
+  });
+
+  test("gets one credential for the hub, however many checks it makes", async () => {
+    await using hub = await startStubHub(recordedObjects, served());
+    const counted = join(folder, "credentials.txt");
+    const credential = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      kind: "ExecCredential",
+      status: { token: "t" },
+    };
+    const script = `echo one >> ${counted}; echo '${JSON.stringify(credential)}'`;
+    const exec = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: "sh",
+      args: ["-c", script],
+      interactiveMode: "Never",
+    };
+    const kubeconfig = await file(
+      "exec-user",
+      JSON.stringify({
+        "current-context": "hub",
+        contexts: [{ name: "hub", context: { cluster: "hub", user: "me" } }],
+        clusters: [{ name: "hub", cluster: { server: hub.url } }],
+        users: [{ name: "me", user: { exec } }],
+      }),
+    );
+    const { stdout } = await runText(["check", "-o", "short"], {
+      env: { KUBECONFIG: kubeconfig, PATH: process.env["PATH"] ?? "" },
+    });
+    expect(stdout).not.toContain("KNF1002");
+    expect(hub.requests).toContain("GET /version");
+    expect(await readFile(counted, "utf8")).toBe("one\n");
   });
 
   test("says that a hub has no ClusterProfiles", async () => {
