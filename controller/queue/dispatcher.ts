@@ -14,6 +14,7 @@ import { askedWaitMs, isHubFailure } from "../reconcile/outcome.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { reconcile } from "../reconcile/reconcile.ts";
 import { greet, Greeting, retract, retractionDelayOf } from "../reconcile/report.ts";
+import { uninstall } from "../uninstall/uninstall.ts";
 import {
   hasOtherStatus,
   type InventoryChange,
@@ -233,10 +234,8 @@ export class Dispatcher implements AsyncDisposable {
 
   #close(installation: Installation): void {
     installation[Symbol.asyncDispose]().catch((err: unknown) => {
-      this.#options.log.warn(
-        { uid: installation.uid, err },
-        "Could not close the watches of a target",
-      );
+      const { uid } = installation;
+      this.#options.log.warn({ uid, err }, "Could not close the watches of a target");
     });
   }
 
@@ -248,14 +247,18 @@ export class Dispatcher implements AsyncDisposable {
     await installation.greeting?.stop();
     await installation.retracting;
     const component = newerOf(installation.latest, stored);
-    const onChange = (of: Component, change: ObservedChange): void =>
-      this.#targetChanged(of, change);
     const before = installation.inventory;
     try {
       const { clock, auditMs: intervalMs, random } = this.#options;
       requestAuditIfDue(installation, { intervalMs, random }, clock.now());
+      const deps: ReconcileDeps = {
+        ...work.deps,
+        onChange: (of, change) => this.#targetChanged(of, change),
+      };
+      const run = component.metadata.deletionTimestamp === undefined ? reconcile : uninstall;
       const next = await installation.attempt(
-        (either) => reconcile({ component, installation }, { ...work.deps, onChange }, either),
+        { component, ...deps },
+        (writer, either) => run({ component, installation, writer }, deps, either),
         signal,
       );
       this.#addIfStatusChanged(key, installation);
@@ -271,7 +274,7 @@ export class Dispatcher implements AsyncDisposable {
   /** Requeues a component whose status was changed by others during our last write. */
   #addIfStatusChanged(key: string, { latest }: Installation): void {
     const stored = this.#options.components.get(key);
-    if (stored !== undefined && hasOtherStatus(stored, latest)) this.#add(stored);
+    if (stored && hasOtherStatus(stored, latest)) this.#add(stored);
   }
 
   /** Comes back for the audit, unless the component comes back earlier for another reason. */

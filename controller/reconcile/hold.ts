@@ -6,7 +6,7 @@ import {
   spokeNamespaceAnnotation,
 } from "../../installation/installation-namespace.ts";
 import { asComponent, refOf, hasFinalizer } from "../component-identity.ts";
-import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import type { StatusWriter } from "./status-writer.ts";
 
 /** The component has no finalizer, so nothing may be written to its target. Without a cause: the component is gone or being deleted. */
@@ -36,16 +36,16 @@ type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
  * error of the hub as its cause, and the reason of the signal.
  */
 export async function hold(
-  subject: Subject & { readonly writer: StatusWriter },
+  attempt: Attempt,
   { hub: client, events, namespace }: HoldDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { component, installation, writer } = subject;
+  const { component, installation, writer } = attempt;
   const place = { client, ...(namespace === undefined ? {} : { namespace }) };
   const { latest } = writer;
   if (!hasFinalizer(latest)) {
     // When the answer is lost, the finalizer may be there; but nothing is written to the target without the answer.
-    if (!wasWritten(subject)) installation.isUntouched = true;
+    if (!wasWritten(attempt)) installation.isUntouched = true;
     const held = await orNotHeld(() => addFinalizer(latest, place, signal), signal);
     if (held === undefined) throw new NotHeld();
     writer.saw(held);

@@ -6,7 +6,13 @@ import { FailedJobs } from "../observe/failed-jobs.ts";
 import type { Observation } from "../observe/observation.ts";
 import { WorkloadCauses } from "../observe/visible-readiness.ts";
 import { Awaiting } from "../queue/awaiting.ts";
-import { StatusPace, type StatusWriter } from "./status-writer.ts";
+import type { Outcome } from "./outcome.ts";
+import {
+  openStatusWriter,
+  StatusPace,
+  type StatusWriter,
+  type WriterDeps,
+} from "./status-writer.ts";
 
 /** The watches of one target over one connection, and what is remembered of it. */
 export interface View {
@@ -14,6 +20,10 @@ export interface View {
   readonly memory: InstallationMemory;
   readonly causes: WorkloadCauses;
   readonly jobs: FailedJobs;
+}
+
+interface WriteOptions extends WriterDeps {
+  readonly component: Component;
 }
 
 /** What the controller remembers of one component between two attempts. A new process reads it from the hub and the target again. */
@@ -43,13 +53,12 @@ export class Installation implements AsyncDisposable {
   /** The target was reached at least once by this process. */
   wasReached = false;
   readonly awaiting = new Awaiting();
-  /** The writer of the running attempt. */
-  writer: StatusWriter | undefined;
   /** Resolves when a running retraction is written; see `retract` in report.ts. */
   retracting: Promise<void> = Promise.resolve();
   /** The timer of the next retraction. */
   retraction: { readonly dueAt: number; readonly timer: Disposable } | undefined;
   #attempt: AbortController | undefined;
+  #writer: StatusWriter | undefined;
   #place: { readonly client: KubeClient; readonly namespace: string } | undefined;
   #view: (View & { readonly client: KubeClient; readonly end: AbortController }) | undefined;
   #inventory: Inventory | undefined;
@@ -67,14 +76,6 @@ export class Installation implements AsyncDisposable {
     return this.#latest;
   }
 
-  /** To be called before a write of the component. The result takes the written component, and drops it when the hub was restored meanwhile. */
-  writing(): (component: Component) => void {
-    const undone = this.#undone;
-    return (component) => {
-      if (undone === this.#undone) this.#latest = component;
-    };
-  }
-
   /** An older state of the hub was restored, without our last writes. */
   undo(): void {
     this.#undone += 1;
@@ -84,6 +85,11 @@ export class Installation implements AsyncDisposable {
   /** An attempt is running. */
   get isBusy(): boolean {
     return this.#attempt !== undefined;
+  }
+
+  /** The status writer of the running attempt; undefined between two attempts. */
+  get writer(): StatusWriter | undefined {
+    return this.#writer;
   }
 
   /** The inventory as this process knows it last; undefined before it has read one. */
@@ -113,17 +119,41 @@ export class Installation implements AsyncDisposable {
     return this.#view?.client === client ? this.#view.observation : undefined;
   }
 
-  /** Runs an attempt with a signal that `interrupt` aborts, too. */
-  async attempt<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  /** Runs an attempt with its only status writer, and with a signal that `interrupt` aborts, too. All writes are over when it settles. */
+  async attempt<T>(
+    { component, ...deps }: WriteOptions,
+    work: (writer: StatusWriter, signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
     const attempt = new AbortController();
     this.#attempt = attempt;
     this.awaiting.begin();
     this.attempts += 1;
+    const either = AbortSignal.any([signal, attempt.signal]);
+    const undone = this.#undone;
+    const writer = openStatusWriter({ component, pace: this.statusPace }, deps, either);
+    this.#writer = writer;
     try {
-      return await work(AbortSignal.any([signal, attempt.signal]));
+      return await work(writer, either);
     } finally {
+      this.#writer = undefined;
+      await writer.over();
+      this.#keepLatest(writer, undone);
       this.#attempt = undefined;
     }
+  }
+
+  /** Writes an outcome while no attempt runs. The writer that it resolves with may still send Events. Rejects when the hub refuses the status. */
+  async writeBetweenAttempts(
+    outcome: Outcome,
+    { component, ...deps }: WriteOptions,
+    signal: AbortSignal,
+  ): Promise<StatusWriter> {
+    const undone = this.#undone;
+    const writer = openStatusWriter({ component, pace: this.statusPace }, deps, signal);
+    await writer.finish(outcome, signal);
+    this.#keepLatest(writer, undone);
+    return writer;
   }
 
   /** Interrupts the running attempt, if any: its component or target has changed. */
@@ -166,6 +196,11 @@ export class Installation implements AsyncDisposable {
     this.#view = undefined;
     view?.end.abort(new DOMException("The target is not looked at any more", "AbortError"));
     await view?.observation[Symbol.asyncDispose]();
+  }
+
+  /** Keeps the component after a write, unless the hub was restored since `undone` was read. */
+  #keepLatest({ latest }: StatusWriter, undone: number): void {
+    if (undone === this.#undone) this.#latest = latest;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,17 +8,10 @@ import type { SeenAnchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { hold } from "./hold.ts";
 import type { Steps } from "./outcome.ts";
-import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { type Resolved, resolvedSoFar, resolveTarget } from "./resolve.ts";
-import type { StatusWriter } from "./status-writer.ts";
 
-export interface Attempt extends Subject {
-  readonly writer: StatusWriter;
-  /** The component has no finalizer yet: nothing was done for it. */
-  readonly isNew: boolean;
-}
-
-export interface Prepared {
+export interface PreparedInstall {
   readonly rendered: Rendered;
   readonly resolved: Resolved;
   /** Resolves when the first write is allowed: the cluster suits, and the component has its finalizer and its namespace record. Rejects with `NotHeld` without them. */
@@ -33,7 +26,7 @@ export async function prepare(
   work: Attempt,
   { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
   signal: AbortSignal,
-): Promise<Prepared> {
+): Promise<PreparedInstall> {
   const { component, installation } = work;
   const resolving = resolveTarget(work, deps, signal);
   let isRendering = true;

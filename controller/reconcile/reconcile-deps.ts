@@ -17,6 +17,7 @@ import type { ClusterVersions } from "./cluster-facts.ts";
 import type { TokenSharers } from "./happenings.ts";
 import type { Installation } from "./installation.ts";
 import type { Neighbours } from "./neighbours.ts";
+import type { StatusWriter } from "./status-writer.ts";
 
 /** What the reconciles of all components share. */
 export interface ReconcileDeps {
@@ -58,4 +59,9 @@ export interface ReconcileDeps {
 export interface Subject {
   readonly component: Component;
   readonly installation: Installation;
+}
+
+/** One run of a reconcile or of a removal for one component, with the only writer of its status. */
+export interface Attempt extends Subject {
+  readonly writer: StatusWriter;
 }

@@ -18,67 +18,54 @@ import type { ObservedChange } from "../observe/observation.ts";
 import { observe } from "../observe/observe.ts";
 import { type VisibleReadiness, visibleReadiness } from "../observe/visible-readiness.ts";
 import type { Next } from "../queue/delays.ts";
-import { uninstall } from "../uninstall/uninstall.ts";
 import { assertOnlyOne, assertPermitted, claimantsOf, isHeldBack } from "./claims.ts";
 import { adopted, anchorLost, jobsFailed, repairsOf, webhookUnblocked } from "./happenings.ts";
 import { hold, NotHeld, wasWritten } from "./hold.ts";
 import type { View } from "./installation.ts";
 import type { Newcomer } from "./neighbours.ts";
 import { fleetErrorOf, asLoss, type Outcome, type Steps } from "./outcome.ts";
-import { type Writable, type Attempt, type Prepared, prepare } from "./prepare.ts";
-import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { prepare, type PreparedInstall, type Writable } from "./prepare.ts";
+import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { conclude } from "./report.ts";
 import { stopManaging, connectionHistoryOf } from "./resolve.ts";
-import { openStatusWriter } from "./status-writer.ts";
 
 /**
- * One attempt: brings the target of a component to its desired state, or removes the installation of a component that is being deleted, and writes the outcome
- * to the status. Sends nothing when nothing differs. Rejects with the reason of the signal, and with the error of the hub when the status cannot be written.
+ * One attempt: brings the target of a component to its desired state and writes the outcome to the status. Sends nothing when nothing differs. Rejects with the reason of the
+ * signal, and with the error of the hub when the status cannot be written. A component that is being deleted has another way; see uninstall.ts.
  */
 export async function reconcile(
-  { component, installation }: Subject,
+  attempt: Attempt,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Next> {
-  if (component.metadata.deletionTimestamp !== undefined) {
-    return uninstall({ component, installation }, deps, signal);
-  }
-  const subject = { component, installation };
-  const wrote = installation.writing();
-  const writer = openStatusWriter(subject, deps, signal);
-  installation.writer = writer;
-  const work = { ...subject, writer, isNew: !hasFinalizer(component) };
+  const { component } = attempt;
   try {
     // Put a lost finalizer back before connecting: the cluster may be unreachable, and the component must not go without its installation.
-    if (wasWritten(subject) && !isHeldBack(component, deps)) await hold(work, deps, signal);
-    const ended = await runAttempt(work, deps, signal);
+    if (wasWritten(attempt) && !isHeldBack(component, deps)) await hold(attempt, deps, signal);
+    const ended = await installComponent(attempt, deps, signal);
     const outcome = { ...ended, protection: deps.guards.protectionOf(component) };
-    return await conclude({ ...work, outcome }, deps, signal);
+    return await conclude({ ...attempt, outcome }, deps, signal);
   } catch (error) {
     if (!(error instanceof NotHeld)) throw error;
     if (error.cause === undefined) return { kind: "change" };
     throw error.cause;
-  } finally {
-    installation.writer = undefined;
-    await writer.over();
-    wrote(writer.latest);
   }
 }
 
-async function runAttempt(
-  work: Attempt,
+async function installComponent(
+  attempt: Attempt,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const steps: Writable<Steps> = { eligible: false, resolved: false };
-  const cluster = clusterNameOf(work.component);
+  const { component } = attempt;
   try {
     // First: without permission the component must learn nothing about the cluster.
-    assertPermitted(work.component, deps);
-    assertOnlyOne(work.component, claimantsOf(deps));
-    writeFirstConditions(work, signal);
-    const prepared = await prepare(work, { deps, steps }, signal);
-    return await apply(work, { ...prepared, deps }, signal);
+    assertPermitted(component, deps);
+    assertOnlyOne(component, claimantsOf(deps));
+    writeFirstConditions(attempt, signal);
+    const prepared = await prepare(attempt, { deps, steps }, signal);
+    return await apply(attempt, { ...prepared, deps }, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof NotHeld) throw error;
@@ -86,11 +73,12 @@ async function runAttempt(
     if (error instanceof FleetError && error.reason === "RemoteClusterStale") {
       return { kind: "working", steps };
     }
-    const failure = asLoss(fleetErrorOf(error, cluster), connectionHistoryOf(work, deps));
+    const cause = fleetErrorOf(error, clusterNameOf(component));
+    const failure = asLoss(cause, connectionHistoryOf(attempt, deps));
     const refused = [failure, steps.obstacle].some(
       (one) => one?.reason === "ReferenceNotPermitted",
     );
-    if (refused) await stopManaging(work, deps);
+    if (refused) await stopManaging(attempt, deps);
     return { kind: "failed", steps, error: failure };
   }
 }
@@ -103,14 +91,15 @@ function writeFirstConditions({ component, writer }: Attempt, signal: AbortSigna
 }
 
 async function apply(
-  { component, installation, writer, isNew }: Attempt,
-  { rendered, resolved, suited, deps }: Prepared & { readonly deps: ReconcileDeps },
+  { component, installation, writer }: Attempt,
+  { rendered, resolved, suited, deps }: PreparedInstall & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
   // Awaited by the install.
   suited.catch(() => undefined);
   const { target, connection } = resolved;
   const { client } = target;
+  const isNew = !hasFinalizer(component);
   const log = deps.log.child(logFieldsOf({ component, installation }));
   // Not awaited: no work depends on the Event, and it never rejects.
   const tell = (happening: Happening): void =>

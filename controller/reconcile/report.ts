@@ -9,16 +9,10 @@ import { olderDuplicateOf, claimantsOf, refusalOf } from "./claims.ts";
 import { doubtOf } from "./doubt.ts";
 import { sharingOf } from "./happenings.ts";
 import { type Outcome, askedWaitMs, isComplete } from "./outcome.ts";
-import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import {
-  type StatusChange,
-  type StatusWriter,
-  openStatusWriter,
-  type StatusClient,
-} from "./status-writer.ts";
+import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import type { StatusChange, WriterDeps } from "./status-writer.ts";
 
-export interface Conclusion extends Subject {
-  readonly writer: StatusWriter;
+export interface Conclusion extends Attempt {
   readonly outcome: Outcome;
 }
 
@@ -127,7 +121,7 @@ export function retractionDelayOf({ kind }: ObservedChange): number | undefined 
  */
 export async function retract(
   { component, installation }: Subject,
-  deps: Pick<ReconcileDeps, "hub" | "clock" | "events" | "spokes">,
+  deps: WriterDeps & Pick<ReconcileDeps, "spokes">,
   signal: AbortSignal,
 ): Promise<void> {
   const doubt = mayDoubt(component, deps) && installation.view && doubtOf(installation.view);
@@ -135,11 +129,8 @@ export async function retract(
   const outcome = { kind: "seen", doubt } as const;
   // The running attempt writes it.
   if (installation.writer !== undefined) return installation.writer.progress(outcome, signal);
-  const wrote = installation.writing();
-  const writer = openStatusWriter({ component, installation }, deps, signal);
-  await writer.finish(outcome, signal);
+  const writer = await installation.writeBetweenAttempts(outcome, { component, ...deps }, signal);
   await writer.told();
-  wrote(writer.latest);
 }
 
 /** Not for a lost cluster, of which the attempts tell, and not during a removal, when the status claims nothing. */
@@ -177,20 +168,13 @@ export class Greeting {
 /** Writes the first conditions of a component, but not of a duplicate or of one that may not use its cluster. Never rejects: the first attempt writes them again. */
 export async function greet(
   { component, installation }: Subject,
-  deps: Pick<ReconcileDeps, "clock" | "events" | "components" | "references"> & {
-    readonly hub: StatusClient;
-  },
+  deps: WriterDeps & Pick<ReconcileDeps, "components" | "references">,
   signal: AbortSignal,
 ): Promise<void> {
   if (refusalOf(component, deps) !== undefined) return;
   if (olderDuplicateOf(component, claimantsOf(deps)) !== undefined) return;
-  const wrote = installation.writing();
-  const writer = openStatusWriter({ component, installation }, deps, signal);
-  const steps = { eligible: false, resolved: false };
-  try {
-    await writer.finish({ kind: "working", steps }, signal);
-  } catch {
-    return;
-  }
-  wrote(writer.latest);
+  const outcome = { kind: "working", steps: { eligible: false, resolved: false } } as const;
+  await installation
+    .writeBetweenAttempts(outcome, { component, ...deps }, signal)
+    .catch(() => undefined);
 }

@@ -10,10 +10,8 @@ import { statusOf } from "./component-status.ts";
 import type { Outcome } from "./outcome.ts";
 import { happeningsOf } from "./transitions.ts";
 
-export type StatusClient = Pick<KubeClient, "get" | "replace">;
-
 export interface StatusWriterOptions {
-  readonly client: StatusClient;
+  readonly client: WriterDeps["hub"];
   readonly clock: Clock;
   /** One for each component, shared by its attempts. */
   readonly pace: StatusPace;
@@ -211,7 +209,7 @@ function withoutMessages(status: ComponentStatus | undefined): unknown {
 const lastEventsMs = 300;
 
 export interface WriterDeps {
-  readonly hub: StatusClient;
+  readonly hub: Pick<KubeClient, "get" | "replace">;
   readonly clock: Clock;
   readonly events: Pick<EventRecorder, "record">;
 }
@@ -221,17 +219,14 @@ export interface WriterDeps {
  * left for the Events of the last write: nobody else would send them.
  */
 export function openStatusWriter(
-  {
-    component,
-    installation,
-  }: { readonly component: Component; readonly installation: { readonly statusPace: StatusPace } },
+  { component, pace }: { readonly component: Component; readonly pace: StatusPace },
   { hub, clock, events }: WriterDeps,
   signal: AbortSignal,
 ): StatusWriter {
   return new StatusWriter(component, {
     client: hub,
     clock,
-    pace: installation.statusPace,
+    pace,
     onWritten: async ({ before, after, outcome, component: latest }) => {
       using limit = outlasting(clock, lastEventsMs, signal);
       for (const happening of happeningsOf(before, after, outcome)) {

@@ -13,10 +13,9 @@ import { olderDuplicateOf, assertPermitted, claimantsOf } from "../reconcile/cla
 import { removeFinalizer } from "../reconcile/hold.ts";
 import { fleetErrorOf, asLoss, type Steps } from "../reconcile/outcome.ts";
 import { type Removing, saysWhatKeepsRemoval } from "../reconcile/progress.ts";
-import type { ReconcileDeps, Subject } from "../reconcile/reconcile-deps.ts";
+import type { Attempt, ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
 import { stopManaging, connectionHistoryOf, resolveTarget } from "../reconcile/resolve.ts";
-import { openStatusWriter, type StatusWriter } from "../reconcile/status-writer.ts";
 import type { Recollection } from "./finalize-scope.ts";
 import { finalize } from "./finalize.ts";
 import { renderedObjects, tellLeftBehind, withWayOut } from "./force-orphan.ts";
@@ -27,30 +26,22 @@ import { assertUnused, isKeptWhileUsed } from "./in-use.ts";
  * component stays with a condition that says why, until a user orders that everything is left there (force-orphan.ts).
  */
 export async function uninstall(
-  subject: Subject,
+  attempt: Attempt,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Next> {
-  const { component } = subject;
+  const { component, writer } = attempt;
   if (!hasFinalizer(component)) {
     deps.guards.withdraw(component);
     return { kind: "done" };
   }
-  const wrote = subject.installation.writing();
-  const writer = openStatusWriter(subject, deps, signal);
   const steps = { eligible: false, resolved: false };
-  const work = { ...subject, writer, steps };
-  try {
-    const failed = await removeInstallation(work, deps, signal);
-    if (failed !== undefined) return failed;
-    // From here on only the hub can fail, which is not reported on the component.
-    await writer.quiet();
-    await removeFinalizer(writer.latest, deps.hub, signal);
-    return { kind: "done" };
-  } finally {
-    await writer.over();
-    wrote(writer.latest);
-  }
+  const failed = await removeInstallation({ ...attempt, steps }, deps, signal);
+  if (failed !== undefined) return failed;
+  // From here on only the hub can fail, which is not reported on the component.
+  await writer.quiet();
+  await removeFinalizer(writer.latest, deps.hub, signal);
+  return { kind: "done" };
 }
 
 /** Removes the installation where there is one to remove. Undefined when the component may go; otherwise when to come back. */
@@ -85,8 +76,7 @@ async function removeInstallation(
   }
 }
 
-interface RemovalAttempt extends Subject {
-  readonly writer: StatusWriter;
+interface RemovalAttempt extends Attempt {
   readonly steps: { -readonly [K in keyof Steps]: Steps[K] };
 }
 

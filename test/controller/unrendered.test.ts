@@ -88,7 +88,11 @@ async function reconciled(before: Outcome, spokes: Pick<Spokes, "acquire" | "sta
     onChange: unexpected,
   };
   await using installation = new Installation(component.metadata.uid);
-  const working = reconcile({ component, installation }, deps, signal);
+  const working = installation.attempt(
+    { component, ...deps },
+    (writer, either) => reconcile({ component, installation, writer }, deps, either),
+    signal,
+  );
   await clock.advance(1);
   await working;
   const latest = asComponent(hub.find("KnativeServing", name));

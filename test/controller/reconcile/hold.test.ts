@@ -41,7 +41,11 @@ function holding(component: Component, patch?: KubeClient["patch"]) {
   const hub = hubWithout(component, patch);
   const { stored, deps } = hub;
   const installation = new Installation(component.metadata.uid);
-  const writer = openStatusWriter({ component: stored(), installation }, deps, signal);
+  const writer = openStatusWriter(
+    { component: stored(), pace: installation.statusPace },
+    deps,
+    signal,
+  );
   return { ...hub, subject: { component: stored(), installation, writer } };
 }
 
@@ -107,7 +111,11 @@ test("one that was held a moment before it was deleted goes without its cluster,
   });
   memory.edit(kind, name, serving({ spec }));
   const installation = new Installation(hub.stored().metadata.uid);
-  const writer = openStatusWriter({ component: hub.stored(), installation }, hub.deps, signal);
+  const writer = openStatusWriter(
+    { component: hub.stored(), pace: installation.statusPace },
+    hub.deps,
+    signal,
+  );
   const subject = { component: hub.stored(), installation, writer };
   await expect(hold(subject, hub.deps, deleted.signal)).rejects.toThrow("has changed");
   expect(hub.stored().metadata["finalizers"]).toEqual([finalizer]);
@@ -119,7 +127,12 @@ test("one that was held a moment before it was deleted goes without its cluster,
   // Whoever takes it away asks no cluster.
   memory.edit(kind, name, { metadata: { ...hub.stored().metadata, deletionTimestamp } });
   const deps = { ...hub.deps, onChange: unexpected };
-  const gone = await uninstall({ component: hub.stored(), installation }, deps, signal);
+  const component = hub.stored();
+  const gone = await installation.attempt(
+    { component, ...deps },
+    (opened, either) => uninstall({ component, installation, writer: opened }, deps, either),
+    signal,
+  );
   expect(gone).toEqual({ kind: "done" });
   expect(hub.stored().metadata["finalizers"]).toEqual([]);
 });

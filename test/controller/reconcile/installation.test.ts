@@ -2,9 +2,12 @@ import { expect, test } from "vitest";
 
 import { abortable } from "../../../access/deadline.ts";
 import { identityOf } from "../../../api/kubernetes.ts";
+import { EventRecorder } from "../../../controller/events.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
+import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { bareInstaller } from "../apply/bare-spoke.ts";
 import { rootWith } from "../apply/stored-anchor.ts";
@@ -46,7 +49,13 @@ test("a question that nobody waits for any more lasts until the view is closed",
   const observed = new Map([[identityOf(key), { key, ...facts, mayHaveFailed: true } as const]]);
   const clock = new FakeClock();
   const asking = { client: { get }, clock, log: silentLog, observed, said: "" };
-  const found = installation.attempt((signal) => jobs.among([key], asking, signal), life.signal);
+  const hub = new MemoryHub();
+  const events = new EventRecorder({ client: hub, clock, log: silentLog });
+  const found = installation.attempt(
+    { component: serving(), hub, clock, events },
+    (_writer, signal) => jobs.among([key], asking, signal),
+    life.signal,
+  );
   await clock.advance(3_000);
   expect(await found).toMatchObject({ hasUnsureJobs: true });
   expect(until.map(({ aborted }) => aborted)).toEqual([false]);

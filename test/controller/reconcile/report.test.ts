@@ -65,7 +65,7 @@ function looking(found: () => Outcome): WorkQueue {
   const queue = new WorkQueue({
     work: async (_key, signal) => {
       const component = stored();
-      const writer = openStatusWriter({ component, installation }, deps, signal);
+      const writer = openStatusWriter({ component, pace: installation.statusPace }, deps, signal);
       const next = await conclude(
         { component, installation, writer, outcome: found() },
         deps,
@@ -209,7 +209,7 @@ test("progress does not follow an end that waits to be told", async () => {
   const { signal } = new AbortController();
   const concluded = async (outcome: Outcome, progress: readonly Outcome[]): Promise<Next> => {
     const component = stored();
-    const writer = openStatusWriter({ component, installation }, deps, signal);
+    const writer = openStatusWriter({ component, pace: installation.statusPace }, deps, signal);
     for (const step of progress) writer.progress(step, signal);
     return conclude({ component, installation, writer, outcome }, deps, signal);
   };
@@ -232,7 +232,11 @@ test("what was written as the process ends is told in its Event all the same", a
   const client = { get: hub.get, replace };
   const events = new EventRecorder({ client: memory, clock, log: silentLog });
   const deps = { ...dependencies(), hub: client, events };
-  const writer = openStatusWriter({ component: stored(), installation }, deps, ending.signal);
+  const writer = openStatusWriter(
+    { component: stored(), pace: installation.statusPace },
+    deps,
+    ending.signal,
+  );
   writer.progress({ kind: "working", steps }, ending.signal);
   await clock.advance(1);
   await writer.over();
@@ -246,7 +250,11 @@ test("a hub that does not take the last Event is not waited for", async () => {
   memory.hang();
   const events = new EventRecorder({ client: memory, clock, log: silentLog });
   const deps = { ...dependencies(), events };
-  const writer = openStatusWriter({ component: stored(), installation }, deps, ending.signal);
+  const writer = openStatusWriter(
+    { component: stored(), pace: installation.statusPace },
+    deps,
+    ending.signal,
+  );
   writer.progress({ kind: "working", steps }, ending.signal);
   await clock.advance(1);
   ending.abort(new DOMException("The queue has stopped", "AbortError"));
