@@ -6,6 +6,23 @@ export const fleetSetApiVersion = "knfleet.dev/v1alpha1";
 
 export type FleetSetKind = "KnativeServingSet" | "KnativeEventingSet";
 
+/** What the API server calls the kinds, and the kind of the components that they stamp. */
+export const fleetSetKinds = {
+  KnativeServingSet: {
+    plural: "knativeservingsets",
+    shortName: "kss",
+    component: "KnativeServing",
+  },
+  KnativeEventingSet: {
+    plural: "knativeeventingsets",
+    shortName: "kes",
+    component: "KnativeEventing",
+  },
+} as const;
+
+/** A longer name would leave no room for the hash in the names of its revisions. */
+export const longestSetName = 52;
+
 /** Labels and annotations of the components that a set stamps. Spec: sets.md 5, 11. */
 export const setLabels = {
   set: "knfleet.dev/set",

@@ -12,7 +12,7 @@ export interface ResourceType {
 // Kinds by API group, separated by spaces.
 const namespacedKinds: Readonly<Record<string, string>> = {
   "": "ConfigMap Secret Service ServiceAccount Endpoints Event Pod PersistentVolumeClaim",
-  apps: "Deployment StatefulSet DaemonSet ReplicaSet",
+  apps: "Deployment StatefulSet DaemonSet ReplicaSet ControllerRevision",
   batch: "Job CronJob",
   autoscaling: "HorizontalPodAutoscaler",
   policy: "PodDisruptionBudget",
@@ -20,7 +20,9 @@ const namespacedKinds: Readonly<Record<string, string>> = {
   "networking.k8s.io": "NetworkPolicy Ingress",
   "coordination.k8s.io": "Lease",
   "networking.istio.io": "Gateway",
-  "multicluster.x-k8s.io": "ClusterProfile",
+  "multicluster.x-k8s.io": "ClusterProfile PlacementDecision",
+  "cluster.open-cluster-management.io": "PlacementDecision",
+  "knfleet.dev": "KnativeServingSet KnativeEventingSet",
   "operator.knative.dev": "KnativeServing KnativeEventing",
 };
 

@@ -1,23 +1,16 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import type { Exact } from "./component-spec.ts";
-import { flag, int32, intOrString, labelSelector, text } from "./primitives.ts";
-
-const duration = (description: string) =>
-  ({ type: "string", pattern: "^([0-9]+(h|m|s))+$", maxLength: 32, description }) as const;
-
-/** A whole number, or a percentage of the clusters of a stage. */
-const share = (description: string, minimum: 0 | 1) =>
-  ({
-    ...intOrString,
-    minimum,
-    pattern: minimum === 0 ? "^(0|[1-9][0-9]?|100)%$" : "^([1-9][0-9]?|100)%$",
-    description,
-  }) as const;
+import { int32, labelSelector, text } from "./primitives.ts";
+import { duration, rollout, rules } from "./rollout-spec.ts";
 
 const propertyRequirement = {
   type: "object",
   required: ["name", "operator"],
+  "x-kubernetes-validations": rules([
+    "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
+    "In and NotIn need values; Exists and DoesNotExist have none",
+  ]),
   properties: {
     name: { ...text("Name of the property."), minLength: 1, maxLength: 253 },
     operator: {
@@ -79,6 +72,10 @@ const clusters = {
   type: "object",
   required: ["from"],
   description: "The clusters of the set.",
+  "x-kubernetes-validations": rules([
+    "has(self.selector) == (self.from == 'Selector') && has(self.placementDecision) == (self.from == 'PlacementDecision') && has(self.ocmPlacement) == (self.from == 'OCMPlacement')",
+    "exactly the field that from names has to be present: selector, placementDecision or ocmPlacement",
+  ]),
   properties: {
     from: {
       type: "string",
@@ -89,6 +86,10 @@ const clusters = {
     placementDecision: {
       type: "object",
       description: "PlacementDecisions of the Cluster Inventory API in the namespace of the set.",
+      "x-kubernetes-validations": rules([
+        "has(self.decisionKey) != has(self.placementKey)",
+        "exactly one of decisionKey and placementKey has to be present",
+      ]),
       properties: {
         decisionKey: { ...text("Label decision-key of the slices."), maxLength: 63 },
         placementKey: { ...text("Label placement-key of the slices."), maxLength: 63 },
@@ -113,6 +114,10 @@ const clusters = {
 const override = {
   type: "object",
   required: ["name", "patch"],
+  "x-kubernetes-validations": rules([
+    "has(self.selector) != has(self.clusters)",
+    "exactly one of selector and clusters has to be present",
+  ]),
   properties: {
     name: {
       ...text("Name of the override."),
@@ -139,107 +144,8 @@ const override = {
   },
 } as const;
 
-const windows = {
-  type: "array",
-  maxItems: 8,
-  "x-kubernetes-list-type": "atomic",
-  description: "When clusters may start; what runs goes on. None: always.",
-  items: {
-    type: "object",
-    required: ["cron", "duration"],
-    properties: {
-      cron: { ...text("Beginning of the window, in five fields."), minLength: 9, maxLength: 128 },
-      duration: duration("Length of the window, from 10m to 168h."),
-      timeZone: { ...text("IANA name; default UTC."), maxLength: 64 },
-    },
-  },
-} as const;
-
-const stage = {
-  type: "object",
-  required: ["name"],
-  properties: {
-    name: { ...text("Name of the stage."), pattern: "^[a-z0-9-]{1,40}$" },
-    selector: {
-      ...labelSelector,
-      description: "Its clusters, by labels; the first stage that matches has a cluster.",
-    },
-    decisionGroup: {
-      ...text("Its clusters: a decision group of the Placement."),
-      minLength: 1,
-      maxLength: 63,
-    },
-    maxConcurrency: share("Clusters that change at the same time; default 10%, at least one.", 1),
-    maxFailures: share("Clusters that may fail before the rollout stops; default 0.", 0),
-    maxUnreachable: share("Clusters that may be dark; default 10%, at least one.", 0),
-    before: {
-      type: "object",
-      description: "What the stage waits for before its first cluster.",
-      properties: { approval: flag("Whether somebody has to approve."), windows },
-    },
-    after: {
-      type: "object",
-      description: "What the next stage waits for.",
-      properties: {
-        soak: duration("How long the finished stage is watched; at most 720h, default 0s."),
-        approval: flag("Whether somebody has to approve, after the soak."),
-      },
-    },
-  },
-} as const;
-
-const rollout = {
-  type: "object",
-  description: "In which order and how fast the clusters change.",
-  properties: {
-    stages: {
-      type: "array",
-      maxItems: 32,
-      items: stage,
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["name"],
-    },
-    unmatched: {
-      type: "string",
-      enum: ["Last", "Exclude", "Refuse"],
-      default: "Last",
-      description:
-        "Clusters of no stage: a last stage of their own, excluded, or no rollout at all.",
-    },
-    order: {
-      type: "string",
-      pattern: "^(Hashed|Name|Label:.{1,317})$",
-      default: "Hashed",
-      description:
-        "Order inside a stage: Hashed (another one for each revision), Name or Label:KEY.",
-    },
-    windows,
-    minReadySeconds: {
-      ...int32,
-      minimum: 0,
-      maximum: 86_400,
-      default: 0,
-      description: "How long a cluster has to be ready before it is done, in seconds.",
-    },
-    progressDeadline: {
-      type: "string",
-      pattern: "^(([0-9]+(h|m|s))+|None)$",
-      maxLength: 32,
-      default: "15m",
-      description: "After this time a cluster that is not done has failed; None: never.",
-    },
-    maxUnreachable: share("As in stages, for stages that say nothing.", 0),
-    onFailure: {
-      type: "string",
-      enum: ["Pause", "Rollback"],
-      default: "Pause",
-      description: "What happens when more clusters of a stage failed than it allows.",
-    },
-    paused: { ...flag("Whether nothing new starts."), default: false },
-  },
-} as const;
-
-const fleetSetFields = {
+/** Fields of `spec` besides `template`. */
+export const fleetSetFields = {
   clusters,
   overrides: {
     type: "array",

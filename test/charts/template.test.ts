@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { crdOf } from "../../api/schema/component-crd.ts";
 import { readControllerFlags } from "../../cmd/service/flags.ts";
 import { readWebhookFlags } from "../../cmd/service/webhook-flags.ts";
 import { guardTargets, matchConditionOf } from "../../controller/guard/policy.ts";
@@ -247,19 +246,6 @@ describe("what is written in the templates is said elsewhere, too", () => {
     expect(valueAt(components, "matchConditions")).toEqual([
       { name: "stays", expression: "!has(object.metadata.deletionTimestamp)" },
     ]);
-  });
-
-  test("the CRDs are those of api/schema, and stay when the chart goes", () => {
-    for (const kind of ["KnativeServing", "KnativeEventing"] as const) {
-      const crd = crdOf(kind);
-      const found = objectIn(
-        of("default"),
-        "CustomResourceDefinition",
-        `${kind.toLowerCase()}s.operator.knative.dev`,
-      );
-      expect(found["spec"]).toEqual(JSON.parse(JSON.stringify(crd["spec"])));
-      expect(found.metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
-    }
   });
 
   test("the version is that of the program", () => {

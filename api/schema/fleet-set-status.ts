@@ -1,0 +1,113 @@
+import { int32, int64, text } from "./primitives.ts";
+
+const count = (description: string) => ({ ...int32, description }) as const;
+
+const clusterCounts = {
+  type: "object",
+  description: "Numbers of clusters by state.",
+  properties: {
+    selected: count("All that the set selects."),
+    pending: count("Have not begun."),
+    updating: count("Have the new revision and are not ready yet."),
+    settling: count("Are ready, but not for long enough."),
+    done: count("Have the new revision and are ready."),
+    failed: count("Cannot become ready, or were not ready in time."),
+    unreachable: count("Do not answer."),
+    excluded: count("Are left as they are."),
+    diverged: count("Have a component that somebody else has changed."),
+    blocked: count("Cannot begin, or may not be taken by the set."),
+  },
+} as const;
+
+const stageStatus = {
+  type: "object",
+  required: ["name", "state"],
+  properties: {
+    name: text("Name of the stage."),
+    state: text("Waiting, Rolling, Soaking, AwaitingApproval, Passed, Empty or Halted."),
+    clusters: count("Clusters of the stage."),
+    done: count("Of these: done."),
+    failed: count("Of these: failed."),
+    updating: count("Of these: changing now."),
+    unreachable: count("Of these: do not answer."),
+    startSize: count("Clusters when the stage began; percentages never allow less."),
+    startedAt: text("When the stage began."),
+    doneAt: text("When its last cluster was done."),
+    approvedBy: text("Who approved."),
+  },
+} as const;
+
+const notableCluster = {
+  type: "object",
+  required: ["cluster", "state"],
+  properties: {
+    cluster: text("Namespace and name of the ClusterProfile."),
+    state: text("Failed, TimedOut, Blocked, Diverged or Unreachable."),
+    reason: text("Why, as one word."),
+    message: text("Why, as a sentence."),
+    since: text("Since when."),
+  },
+} as const;
+
+const condition = {
+  type: "object",
+  required: ["type", "status"],
+  properties: {
+    type: text("Ready, Selected, Progressing, Complete or Healthy."),
+    status: text("True, False or Unknown."),
+    reason: text("What happened, as one word for programs."),
+    message: text("What happened, as a sentence for people."),
+    observedGeneration: { ...int64, description: "metadata.generation that it describes." },
+    lastTransitionTime: text("When the status of the condition last changed."),
+  },
+} as const;
+
+/** `status` of a set. Spec: sets.md 4. */
+export const fleetSetStatus = {
+  type: "object",
+  description: "What has been observed.",
+  properties: {
+    observedGeneration: {
+      ...int64,
+      description: "metadata.generation of the set that this status describes.",
+    },
+    currentRevision: text("The revision that passed all stages last."),
+    updateRevision: text("The revision that is rolled out; after that, the current one."),
+    rollout: {
+      type: "object",
+      description: "How far the rollout is.",
+      properties: {
+        phase: text(
+          "Waiting, Rolling, Soaking, AwaitingApproval, Complete, Halted, RollingBack, RolledBack, Paused or Blocked.",
+        ),
+        stage: text("The stage that is not passed yet."),
+        startedAt: text("When the rollout began."),
+        waitingFor: text("What it waits for, as a sentence."),
+        failedRevision: text("The revision that was given up after a rollback."),
+        resumedAt: text("When the last pause ended."),
+      },
+    },
+    clusters: clusterCounts,
+    stages: {
+      type: "array",
+      description: "The stages in their order.",
+      items: stageStatus,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["name"],
+    },
+    notable: {
+      type: "array",
+      description: "The first 20 clusters that need somebody's eyes, worst first.",
+      items: notableCluster,
+      "x-kubernetes-list-type": "atomic",
+    },
+    conditions: {
+      type: "array",
+      description:
+        "Ready: all clusters are done. Selected: the clusters are known. Progressing: clusters change. Complete: all stages were passed. Healthy: no cluster needs attention.",
+      items: condition,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["type"],
+    },
+  },
+} as const;

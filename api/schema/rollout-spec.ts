@@ -1,0 +1,131 @@
+import { flag, int32, intOrString, labelSelector, text } from "./primitives.ts";
+
+/** A rule of the API server in CEL, and what it says when it does not hold. */
+export const rules = (...pairs: readonly (readonly [rule: string, message: string])[]) =>
+  pairs.map(([rule, message]) => ({ rule, message }));
+
+/** A duration of Go: hours, minutes and seconds. */
+export const duration = (description: string) =>
+  ({ type: "string", pattern: "^([0-9]+(h|m|s))+$", maxLength: 32, description }) as const;
+
+/** A whole number, or a percentage of the clusters of a stage. */
+const share = (description: string, minimum: 0 | 1) =>
+  ({
+    ...intOrString,
+    minimum,
+    pattern: minimum === 0 ? "^(0|[1-9][0-9]?|100)%$" : "^([1-9][0-9]?|100)%$",
+    description,
+  }) as const;
+
+const windows = {
+  type: "array",
+  maxItems: 8,
+  "x-kubernetes-list-type": "atomic",
+  description: "When clusters may start; what runs goes on. None: always.",
+  items: {
+    type: "object",
+    required: ["cron", "duration"],
+    "x-kubernetes-validations": rules([
+      "duration(self.duration) >= duration('10m') && duration(self.duration) <= duration('168h')",
+      "a window is from 10m to 168h long",
+    ]),
+    properties: {
+      cron: { ...text("Beginning of the window, in five fields."), minLength: 9, maxLength: 128 },
+      duration: duration("Length of the window, from 10m to 168h."),
+      timeZone: { ...text("IANA name; default UTC."), maxLength: 64 },
+    },
+  },
+} as const;
+
+const stage = {
+  type: "object",
+  required: ["name"],
+  "x-kubernetes-validations": rules([
+    "has(self.selector) != has(self.decisionGroup)",
+    "exactly one of selector and decisionGroup has to be present",
+  ]),
+  properties: {
+    name: { ...text("Name of the stage."), pattern: "^[a-z0-9-]{1,40}$" },
+    selector: {
+      ...labelSelector,
+      description: "Its clusters, by labels; the first stage that matches has a cluster.",
+    },
+    decisionGroup: {
+      ...text("Its clusters: a decision group of the Placement."),
+      minLength: 1,
+      maxLength: 63,
+    },
+    maxConcurrency: share("Clusters that change at the same time; default 10%, at least one.", 1),
+    maxFailures: share("Clusters that may fail before the rollout stops; default 0.", 0),
+    maxUnreachable: share("Clusters that may be dark; default 10%, at least one.", 0),
+    before: {
+      type: "object",
+      description: "What the stage waits for before its first cluster.",
+      properties: { approval: flag("Whether somebody has to approve."), windows },
+    },
+    after: {
+      type: "object",
+      description: "What the next stage waits for.",
+      "x-kubernetes-validations": rules([
+        "!has(self.soak) || duration(self.soak) <= duration('720h')",
+        "a soak is at most 720h long",
+      ]),
+      properties: {
+        soak: duration("How long the finished stage is watched; at most 720h, default 0s."),
+        approval: flag("Whether somebody has to approve, after the soak."),
+      },
+    },
+  },
+} as const;
+
+/** `spec.rollout` of a set. Spec: sets.md 5. */
+export const rollout = {
+  type: "object",
+  description: "In which order and how fast the clusters change.",
+  properties: {
+    stages: {
+      type: "array",
+      maxItems: 32,
+      items: stage,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["name"],
+    },
+    unmatched: {
+      type: "string",
+      enum: ["Last", "Exclude", "Refuse"],
+      default: "Last",
+      description:
+        "Clusters of no stage: a last stage of their own, excluded, or no rollout at all.",
+    },
+    order: {
+      type: "string",
+      pattern: "^(Hashed|Name|Label:.{1,317})$",
+      default: "Hashed",
+      description:
+        "Order inside a stage: Hashed (another one for each revision), Name or Label:KEY.",
+    },
+    windows,
+    minReadySeconds: {
+      ...int32,
+      minimum: 0,
+      maximum: 86_400,
+      default: 0,
+      description: "How long a cluster has to be ready before it is done, in seconds.",
+    },
+    progressDeadline: {
+      type: "string",
+      pattern: "^(([0-9]+(h|m|s))+|None)$",
+      maxLength: 32,
+      default: "15m",
+      description: "After this time a cluster that is not done has failed; None: never.",
+    },
+    maxUnreachable: share("As in stages, for stages that say nothing.", 0),
+    onFailure: {
+      type: "string",
+      enum: ["Pause", "Rollback"],
+      default: "Pause",
+      description: "What happens when more clusters of a stage failed than it allows.",
+    },
+    paused: { ...flag("Whether nothing new starts."), default: false },
+  },
+} as const;

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+
+import type { Manifest } from "../../api/kubernetes.ts";
+import { crdOf } from "../../api/schema/component-crd.ts";
+import { fleetSetCrdOf } from "../../api/schema/fleet-set-crd.ts";
+import { Helm } from "./helm.ts";
+import { objectIn } from "./rendered.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const kind = "CustomResourceDefinition";
+let helm: Helm;
+let usual: readonly Manifest[];
+let withSets: readonly Manifest[];
+
+beforeAll(async () => {
+  helm = await Helm.open();
+  usual = await helm.objects({});
+  withSets = await helm.objects({ values: { sets: { enabled: true } } });
+}, 600_000);
+
+afterAll(async () => helm[Symbol.asyncDispose]());
+
+function groupsOf(objects: readonly Manifest[]): readonly string[] {
+  return objects
+    .filter((one) => one.kind === kind)
+    .map(({ metadata }) => (metadata.name ?? "").replace(/^[^.]+\./, ""));
+}
+
+test("the CRDs are those of api/schema, and stay when the chart goes", () => {
+  const crds = [
+    crdOf("KnativeServing"),
+    crdOf("KnativeEventing"),
+    fleetSetCrdOf("KnativeServingSet"),
+    fleetSetCrdOf("KnativeEventingSet"),
+  ];
+  for (const crd of crds) {
+    const { metadata, spec } = JSON.parse(JSON.stringify(crd));
+    const found = objectIn(withSets, kind, metadata.name);
+    expect(found["spec"]).toEqual(spec);
+    expect(found.metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
+  }
+});
+
+test("there are sets only where they are asked for", () => {
+  expect(groupsOf(usual)).toEqual(["operator.knative.dev", "operator.knative.dev"]);
+  expect(groupsOf(withSets)).toHaveLength(4);
+});
