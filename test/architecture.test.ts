@@ -16,6 +16,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   cmd: ["webhook", "controller", "render", "installation", "sets", "access", "api"],
 };
 
+/** The law inside controller/: a room and the rooms that it may import. Files directly in controller/ may import every room. */
+const controllerRooms: Readonly<Record<string, readonly string[]>> = {
+  queue: [],
+  leader: ["queue"],
+  metrics: ["queue"],
+  observe: ["queue"],
+  apply: ["observe", "queue"],
+  guard: ["apply", "queue"],
+  reconcile: ["guard", "apply", "observe", "metrics", "queue"],
+  uninstall: ["reconcile", "guard", "apply", "observe", "queue"],
+};
+
 /** Folders without I/O, and the modules of Node that they may import all the same. */
 const pureModules: Readonly<Record<string, readonly string[]>> = {
   api: [],
@@ -104,8 +116,15 @@ function wrongFile(file: string, folder: string, specifier: string): string[] {
   const targetFolder = target.split("/")[0] ?? "";
   const refusal = withheld.find((rule) => rule.from === folder && rule.file.test(target));
   if (refusal !== undefined) return [`${file} imports ${specifier}: ${refusal.why}`];
+  if (isWrongRoom(file, target)) return [`${file} imports ${specifier}`];
   if (targetFolder === folder || (mayImport[folder] ?? []).includes(targetFolder)) return [];
   return [`${file} imports ${specifier}`];
+}
+
+function isWrongRoom(file: string, target: string): boolean {
+  const [from, to] = [file, target].map((path) => /^controller\/([^/]+)\//.exec(path)?.[1]);
+  if (from === undefined || to === undefined || from === to) return false;
+  return !(controllerRooms[from] ?? []).includes(to);
 }
 
 function wrongPackage(file: string, folder: string, { specifier, typeOnly }: Import): string[] {
@@ -196,6 +215,23 @@ describe("the law itself", () => {
     ["cmd/x.ts", 'import { a } from "../controller/controller.ts";'],
     ["api/x.ts", 'import type { FromSchema } from "json-schema-to-ts";'],
   ])("allows in %s %j", (file, source) => expect(violationsOf(file, source)).toEqual([]));
+
+  test.each([
+    ["queue/x.ts", "../reconcile/reconcile.ts"],
+    ["reconcile/x.ts", "../uninstall/uninstall.ts"],
+    ["apply/anchor/x.ts", "../../guard/guards.ts"],
+    ["room/x.ts", "../queue/clock.ts"],
+  ])("refuses in controller/%s the room of %s", (name, specifier) => {
+    const file = `controller/${name}`;
+    const source = `import { a } from "${specifier}";`;
+    expect(violationsOf(file, source)).toEqual([`${file} imports ${specifier}`]);
+  });
+
+  test("allows in a room of the controller the rooms below and the files beside the rooms", () => {
+    const source = 'import { a } from "../queue/clock.ts";\nimport { b } from "../log.ts";';
+    expect(violationsOf("controller/reconcile/x.ts", source)).toEqual([]);
+    expect(violationsOf("controller/x.ts", 'import { a } from "./apply/apply.ts";')).toEqual([]);
+  });
 
   test("refuses child processes to the webhook", () => {
     expect(violationsOf("webhook/x.ts", 'import { a } from "../access/spokes/spokes.ts";')).toEqual(

@@ -7,7 +7,6 @@ import {
   type ObjectFacts,
   planInstall,
 } from "../../installation/plan.ts";
-import { isSecondOwnerThere, keepSecondOwner } from "../guard/second-owner.ts";
 import { adoptUpstream, entriesOf, obsoleteAmong } from "./adoption/adopt.ts";
 import { mayBeUpstreams, ownObjects, upstreamObjects } from "./adoption/upstream-objects.ts";
 import type { Anchor } from "./anchor/anchor.ts";
@@ -25,6 +24,7 @@ import {
   standingAnchor,
   wasAnchored,
 } from "./anchor/observe-ground.ts";
+import { isSecondOwnerThere, keepSecondOwner } from "./anchor/second-owner.ts";
 import {
   type Attempt,
   currentConflicts,

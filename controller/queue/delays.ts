@@ -1,5 +1,3 @@
-import type { ObservedChange } from "../observe/observation.ts";
-
 /**
  * When a key comes back after its work. `done` and `change` wait for the next `add`. `after` comes back by itself. `backoff` comes back after a time that grows with
  * every failure in a row, to `mostMs` at most; all other kinds end that row. Only an `add` brings a key back before `leastMs`.
@@ -26,7 +24,7 @@ const driftIntervalMs = 250;
 
 /** Milliseconds for which a change on the target waits for others, to share an attempt with them. Drift is repaired four times a second at most; `installation` remembers when. */
 export function changeDelayMs(
-  { kind }: Pick<ObservedChange, "kind">,
+  { kind }: { readonly kind: string },
   installation: { driftAt: number },
   now: number,
 ): number {

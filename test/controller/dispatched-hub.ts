@@ -1,10 +1,10 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { keyTextOf, asComponent } from "../../controller/component-identity.ts";
+import { Dispatcher } from "../../controller/dispatcher.ts";
 import type { Happening } from "../../controller/events.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { WatchSharing } from "../../controller/observe/shared-watches.ts";
-import { Dispatcher } from "../../controller/queue/dispatcher.ts";
 import { ClusterVersions } from "../../controller/reconcile/cluster-facts.ts";
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
 import { Preparations } from "../../installation/desired.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
-import { ensureSecondOwner } from "../../../controller/guard/second-owner.ts";
+import { ensureSecondOwner } from "../../../controller/apply/anchor/second-owner.ts";
 import { inventoryTextOf } from "../../../installation/anchor-object.ts";
 import { componentUidLabel, secondOwnerKey } from "../../../installation/anchor.ts";
 import type { Rendered } from "../../../render/release/releases.ts";

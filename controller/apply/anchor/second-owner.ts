@@ -1,22 +1,22 @@
-import type { KubeClient } from "../../access/kube/kube-client.ts";
-import type { Component } from "../../api/component.ts";
-import { FleetError } from "../../api/errors.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
 import {
   describe,
   identityOf,
   type KubeObject,
   type Manifest,
   type OwnerReference,
-} from "../../api/kubernetes.ts";
-import { knownResource } from "../../api/resources.ts";
+} from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
 import {
   anchorAnnotations,
   anchorLabels,
   componentUidLabel,
   managedByValue,
   secondOwnerKey,
-} from "../../installation/anchor.ts";
-import type { Attempt } from "../apply/attempt.ts";
+} from "../../../installation/anchor.ts";
+import type { Attempt } from "../attempt.ts";
 
 const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
 

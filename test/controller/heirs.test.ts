@@ -1,14 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { Component } from "../../../api/component.ts";
-import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
-import {
-  keysWaitingFor,
-  type InventoryChange,
-} from "../../../controller/queue/component-changes.ts";
-import { Installation } from "../../../controller/reconcile/installation.ts";
-import { wordsFor } from "../../../controller/reconcile/neighbours.ts";
-import { component } from "../neighbourhood.ts";
+import type { Component } from "../../api/component.ts";
+import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { keysWaitingFor, type InventoryChange } from "../../controller/component-changes.ts";
+import { Installation } from "../../controller/reconcile/installation.ts";
+import { wordsFor } from "../../controller/reconcile/neighbours.ts";
+import { component } from "./neighbourhood.ts";
 
 const holder = component("KnativeServing", "serving");
 const other = component("KnativeServing", "other");

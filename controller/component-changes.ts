@@ -1,16 +1,16 @@
-import type { Listing } from "../../access/kube/reflector.ts";
-import { type Component, type ClusterProfileRef, orphaningOf } from "../../api/component.ts";
-import { canonicalJson } from "../../api/fields.ts";
-import { identityOf } from "../../api/kubernetes.ts";
+import type { Listing } from "../access/kube/reflector.ts";
+import { type Component, type ClusterProfileRef, orphaningOf } from "../api/component.ts";
+import { canonicalJson } from "../api/fields.ts";
+import { identityOf } from "../api/kubernetes.ts";
 import {
   recordedNamespace,
   spokeNamespaceAnnotation,
-} from "../../installation/installation-namespace.ts";
-import type { Inventory } from "../../installation/inventory.ts";
-import { isOlder } from "../../installation/observed-object.ts";
-import { targetIdOf, hasFinalizer, newerOf } from "../component-identity.ts";
-import type { Installation } from "../reconcile/installation.ts";
-import { wordsFor } from "../reconcile/neighbours.ts";
+} from "../installation/installation-namespace.ts";
+import type { Inventory } from "../installation/inventory.ts";
+import { isOlder } from "../installation/observed-object.ts";
+import { targetIdOf, hasFinalizer, newerOf } from "./component-identity.ts";
+import type { Installation } from "./reconcile/installation.ts";
+import { wordsFor } from "./reconcile/neighbours.ts";
 
 /** Whether a change of a component needs an attempt. Our own writes do not. */
 export function isNews(

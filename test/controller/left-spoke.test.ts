@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
 
-import type { KubeClient, WatchEvent } from "../../../access/kube/kube-client.ts";
-import type { ClusterProfileRef, Component } from "../../../api/component.ts";
-import { leftSpokeOf } from "../../../controller/queue/component-changes.ts";
-import { serving } from "../../support/component.ts";
-import { never, startIdle } from "../idle-controller.ts";
+import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
+import type { ClusterProfileRef, Component } from "../../api/component.ts";
+import { leftSpokeOf } from "../../controller/component-changes.ts";
+import { serving } from "../support/component.ts";
+import { never, startIdle } from "./idle-controller.ts";
 
 const a = { clusterProfileRef: { namespace: "fleet", name: "a" } };
 const b = { clusterProfileRef: { namespace: "fleet", name: "b" } };

@@ -1,20 +1,10 @@
-import { WriteRefusedError } from "../../access/http/write-permit.ts";
-import type { Listing } from "../../access/kube/reflector.ts";
-import type { ReferencePolicy } from "../../access/providers/reference-policy.ts";
-import type { References } from "../../access/providers/references.ts";
-import type { ClusterProfileRef, Component } from "../../api/component.ts";
-import { identityOf } from "../../api/kubernetes.ts";
-import { namesChangeable } from "../../render/release/user-manifests.ts";
-import { targetIdOf, newerOf, keyTextOf } from "../component-identity.ts";
-import { lastingLogFieldsOf } from "../log.ts";
-import type { ObservedChange } from "../observe/observation.ts";
-import { refusalOf } from "../reconcile/claims.ts";
-import { Installation } from "../reconcile/installation.ts";
-import { askedWaitMs, isHubFailure } from "../reconcile/outcome.ts";
-import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
-import { reconcile } from "../reconcile/reconcile.ts";
-import { greet, Greeting, retract, retractionDelayOf } from "../reconcile/report.ts";
-import { uninstall } from "../uninstall/uninstall.ts";
+import { WriteRefusedError } from "../access/http/write-permit.ts";
+import type { Listing } from "../access/kube/reflector.ts";
+import type { ReferencePolicy } from "../access/providers/reference-policy.ts";
+import type { References } from "../access/providers/references.ts";
+import type { ClusterProfileRef, Component } from "../api/component.ts";
+import { identityOf } from "../api/kubernetes.ts";
+import { namesChangeable } from "../render/release/user-manifests.ts";
 import {
   hasOtherStatus,
   type InventoryChange,
@@ -23,8 +13,18 @@ import {
   isUndone,
   keysWaitingFor,
 } from "./component-changes.ts";
-import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./delays.ts";
-import { type QueueObserver, WorkQueue } from "./queue.ts";
+import { targetIdOf, newerOf, keyTextOf } from "./component-identity.ts";
+import { lastingLogFieldsOf } from "./log.ts";
+import type { ObservedChange } from "./observe/observation.ts";
+import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./queue/delays.ts";
+import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
+import { refusalOf } from "./reconcile/claims.ts";
+import { Installation } from "./reconcile/installation.ts";
+import { askedWaitMs, isHubFailure } from "./reconcile/outcome.ts";
+import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
+import { reconcile } from "./reconcile/reconcile.ts";
+import { greet, Greeting, retract, retractionDelayOf } from "./reconcile/report.ts";
+import { uninstall } from "./uninstall/uninstall.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
   readonly components: { get(key: string): Component | undefined; all(): Iterable<Component> };

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 
-import { abortable } from "../../../access/deadline.ts";
-import { ApiError } from "../../../access/kube/api-error.ts";
-import type { SpokeState } from "../../../access/spokes/spokes.ts";
-import { componentKinds, forceOrphanAnnotation } from "../../../api/component.ts";
-import { FleetError } from "../../../api/errors.ts";
-import { Guards } from "../../../controller/guard/guards.ts";
-import { serving } from "../../support/component.ts";
-import { MemoryHub } from "../../support/memory-hub.ts";
-import { silentLog } from "../../support/silent-log.ts";
-import { hubWithNone, hubWithOne, kind, name, refused, unexpected } from "../dispatched-hub.ts";
+import { abortable } from "../../access/deadline.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { SpokeState } from "../../access/spokes/spokes.ts";
+import { componentKinds, forceOrphanAnnotation } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import { Guards } from "../../controller/guard/guards.ts";
+import { serving } from "../support/component.ts";
+import { MemoryHub } from "../support/memory-hub.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { hubWithNone, hubWithOne, kind, name, refused, unexpected } from "./dispatched-hub.ts";
 
 test("T-04 a component that may not use its cluster is told so, and nobody is asked anything", async () => {
   const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
