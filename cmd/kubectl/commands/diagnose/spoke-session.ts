@@ -11,7 +11,7 @@ import { type SelfReview, whoAmI } from "../../../../controller/guard/whoami.ts"
 import { userAgent } from "../../client-version.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { requestFinding, spokeServer } from "./explain-error.ts";
-import { failed, finding, type HopResult, passedWith } from "./hops/hop.ts";
+import { failed, failedBy, finding, type HopResult, passedWith } from "./hops/hop.ts";
 import type { WalkContext } from "./walk.ts";
 
 /** A spoke that answers us. */
@@ -77,12 +77,11 @@ function unanswered(error: unknown, server: string): HopResult<never> {
   const status = error instanceof ApiError ? error.status : 200;
   const isForeign =
     status === 404 || (error instanceof ConnectionError && error.failure === "standIn");
-  const found = isForeign
-    ? finding("error", "KNF4015", {
-        message: `${server}/version is answered ${status}, and not as an API server does`,
-      })
-    : requestFinding(error, spokeServer);
-  return { value: undefined, message: found.message, findings: [found] };
+  if (!isForeign) return failedBy(requestFinding(error, spokeServer));
+  return failed(
+    "KNF4015",
+    `${server}/version is answered ${status}, and not as an API server does`,
+  );
 }
 
 function identified(session: SpokeSession, user: SelfReview): HopResult<SpokeSession> {

@@ -14,7 +14,7 @@ import {
   type HearRefusal,
   readComponent,
 } from "./hops/component-hops.ts";
-import { type Finding, type Hop, type HopId, type HopResult, hopTitles } from "./hops/hop.ts";
+import { type Hop, type HopId, hopTitles } from "./hops/hop.ts";
 import {
   checkDeployments,
   checkObjects,
@@ -112,9 +112,7 @@ async function walkComponent(
     readComponent(key, context, late),
   );
   if (component.ok && component.value.metadata.deletionTimestamp !== undefined) {
-    await walk.take("deletion", [component], ([one]) =>
-      Promise.resolve(checkDeletion(one, context)),
-    );
+    await walk.take("deletion", [component], ([one]) => checkDeletion(one, context));
   }
   await walk.take("twin", [component], ([one], late) => checkDuplicates(one, context, late));
   return component;
@@ -152,7 +150,7 @@ async function walkProfile(
   { walk, hub, context }: Way,
 ): Promise<readonly [Had<ResolvedAccess>, Had<Credential>]> {
   const profile = await walk.take("profile", [ref], ([at], late) => readProfile(at, context, late));
-  await walk.take("health", [profile], ([one]) => Promise.resolve(checkHealth(one)));
+  await walk.take("health", [profile], ([one]) => checkHealth(one));
   const controllers: Controllers | undefined = hub.controllers.ok
     ? hub.controllers.value
     : undefined;
@@ -160,22 +158,23 @@ async function walkProfile(
     readProviderFile(controllers, context, late),
   );
   const provider = await walk.take("provider", [profile, file], ([one, found]) =>
-    Promise.resolve(chooseProvider(one, found)),
+    chooseProvider(one, found),
   );
   const operator = controllers?.deployments?.find(({ flavour }) => flavour === "upstream");
   if (operator !== undefined) {
     await walk.take("upstream", [profile], async ([one], signal) => {
       const late = { ...context, signal };
-      const stale = await checkUpstream(one, operator, late);
-      return also(stale, provider.ok ? await upstreamQuirks(provider.value, late) : []);
+      const result = await checkUpstream(one, operator, late);
+      const quirks = provider.ok ? await upstreamQuirks(provider.value, late) : [];
+      return { ...result, findings: [...(result.findings ?? []), ...quirks] };
     });
   }
   const resolved = await walk.take("endpoint", [profile, provider], ([one, chosen]) =>
-    Promise.resolve(resolveEndpoint(one, chosen)),
+    resolveEndpoint(one, chosen),
   );
   const plugin = await takePlugin(resolved, file, { walk, context });
   const credential = await walk.take("credential", [plugin], ([one]) =>
-    Promise.resolve(describeCredential(one, context.now().getTime())),
+    describeCredential(one, context.now().getTime()),
   );
   return [resolved, credential];
 }
@@ -190,12 +189,6 @@ async function takePlugin(
   return await walk.take("plugin", [resolved, file], ([access, found], signal) =>
     runPlugin(access, found, { ...context, signal }),
   );
-}
-
-/** A step with more findings; the first of all says what is the case. */
-function also<Value>(result: HopResult<Value>, more: readonly Finding[]): HopResult<Value> {
-  const findings = [...(result.findings ?? []), ...more];
-  return { ...result, message: findings[0]?.message ?? result.message, findings };
 }
 
 async function walkNetwork(resolved: Had<ResolvedAccess>, { walk, context }: Way): Promise<void> {
@@ -236,7 +229,7 @@ async function walkInstallation(
   const ours = controllers?.deployments?.find(({ flavour }) => flavour === "knfleet");
   const name = "KUBERNETES_MIN_VERSION";
   const least = (ours && variableOf(ours, name)) ?? context.environment[name];
-  await walk.take("version", [session], ([one]) => Promise.resolve(checkVersion(one, least)));
+  await walk.take("version", [session], ([one]) => checkVersion(one, least));
   const installed = await walk.take("anchor", [component, session], ([one, at], signal) =>
     findAnchor(one, at, signal),
   );
@@ -250,7 +243,7 @@ async function walkInstallation(
     checkObjects(one, found, { client: at.client, signal }),
   );
   const waiting = await walk.take("deployments", [component, installed], ([one, found]) =>
-    Promise.resolve(checkDeployments(one, found)),
+    checkDeployments(one, found),
   );
   await walk.take("pods", [waiting, session, component], ([some, { client }, one], late) =>
     checkPods(some, { client, kubectl: kubectlOn(one.spec?.clusterProfileRef) }, late),

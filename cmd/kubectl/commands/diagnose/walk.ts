@@ -3,6 +3,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { PluginLimits } from "../../../../access/plugins/plugin-limits.ts";
 import {
+  failedBy,
   type Finding,
   type Hop,
   type HopId,
@@ -52,7 +53,10 @@ export class Walk {
   async take<Value, const Needs extends readonly Had<unknown>[]>(
     id: HopId,
     needs: Needs,
-    work: (values: ValuesOf<Needs>, signal: AbortSignal) => Promise<HopResult<Value>>,
+    work: (
+      values: ValuesOf<Needs>,
+      signal: AbortSignal,
+    ) => HopResult<Value> | Promise<HopResult<Value>>,
   ): Promise<Had<Value>> {
     const missing = needs.find((need) => !need.ok);
     if (missing?.ok === false) {
@@ -78,15 +82,14 @@ export class Walk {
 
   async #result<Value>(
     id: HopId,
-    work: () => Promise<HopResult<Value>>,
+    work: () => HopResult<Value> | Promise<HopResult<Value>>,
   ): Promise<HopResult<Value>> {
     const { signal, explain } = this.#options;
     try {
       return await work();
     } catch (error) {
       signal.throwIfAborted();
-      const found = explain(id, error);
-      return { value: undefined, message: found.message, findings: [found] };
+      return failedBy(explain(id, error));
     }
   }
 

@@ -1,4 +1,3 @@
-import { ApiError } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import {
   type Component,
@@ -20,6 +19,7 @@ import {
   workMessage,
 } from "../../../output/condition-code.ts";
 import { words } from "../../../output/steps.ts";
+import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import { upstreamWayOut } from "../../explain/causes.ts";
 import type { WalkContext } from "../walk.ts";
 import {
@@ -149,17 +149,10 @@ export async function componentsOf(
   signal: AbortSignal,
 ): Promise<readonly Component[] | undefined> {
   const resource = knownResource(operatorApiVersion, kind);
-  try {
-    const { items } = await hub.list({ resource }, {}, signal);
-    return items.flatMap((item) => {
-      // Items of a list carry neither apiVersion nor kind.
-      const { apiVersion } = resource;
-      return asComponent({ ...item, apiVersion, kind }) ?? [];
-    });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
+  const list = await hub.list({ resource }, {}, signal).catch(ifDenied);
+  // Items of a list carry neither apiVersion nor kind.
+  const { apiVersion } = resource;
+  return list?.items.flatMap((item) => asComponent({ ...item, apiVersion, kind }) ?? []);
 }
 
 /** Asks the cluster why it refuses the object that the controller names; undefined without an answer. */

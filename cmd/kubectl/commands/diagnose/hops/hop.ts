@@ -99,7 +99,12 @@ export function failed(
   message: string,
   more: Partial<Pick<Finding, "evidence" | "next">> = {},
 ): HopResult<never> {
-  return { value: undefined, message, findings: [finding("error", code, { message, ...more })] };
+  return failedBy(finding("error", code, { message, ...more }));
+}
+
+/** A step without a value because of one finding. */
+export function failedBy(found: Finding, evidence: readonly string[] = []): HopResult<never> {
+  return { value: undefined, message: found.message, evidence, findings: [found] };
 }
 
 /** A step of which all is well. */

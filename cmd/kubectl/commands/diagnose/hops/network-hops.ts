@@ -14,7 +14,7 @@ import { openSocket } from "../../../../../access/http/tunnel.ts";
 import { ConnectionError } from "../../../../../access/kube/api-error.ts";
 import type { KnfCode } from "../../../../../api/knf/knf-codes.ts";
 import { networkFinding } from "../explain-error.ts";
-import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
+import { failedBy, finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
 
 /** Limits of each step on the network. */
 interface NetworkLimits {
@@ -75,7 +75,7 @@ export async function checkProxy(
       error instanceof ConnectionError && error.failure === "other"
         ? finding("error", "KNF4007", { message: error.message })
         : { ...networkFinding(error, "KNF4007", what), code: "KNF4007" as const };
-    return { value: undefined, message: found.message, findings: [found] };
+    return failedBy(found);
   }
 }
 
@@ -90,8 +90,7 @@ async function attempt(
     const found = networkFinding(error, stalled, firstText(endpoint));
     const isProxy = endpoint.proxy !== undefined && found.code !== "KNF4005";
     const { message, evidence } = found;
-    const own = isProxy ? finding("error", "KNF4006", { message, evidence }) : found;
-    return { value: undefined, message: own.message, findings: [own] };
+    return failedBy(isProxy ? finding("error", "KNF4006", { message, evidence }) : found);
   }
 }
 
@@ -110,8 +109,7 @@ export async function checkTls(
     return judged(shown, endpoint, nowMs);
   } catch (error) {
     limits.signal.throwIfAborted();
-    const found = networkFinding(error, "KNF4009", what);
-    return { value: undefined, message: found.message, findings: [found] };
+    return failedBy(networkFinding(error, "KNF4009", what));
   } finally {
     socket?.destroy();
   }
@@ -129,8 +127,7 @@ function judged(shown: ShownCertificate, endpoint: Endpoint, nowMs: number): Hop
   ];
   const text = `${protocol}, certificate of ${subject}, valid to ${dateOf(notAfterMs)}`;
   if (shown.problem !== undefined && endpoint.insecureSkipTlsVerify !== true) {
-    const found = problemFinding(shown, evidence);
-    return { value: undefined, message: found.message, evidence, findings: [found] };
+    return failedBy(problemFinding(shown, evidence), evidence);
   }
   const findings: readonly Finding[] =
     notAfterMs - nowMs < soonMs

@@ -17,7 +17,7 @@ import { words } from "../../../output/steps.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import { fleetFinding } from "../explain-error.ts";
 import type { WalkContext } from "../walk.ts";
-import { finding, type Finding, type HopResult, passedWith } from "./hop.ts";
+import { failedBy, finding, type Finding, type HopResult, passedWith } from "./hop.ts";
 import { secretFinding } from "./plugin-secret.ts";
 import type { FoundFile } from "./provider-hops.ts";
 
@@ -35,9 +35,7 @@ export async function runPlugin(
       : { ...here, environment: readers.environment };
   const text = [plan.command, ...plan.args.map(redactSecrets)].join(" ");
   const refusal = (await refusalOf(plan, found.from, context)) ?? readerRefusal(access, found);
-  if (refusal !== undefined) {
-    return { value: undefined, message: refusal.message, findings: [refusal] };
-  }
+  if (refusal !== undefined) return failedBy(refusal);
   try {
     const credential = await obtain(plan, context);
     context.onCredential?.(credential);
@@ -45,8 +43,7 @@ export async function runPlugin(
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;
-    const why = await explained(error, plan, context);
-    return { value: undefined, message: text, evidence: evidenceOf(plan), findings: [why] };
+    return failedBy(await explained(error, plan, context), evidenceOf(plan));
   }
 }
 

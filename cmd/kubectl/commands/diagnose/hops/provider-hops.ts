@@ -27,7 +27,7 @@ import { hubProviderFile, type HubProviderFile } from "../../../hub/hub-provider
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import type { WalkContext } from "../walk.ts";
-import { finding, type Finding, type HopResult, passedWith } from "./hop.ts";
+import { failedBy, finding, type Finding, type HopResult, passedWith } from "./hop.ts";
 
 /** A provider file and its origin, which decides which of its commands may run. */
 export interface FoundFile {
@@ -65,11 +65,7 @@ export async function readProviderFile(
   const message = "No provider file was named, and no controller on the hub names one";
   const next = [`Name a provider file with ${flag}, or set KNFLEET_PROVIDER_FILE.`];
   // This is about the flags of this command; the controller's conditions report its own file.
-  return {
-    value: undefined,
-    message,
-    findings: [finding("warning", "KNF3001", { message, next })],
-  };
+  return failedBy(finding("warning", "KNF3001", { message, next }));
 }
 
 async function trustedFile(

@@ -18,6 +18,7 @@ import {
 import { words } from "../../../output/steps.ts";
 import { numberAt, stringAt } from "../../../selection/fields.ts";
 import { mapLimited } from "../../../spokes/read-clusters.ts";
+import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import { grantedRules, isAllowed, type Right } from "../../can-i/access-review.ts";
 import { type SpokeRight, spokeRights } from "../../can-i/permissions.ts";
 import type { SpokeSession } from "../spoke-session.ts";
@@ -168,7 +169,7 @@ export async function checkPods(
   if (waiting.length === 0)
     return passed(true, "those of available Deployments were not looked at");
   const found = await mapLimited(waiting.slice(0, looks), 4, (one) =>
-    causeOf(one, cluster, signal),
+    causeOf(one, cluster, signal).catch(ifDenied),
   );
   const causes = found.filter((one) => one !== undefined);
   if (causes.length === 0) return passed(true, "no pod says what it waits for");
@@ -203,27 +204,22 @@ async function causeOf(
   { client, kubectl }: Cluster,
   signal: AbortSignal,
 ): Promise<Pick<Finding, "message" | "next"> | undefined> {
-  try {
-    const ref = { resource: knownResource("apps/v1", "Deployment"), namespace, name };
-    const deployment = await client.get(ref, {}, signal);
-    if (deployment === undefined) return undefined;
-    if (isUnobserved(deployment))
-      return { message: `Deployment ${namespace}/${name}: ${unobserved}`, next: [managerStep] };
-    const refusal = conditionFieldsOf(deployment, "ReplicaFailure");
-    const labels = Object.entries(recordAt(deployment, "spec", "selector", "matchLabels"));
-    const labelSelector = labels.map(([key, value]) => `${key}=${String(value)}`).join(",");
-    const pods = { resource: knownResource("v1", "Pod"), namespace, labelSelector };
-    const cause =
-      refusal?.["status"] === "True"
-        ? causeOfRefusal(stringAt(refusal, "message") ?? "")
-        : causeOfPods((await client.list(pods, {}, signal)).items);
-    if (cause === undefined) return undefined;
-    return {
-      message: `Deployment ${namespace}/${name}: ${cause}`,
-      next: [`${kubectl} ${words("get", "pods", "-n", namespace, "-l", labelSelector)}`],
-    };
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
+  const ref = { resource: knownResource("apps/v1", "Deployment"), namespace, name };
+  const deployment = await client.get(ref, {}, signal);
+  if (deployment === undefined) return undefined;
+  if (isUnobserved(deployment))
+    return { message: `Deployment ${namespace}/${name}: ${unobserved}`, next: [managerStep] };
+  const refusal = conditionFieldsOf(deployment, "ReplicaFailure");
+  const labels = Object.entries(recordAt(deployment, "spec", "selector", "matchLabels"));
+  const labelSelector = labels.map(([key, value]) => `${key}=${String(value)}`).join(",");
+  const pods = { resource: knownResource("v1", "Pod"), namespace, labelSelector };
+  const cause =
+    refusal?.["status"] === "True"
+      ? causeOfRefusal(stringAt(refusal, "message") ?? "")
+      : causeOfPods((await client.list(pods, {}, signal)).items);
+  if (cause === undefined) return undefined;
+  return {
+    message: `Deployment ${namespace}/${name}: ${cause}`,
+    next: [`${kubectl} ${words("get", "pods", "-n", namespace, "-l", labelSelector)}`],
+  };
 }

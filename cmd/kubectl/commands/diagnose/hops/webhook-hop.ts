@@ -1,8 +1,8 @@
-import { ApiError } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { words } from "../../../output/steps.ts";
+import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import { finding, type Finding, type HopResult, passed, passedWith, unseen } from "./hop.ts";
 
 const group = "operator.knative.dev";
@@ -23,56 +23,47 @@ export async function checkWebhooks(
   hub: KubeClient,
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
-  const hooks = await hooksOf(hub, signal);
+  const hooks = await listHooks(hub, signal).catch(ifDenied);
   if (hooks === undefined) return unseen("webhook configurations may not be listed");
   if (hooks.length === 0) return passed(true, "none is configured");
-  const findings = await Promise.all(hooks.map((hook) => problemOf(hook, hub, signal)));
+  const findings = await Promise.all(hooks.map((hook) => findProblem(hook, hub, signal)));
   return passedWith(true, hooks.map(({ name }) => name).join(", "), {
     findings: findings.filter((one) => one !== undefined),
   });
 }
 
-async function hooksOf(hub: KubeClient, signal: AbortSignal): Promise<readonly Hook[] | undefined> {
-  try {
-    const lists = await Promise.all(
-      kinds.map(async (kind) => {
-        const resource = knownResource("admissionregistration.k8s.io/v1", kind);
-        const { items } = await hub.list({ resource }, {}, signal);
-        return items.flatMap((item) =>
-          listAt(item, "webhooks").flatMap((webhook) => {
-            const hook = recordAt(webhook);
-            if (!isForComponents(hook)) return [];
-            return [
-              {
-                configuration: item.metadata.name,
-                plural: resource.plural,
-                name: textAt(hook, "name") ?? "",
-                ignoresFailure: textAt(hook, "failurePolicy") === "Ignore",
-                client: recordAt(hook, "clientConfig"),
-              },
-            ];
-          }),
-        );
-      }),
-    );
-    return lists.flat();
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
+async function listHooks(hub: KubeClient, signal: AbortSignal): Promise<readonly Hook[]> {
+  const lists = await Promise.all(
+    kinds.map(async (kind) => {
+      const resource = knownResource("admissionregistration.k8s.io/v1", kind);
+      const { items } = await hub.list({ resource }, {}, signal);
+      return items.flatMap((item) =>
+        listAt(item, "webhooks")
+          .map((webhook) => recordAt(webhook))
+          .filter(isForComponents)
+          .map((hook) => ({
+            configuration: item.metadata.name,
+            plural: resource.plural,
+            name: textAt(hook, "name") ?? "",
+            ignoresFailure: textAt(hook, "failurePolicy") === "Ignore",
+            client: recordAt(hook, "clientConfig"),
+          })),
+      );
+    }),
+  );
+  return lists.flat();
 }
 
 function isForComponents(hook: Fields): boolean {
   return listAt(hook, "rules").some((rule) => listAt(recordAt(rule), "apiGroups").includes(group));
 }
 
-async function problemOf(
-  hook: Hook,
+async function findProblem(
+  { configuration, plural, name, ignoresFailure, client }: Hook,
   hub: KubeClient,
   signal: AbortSignal,
 ): Promise<Finding | undefined> {
-  const { configuration, plural, name, ignoresFailure, client } = hook;
-  const problem = await reasonOf(client, hub, signal);
+  const problem = await problemOfClient(client, hub, signal).catch(ifDenied);
   if (problem === undefined) return undefined;
   return finding(ignoresFailure ? "warning" : "error", "KNF1008", {
     message: `Webhook ${name}: ${problem}`,
@@ -83,7 +74,7 @@ async function problemOf(
   });
 }
 
-async function reasonOf(
+async function problemOfClient(
   client: Fields,
   hub: KubeClient,
   signal: AbortSignal,
@@ -93,20 +84,15 @@ async function reasonOf(
   const namespace = textAt(service, "namespace") ?? "";
   const name = textAt(service, "name") ?? "";
   if (name === "") return undefined;
-  try {
-    const ref = { resource: knownResource("v1", "Service"), namespace, name };
-    if ((await hub.get(ref, {}, signal)) === undefined) {
-      return `Service ${namespace}/${name} does not exist`;
-    }
-    const ready = await readyEndpoints({ namespace, name }, hub, signal);
-    return ready === 0 ? `Service ${namespace}/${name} has no ready endpoint` : undefined;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
+  const ref = { resource: knownResource("v1", "Service"), namespace, name };
+  if ((await hub.get(ref, {}, signal)) === undefined) {
+    return `Service ${namespace}/${name} does not exist`;
   }
+  const ready = await countReadyEndpoints({ namespace, name }, hub, signal);
+  return ready === 0 ? `Service ${namespace}/${name} has no ready endpoint` : undefined;
 }
 
-async function readyEndpoints(
+async function countReadyEndpoints(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   hub: KubeClient,
   signal: AbortSignal,
