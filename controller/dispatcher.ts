@@ -117,7 +117,7 @@ export class Dispatcher implements AsyncDisposable {
       this.#close(installation);
     }
     // A component that went without its uninstall is still registered: the policies would stay when the last other component is removed.
-    this.#work?.deps.guards.withdraw(component);
+    this.#work?.deps.guards.stopProtecting(component);
     // A duplicate that was refused may have the cluster now.
     for (const other of this.#options.components.all()) {
       if (other.kind === component.kind && targetIdOf(other) === targetIdOf(component)) {

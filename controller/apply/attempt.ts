@@ -28,16 +28,16 @@ export interface InstallRequest {
   readonly isNew?: boolean;
 }
 
-/** What the protection of anchors on the target has to say about an install; see ../guard/cluster-guard.ts. */
+/** The protection of anchors on the target, as an install uses it; see ../guard/cluster-guard.ts. */
 export interface AnchorGate {
-  /** Resolves when what protects the anchor is on its way to the target, which comes before anything else that is written there. */
-  underWay(signal: AbortSignal): Promise<void>;
-  /** Resolves when an anchor may be made; throws FleetError `AnchorUnprotected`. */
-  ready(signal: AbortSignal): Promise<void>;
-  /** Whether objects are to have a second owner. */
+  /** Resolves when the policies were sent: they come before every other write on the target. */
+  waitUntilSent(signal: AbortSignal): Promise<void>;
+  /** Resolves when an anchor may be created. Throws FleetError `AnchorUnprotected`. */
+  waitUntilOpen(signal: AbortSignal): Promise<void>;
+  /** Whether objects need a second owner besides the anchor. */
   needsSecondOwner(signal: AbortSignal): Promise<boolean>;
-  /** Told of each anchor that was read. */
-  saw(anchor: KubeObject): void;
+  /** Has to be called with each anchor that was read. */
+  noteAnchor(anchor: KubeObject): void;
 }
 
 export interface InstallDeps {

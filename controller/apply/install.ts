@@ -134,7 +134,7 @@ async function recordIntent(plan: Plan, facts: Facts, signal: AbortSignal): Prom
   const forgotten = await findForgotten(plan, facts, signal);
   const standing = standingAnchor(facts);
   // The policies that protect an anchor are written before the anchor, and proven later.
-  if (standing === undefined) await deps.gate?.ready(signal);
+  if (standing === undefined) await deps.gate?.waitUntilOpen(signal);
   const upstream = plan.kind === "adopt" ? entriesOf(obsoleteAmong(plan.upstream, desired)) : [];
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const named = unionOf(unionOf(ours, { ...ours, entries: upstream }), {

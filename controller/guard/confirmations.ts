@@ -24,12 +24,12 @@ interface Confirmation {
 }
 
 const { confirmDeletion } = guardAnnotations;
-const patienceMs = 900_000;
+const lifetimeMs = 900_000;
 const retryMs = 60_000;
 
 /**
- * Takes confirmations back that nobody uses within a quarter of an hour of when they were first seen: as long as one is there everybody who may
- * delete the object can. Spec: anchor-guard.md 8.
+ * Withdraws confirmations that nobody used within 15 minutes after they were first seen. Until then everybody with the right to delete the object can
+ * delete it. Spec: anchor-guard.md 8.
  */
 export class Confirmations {
   readonly #options: ConfirmationsOptions;
@@ -41,8 +41,8 @@ export class Confirmations {
     options.signal.addEventListener("abort", () => this.forget(), { once: true });
   }
 
-  /** An object as it was read just now. */
-  saw(object: KubeObject, resource: ResourceType): void {
+  /** Has to be called with each object as it was read. */
+  note(object: KubeObject, resource: ResourceType): void {
     const { uid, annotations = {} } = object.metadata;
     const value = annotations[confirmDeletion];
     const known = this.#timers.get(uid);
@@ -50,21 +50,21 @@ export class Confirmations {
     known?.timer[Symbol.dispose]();
     this.#timers.delete(uid);
     if (value === undefined) return;
-    this.#withdrawAfter(patienceMs, { object, resource, value });
+    this.#withdrawAfter(lifetimeMs, { object, resource, value });
   }
 
-  #withdrawAfter(ms: number, one: Confirmation): void {
-    const { uid } = one.object.metadata;
+  #withdrawAfter(ms: number, confirmation: Confirmation): void {
+    const { uid } = confirmation.object.metadata;
     const timer = this.#options.clock.after(ms, () => {
       this.#timers.delete(uid);
-      void this.#withdraw(one);
+      void this.#withdraw(confirmation);
     });
-    this.#timers.set(uid, { value: one.value, timer });
+    this.#timers.set(uid, { value: confirmation.value, timer });
   }
 
-  async #withdraw(one: Confirmation): Promise<void> {
-    const { object, resource } = one;
-    const memory = this.#timers;
+  async #withdraw(confirmation: Confirmation): Promise<void> {
+    const { object, resource } = confirmation;
+    const timers = this.#timers;
     const { client, fieldManager, log, onWithdrawn, signal } = this.#options;
     const { namespace, name, uid } = object.metadata;
     const path = `/metadata/annotations/${confirmDeletion.replace("/", "~1")}`;
@@ -77,16 +77,16 @@ export class Confirmations {
       await client.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
       onWithdrawn(keyOf(object));
     } catch (err) {
-      // Gone, or withdrawn by somebody else.
+      // The object is gone, or somebody else removed the confirmation.
       const isOver = err instanceof ApiError && [404, 422].includes(err.status);
       if (isOver || signal.aborted) return;
       log.warn({ err }, "A confirmation could not be withdrawn");
-      const isForgotten = this.#timers !== memory;
-      if (!isForgotten && !memory.has(uid)) this.#withdrawAfter(retryMs, one);
+      const isForgotten = this.#timers !== timers;
+      if (!isForgotten && !timers.has(uid)) this.#withdrawAfter(retryMs, confirmation);
     }
   }
 
-  /** Takes nothing back any more of what was seen until now. */
+  /** Leaves all confirmations that were seen until now as they are. */
   forget(): void {
     for (const { timer } of this.#timers.values()) timer[Symbol.dispose]();
     this.#timers = new Map();

@@ -13,7 +13,7 @@ import { type ProbeConnection, type Prober, ProbeRounds } from "./prober.ts";
 import { type ClusterUser, sharingOf } from "./protection.ts";
 import { type SelfReview, servesPolicies } from "./whoami.ts";
 
-/** The guard does not protect, for a reason that is known. */
+/** The guard does not protect, for a known reason. */
 export class Unproven extends Error {
   override readonly name = "Unproven";
   readonly reason: "NotEnforced" | "NotSupported";
@@ -29,35 +29,36 @@ export interface EstablishWork {
   readonly fieldManager: string;
   readonly hubId: string;
   readonly crds: boolean;
-  /** Who the controller is there. */
+  /** The user of the controller on the cluster. */
   readonly self: Promise<SelfReview>;
-  /** Policies of ours are probably not there yet: they are looked at only where they cannot be created. */
+  /** Our policies probably do not exist yet: they are created without being read first. */
   readonly isFresh: boolean;
   readonly clock: Clock;
-  readonly prober: Pick<Prober, "creations">;
+  readonly prober: Pick<Prober, "probeCreations">;
 }
 
 export interface EstablishHooks {
-  /** Namespace in which an anchor is probed; it may be created in the meantime. */
+  /** Namespace in which the creation of an anchor is probed. Undefined: there is none yet. */
   readonly namespace: () => string | undefined;
-  /** The users that a live policy has to know, now that it is looked after as one of them. */
+  /** Returns the users that a live policy must let in, and adds this user to them. */
   readonly onUser: (policy: KubeObject, user: ClusterUser) => readonly ClusterUser[];
   /** Called right after the first requests about policies were sent. */
   readonly onSent: () => void;
-  /** The policies are there as they should be, which proves nothing yet. */
+  /** The policies are as desired, but not proven yet. */
   readonly onSettled: (objects: readonly SettledObject[]) => void;
 }
 
 const limitMs = 30_000;
-/** An API server reads policies anew about every second: what is asked before is answered by chance. */
-const readAnewMs = 1_500;
-const untilDeniedMs = 500;
-/** What has not been changed for so long has been read by every API server. */
+/** An API server reads policies about every second: the answer to an earlier probe depends on chance. */
+const policyReloadMs = 1_500;
+const probePauseMs = 500;
+/** Every API server has read a policy that did not change for so long. */
 const settledMs = 60_000;
 
 /**
- * Installs the guards on a cluster and proves that its API servers enforce them. Resolves with the policies as they are, and with what speaks against
- * a user of the controller being its alone. Throws `Unproven`, ApiError (403: no right to policies) or the error of the connection. Spec: anchor-guard.md 6.1, 6.2.
+ * Installs the guards on a cluster and proves that its API servers enforce them. Resolves with the live policies, and with the reason why other people
+ * may have the controller's user, if there is one. Throws `Unproven`, ApiError (403: no right to policies) or the error of the connection.
+ * Spec: anchor-guard.md 6.1, 6.2.
  */
 export async function establish(
   work: EstablishWork,
@@ -65,14 +66,16 @@ export async function establish(
   signal: AbortSignal,
 ): Promise<{ readonly sharing: string | undefined; readonly settled: readonly KubeObject[] }> {
   const { client } = work;
-  const [user, live] = await Promise.all([work.self, liveGuards(work, signal)]);
+  const [user, live] = await Promise.all([work.self, readLiveGuards(work, signal)]);
   let users: readonly ClusterUser[] = [user];
   const usersOf = (policy: KubeObject | undefined) => {
     if (policy === undefined) return [user.username];
     users = hooks.onUser(policy, user);
     return users.map(({ username }) => username);
   };
-  const settling = served(client, signal, () => settlePolicies({ ...work, usersOf, live }, signal));
+  const settling = withServedCheck(client, signal, () =>
+    settlePolicies({ ...work, usersOf, live }, signal),
+  );
   hooks.onSent();
   const objects = await settling;
   hooks.onSettled(objects);
@@ -84,35 +87,35 @@ export async function establish(
   return { sharing, settled: objects.map(({ object }) => object) };
 }
 
-async function liveGuards(
+async function readLiveGuards(
   { client, hubId, crds, isFresh }: EstablishWork,
   signal: AbortSignal,
 ): Promise<readonly LiveGuard[]> {
   const guards = guardsOf({ crds });
   if (isFresh) return guards.map((guard) => ({ guard, policy: undefined, binding: undefined }));
-  return served(client, signal, () => readGuards(client, { guards, hubId }, signal));
+  return withServedCheck(client, signal, () => readGuards(client, { guards, hubId }, signal));
 }
 
-/** What fails may be so because the cluster knows no policies. */
-async function served<T>(
+/** Throws `Unproven` where requests about policies fail because the cluster does not serve them. */
+async function withServedCheck<T>(
   client: KubeClient,
   signal: AbortSignal,
-  work: () => Promise<T>,
+  request: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await work();
+    return await request();
   } catch (error) {
-    const mayBeUnknown = error instanceof ApiError && [403, 404].includes(error.status);
-    if (!mayBeUnknown || (await servesPolicies(client, signal))) throw error;
+    const mayBeUnserved = error instanceof ApiError && [403, 404].includes(error.status);
+    if (!mayBeUnserved || (await servesPolicies(client, signal))) throw error;
     throw new Unproven("NotSupported", "the cluster does not serve them");
   }
 }
 
-/** By the cluster's own clock. */
-function isSettled(objects: readonly SettledObject[], now: number | undefined): boolean {
-  if (now === undefined) return false;
+/** Compares with the clock of the cluster, `nowMs`. */
+function isSettled(objects: readonly SettledObject[], nowMs: number | undefined): boolean {
+  if (nowMs === undefined) return false;
   return objects.every(
-    ({ object, before }) => before === "equal" && now - lastChangeOf(object) >= settledMs,
+    ({ object, before }) => before === "equal" && nowMs - lastChangeOf(object) >= settledMs,
   );
 }
 
@@ -127,9 +130,9 @@ async function isDenied(
   { hooks, over }: { readonly hooks: EstablishHooks; readonly over: ProbeConnection },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const place = hooks.namespace();
-  if (place === undefined) return false;
-  const verdicts = await prober.creations(place, over, signal);
+  const namespace = hooks.namespace();
+  if (namespace === undefined) return false;
+  const verdicts = await prober.probeCreations(namespace, over, signal);
   return verdicts.every((verdict) => verdict === "denied");
 }
 
@@ -141,19 +144,19 @@ async function prove(
   const { clock } = work;
   const rounds = new ProbeRounds();
   const beganAt = clock.now();
-  await delay(clock, readAnewMs, signal);
+  await delay(clock, policyReloadMs, signal);
   for (;;) {
     const sentAt = clock.now();
     const denied = await isDenied(work, { hooks, over: "new" }, signal);
     rounds.note(denied, { sentAt, answeredAt: clock.now() });
     if (rounds.areEnough) return;
     if (denied) await delay(clock, rounds.waitMs(clock.now()), signal);
-    else await untilDenied({ ...work, beganAt }, hooks, signal);
+    else await probeUntilDenied({ ...work, beganAt }, hooks, signal);
   }
 }
 
-/** Asks over the usual connection: a new one for each question would be many. */
-async function untilDenied(
+/** Probes over the usual connection, because a new one for each probe would be too many. */
+async function probeUntilDenied(
   { clock, beganAt, ...work }: EstablishWork & { readonly beganAt: number },
   hooks: EstablishHooks,
   signal: AbortSignal,
@@ -163,6 +166,6 @@ async function untilDenied(
       const message = `The API server did not refuse an anchor of nobody for ${limitMs / 1_000} s`;
       throw new Unproven("NotEnforced", message);
     }
-    await delay(clock, untilDeniedMs, signal);
+    await delay(clock, probePauseMs, signal);
   } while (!(await isDenied(work, { hooks, over: "usual" }, signal)));
 }

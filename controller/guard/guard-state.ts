@@ -6,13 +6,13 @@ import type { NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { HubUsers } from "./policy.ts";
-import { type AnchorProtection, beginning, type Protection } from "./protection.ts";
+import { type AnchorProtection, initialProtection, type Protection } from "./protection.ts";
 
-/** The way to the cluster that is guarded. */
-export interface GuardWay {
+/** The connection to the cluster that is guarded. */
+export interface GuardConnection {
   readonly client: KubeClient;
   readonly fieldManager: string;
-  /** Aborted when the connection must not be used any more. */
+  /** Aborted when the connection ends. */
   readonly signal: AbortSignal;
 }
 
@@ -23,121 +23,121 @@ export interface ClusterGuardOptions {
   /** Shared with the guards of all clusters. */
   readonly users: HubUsers;
   readonly protection: Exclude<AnchorProtection, "None">;
-  /** Whether CRDs are guarded, too. */
+  /** Whether CRDs are guarded as well. */
   readonly crds: boolean;
-  /** What is known of the protection has changed. */
+  /** The protection has changed. */
   readonly onChange: () => void;
-  /** Nobody used the confirmation to delete an object within 15 minutes; `of`: the components that it holds or anchors. */
-  readonly onWithdrawn: (key: ObjectKey, of: readonly Component[]) => void;
-  /** Pace in ms at which enforcement is proven again; default 10 minutes. */
+  /** The confirmation to delete an object was withdrawn after 15 minutes. `components`: those whose anchor the object is, or holds. */
+  readonly onWithdrawn: (key: ObjectKey, components: readonly Component[]) => void;
+  /** Interval in ms of the recheck. Default 10 minutes. */
   readonly recheckMs?: number;
 }
 
-/** An installation whose anchor is to be protected. */
-export interface Ward {
+/** An installation whose anchor the guard protects. */
+export interface GuardedInstallation {
   readonly component: Component;
   readonly anchor: NamespacedName;
-  /** Nothing was ever installed for the component; then the cluster has probably no policies yet. Default false. */
+  /** Nothing was ever installed for the component, so that the cluster has probably no policies. Default false. */
   readonly isNew?: boolean;
 }
 
-/** What a guard knows of the protection on its cluster, and who waits for that. */
+/** What a guard knows about the protection on its cluster, and the callers that wait for it. */
 export class GuardState {
   readonly #signal: AbortSignal;
   readonly #onChange: () => void;
-  #protection = beginning;
-  /** Whether anchors may be made; undefined while that is being found out. */
+  #protection = initialProtection;
+  /** Whether anchors may be created. Undefined: not known yet. */
   #isOpen: boolean | undefined;
-  /** Whether objects get a second owner; undefined while that is being found out. */
+  /** Whether objects get a second owner. Undefined: not known yet. */
   #isSecondOwnerNeeded: boolean | undefined;
-  #isUnderWay = false;
-  #turn = Promise.withResolvers<void>();
-  /** Why the guard could not be installed; undefined where the protection itself says that. */
+  #isSent = false;
+  #change = Promise.withResolvers<void>();
+  /** Why the guard could not be installed. Undefined where the message of the protection says that. */
   failure: unknown;
 
-  /** `signal` ends with the connection; `onChange` is called when the protection is another one. */
+  /** `signal` ends with the connection. `onChange` is called when reason or message of the protection change. */
   constructor(signal: AbortSignal, onChange: () => void) {
     this.#signal = signal;
     this.#onChange = onChange;
   }
 
-  /** What is known of the protection now. */
+  /** The protection of the anchors, as far as it is known. */
   get protection(): Protection {
     return this.#protection;
   }
 
   /**
-   * Resolves when an anchor may be made: the policies are written, or something is there in their place. Whether they are enforced shows in
-   * `protection`, later. Throws FleetError `AnchorUnprotected`, or the error of the connection.
+   * Resolves when an anchor may be created: the policies are written, or a second owner replaces them. The proof that they are enforced comes later
+   * and shows in `protection`. Throws FleetError `AnchorUnprotected`, or the error of the connection.
    */
-  async ready(signal: AbortSignal): Promise<void> {
-    while (this.#isOpen === undefined) await this.#nextTurn(signal);
+  async waitUntilOpen(signal: AbortSignal): Promise<void> {
+    while (this.#isOpen === undefined) await this.#waitForChange(signal);
     if (this.#isOpen) return;
-    throw this.#whyNot();
+    throw this.#closedError();
   }
 
-  /** Resolves when the policies are on their way to the cluster, or will not be. */
-  async underWay(signal: AbortSignal): Promise<void> {
-    while (!this.#isUnderWay) await this.#nextTurn(signal);
+  /** Resolves when the policies were sent, or when it is known that they will not be. */
+  async waitUntilSent(signal: AbortSignal): Promise<void> {
+    while (!this.#isSent) await this.#waitForChange(signal);
   }
 
-  /** Whether objects are to have a second owner besides the anchor. Throws the error of the connection. */
+  /** Whether objects need a second owner besides the anchor. Waits until that is known. Throws the error of the connection. */
   async needsSecondOwner(signal: AbortSignal): Promise<boolean> {
     while (this.#isSecondOwnerNeeded === undefined) {
-      if (this.#isOpen === false) throw this.#whyNot();
-      await this.#nextTurn(signal);
+      if (this.#isOpen === false) throw this.#closedError();
+      await this.#waitForChange(signal);
     }
     return this.#isSecondOwnerNeeded;
   }
 
-  /** The first requests about policies were sent. */
+  /** Has to be called when the first requests about policies were sent. */
   noteSent(): void {
-    this.#isUnderWay = true;
-    this.#turn.resolve();
+    this.#isSent = true;
+    this.#change.resolve();
   }
 
-  /** The policies are there as they should be. Anchors may be made: nobody waits for the proof, which takes seconds. */
+  /** Has to be called when the policies are as desired. Anchors may be created without the proof, which takes seconds. */
   noteSettled(): void {
     this.#isSecondOwnerNeeded = false;
     this.#isOpen = true;
-    this.#turn.resolve();
+    this.#change.resolve();
   }
 
-  /** Decides about the second owner; `say` follows. */
+  /** Decides about the second owner. `setProtection` has to follow. */
   setSecondOwner(isNeeded: boolean): void {
     this.#isSecondOwnerNeeded = isNeeded;
   }
 
-  /** No anchor may be made until `say` or `noteSettled` allows it again. */
+  /** Lets no anchor be created until `setProtection` or `noteSettled` allows it again. */
   close(): void {
     this.#isOpen = undefined;
   }
 
-  /** Nothing is known any more; what is known of the second owner stays. */
+  /** Forgets everything except the decision about the second owner. */
   reset(): void {
     this.#isOpen = undefined;
-    this.#isUnderWay = false;
-    this.#protection = beginning;
+    this.#isSent = false;
+    this.#protection = initialProtection;
   }
 
-  /** Tells what is known of the protection now, and whether anchors may be made. */
-  say(protection: Protection, { isOpen }: { readonly isOpen?: boolean }): void {
+  /** Sets the protection, and whether anchors may be created. */
+  setProtection(protection: Protection, { isOpen }: { readonly isOpen?: boolean }): void {
     const { reason, message } = this.#protection;
-    const isNews = reason !== protection.reason || message !== protection.message;
+    const isChanged = reason !== protection.reason || message !== protection.message;
     this.#protection = protection;
     this.#isOpen = isOpen;
-    this.#isUnderWay = true;
-    this.#turn.resolve();
-    if (isNews) this.#onChange();
+    this.#isSent = true;
+    this.#change.resolve();
+    if (isChanged) this.#onChange();
   }
 
-  async #nextTurn(signal: AbortSignal): Promise<void> {
-    const turn = this.#turn.promise;
-    await abortable(turn, AbortSignal.any([signal, this.#signal]));
-    if (this.#turn.promise === turn) this.#turn = Promise.withResolvers();
+  async #waitForChange(signal: AbortSignal): Promise<void> {
+    const change = this.#change.promise;
+    await abortable(change, AbortSignal.any([signal, this.#signal]));
+    if (this.#change.promise === change) this.#change = Promise.withResolvers();
   }
 
-  #whyNot(): unknown {
+  #closedError(): unknown {
     if (this.failure instanceof FleetError) return this.failure;
     const { message } = this.#protection;
     const text = `The anchor is not made, because nothing would protect it: ${message}`;

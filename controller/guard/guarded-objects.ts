@@ -5,42 +5,51 @@ import { anchorAnnotations, guardLabels } from "../../installation/anchor.ts";
 
 const namespaces = knownResource("v1", "Namespace");
 
-export interface Leaving {
+/** The installation whose namespaces are released. */
+export interface NamespaceRelease {
   readonly client: Pick<KubeClient, "list" | "patch">;
   readonly fieldManager: string;
   readonly hubId: string;
-  /** Of the component whose anchor is gone. */
+  /** Uid of the component whose anchor is gone. */
   readonly componentUid: string;
-  /** Where that anchor was. */
+  /** Namespace of that anchor. */
   readonly namespace: string;
-  /** Whether the hub still has a component. */
+  /** Whether the hub still has the component of this uid. */
   readonly isKnown: (uid: string) => boolean;
 }
 
 /**
- * Takes the guard's label off the namespaces that were made for a component, so that they can be deleted: not where another anchor of
- * this hub is. The last installation in a
- * namespace also removes the label when the component that created the namespace is gone. Spec: anchor-guard.md 6.3, step 6.
+ * Removes the guard's label from the namespaces that were created for a component, so that they can be deleted. A namespace with another anchor of
+ * this hub keeps its label. The last installation in a namespace also removes the label when the component that created the namespace is gone.
+ * Spec: anchor-guard.md 6.3, step 6.
  */
 export async function releaseNamespaces(
-  { client, fieldManager, hubId, componentUid, ...leaving }: Leaving,
+  {
+    client,
+    fieldManager,
+    hubId,
+    componentUid,
+    namespace: anchorNamespace,
+    isKnown,
+  }: NamespaceRelease,
   signal: AbortSignal,
 ): Promise<void> {
   const labelSelector = `${guardLabels.namespace}=${hubId}`;
   const anchorsIn = (namespace: string) => anchorsOf(client, { hubId, namespace }, signal);
-  // The only one, as a rule.
+  // Usually this is the only namespace.
   const [{ items }, anchors] = await Promise.all([
     client.list({ resource: namespaces, labelSelector }, { metadataOnly: true }, signal),
-    anchorsIn(leaving.namespace),
+    anchorsIn(anchorNamespace),
   ]);
   const ours = items.filter(({ metadata: { name, annotations = {}, deletionTimestamp } }) => {
-    const maker = annotations[anchorAnnotations.componentUid];
-    const isLeft = maker !== undefined && name === leaving.namespace && !leaving.isKnown(maker);
-    return (maker === componentUid || isLeft) && deletionTimestamp === undefined;
+    const creatorUid = annotations[anchorAnnotations.componentUid];
+    const isAbandoned =
+      creatorUid !== undefined && name === anchorNamespace && !isKnown(creatorUid);
+    return (creatorUid === componentUid || isAbandoned) && deletionTimestamp === undefined;
   });
   for (const { metadata } of ours) {
     const { name, uid } = metadata;
-    const left = name === leaving.namespace ? anchors : await anchorsIn(name);
+    const left = name === anchorNamespace ? anchors : await anchorsIn(name);
     if (left.length > 0) continue;
     const patch = { metadata: { uid, labels: { [guardLabels.namespace]: null } } };
     const options = { fieldManager, metadataOnly: true };
@@ -50,9 +59,7 @@ export async function releaseNamespaces(
 
 const resource = knownResource("v1", "ConfigMap");
 
-/**
- * The anchors of a hub on a cluster, or in one namespace of it, read live. Not by label, which anybody may take off.
- */
+/** Reads the anchors of a hub on a cluster, or in one of its namespaces. Labels do not select them, because anybody may remove a label. */
 export async function anchorsOf(
   client: Pick<KubeClient, "list">,
   { hubId, namespace }: { readonly hubId: string; readonly namespace?: string },

@@ -12,7 +12,7 @@ import type { Clock } from "../queue/clock.ts";
 import { ClusterGuard } from "./cluster-guard.ts";
 import { isGuardInstalled } from "./policy-objects.ts";
 import { HubUsers } from "./policy.ts";
-import { type AnchorProtection, beginning, type Protection } from "./protection.ts";
+import { type AnchorProtection, initialProtection, type Protection } from "./protection.ts";
 
 export interface GuardsOptions {
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface GuardsOptions {
   readonly hubId: string;
   readonly protection: AnchorProtection;
   readonly crds: boolean;
-  /** What is known of the protection on a spoke has changed. */
+  /** The protection on a spoke has changed. */
   readonly onChange: (ref: ClusterProfileRef) => void;
   /** Something worth an Event happened to the anchor of a component. */
   readonly onHappening: (component: Component, happening: Happening) => void;
@@ -31,55 +31,53 @@ export interface GuardsOptions {
 /** A target with the connection behind it. */
 export interface GuardedTarget {
   readonly target: Target;
-  /** Aborted when the connection must not be used any more. */
+  /** Aborted when the connection ends. */
   readonly signal: AbortSignal;
   /** Nothing was ever installed for the component. Default false. */
   readonly isNew?: boolean;
 }
 
-/**
- * The guards of all spokes, one a connection. An installation on the hub itself has none: the component owns its objects.
- */
+/** The guards of all spokes, one a connection. An installation on the hub itself needs none: the component owns its objects. */
 export class Guards {
   readonly #options: GuardsOptions;
   readonly #users = new HubUsers();
   readonly #byClient = new WeakMap<KubeClient, ClusterGuard>();
-  /** The newest one of each spoke, by `targetIdOf`. */
+  /** The newest guard of each spoke, by `targetIdOf`. */
   readonly #byTarget = new Map<string, ClusterGuard>();
 
   constructor(options: GuardsOptions) {
     this.#options = options;
   }
 
-  /** Asks the target of a component what its guard has to know before it can begin. Writes nothing. */
-  prepare(component: Component, where: GuardedTarget): void {
-    this.#guardOf(component, where)?.prepare();
+  /** Asks the target of a component what its guard needs before it can start. Writes nothing. */
+  prepare(component: Component, guarded: GuardedTarget): void {
+    this.#guardOf(component, guarded)?.prepare();
   }
 
-  /** The guard for the target of a component, at work; undefined when anchors are not protected. */
-  enrol(component: Component, where: GuardedTarget): ClusterGuard | undefined {
-    const guard = this.#guardOf(component, where);
-    const { namespace, name } = anchorKey({ component, target: where.target });
-    guard?.enrol({ component, anchor: { namespace, name }, isNew: where.isNew === true });
+  /** Starts the guard of a component's target, and lets it protect the component. Returns undefined when anchors are not protected. */
+  protect(component: Component, guarded: GuardedTarget): ClusterGuard | undefined {
+    const guard = this.#guardOf(component, guarded);
+    const { namespace, name } = anchorKey({ component, target: guarded.target });
+    guard?.protect({ component, anchor: { namespace, name }, isNew: guarded.isNew === true });
     return guard;
   }
 
   /**
-   * The guard for the target of a component that is to be removed: at work when the cluster has our policies, so that they know who the
-   * controller is now. Waits for that, but not for long, and never rejects but with the reason of the signal.
+   * The guard of a target from which a component is to be removed. Starts it when the cluster has our policies, so that they let in the current user of
+   * the controller, and waits until they do. Rejects only with the reason of the signal.
    */
-  async forRemoval(
+  async prepareRemoval(
     component: Component,
-    where: GuardedTarget,
+    guarded: GuardedTarget,
     signal: AbortSignal,
   ): Promise<ClusterGuard | undefined> {
-    const guard = this.#guardOf(component, where);
+    const guard = this.#guardOf(component, guarded);
     if (guard === undefined || guard.isAtWork || this.#options.protection === "TwinOwner") {
       return guard;
     }
     try {
-      if (await isGuardInstalled(where.target.client, this.#options.hubId, signal)) {
-        this.enrol(component, where);
+      if (await isGuardInstalled(guarded.target.client, this.#options.hubId, signal)) {
+        this.protect(component, guarded);
         await guard.needsSecondOwner(signal);
       }
     } catch (err) {
@@ -90,20 +88,20 @@ export class Guards {
     return guard;
   }
 
-  /** Leaves the anchor of a component alone, with the policies that guard it. */
-  withdraw(component: Component): void {
-    this.#byTarget.get(targetIdOf(component))?.withdraw(component);
+  /** Stops protecting a component, and leaves the policies as they are. */
+  stopProtecting(component: Component): void {
+    this.#byTarget.get(targetIdOf(component))?.stopProtecting(component);
   }
 
-  /** What the condition of a component says; `off`: it has none. Undefined while its spoke is not known. */
+  /** The protection that the condition of a component tells. `off`: it has no such condition. Undefined: keep the condition as it is. */
   protectionOf(component: Component): Protection | "off" | undefined {
     if (this.#options.protection === "None") return "off";
     if (component.spec?.clusterProfileRef === undefined) return "off";
     const known = this.#byTarget.get(targetIdOf(component))?.protection;
-    const hasBeenSaid = component.status?.conditions?.some(
+    const hasCondition = component.status?.conditions?.some(
       ({ type }) => type === protectedCondition,
     );
-    return known === beginning && hasBeenSaid === true ? undefined : known;
+    return known === initialProtection && hasCondition === true ? undefined : known;
   }
 
   #guardOf(component: Component, { target, signal }: GuardedTarget): ClusterGuard | undefined {
@@ -121,9 +119,9 @@ export class Guards {
         protection,
         log: log.child({ spoke: id }),
         onChange: () => options.onChange(profile),
-        onWithdrawn: (key, of) => {
+        onWithdrawn: (key, components) => {
           const message = `Withdrew the confirmation to delete ${describe(key)}, which nobody used within 15 minutes`;
-          for (const one of of) {
+          for (const one of components) {
             options.onHappening(one, { type: "Normal", reason: "ConfirmationWithdrawn", message });
           }
         },
@@ -138,23 +136,21 @@ export class Guards {
   }
 }
 
-/**
- * The protection of anchors as an install sees it. The guard is at work as soon as it is known that the target suits; nothing waits for it but
- * who asks.
- */
+/** The protection of anchors as an install uses it. The guard starts as soon as it is known that the target suits. */
 export function gateOf(
   component: Component,
-  where: GuardedTarget & { readonly suited: Promise<unknown>; readonly guards: Guards },
+  guarded: GuardedTarget & { readonly suited: Promise<unknown>; readonly guards: Guards },
 ): AnchorGate {
-  const { suited, guards } = where;
-  guards.prepare(component, where);
-  const enrolled = suited.then(() => guards.enrol(component, where));
-  // Who waits for it is told; that the target does not suit is told elsewhere, too.
-  enrolled.catch(() => undefined);
+  const { suited, guards } = guarded;
+  guards.prepare(component, guarded);
+  const started = suited.then(() => guards.protect(component, guarded));
+  // Each method below passes the rejection on. An install that calls none of them gets it from `suited`.
+  started.catch(() => undefined);
   return {
-    underWay: async (signal) => (await enrolled)?.underWay(signal),
-    ready: async (signal) => (await enrolled)?.ready(signal),
-    needsSecondOwner: async (signal) => (await (await enrolled)?.needsSecondOwner(signal)) ?? false,
-    saw: (anchor) => void enrolled.then((guard) => guard?.saw(anchor)).catch(() => undefined),
+    waitUntilSent: async (signal) => (await started)?.waitUntilSent(signal),
+    waitUntilOpen: async (signal) => (await started)?.waitUntilOpen(signal),
+    needsSecondOwner: async (signal) => (await (await started)?.needsSecondOwner(signal)) ?? false,
+    noteAnchor: (anchor) =>
+      void started.then((guard) => guard?.noteAnchor(anchor)).catch(() => undefined),
   };
 }

@@ -1,5 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
-import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import type { GuardName } from "../../installation/guard/guard-view.ts";
@@ -12,32 +12,25 @@ const bindings = knownResource(group, "ValidatingAdmissionPolicyBinding");
 /** The two kinds that guards consist of. */
 export const policyKinds: readonly ResourceType[] = [policies, bindings];
 
-/** The guards that are installed on a cluster. */
+/** The guards that the controller installs on a cluster. */
 export function guardsOf({ crds }: { readonly crds: boolean }): readonly GuardName[] {
   return ["anchor-guard", "namespace-guard", ...(crds ? (["crd-guard"] as const) : [])];
 }
 
-/** An object of a guard as it is on the cluster, and what there was before. */
+/** A policy or binding after it was settled, and its state before. */
 export interface SettledObject {
   readonly object: KubeObject;
   readonly before: "missing" | "different" | "equal";
 }
 
-interface Wanted {
-  readonly resource: ResourceType;
-  readonly name: string;
-  /** What it should be, instead of what there is. */
-  readonly manifest: (live: KubeObject | undefined) => Manifest;
-}
-
-/** A guard as it is on a cluster; undefined: it is not there. */
+/** A guard as it is on a cluster. Undefined: the object does not exist. */
 export interface LiveGuard {
   readonly guard: GuardName;
   readonly policy: KubeObject | undefined;
   readonly binding: KubeObject | undefined;
 }
 
-/** Reads the policies and bindings of a hub, all at once. Throws ApiError, 403 when the right is missing. */
+/** Reads the policies and bindings of a hub in parallel. Throws ApiError, 403 when the right is missing. */
 export function readGuards(
   client: Pick<KubeClient, "get">,
   { guards, hubId }: { readonly guards: readonly GuardName[]; readonly hubId: string },
@@ -61,52 +54,48 @@ export interface PolicyWork {
   readonly client: PolicyClient;
   readonly fieldManager: string;
   readonly hubId: string;
-  /** The users that a policy has to know; undefined: it is not there yet. Asked whenever it was read or written. */
+  /** The users that a policy must let in. Called with each policy that was read or written, and with undefined for one that does not exist. */
   readonly usersOf: (policy: KubeObject | undefined) => readonly string[];
-  /** What was read just now; also undefined where nobody looked. */
+  /** The guards as they were just read. Undefined also stands for an object that was not read. */
   readonly live: readonly LiveGuard[];
 }
 
 /**
- * Makes policies and bindings be what they should: missing ones are created, different ones replaced in place, never deleted and created.
- * Sends nothing when all is well. Throws ApiError, 403 when the right is missing.
+ * Creates missing policies and bindings, and replaces different ones in place. Deletes none. Sends nothing when all are as desired.
+ * Throws ApiError, 403 when the right is missing.
  */
 export async function settlePolicies(
   { client, fieldManager, hubId, usersOf, live }: PolicyWork,
   signal: AbortSignal,
 ): Promise<readonly SettledObject[]> {
   const settled = await Promise.allSettled(
-    live.flatMap((found) => {
-      const name = policyNameOf(found.guard, hubId);
-      const made = (policy: KubeObject | undefined) =>
-        guardPolicyOf(found.guard, { hubId, hubUsers: usersOf(policy) });
-      const settle = (one: Omit<Wanted, "name">, before: KubeObject | undefined) =>
-        settleObject({ ...one, name }, { client, fieldManager, live: before }, signal);
-      const policy = { resource: policies, manifest: (now?: KubeObject) => made(now).policy };
-      const { binding } = made(found.policy);
-      // The binding right behind its policy: before it was seen to be slow, and after the answer costs a round trip.
-      return [
-        settle(policy, found.policy).then(joined(usersOf)),
-        settle({ resource: bindings, manifest: () => binding }, found.binding),
-      ];
+    live.flatMap(({ guard, ...before }) => {
+      const name = policyNameOf(guard, hubId);
+      const guardPolicy = (policy: KubeObject | undefined) =>
+        guardPolicyOf(guard, { hubId, hubUsers: usersOf(policy) });
+      const desiredPolicy = (policy: KubeObject | undefined) => guardPolicy(policy).policy;
+      const settlePolicy = async (): Promise<SettledObject> => {
+        const ref = { resource: policies, name };
+        const work = { client, fieldManager, desired: desiredPolicy, live: before.policy };
+        const policy = await settleObject(ref, work, signal);
+        // The caller has to see each policy as it is now.
+        usersOf(policy.object);
+        return policy;
+      };
+      const { binding } = guardPolicy(before.policy);
+      const work = { client, fieldManager, desired: () => binding, live: before.binding };
+      // Policy first, without waiting for its answer: API servers are slow to accept a binding without a policy, and waiting costs a round trip.
+      return [settlePolicy(), settleObject({ resource: bindings, name }, work, signal)];
     }),
   );
-  // Nothing is on the way any more when one failed.
+  // `allSettled`, so that no request is still running when this function throws.
   return settled.map((result) => {
     if (result.status === "rejected") throw result.reason;
     return result.value;
   });
 }
 
-/** Asked of each policy as it is in the end: what looks after it knows of it then. */
-function joined(usersOf: PolicyWork["usersOf"]): (settled: SettledObject) => SettledObject {
-  return (settled) => {
-    usersOf(settled.object);
-    return settled;
-  };
-}
-
-/** Deletes the bindings and then the policies of a hub, last the one that `isGuardInstalled` asks for; what is gone already is no error. */
+/** Deletes the bindings and then the policies of a hub, last the policy that `isGuardInstalled` reads. A missing object is no error. */
 export async function removePolicies(
   client: Pick<KubeClient, "remove">,
   hubId: string,
@@ -119,7 +108,7 @@ export async function removePolicies(
   }
 }
 
-/** Whether a cluster knows the anchor guard of a hub at all. */
+/** Whether a cluster has the anchor guard of a hub. */
 export async function isGuardInstalled(
   client: Pick<KubeClient, "get">,
   hubId: string,
@@ -129,74 +118,76 @@ export async function isGuardInstalled(
   return (await client.get(ref, { metadataOnly: true }, signal)) !== undefined;
 }
 
-/** Whether an object says all that another one wants; lists have to be equally long. What the server fills in besides does not matter. */
-export function says(live: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) {
+/** Whether a live value has all desired fields. Lists must have equal lengths. Further fields, as the server defaults them, do not matter. */
+export function hasDesiredFields(live: unknown, desired: unknown): boolean {
+  if (Array.isArray(desired)) {
     // The server leaves empty lists out.
-    if (wanted.length === 0 && live === undefined) return true;
-    if (!Array.isArray(live) || live.length !== wanted.length) return false;
-    return wanted.every((entry, at) => says(live[at], entry));
+    if (desired.length === 0 && live === undefined) return true;
+    if (!Array.isArray(live) || live.length !== desired.length) return false;
+    return desired.every((entry, at) => hasDesiredFields(live[at], entry));
   }
-  if (typeof wanted !== "object" || wanted === null) return live === wanted;
+  if (typeof desired !== "object" || desired === null) return live === desired;
   if (typeof live !== "object" || live === null) return false;
   const fields = new Map<string, unknown>(Object.entries(live));
-  return Object.entries(wanted).every(([key, value]) => says(fields.get(key), value));
+  return Object.entries(desired).every(([key, value]) => hasDesiredFields(fields.get(key), value));
 }
 
-/** Fields that change what a policy does and that ours do not have: somebody else put them there. */
+/** Fields that change the effect of a policy and that our policies never have. */
 const foreignFields: readonly (readonly [string, string])[] = [
   ["spec", "paramKind"],
   ["spec", "paramRef"],
   ["spec", "matchResources"],
 ];
 
-function isEqual(live: KubeObject, manifest: Manifest): boolean {
+function isAsDesired(live: KubeObject, manifest: Manifest): boolean {
   const spec = new Map<string, unknown>(Object.entries(live["spec"] ?? {}));
   const isForeign = foreignFields.some(([, field]) => spec.get(field) !== undefined);
   const constraints = new Map<string, unknown>(Object.entries(spec.get("matchConstraints") ?? {}));
-  // The server adds empty ones; others would let objects slip through.
+  // The server adds empty selectors. Others would exempt objects from the policy.
   const selectors = ["namespaceSelector", "objectSelector", "excludeResourceRules"];
   const narrowed = selectors.some((field) => Object.keys(constraints.get(field) ?? {}).length > 0);
   const { labels } = manifest.metadata;
   return (
     !isForeign &&
     !narrowed &&
-    says(live["spec"], manifest["spec"]) &&
-    says(live.metadata.labels ?? {}, labels)
+    hasDesiredFields(live["spec"], manifest["spec"]) &&
+    hasDesiredFields(live.metadata.labels ?? {}, labels)
   );
 }
 
-interface Settling {
+interface ObjectWork {
   readonly client: PolicyClient;
   readonly fieldManager: string;
+  /** The desired object in place of a live one. */
+  readonly desired: (live: KubeObject | undefined) => Manifest;
   readonly live: KubeObject | undefined;
 }
 
 const maxAttempts = 5;
 
 async function settleObject(
-  { resource, name, manifest }: Wanted,
-  { client, fieldManager, live }: Settling,
+  ref: ObjectRef,
+  { client, fieldManager, desired, live }: ObjectWork,
   signal: AbortSignal,
 ): Promise<SettledObject> {
-  const ref = { resource, name };
   let current = live;
   for (let attempt = 1; ; attempt += 1) {
-    const wanted = manifest(current);
-    if (current !== undefined && isEqual(current, wanted))
+    const manifest = desired(current);
+    if (current !== undefined && isAsDesired(current, manifest)) {
       return { object: current, before: "equal" };
+    }
     try {
       if (current === undefined) {
-        const object = await client.create(ref, wanted, { fieldManager }, signal);
+        const object = await client.create(ref, manifest, { fieldManager }, signal);
         return { object, before: "missing" };
       }
-      // Not by apply: what others added to a list would stay.
+      // Not by apply, which would keep the entries that others added to a list.
       const { resourceVersion, uid } = current.metadata;
-      const metadata = { ...wanted.metadata, resourceVersion, uid };
-      const object = await client.replace(ref, { ...wanted, metadata }, {}, signal);
+      const metadata = { ...manifest.metadata, resourceVersion, uid };
+      const object = await client.replace(ref, { ...manifest, metadata }, {}, signal);
       return { object, before: "different" };
     } catch (error) {
-      // What cannot be created because it is not found is not served.
+      // A create that answers 404 means that the kind is not served.
       const statuses = current === undefined ? [409] : [404, 409];
       const isOutdated = error instanceof ApiError && statuses.includes(error.status);
       if (!isOutdated || attempt === maxAttempts) throw error;

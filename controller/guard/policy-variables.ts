@@ -6,7 +6,7 @@ import {
   markers,
 } from "../../installation/guard/guard-view.ts";
 
-/** A named CEL expression of a policy; later ones may use earlier ones. */
+/** A named CEL expression of a policy. Later variables may use earlier ones. */
 export interface PolicyVariable {
   readonly name: string;
   readonly expression: string;
@@ -18,8 +18,8 @@ const isController = "isController";
 const username = "request.userInfo.username";
 
 /**
- * The variables that the rules of a guard speak of. Every access to a field that may be missing asks `has()` first: an error in an
- * expression would refuse every write of that resource in the cluster. Spec: anchor-guard.md 3, 8.
+ * The variables that the rules of a guard use. Every access to an optional field checks `has()` first: an error in an expression would refuse every
+ * write of that resource in the cluster. Spec: anchor-guard.md 3, 8.
  */
 export function policyVariablesOf(
   guard: GuardName,
@@ -28,7 +28,7 @@ export function policyVariablesOf(
   return [...common(hubUsers), ...(ofGuard[guard] satisfies readonly PolicyVariable[])];
 }
 
-/** Both forms of one field of the metadata: `newAnn` and `oldAnn` and the like. */
+/** A field of the metadata before and after the request, such as `oldAnn` and `newAnn`. */
 function metadata(suffix: string, field: string, absent: "{}" | "[]"): readonly PolicyVariable[] {
   return [
     {
@@ -44,7 +44,7 @@ function metadata(suffix: string, field: string, absent: "{}" | "[]"): readonly 
 
 function common(hubUsers: readonly string[]): readonly PolicyVariable[] {
   return [
-    { name: isController, expression: `${username} ${amongOf(hubUsers)}` },
+    { name: isController, expression: `${username} ${oneOfUsers(hubUsers)}` },
     { name: "isDryRun", expression: "has(request.dryRun) && request.dryRun" },
     ...metadata("Ann", "annotations", "{}"),
     ...metadata("Owners", "ownerReferences", "[]"),
@@ -67,10 +67,10 @@ function common(hubUsers: readonly string[]): readonly PolicyVariable[] {
   ];
 }
 
-/** The users that a policy with these variables lets in; none where it was not made here. */
-export function usersAmong(variables: readonly unknown[]): readonly string[] {
-  const found = variables.filter(isRecord).find(({ name }) => name === isController);
-  const { expression } = found ?? {};
+/** The users that a policy with these variables lets in. Empty for a policy of another origin. */
+export function usersInVariables(variables: readonly unknown[]): readonly string[] {
+  const variable = variables.filter(isRecord).find(({ name }) => name === isController);
+  const { expression } = variable ?? {};
   if (typeof expression !== "string") return [];
   const [list = ""] = [`${username} == `, `${username} in `].flatMap((prefix) =>
     expression.startsWith(prefix) ? [expression.slice(prefix.length)] : [],
@@ -83,8 +83,8 @@ export function usersAmong(variables: readonly unknown[]): readonly string[] {
   }
 }
 
-/** A JSON string is a CEL string for every user name that a cluster can have. */
-function amongOf(users: readonly string[]): string {
+/** Every user name of a cluster is the same text in JSON and in CEL. */
+function oneOfUsers(users: readonly string[]): string {
   const texts = users.map((user) => JSON.stringify(user));
   return texts.length === 1 ? `== ${texts.join()}` : `in [${texts.join(", ")}]`;
 }

@@ -11,17 +11,17 @@ export interface PolicyWatchOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly hubId: string;
   readonly log: Log;
-  /** An object of the guards is gone, or is not as it was noted. */
+  /** A policy or binding is gone, or differs from its noted state. */
   readonly onDisturbed: () => void;
 }
 
-/** Watches the policies and bindings of one hub on one cluster: two watches, and no other request. */
+/** Watches the policies and bindings of one hub on one cluster, with two watches and no other request. */
 export class PolicyWatch implements Disposable {
   readonly #reflectors: readonly Reflector[];
   readonly #noted = new Map<string, string>();
   readonly #warnings = new Set<string>();
 
-  /** `objects` as they were last read or written. */
+  /** `objects`: the policies and bindings as they were last read or written. */
   constructor(options: PolicyWatchOptions, objects: readonly KubeObject[]) {
     this.note(objects);
     const { client, hubId, log, onDisturbed } = options;
@@ -34,7 +34,7 @@ export class PolicyWatch implements Disposable {
             ref: { resource, labelSelector },
             maxBackoffMs: 5_000,
             keep: (object) => {
-              this.#tellWarnings(object, log);
+              this.#logWarnings(object, log);
               const { managedFields: _, ...metadata } = object.metadata;
               return { apiVersion: object.apiVersion, kind: object.kind, metadata };
             },
@@ -42,13 +42,13 @@ export class PolicyWatch implements Disposable {
           {
             onChange: (object) => {
               const noted = this.#noted.get(identityOf(keyOf(object)));
-              if (noted !== undefined && noted !== lookOf(object)) onDisturbed();
+              if (noted !== undefined && noted !== stateOf(object)) onDisturbed();
             },
             onDelete: (object) => {
               if (this.#noted.has(identityOf(keyOf(object)))) onDisturbed();
             },
             onSynced: () => {
-              if (!this.#areAllThere()) onDisturbed();
+              if (this.#isAnyMissing()) onDisturbed();
             },
             onError: (err) => log.debug({ kind: resource.kind, err }, "A watch of guards failed"),
           },
@@ -56,20 +56,21 @@ export class PolicyWatch implements Disposable {
     );
   }
 
-  /** Takes in what was read or written. */
+  /** Replaces the noted states. */
   note(objects: readonly KubeObject[]): void {
     this.#noted.clear();
-    for (const object of objects) this.#noted.set(identityOf(keyOf(object)), lookOf(object));
+    for (const object of objects) this.#noted.set(identityOf(keyOf(object)), stateOf(object));
   }
 
   [Symbol.dispose](): void {
     for (const reflector of this.#reflectors) reflector[Symbol.dispose]();
   }
 
-  /** What the type checker of the cluster says, which looks at a part of a policy only, is for people. */
-  #tellWarnings(policy: KubeObject, log: Log): void {
-    for (const one of listAt(recordAt(policy, "status", "typeChecking"), "expressionWarnings")) {
-      const warning = foreignText(textAt(recordAt(one), "warning") ?? "", 500);
+  /** Logs what the type checker of the cluster warns about. It checks a part of a policy only, so that a warning is no failure. */
+  #logWarnings(policy: KubeObject, log: Log): void {
+    const warnings = listAt(recordAt(policy, "status", "typeChecking"), "expressionWarnings");
+    for (const entry of warnings) {
+      const warning = foreignText(textAt(recordAt(entry), "warning") ?? "", 500);
       if (this.#warnings.has(warning)) continue;
       this.#warnings.add(warning);
       const fields = { policy: policy.metadata.name, warning };
@@ -77,16 +78,16 @@ export class PolicyWatch implements Disposable {
     }
   }
 
-  #areAllThere(): boolean {
-    if (!this.#reflectors.every(({ isSynced }) => isSynced)) return true;
-    const seen = this.#reflectors.flatMap((reflector) => [...reflector.values()]);
-    const there = new Set(seen.map((object) => identityOf(keyOf(object))));
-    return [...this.#noted.keys()].every((id) => there.has(id));
+  #isAnyMissing(): boolean {
+    if (!this.#reflectors.every(({ isSynced }) => isSynced)) return false;
+    const live = this.#reflectors.flatMap((reflector) => [...reflector.values()]);
+    const liveIds = new Set(live.map((object) => identityOf(keyOf(object))));
+    return [...this.#noted.keys()].some((id) => !liveIds.has(id));
   }
 }
 
-/** Equal for states that protect equally: every change of a spec counts up the generation. */
-function lookOf({ metadata }: KubeObject): string {
+/** Equal for states that protect equally. Every change of a spec increases the generation. */
+function stateOf({ metadata }: KubeObject): string {
   const { uid, generation, labels, deletionTimestamp } = metadata;
-  return canonicalJson({ uid, generation, labels, isGoing: deletionTimestamp !== undefined });
+  return canonicalJson({ uid, generation, labels, deleting: deletionTimestamp !== undefined });
 }

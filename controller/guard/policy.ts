@@ -13,7 +13,7 @@ import {
   type GuardView,
   guardViewOf,
 } from "../../installation/guard/guard-view.ts";
-import { policyVariablesOf, usersAmong } from "./policy-variables.ts";
+import { policyVariablesOf, usersInVariables } from "./policy-variables.ts";
 import type { ClusterUser } from "./protection.ts";
 
 /** The two objects by which an API server enforces a guard. */
@@ -22,10 +22,10 @@ export interface GuardPolicy {
   readonly binding: Manifest;
 }
 
-/** The users that a policy lets in as the hub's; none where it is not as `guardPolicyOf` makes it. */
+/** The users that a policy lets in. Empty for a policy that `guardPolicyOf` did not make. */
 function usersLetInBy({ spec }: Manifest & { readonly spec?: unknown }): readonly string[] {
   const variables = isRecord(spec) ? spec["variables"] : undefined;
-  return Array.isArray(variables) ? usersAmong(variables) : [];
+  return Array.isArray(variables) ? usersInVariables(variables) : [];
 }
 
 const apiVersion = "admissionregistration.k8s.io/v1";
@@ -36,8 +36,9 @@ export function policyNameOf(guard: GuardName, hubId: string): string {
 }
 
 /**
- * A guard as ValidatingAdmissionPolicy and binding. Equal input, the order of the users included, gives equal objects. Throws a plain Error without a user
- * name, or for one that is empty or no Unicode text, because such a policy would protect against nobody or could not be written. Spec: anchor-guard.md 3.
+ * A guard as ValidatingAdmissionPolicy and binding. Equal input, the order of the users included, gives equal objects. Throws a plain Error without
+ * users, and for a user name that is empty or no Unicode text: such a policy would refuse the controller itself, or could not be written.
+ * Spec: anchor-guard.md 3.
  */
 export function guardPolicyOf(guard: GuardName, { hubId, hubUsers }: GuardOwner): GuardPolicy {
   const isNamed = hubUsers.every((user) => user !== "" && user.isWellFormed());
@@ -70,8 +71,8 @@ export function guardPolicyOf(guard: GuardName, { hubId, hubUsers }: GuardOwner)
 }
 
 /**
- * The requests that a guard looks at. No resourceNames and no selectors: an element of a collection delete has no name, and labels
- * are anybody's to change.
+ * The requests that a guard checks. No resourceNames, because an element of a collection delete has no name. No selectors, because anybody may change
+ * labels.
  */
 export const guardTargets: Readonly<Record<GuardName, object>> = {
   "anchor-guard": {
@@ -85,7 +86,7 @@ export const guardTargets: Readonly<Record<GuardName, object>> = {
     apiGroups: [""],
     apiVersions: ["v1"],
     operations: ["CREATE", "UPDATE", "DELETE"],
-    // A label can be stripped, and an owner put in, through the subresources too.
+    // The subresources also allow to remove a label or to add an owner.
     resources: ["namespaces", "namespaces/finalize", "namespaces/status"],
     scope: "Cluster",
   },
@@ -98,7 +99,7 @@ export const guardTargets: Readonly<Record<GuardName, object>> = {
   },
 };
 
-/** What an object must carry for a guard to look at it, as a match condition of a policy or of a webhook. */
+/** The marks of the objects that a guard checks, as a match condition of a policy or of a webhook. */
 export function matchConditionOf(guard: GuardName, hubId: string): object {
   if (guard === "anchor-guard") {
     const marks = { field: "annotations", key: anchorAnnotations.hubId, hubId };
@@ -120,7 +121,7 @@ export function matchConditionOf(guard: GuardName, hubId: string): object {
   return { name: "crd-of-this-hub", expression: carries("oldObject", label) };
 }
 
-/** The object has a label or annotation with the id of the hub. */
+/** CEL: the object has a label or annotation with the id of the hub. */
 function carries(
   which: string,
   { field, key, hubId }: { readonly field: string; readonly key: string; readonly hubId: string },
@@ -132,15 +133,15 @@ function carries(
 }
 
 function validationOf({ expression, message, messageExpression }: GuardRule, hubId: string) {
-  const spoken =
+  const text =
     messageExpression === undefined
-      ? { message: message(nobody(hubId)) }
+      ? { message: message(emptyView(hubId)) }
       : { messageExpression: messageExpression(hubId) };
-  return { expression, reason: "Forbidden", ...spoken };
+  return { expression, reason: "Forbidden", ...text };
 }
 
-/** A message without an expression speaks of the hub only. */
-function nobody(hubId: string): GuardView {
+/** A message without an expression uses the id of the hub only. */
+function emptyView(hubId: string): GuardView {
   const request = {
     operation: "",
     dryRun: false,
@@ -157,7 +158,7 @@ function nobody(hubId: string): GuardView {
   );
 }
 
-/** What the audit log of the cluster says about each decision. Spec: anchor-guard.md 4.8. */
+/** The annotations of each decision in the audit log of the cluster. Spec: anchor-guard.md 4.8. */
 function auditAnnotationsOf(guard: GuardName): readonly object[] {
   if (guard === "crd-guard") return [];
   const isAnchor = guard === "anchor-guard";
@@ -183,21 +184,21 @@ function auditAnnotationsOf(guard: GuardName): readonly object[] {
  * only users that our own guards wrote into the policy.
  */
 export class HubUsers {
-  /** By the uid of a policy, then by the guard that looks after it. */
+  /** By the uid of a policy, then by the guard that maintains it. */
   readonly #byPolicy = new Map<string, Map<object, ClusterUser>>();
 
-  /** The users that a live policy has to know, by their names, now that a guard looks after it as one of them. */
+  /** Adds the user of a guard that maintains a live policy. Returns the users that the policy must let in, sorted by name. */
   join(policy: KubeObject, guard: object, user: ClusterUser): readonly ClusterUser[] {
     const { uid } = policy.metadata;
     const users = this.#byPolicy.get(uid) ?? new Map<object, ClusterUser>();
     this.#byPolicy.set(uid, users.set(guard, user));
     const letIn = new Set([...usersLetInBy(policy), user.username]);
     const known = [...users.values()].filter(({ username }) => letIn.has(username));
-    const byName = new Map(known.map((one) => [one.username, one]));
+    const byName = new Map(known.map((member) => [member.username, member]));
     return [...byName.keys()].toSorted().flatMap((name) => byName.get(name) ?? []);
   }
 
-  /** A guard looks after nothing any more. Its user stays in the policies until one of them has to be written. */
+  /** Removes the user of a guard that has ended. The policies let the user in until their next write. */
   leave(guard: object): void {
     for (const [uid, users] of this.#byPolicy) {
       users.delete(guard);

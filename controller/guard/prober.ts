@@ -8,7 +8,7 @@ import { policyNameOf } from "./policy.ts";
 
 type Verdict = ReturnType<typeof verdictOn>;
 
-/** What to ask over: a new connection for all probes of one round, or the usual one. */
+/** The connection of a round of probes: a new one for each probe, or the usual one. */
 export type ProbeConnection = "new" | "usual";
 
 interface Probe {
@@ -20,7 +20,7 @@ interface Probe {
 const dryRun = "dryRun=All";
 const probeName = "knfleet-enforcement-probe";
 
-/** Asks an API server for what its guards have to refuse. Nothing is ever changed: every request is a dry run. */
+/** Sends requests that the guards of a cluster must refuse. Every request is a dry run. */
 export class Prober {
   readonly #client: Pick<KubeClient, "request">;
   readonly #hubId: string;
@@ -30,8 +30,8 @@ export class Prober {
     this.#hubId = hubId;
   }
 
-  /** One round: whether an anchor in that namespace, which must exist, and a namespace of ours are refused. */
-  async creations(
+  /** One round: tries to create a guarded namespace, and an anchor in a namespace that must exist. */
+  async probeCreations(
     namespace: string,
     over: ProbeConnection,
     signal: AbortSignal,
@@ -50,7 +50,7 @@ export class Prober {
       kind: "ConfigMap",
       metadata: { namespace, name: probeName, annotations: { ...markers, ...probe } },
     };
-    const house = {
+    const guardedNamespace = {
       apiVersion: "v1",
       kind: "Namespace",
       metadata: { name: probeName, labels, annotations: probe },
@@ -58,31 +58,31 @@ export class Prober {
     const inNamespace = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
     const connection = over === "new" ? { ownConnection: {} } : {};
     const creation = async (guard: GuardName, path: string, body: object): Promise<Verdict> => {
-      const answer = await this.#answer({ method: "POST", path, body }, connection, signal);
+      const answer = await this.#send({ method: "POST", path, body }, connection, signal);
       return verdictOn(answer, this.#rule(guard, "CREATE"));
     };
     return Promise.all([
-      creation("namespace-guard", "/api/v1/namespaces", house),
+      creation("namespace-guard", "/api/v1/namespaces", guardedNamespace),
       creation("anchor-guard", inNamespace, anchor),
     ]);
   }
 
-  /** Whether the deletion of a live anchor is refused, asked over a new connection. */
-  async anchorDeletion(
+  /** Tries to delete a live anchor, over a new connection. */
+  async probeDeletion(
     { namespace, name }: NamespacedName,
     signal: AbortSignal,
   ): Promise<Verdict | "gone"> {
-    const where = encodeURIComponent(namespace);
-    const path = `/api/v1/namespaces/${where}/configmaps/${encodeURIComponent(name)}`;
-    // In the body too, which the server reads first.
+    const inNamespace = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+    const path = `${inNamespace}/configmaps/${encodeURIComponent(name)}`;
+    // The body says `dryRun` as well, because the server reads it before the query.
     const body = { kind: "DeleteOptions", apiVersion: "v1", dryRun: ["All"] };
     const probe: Probe = { method: "DELETE", path, body };
-    const answer = await this.#answer(probe, { ownConnection: {} }, signal);
+    const answer = await this.#send(probe, { ownConnection: {} }, signal);
     if (answer.kind === "error" && isNotFound(answer.error)) return "gone";
     return verdictOn(answer, this.#rule("anchor-guard", "DELETE"));
   }
 
-  async #answer(
+  async #send(
     { method, path, body }: Probe,
     connection: { readonly ownConnection?: object },
     signal: AbortSignal,
@@ -106,7 +106,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof Error && "status" in error && error.status === 404;
 }
 
-/** How a request that a guard has to refuse was answered. */
+/** The answer to a probe. */
 export type ProbeAnswer =
   | { readonly kind: "accepted" }
   | { readonly kind: "error"; readonly error: unknown };
@@ -125,9 +125,8 @@ export const probeMessages = {
 } as const;
 
 /**
- * Only the refusal by our own policy, with the text of the rule for probes, proves that it is enforced. `allowed`: it certainly is
- * not. Everything else, also a refusal by RBAC, by another policy, or of a namespace that does not exist, proves nothing. Spec:
- * anchor-guard.md 6.2.
+ * `denied`: our own policy refused the probe with the text of its rule, which proves that the policy is enforced. `allowed`: it is not enforced.
+ * `unknown`: anything else, such as a refusal by RBAC or by another policy, or a missing namespace. Spec: anchor-guard.md 6.2.
  */
 export function verdictOn(
   answer: ProbeAnswer,
@@ -142,9 +141,9 @@ export function verdictOn(
 }
 
 const minRounds = 6;
-/** More than twice the second in which each API server reads policies anew. */
-const minLastingMs = 2_500;
-const paceMs = minLastingMs / (minRounds - 1);
+/** More than twice the second after which each API server reads the policies again. */
+const minSpanMs = 2_500;
+const paceMs = minSpanMs / (minRounds - 1);
 
 /** When a round of probes was sent and answered, in ms. */
 export interface ProbeTimes {
@@ -153,8 +152,8 @@ export interface ProbeTimes {
 }
 
 /**
- * Rounds of probes, one after the other, each over a new connection: six that were denied without a break, for so long that every API server behind an address
- * was asked or has read the policies. Spec: anchor-guard.md 5 and 6.2.
+ * Counts rounds of probes over new connections. Six denied rounds in a row over 2.5 s are enough: each API server behind the address was asked, or has
+ * read the policies in that time. Spec: anchor-guard.md 5 and 6.2.
  */
 export class ProbeRounds {
   #count = 0;
@@ -162,10 +161,10 @@ export class ProbeRounds {
   #until = 0;
 
   get areEnough(): boolean {
-    return this.#count >= minRounds && this.#until - this.#since >= minLastingMs;
+    return this.#count >= minRounds && this.#until - this.#since >= minSpanMs;
   }
 
-  /** Any other answer than the denial starts the rounds anew. */
+  /** Counts a round. A round that was not denied starts the count again. */
   note(isDenied: boolean, { sentAt, answeredAt }: ProbeTimes): void {
     if (!isDenied) {
       this.#count = 0;
@@ -176,9 +175,9 @@ export class ProbeRounds {
     this.#until = sentAt;
   }
 
-  /** How long to wait for the next round, in ms: so that the sixth is late enough, and no seventh is needed. */
+  /** How long to wait for the next round, in ms. The sixth round then ends after the required time, so that no seventh is needed. */
   waitMs(now: number): number {
-    // A timer may call a fraction of a millisecond too early.
+    // A timer may fire a fraction of a millisecond too early.
     return Math.max(0, Math.ceil(this.#since + this.#count * paceMs - now) + 1);
   }
 }
@@ -187,15 +186,15 @@ const namespaces = knownResource("v1", "Namespace");
 
 export interface RecheckWork {
   readonly client: Pick<KubeClient, "list">;
-  readonly prober: Pick<Prober, "anchorDeletion" | "creations">;
+  readonly prober: Pick<Prober, "probeDeletion" | "probeCreations">;
   readonly hubId: string;
   readonly anchors: readonly NamespacedName[];
-  /** Told of each namespace that is guarded. */
+  /** Called with each guarded namespace. */
   readonly onNamespace: (namespace: KubeObject) => void;
 }
 
 /**
- * Whether a cluster would let an anchor be deleted, or make one of nobody or a guarded namespace, by asking for it as a dry run. What cannot be asked
+ * Whether a cluster allows, as a dry run, to delete an anchor or to create a forged anchor or a guarded namespace. A probe that fails for another reason
  * proves nothing. Spec: anchor-guard.md 6.1, step 5.
  */
 export async function isUnguarded(
@@ -209,9 +208,9 @@ export async function isUnguarded(
   signal.throwIfAborted();
   guarded.items.forEach(onNamespace);
   const verdicts = await Promise.all([
-    ...anchors.map((anchor) => prober.anchorDeletion(anchor, signal)),
-    // Not by deletion: the controller has no right to delete namespaces, so that nobody would ask the guard.
-    ...anchors.slice(0, 1).map(({ namespace }) => prober.creations(namespace, "new", signal)),
+    ...anchors.map((anchor) => prober.probeDeletion(anchor, signal)),
+    // The creation of a namespace, not its deletion: without the right to delete namespaces the request never reaches the guard.
+    ...anchors.slice(0, 1).map(({ namespace }) => prober.probeCreations(namespace, "new", signal)),
   ]);
   return verdicts.flat().includes("allowed");
 }

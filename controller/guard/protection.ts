@@ -1,24 +1,24 @@
 import type { Condition } from "../../api/kubernetes.ts";
 import { protectedCondition, type ProtectionReason, protectionReasons } from "../../api/reasons.ts";
 
-/** How anchors are protected: by policies and else by a second owner, by one of the two only, or not at all. */
+/** The choices of `--anchor-protection`. `Auto`: by policies, and by a second owner where policies are not possible. */
 export const anchorProtections = ["Auto", "Policy", "TwinOwner", "None"] as const;
 export type AnchorProtection = (typeof anchorProtections)[number];
 
-/** What is known of the protection of the anchors on one cluster. */
+/** The protection of the anchors on one cluster, as far as it is known. */
 export interface Protection {
   readonly reason: ProtectionReason;
   readonly message: string;
 }
 
-/** Nothing is known yet: what was known before, also to another process, may still be so. */
-export const beginning: Protection = {
+/** Nothing is known yet: the protection that this or another process told before may still hold. */
+export const initialProtection: Protection = {
   reason: "Probing",
   message: "The guard is being installed and proven",
 };
 
-/** The policies were seen to refuse. `sharing`: what speaks against the controller's user being its alone. */
-export function enforcedFor(sharing: string | undefined): Protection {
+/** The policies are proven. `sharing`: why other people may have the controller's user; see `sharingOf`. */
+export function enforcedProtection(sharing: string | undefined): Protection {
   if (sharing === undefined) {
     return { reason: "Enforced", message: "The API server refuses to delete the anchor" };
   }
@@ -26,7 +26,7 @@ export function enforcedFor(sharing: string | undefined): Protection {
   return { reason: "SharedIdentity", message };
 }
 
-/** The condition `AnchorProtected` that says so. */
+/** The condition `AnchorProtected` of a protection. */
 export function protectionCondition({
   reason,
   message,
@@ -34,19 +34,25 @@ export function protectionCondition({
   return { type: protectedCondition, status: protectionReasons[reason], reason, message };
 }
 
-const people = ["admin", "kubernetes-admin", "kubernetes-super-admin", "minikube-user", "root"];
+const userNamesOfPeople = [
+  "admin",
+  "kubernetes-admin",
+  "kubernetes-super-admin",
+  "minikube-user",
+  "root",
+];
 
 /**
- * Why a user of a cluster is not the controller's alone, so that the guard would let others pass, too; undefined when nothing speaks
- * for that. Spec: anchor-guard.md 2.
+ * Why other people may have the controller's user of a cluster, so that the guard lets them pass. Undefined when nothing indicates that.
+ * Spec: anchor-guard.md 2.
  */
 export function sharingOf({ username, groups }: ClusterUser): string | undefined {
   if (groups.includes("system:masters")) return "is in the group system:masters";
-  if (username.includes("@") || people.includes(username)) return "is a person's";
+  if (username.includes("@") || userNamesOfPeople.includes(username)) return "is a person's";
   return undefined;
 }
 
-/** Who the controller is on a cluster. */
+/** The user of the controller on a cluster. */
 export interface ClusterUser {
   readonly username: string;
   readonly groups: readonly string[];

@@ -3,15 +3,15 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { ClusterUser } from "./protection.ts";
 
-/** Who the controller is on a cluster, and what time it is there. */
+/** The user of the controller on a cluster, and the time of the cluster. */
 export interface SelfReview extends ClusterUser {
-  /** Wall clock of the API server in ms since 1970; undefined when it does not say. */
+  /** Wall clock of the API server in ms since 1970. Undefined when the answer has no time. */
   readonly serverTimeMs: number | undefined;
 }
 
 const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
 
-/** Asks a cluster who we are there. Throws ApiError, and a plain Error when the answer has no user name. */
+/** Asks a cluster for the user of the controller. Throws ApiError, and a plain Error when the answer has no user name. */
 export async function whoAmI(
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
@@ -26,30 +26,35 @@ export async function whoAmI(
   return { username, groups, serverTimeMs: Number.isNaN(time) ? undefined : time };
 }
 
-/** Who the controller is on a cluster, asked ahead where that is known to be needed soon. */
-export class SelfQuestion {
-  readonly #way: { readonly client: Pick<KubeClient, "request">; readonly signal: AbortSignal };
-  #asked: Promise<SelfReview> | undefined;
+interface SelfConnection {
+  readonly client: Pick<KubeClient, "request">;
+  readonly signal: AbortSignal;
+}
 
-  constructor(way: { readonly client: Pick<KubeClient, "request">; readonly signal: AbortSignal }) {
-    this.#way = way;
+/** Asks for the user of the controller on a cluster, also before the answer is needed. */
+export class SelfQuestion {
+  readonly #connection: SelfConnection;
+  #early: Promise<SelfReview> | undefined;
+
+  constructor(connection: SelfConnection) {
+    this.#connection = connection;
   }
 
-  /** What fails is asked again, and told then, when the answer is needed. */
-  askAhead(): void {
-    if (this.#asked !== undefined) return;
-    const asked = whoAmI(this.#way.client, this.#way.signal);
-    this.#asked = asked;
-    asked.catch(() => {
-      if (this.#asked === asked) this.#asked = undefined;
+  /** Sends the question early. A failure is dropped, so that `ask` sends it again. */
+  askEarly(): void {
+    if (this.#early !== undefined) return;
+    const early = whoAmI(this.#connection.client, this.#connection.signal);
+    this.#early = early;
+    early.catch(() => {
+      if (this.#early === early) this.#early = undefined;
     });
   }
 
-  /** The answer that was asked for ahead, once, or a new one. */
-  answer(signal: AbortSignal): Promise<SelfReview> {
-    const asked = this.#asked ?? whoAmI(this.#way.client, signal);
-    this.#asked = undefined;
-    return asked;
+  /** The answer to the early question, which serves once, or to a new question. */
+  ask(signal: AbortSignal): Promise<SelfReview> {
+    const answer = this.#early ?? whoAmI(this.#connection.client, signal);
+    this.#early = undefined;
+    return answer;
   }
 }
 
@@ -61,7 +66,9 @@ export async function servesPolicies(
   try {
     const path = "/apis/admissionregistration.k8s.io/v1";
     const answer = await client.request("GET", path, undefined, signal);
-    const names = listAt(recordAt(answer), "resources").map((one) => textAt(recordAt(one), "name"));
+    const names = listAt(recordAt(answer), "resources").map((entry) =>
+      textAt(recordAt(entry), "name"),
+    );
     return (
       names.includes("validatingadmissionpolicies") &&
       names.includes("validatingadmissionpolicybindings")

@@ -130,6 +130,6 @@ export async function stopManaging(
   { component, installation }: Subject,
   { guards }: Pick<ReconcileDeps, "guards">,
 ): Promise<void> {
-  guards.withdraw(component);
+  guards.stopProtecting(component);
   await installation.closeView();
 }

@@ -3,7 +3,7 @@ import { conditionOf } from "../../api/conditions.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { contestedCondition, protectedCondition } from "../../api/reasons.ts";
 import type { Happening } from "../events.ts";
-import { beginning } from "../guard/protection.ts";
+import { initialProtection } from "../guard/protection.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
 import { waitingMessage } from "./progress.ts";
 
@@ -229,7 +229,7 @@ function isLoss(condition: Condition | undefined): boolean {
 /** The protection of the anchor is not proven. The status is Unknown: the anchor may still be protected. */
 function isUnguarded(condition: Condition | undefined): boolean {
   if (condition?.type !== protectedCondition || condition.status !== "Unknown") return false;
-  return condition.message !== beginning.message;
+  return condition.message !== initialProtection.message;
 }
 
 /** A new proof after a loss has no Event. */

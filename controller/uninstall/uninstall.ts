@@ -32,7 +32,7 @@ export async function uninstall(
 ): Promise<Next> {
   const { component, writer } = attempt;
   if (!hasFinalizer(component)) {
-    deps.guards.withdraw(component);
+    deps.guards.stopProtecting(component);
     return { kind: "done" };
   }
   const steps = { eligible: false, resolved: false };
@@ -56,7 +56,7 @@ async function removeInstallation(
   if (olderDuplicateOf(component, claimantsOf(deps)) !== undefined) return undefined;
   if (orphaningOf(component).kind === "granted") {
     await tellLeftBehind(work, deps, signal);
-    deps.guards.withdraw(component);
+    deps.guards.stopProtecting(component);
     return undefined;
   }
   try {
@@ -178,7 +178,7 @@ async function removeFromTarget(
   const recall = (): Promise<Recollection> => recollectionOf({ ...work, namespace }, deps, either);
   await assertUnused({ component, target, recall }, either);
   if (isKeptWhileUsed(component)) writeRemovalProgress(work, undefined, signal);
-  const guard = await deps.guards.forRemoval(component, where, either);
+  const guard = await deps.guards.prepareRemoval(component, where, either);
   try {
     const { left } = await finalize(
       {

@@ -213,7 +213,7 @@ test("a component that went without us is guarded no longer", async () => {
   });
   const profile = { namespace: "b", name: "c" };
   const target = { client, profile, namespace: name, fieldManager: "knfleet-hub", hubId: "hub" };
-  guards.enrol(refused, { target, signal: new AbortController().signal });
+  guards.protect(refused, { target, signal: new AbortController().signal });
   dispatcher.start({ deps: { ...deps, guards }, mayWrite: () => true });
   await clock.advance(0);
   expect(signals.map(({ aborted }) => aborted)).not.toContain(true);

@@ -4,7 +4,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type Reason, reasons } from "../../api/reasons.ts";
-import { beginning } from "../../controller/guard/protection.ts";
+import { initialProtection } from "../../controller/guard/protection.ts";
 import { statusOf } from "../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../controller/reconcile/outcome.ts";
 import { happeningsOf } from "../../controller/reconcile/transitions.ts";
@@ -79,7 +79,7 @@ const outcomes: readonly Outcome[] = [
   applied({ failed: trouble }),
   applied({ conflicts: [{ key, managers: [], dueMs: 5_000 }] }),
   { ...complete, protection: "off" },
-  { ...complete, protection: beginning },
+  { ...complete, protection: initialProtection },
   ...everyProtection.map((reason): Outcome => {
     return { ...complete, protection: { reason, message: `${reason} it is` } };
   }),
@@ -172,7 +172,11 @@ interface Turn {
 function statesOf(status: ComponentStatus | undefined): ReadonlyMap<string, string> {
   return new Map(
     (status?.conditions ?? []).map(({ type, status: value, reason, message }) => {
-      const words = [value, reason, ...(message === beginning.message ? ["beginning"] : [])];
+      const words = [
+        value,
+        reason,
+        ...(message === initialProtection.message ? ["beginning"] : []),
+      ];
       return [type, words.filter((word) => word !== undefined).join(" ")];
     }),
   );

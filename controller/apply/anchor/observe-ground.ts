@@ -59,7 +59,7 @@ async function readGround(attempt: Attempt, signal: AbortSignal): Promise<Ground
   for (const object of guarded) observation.noteGuarded(object);
   memory.recall(anchor);
   if (anchor === undefined) await handleLoss(attempt, signal);
-  else deps.gate?.saw(anchor.object);
+  else deps.gate?.noteAnchor(anchor.object);
   const stripped = strippedAnchor(anchor, attempt);
   const ground = { anchor, namespaces: withoutHeld({ namespaces: live, stripped }, attempt) };
   // A namespace that is wrong was noted as it is: only this text tells of it when it cannot be repaired now.
@@ -95,7 +95,7 @@ async function createAhead(
 ): Promise<readonly KubeObject[]> {
   try {
     await deps.suited;
-    await deps.gate?.underWay(signal);
+    await deps.gate?.waitUntilSent(signal);
   } catch {
     // `observeGround` and the gate throw the same again.
     return [];

@@ -22,14 +22,14 @@ const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
 
 type Installed = Pick<Attempt, "component" | "memory" | "observation">;
 
-/** Whether the second owner that was read or made is still there; true where none is needed. */
+/** Whether the second owner still exists. True where none is needed. */
 export function isSecondOwnerThere({ component, memory, observation }: Installed): boolean {
   if (memory.secondOwner === undefined) return true;
   const live = observation.objects().get(identityOf(secondOwnerKey(component)));
   return live?.uid === memory.secondOwner.uid && !live.deleting;
 }
 
-/** Reads or makes the second owner where the cluster needs one, and remembers it. */
+/** Reads or creates the second owner where the cluster needs one, and remembers it. */
 export async function keepSecondOwner(attempt: Attempt, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = attempt;
   if (deps.gate === undefined || !(await deps.gate.needsSecondOwner(signal))) {
@@ -39,7 +39,7 @@ export async function keepSecondOwner(attempt: Attempt, signal: AbortSignal): Pr
   if (memory.secondOwner !== undefined && isSecondOwnerThere(attempt)) return;
   const { owner, isNew } = await ensureSecondOwner({ ...target, component }, signal);
   memory.secondOwner = owner;
-  // Objects that were sent before do not have it.
+  // Objects that were sent before do not have this owner.
   if (isNew) memory.isAuditDue = true;
 }
 
@@ -51,8 +51,8 @@ interface SecondOwnerWork {
 }
 
 /**
- * The second owner of an installation, made when it is missing. It carries the label of the installation, by which it goes with it, and gets it back when
- * somebody took it off. Throws FleetError `AnchorConflict` when it is another component's. Spec: anchor-guard.md 9.
+ * Reads the second owner of an installation, and creates it when it is missing. Restores its label, by which the removal of the installation finds it.
+ * Throws FleetError `AnchorConflict` when it belongs to another component. Spec: anchor-guard.md 9.
  */
 export async function ensureSecondOwner(
   { client, fieldManager, hubId, component }: SecondOwnerWork,
@@ -64,8 +64,8 @@ export async function ensureSecondOwner(
   if (live !== undefined && !isOurs(live, hubId, component)) {
     throw new FleetError("AnchorConflict", `${describe(key)} exists and is another component's`);
   }
-  const isMarked = live?.metadata.labels?.[componentUidLabel] !== undefined;
-  if (live !== undefined && isMarked && live.metadata.deletionTimestamp === undefined) {
+  const isLabelled = live?.metadata.labels?.[componentUidLabel] !== undefined;
+  if (live !== undefined && isLabelled && live.metadata.deletionTimestamp === undefined) {
     return { owner: ownerOf(live), isNew: false };
   }
   const options = { fieldManager, force: true, metadataOnly: true };
@@ -73,7 +73,7 @@ export async function ensureSecondOwner(
   return { owner: ownerOf(stored), isNew: stored.metadata.uid !== live?.metadata.uid };
 }
 
-/** Known by its label, or without one by its annotations. */
+/** The label decides, and without the label the annotations. */
 function isOurs({ metadata }: KubeObject, hubId: string, component: Component): boolean {
   const { labels = {}, annotations = {} } = metadata;
   const { uid } = component.metadata;
@@ -103,7 +103,7 @@ function manifestOf(component: Component, hubId: string): Manifest {
   };
 }
 
-/** Neither controller nor blocking: the anchor is both. */
+/** Sets neither `controller` nor `blockOwnerDeletion`: the anchor has both. */
 function ownerOf({ metadata }: KubeObject): OwnerReference {
   const { apiVersion, kind } = resource;
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid };

@@ -17,10 +17,10 @@ const policy = { apiVersion: group, kind: "ValidatingAdmissionPolicy", name: "au
 const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
 
 const twinGate: AnchorGate = {
-  underWay: () => Promise.resolve(),
-  ready: () => Promise.resolve(),
+  waitUntilSent: () => Promise.resolve(),
+  waitUntilOpen: () => Promise.resolve(),
   needsSecondOwner: () => Promise.resolve(true),
-  saw: () => undefined,
+  noteAnchor: () => undefined,
 };
 
 /** Denies every change of one ConfigMap from now on. */

@@ -22,6 +22,7 @@ const fleet = useFleet({ spokes: [{ kwok: false }] });
 const { signal } = new AbortController();
 const apiVersion = "admissionregistration.k8s.io/v1";
 const hubs = { a: "aaaaaaaa-0000", b: "bbbbbbbb-0000", c: "cccccccc-0000" };
+const anchorKey = { namespace: "default", name: "anchor" };
 const trial = "/api/v1/namespaces/default/configmaps?dryRun=All";
 
 const marksOf = (hubId: string) => ({
@@ -40,8 +41,7 @@ beforeAll(async () => {
   masters = await connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-guard-test" });
 });
 afterAll(async () => {
-  await spoke[Symbol.asyncDispose]();
-  await masters[Symbol.asyncDispose]();
+  await Promise.all([spoke, masters].map((hub) => hub[Symbol.asyncDispose]()));
 });
 
 /** A guard for an anchor in the namespace `default`; it ends when it is disposed. */
@@ -69,7 +69,7 @@ function guardOf(
     },
   );
   const component = eventing("default");
-  guard.enrol({ component, anchor: { namespace: "default", name: "anchor" }, isNew });
+  guard.protect({ component, anchor: anchorKey, isNew });
   return { guard, component, [Symbol.dispose]: () => end.abort(new Error("The test is over")) };
 }
 
@@ -96,7 +96,7 @@ test("11.14: a guard is complete, and gone, whatever write of its making or remo
   const ended = every.map(async (lastWrite) => {
     const hubId = `dying-${lastWrite}-0000`;
     const life = guardOf(hubId, { crds: true, client: mortal(spoke.client, lastWrite) });
-    await life.guard.ready(signal).catch(() => undefined);
+    await life.guard.waitUntilOpen(signal).catch(() => undefined);
     life[Symbol.dispose]();
     const next = guardOf(hubId, { crds: true });
     await enforced(next);
@@ -105,7 +105,7 @@ test("11.14: a guard is complete, and gone, whatever write of its making or remo
     next[Symbol.dispose]();
 
     const last = guardOf(hubId, { crds: true, client: mortal(spoke.client, lastWrite) });
-    await last.guard.ready(signal);
+    await last.guard.waitUntilOpen(signal);
     await last.guard.retire(last.component, signal).catch(() => undefined);
     last[Symbol.dispose]();
     using heir = guardOf(hubId, { crds: true });
@@ -191,12 +191,11 @@ test("two hubs guard one spoke, and the end of one leaves the other's guard", as
   expect(await second.guard.needsSecondOwner(signal)).toBe(false);
 });
 
-test("who comes again after the end gets a new guard", async () => {
+test("an installation after the end starts a new guard", async () => {
   using one = guardOf(hubs.a);
-  await one.guard.ready(signal);
-  const retired = one.guard.retire(one.component, signal);
-  await retired;
-  one.guard.enrol({ component: one.component, anchor: { namespace: "default", name: "anchor" } });
+  await one.guard.waitUntilOpen(signal);
+  await one.guard.retire(one.component, signal);
+  one.guard.protect({ component: one.component, anchor: anchorKey });
   await enforced(one);
   await one.guard.retire(one.component, signal);
   expect(await names("ValidatingAdmissionPolicy")).not.toContain(
@@ -206,7 +205,7 @@ test("who comes again after the end gets a new guard", async () => {
 
 test("an anchor that another process made keeps the guard", async () => {
   using one = guardOf(hubs.a);
-  await one.guard.ready(signal);
+  await one.guard.waitUntilOpen(signal);
   const anchor = {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -302,7 +301,7 @@ test("a binding that is deleted is there again, and told of, whoever sees it fir
 
 test("an anchor may be made before the policies are proven, and who expects none looks at those that are there", async () => {
   using first = guardOf(hubs.a);
-  await first.guard.ready(signal);
+  await first.guard.waitUntilOpen(signal);
   expect(first.guard.protection.reason).toBe("Probing");
   const kind = "ValidatingAdmissionPolicy";
   expect(await names(`${kind}Binding`)).toContain(policyNameOf("anchor-guard", hubs.a));
@@ -318,10 +317,11 @@ test("an anchor may be made before the policies are proven, and who expects none
 test("with a right to nothing, an install goes on with a second owner, or not at all", async () => {
   await using nobody = await connectAs(cluster, "nobody", {});
   using auto = guardOf(hubs.a, { client: nobody.client });
-  await auto.guard.ready(signal);
+  await auto.guard.waitUntilOpen(signal);
   expect(auto.guard.protection.reason).toBe("PolicyForbidden");
   expect(await auto.guard.needsSecondOwner(signal)).toBe(true);
   using strict = guardOf(hubs.a, { client: nobody.client, protection: "Policy" });
-  await expect(strict.guard.ready(signal)).rejects.toMatchObject({ reason: "AnchorUnprotected" });
-  expect(await strict.guard.needsSecondOwner(signal)).toBe(false);
+  const { guard } = strict;
+  await expect(guard.waitUntilOpen(signal)).rejects.toMatchObject({ reason: "AnchorUnprotected" });
+  expect(await guard.needsSecondOwner(signal)).toBe(false);
 });

@@ -33,7 +33,7 @@ async function enforcing(): Promise<{
   const component = { ...eventing("a"), spec: { clusterProfileRef: profile } };
   const way = { client: spoke.clientOf("a"), fieldManager: "knfleet-test" };
   const target = { ...way, profile, namespace: "a", hubId };
-  const guard = guards.enrol(component, { target, signal: life.signal });
+  const guard = guards.protect(component, { target, signal: life.signal });
   if (guard === undefined) throw new Error("Anchors are guarded");
   await clock.advance(minute);
   expect(guard.protection.reason).toBe("Enforced");
@@ -82,7 +82,7 @@ test("what a guard asks ahead in vain is asked again when there is something to 
   );
   guard.prepare();
   await clock.advance(0);
-  guard.enrol({ component: eventing("a"), anchor: { namespace: "a", name: "anchor" } });
+  guard.protect({ component: eventing("a"), anchor: { namespace: "a", name: "anchor" } });
   await clock.advance(minute);
   expect([asked, ...said]).toEqual([2, "Enforced"]);
 });

@@ -41,9 +41,9 @@ function scene() {
 
 test("a confirmation that nobody used is withdrawn after 15 minutes", async () => {
   const { clock, patches, withdrawn, confirmations } = scene();
-  confirmations.saw(anchor("u1"), resource);
+  confirmations.note(anchor("u1"), resource);
   await clock.advance(14 * minute);
-  confirmations.saw(anchor("u1"), resource);
+  confirmations.note(anchor("u1"), resource);
   expect(patches).toEqual([]);
   await clock.advance(minute);
   expect(patches).toEqual([
@@ -60,15 +60,15 @@ test.each([
   ["of an object that is another by now", anchor(undefined, "u1")],
 ])("a confirmation %s is left alone", async (_what, after) => {
   const { clock, patches, confirmations } = scene();
-  confirmations.saw(anchor("u1"), resource);
-  confirmations.saw(after, resource);
+  confirmations.note(anchor("u1"), resource);
+  confirmations.note(after, resource);
   await clock.advance(20 * minute);
   expect(patches).toEqual([]);
 });
 
 test("nothing is withdrawn over a connection that has ended", async () => {
   const { clock, patches, end, confirmations } = scene();
-  confirmations.saw(anchor("u1"), resource);
+  confirmations.note(anchor("u1"), resource);
   end.abort();
   await clock.advance(20 * minute);
   expect(patches).toEqual([]);
@@ -77,7 +77,7 @@ test("nothing is withdrawn over a connection that has ended", async () => {
 test("a withdrawal that fails is tried again until it succeeds, or nobody wants it any more", async () => {
   const { clock, patches, withdrawn, failures, confirmations } = scene();
   failures.push(new Error("The spoke is away"), new Error("Still"));
-  confirmations.saw(anchor("u1"), resource);
+  confirmations.note(anchor("u1"), resource);
   await clock.advance(15 * minute);
   expect([patches.length, withdrawn.length]).toEqual([1, 0]);
   await clock.advance(2 * minute);
@@ -86,7 +86,7 @@ test("a withdrawal that fails is tried again until it succeeds, or nobody wants 
   expect(patches).toHaveLength(3);
 
   failures.push(new Error("The spoke is away"));
-  confirmations.saw(anchor("u1"), resource);
+  confirmations.note(anchor("u1"), resource);
   await clock.advance(15 * minute);
   confirmations.forget();
   await clock.advance(60 * minute);

@@ -36,7 +36,7 @@ function controller(clock: FakeClock) {
     const component = { ...eventing(word), spec: { clusterProfileRef: profile } };
     const client = spoke.clientOf(user, groups);
     const target = { client, profile, namespace: word, fieldManager: "knfleet-test", hubId };
-    const guard = guards.enrol(component, { target, signal: life.signal });
+    const guard = guards.protect(component, { target, signal: life.signal });
     if (guard === undefined) throw new Error("Anchors are guarded");
     known.set(user, () => guard.protection.reason);
     return { guard, component, end: () => life.abort(new Error("The connection is closed")) };
@@ -185,7 +185,7 @@ test("the guard of a connection that protects nothing any more leaves the polici
   expect(spoke.policy).toContain(both);
   // An installation that comes now is protected without another proof.
   expect(a.guard.isAtWork).toBe(true);
-  await a.guard.ready(signal);
+  await a.guard.waitUntilOpen(signal);
   spoke.objects.drop("ConfigMap", name);
   await b.guard.retire(b.component, signal);
   expect(await writesIn(clock, spoke)).toBe(0);

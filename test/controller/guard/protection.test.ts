@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { protectionReasons } from "../../../api/reasons.ts";
-import { says } from "../../../controller/guard/policy-objects.ts";
+import { hasDesiredFields } from "../../../controller/guard/policy-objects.ts";
 import { protectionCondition, sharingOf } from "../../../controller/guard/protection.ts";
 
 test.each([
@@ -30,5 +30,5 @@ test.each([
   ["fields inside of lists", [{ a: [{ b: 1, c: 2 }] }, { a: [{ b: 1 }] }], true],
   ["nothing at all", [undefined, { a: 1 }], false],
 ] as const)("%s: an object says what is wanted", (_what, [live, wanted], same) => {
-  expect(says(live, wanted)).toBe(same);
+  expect(hasDesiredFields(live, wanted)).toBe(same);
 });

@@ -116,7 +116,7 @@ test.each(["both at work", "one of them frozen when the policies come"])(
     await waitFor("both servers to answer", () => asked.every(({ seen }) => seen.asked > 0), {
       timeoutMs: 60_000,
     });
-    guard.enrol({
+    guard.protect({
       component: eventing("default"),
       anchor: { namespace: "default", name: "anchor" },
     });

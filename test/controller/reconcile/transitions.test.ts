@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Condition } from "../../../api/kubernetes.ts";
-import { beginning } from "../../../controller/guard/protection.ts";
+import { initialProtection } from "../../../controller/guard/protection.ts";
 import { statusOf } from "../../../controller/reconcile/component-status.ts";
 import { adopted, repairsOf, webhookUnblocked } from "../../../controller/reconcile/happenings.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
@@ -208,7 +208,7 @@ test("an anchor that loses its protection, and has it again, is worth one Event 
   const guarded = statusWith("True", "Enforced");
   const unguarded = statusWith("Unknown", "NotEnforced");
   const missing = statusWith("False", "BindingMissing");
-  const first = statusWith("Unknown", "Probing", beginning.message);
+  const first = statusWith("Unknown", "Probing", initialProtection.message);
   const again = statusWith("Unknown", "Probing", "It was changed");
   const eventsOf = (before: ComponentStatus, after: ComponentStatus): readonly unknown[] =>
     happeningsOf(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);

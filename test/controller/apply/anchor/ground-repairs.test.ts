@@ -166,15 +166,15 @@ test("upstream's anchor that was not taken over at once was not repaired", async
   const { store, at, key } = await opened("upstream's");
   const unprotected = new FleetError("AnchorUnprotected", "Nothing would protect the anchor");
   const gate = {
-    underWay: () => Promise.resolve(),
+    waitUntilSent: () => Promise.resolve(),
     needsSecondOwner: () => Promise.resolve(false),
-    saw: () => undefined,
+    noteAnchor: () => undefined,
   };
-  const shut = { ...gate, ready: () => Promise.reject(unprotected) };
+  const shut = { ...gate, waitUntilOpen: () => Promise.reject(unprotected) };
   for (let attempt = 1; attempt <= 2; attempt += 1) {
     await expect(at(0, { gate: shut })).rejects.toBe(unprotected);
   }
-  const open = { ...gate, ready: () => Promise.resolve() };
+  const open = { ...gate, waitUntilOpen: () => Promise.resolve() };
   expect(await at(1, { gate: open })).toMatchObject({ repaired: [] });
   expect(store.isMarked).toBe(true);
 

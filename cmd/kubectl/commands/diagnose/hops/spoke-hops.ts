@@ -141,7 +141,7 @@ async function unproven(
   { client, signal }: Asking,
 ): Promise<string | undefined> {
   const { namespace = "" } = anchor.metadata;
-  const verdicts = await new Prober(client, hubId).creations(namespace, "new", signal);
+  const verdicts = await new Prober(client, hubId).probeCreations(namespace, "new", signal);
   return verdicts.includes("allowed")
     ? "A dry run that the guard has to refuse was not refused"
     : undefined;
