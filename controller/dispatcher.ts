@@ -18,7 +18,7 @@ import { lastingLogFieldsOf } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./queue/delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
-import { refusalOf } from "./reconcile/claims.ts";
+import { areRivals, refusalOf } from "./reconcile/claims.ts";
 import { Installation } from "./reconcile/installation.ts";
 import { askedWaitMs, isHubFailure } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
@@ -120,9 +120,7 @@ export class Dispatcher implements AsyncDisposable {
     this.#work?.deps.guards.stopProtecting(component);
     // A duplicate that was refused may have the cluster now.
     for (const other of this.#options.components.all()) {
-      if (other.kind === component.kind && targetIdOf(other) === targetIdOf(component)) {
-        this.#add(other);
-      }
+      if (areRivals(other, component)) this.#add(other);
     }
     this.#addWaiting(component, { before: "all", after: { entries: [] } });
   }

@@ -16,18 +16,21 @@ export function olderDuplicateOf(
   component: Component,
   all: Iterable<Component>,
 ): Component | undefined {
-  const target = targetIdOf(component);
   let oldest = component;
   for (const other of all) {
-    if (other.kind !== component.kind || targetIdOf(other) !== target) continue;
-    if (ageOf(other) < ageOf(oldest)) oldest = other;
+    if (areRivals(other, component) && ageOf(other) < ageOf(oldest)) oldest = other;
   }
   return oldest.metadata.uid === component.metadata.uid ? undefined : oldest;
 }
 
+/** Whether two components are of one kind and for one cluster: only one of them may have it. */
+export function areRivals(one: Component, other: Component): boolean {
+  return one.kind === other.kind && targetIdOf(one) === targetIdOf(other);
+}
+
 /** Throws FleetError `DuplicateComponent` when another component has the cluster already. */
-export function assertOnlyOne(component: Component, all: Iterable<Component>): void {
-  const older = olderDuplicateOf(component, all);
+export function assertOnlyOne(component: Component, deps: ClaimDeps): void {
+  const older = olderClaimantOf(component, deps);
   if (older === undefined) return;
   throw new FleetError(
     "DuplicateComponent",
@@ -79,6 +82,8 @@ interface Permissions {
   readonly references?: Pick<References, "policy">;
 }
 
+type ClaimDeps = Permissions & Pick<ReconcileDeps, "components">;
+
 /** Why a component may not use its ClusterProfile, as a sentence; undefined when it may. The hub as a target needs no grant. */
 export function refusalOf(
   { metadata, spec }: Component,
@@ -96,22 +101,24 @@ export function assertPermitted(component: Component, permissions: Permissions):
 }
 
 /** Whether a component without a finalizer must stay without one: it is not permitted, or a duplicate. It can be deleted at any time. */
-export function isHeldBack(
-  component: Component,
-  deps: Permissions & Pick<ReconcileDeps, "components">,
-): boolean {
+export function isHeldBack(component: Component, deps: ClaimDeps): boolean {
   if (hasFinalizer(component)) return false;
   if (refusalOf(component, deps) !== undefined) return true;
-  return isLatecomer(component) && olderDuplicateOf(component, claimantsOf(deps)) !== undefined;
+  return isLatecomer(component) && olderClaimantOf(component, deps) !== undefined;
 }
 
-/** The components that have a claim to their cluster, without those that may not use it and never did. */
-export function* claimantsOf({
-  components,
-  references,
-}: Permissions & Pick<ReconcileDeps, "components">): Generator<Component> {
-  const permissions = references === undefined ? {} : { references };
-  for (const component of components.all()) {
-    if (wasTakenUp(component) || refusalOf(component, permissions) === undefined) yield component;
+/** The older component that has the cluster of a component, among those that have a claim to it; undefined without one. */
+export function olderClaimantOf(component: Component, deps: ClaimDeps): Component | undefined {
+  return olderDuplicateOf(component, claimantsOf(component, deps));
+}
+
+/** The components of the same kind that have a claim to the cluster of a component, without those that may not use it and never did. */
+export function* claimantsOf(
+  component: Component,
+  { components, ...permissions }: ClaimDeps,
+): Generator<Component> {
+  for (const other of components.all()) {
+    if (!areRivals(other, component)) continue;
+    if (wasTakenUp(other) || refusalOf(other, permissions) === undefined) yield other;
   }
 }

@@ -18,7 +18,7 @@ import type { ObservedChange } from "../observe/observation.ts";
 import { observe } from "../observe/observe.ts";
 import { type VisibleReadiness, visibleReadiness } from "../observe/visible-readiness.ts";
 import type { Next } from "../queue/delays.ts";
-import { assertOnlyOne, assertPermitted, claimantsOf, isHeldBack } from "./claims.ts";
+import { assertOnlyOne, assertPermitted, isHeldBack } from "./claims.ts";
 import { adopted, anchorLost, jobsFailed, repairsOf, webhookUnblocked } from "./happenings.ts";
 import { hold, NotHeld, wasWritten } from "./hold.ts";
 import type { View } from "./installation.ts";
@@ -62,7 +62,7 @@ async function installComponent(
   try {
     // First: without permission the component must learn nothing about the cluster.
     assertPermitted(component, deps);
-    assertOnlyOne(component, claimantsOf(deps));
+    assertOnlyOne(component, deps);
     writeFirstConditions(attempt, signal);
     const prepared = await prepare(attempt, { deps, steps }, signal);
     return await apply(attempt, { ...prepared, deps }, signal);

@@ -5,7 +5,7 @@ import { logFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import { delay, type Clock } from "../queue/clock.ts";
 import { leastMsOf, type Next } from "../queue/delays.ts";
-import { olderDuplicateOf, claimantsOf, refusalOf } from "./claims.ts";
+import { olderClaimantOf, refusalOf } from "./claims.ts";
 import { doubtOf } from "./doubt.ts";
 import { sharingOf } from "./happenings.ts";
 import { type Outcome, askedWaitMs, isComplete } from "./outcome.ts";
@@ -172,7 +172,7 @@ export async function greet(
   signal: AbortSignal,
 ): Promise<void> {
   if (refusalOf(component, deps) !== undefined) return;
-  if (olderDuplicateOf(component, claimantsOf(deps)) !== undefined) return;
+  if (olderClaimantOf(component, deps) !== undefined) return;
   const outcome = { kind: "working", steps: { eligible: false, resolved: false } } as const;
   await installation
     .writeBetweenAttempts(outcome, { component, ...deps }, signal)

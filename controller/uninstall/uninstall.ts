@@ -9,7 +9,7 @@ import type { ClusterGuard } from "../guard/cluster-guard.ts";
 import { releaseNamespaces } from "../guard/guarded-objects.ts";
 import { logFieldsOf } from "../log.ts";
 import type { Next } from "../queue/delays.ts";
-import { olderDuplicateOf, assertPermitted, claimantsOf } from "../reconcile/claims.ts";
+import { assertPermitted, olderClaimantOf } from "../reconcile/claims.ts";
 import { removeFinalizer } from "../reconcile/hold.ts";
 import { fleetErrorOf, asLoss, type Steps } from "../reconcile/outcome.ts";
 import { type Removing, saysWhatKeepsRemoval } from "../reconcile/progress.ts";
@@ -53,7 +53,7 @@ async function removeInstallation(
   const { component, steps, installation } = work;
   if (installation.isUntouched) return undefined;
   // A duplicate never touched the cluster. The objects there belong to the other component.
-  if (olderDuplicateOf(component, claimantsOf(deps)) !== undefined) return undefined;
+  if (olderClaimantOf(component, deps) !== undefined) return undefined;
   if (orphaningOf(component).kind === "granted") {
     await tellLeftBehind(work, deps, signal);
     deps.guards.stopProtecting(component);

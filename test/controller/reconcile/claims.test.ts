@@ -78,7 +78,7 @@ test("a component that waits for its cluster keeps its turn", () => {
 });
 
 test("the younger one is told the name of the other", () => {
-  expect(() => assertOnlyOne(younger, [older, younger])).toThrow(
+  expect(() => assertOnlyOne(younger, { components: { all: () => [older, younger] } })).toThrow(
     expect.objectContaining({
       reason: "DuplicateComponent",
       message: "KnativeServing knative-serving/older is installed on the same cluster already",

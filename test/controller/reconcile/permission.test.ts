@@ -35,8 +35,10 @@ test("T-04 one without a grant has no claim, unless something was done for it be
   const disguised = of("disguised", { finalizers: [finalizer] });
   const all = [of("friend"), of("foe"), disguised, held];
   const components = { all: () => all };
-  expect([...claimantsOf({ components, references })]).toEqual([all[0], held]);
-  expect([...claimantsOf({ components })]).toEqual(all);
+  expect([...claimantsOf(of("new"), { components, references })]).toEqual([all[0], held]);
+  expect([...claimantsOf(of("new"), { components })]).toEqual(all);
+  const elsewhere = serving({ spec: { clusterProfileRef: { ...ref, name: "b" } } });
+  expect([...claimantsOf(elsewhere, { components })]).toEqual([]);
 });
 
 test("T-04 nothing is done for one without a grant, so it can be deleted at any time", () => {
