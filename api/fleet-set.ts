@@ -41,6 +41,16 @@ export const setAnnotations = {
   unselectedAt: "knfleet.dev/set-unselected-at",
 } as const;
 
+/** Annotations of the ControllerRevisions of a set: what became of a revision, so that a new leader knows. */
+export const revisionAnnotations = {
+  /** The number with which it passed all stages last. */
+  completed: "knfleet.dev/completed-revision",
+  /** When a rollback gave it up, RFC 3339. */
+  failedAt: "knfleet.dev/failed-at",
+  /** When somebody asked to try it again, RFC 3339. */
+  retriedAt: "knfleet.dev/retried-at",
+} as const;
+
 /** Annotations by which people steer a set. Spec: sets.md 5, R9 to R11. */
 export const steering = {
   pause: "knfleet.dev/pause-rollout",

@@ -1,0 +1,67 @@
+import { isRecord, recordAt } from "../api/fields.ts";
+import { type FleetSet, revisionAnnotations, setLabels } from "../api/fleet-set.ts";
+import type { KubeObject, Manifest } from "../api/kubernetes.ts";
+import type { RevisionContent } from "./desired-spec.ts";
+import type { Revision } from "./facts.ts";
+
+const apiVersion = "apps/v1";
+const kind = "ControllerRevision";
+
+/** The labels by which the ControllerRevisions and the components of a set are found. */
+export function setSelectorOf({
+  kind: setKind,
+  metadata,
+}: FleetSet): Readonly<Record<string, string>> {
+  return { [setLabels.set]: metadata.name, [setLabels.kind]: setKind };
+}
+
+/** The ControllerRevision of what a set wants now. It goes with the set. */
+export function revisionObject(set: FleetSet, name: string, number: number): Manifest {
+  const { template, overrides = [] } = set.spec;
+  const { namespace, name: owner, uid } = set.metadata;
+  const ownerReference = { apiVersion: set.apiVersion, kind: set.kind, name: owner, uid };
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      namespace,
+      name,
+      labels: { ...setSelectorOf(set) },
+      ownerReferences: [{ ...ownerReference, controller: true }],
+    },
+    data: { template, overrides },
+    revision: number,
+  };
+}
+
+/** A ControllerRevision as decisions see it; undefined for one that no set has written. */
+export function revisionOf(object: KubeObject): Revision | undefined {
+  const number = object["revision"];
+  const content = contentOf(object);
+  if (typeof number !== "number" || content === undefined) return undefined;
+  const { name } = object.metadata;
+  const annotations: Readonly<Record<string, string | undefined>> =
+    object.metadata.annotations ?? {};
+  const completed = annotations[revisionAnnotations.completed];
+  const retriedAt = annotations[revisionAnnotations.retriedAt];
+  const failed = annotations[revisionAnnotations.failedAt] !== undefined;
+  return {
+    name,
+    number,
+    ...(completed === undefined ? {} : { completedNumber: Number(completed) }),
+    failed,
+    ...(retriedAt === undefined ? {} : { retriedAt }),
+    content,
+  };
+}
+
+function contentOf(object: KubeObject): RevisionContent | undefined {
+  const { template, overrides } = recordAt(object, "data");
+  if (!isRecord(template)) return undefined;
+  return { template, ...(isOverrides(overrides) ? { overrides } : {}) };
+}
+
+/** The schema of the set has checked what is in them. */
+function isOverrides(value: unknown): value is NonNullable<RevisionContent["overrides"]> {
+  return Array.isArray(value);
+}
