@@ -14,7 +14,7 @@ import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
 import { stripManifests } from "./stripped.ts";
 
 /** An object of the desired set, the same for all clusters that it is installed on. */
-export interface Prepared {
+export interface DesiredObject {
   readonly key: ObjectKey;
   /** `identityOf(key)`. */
   readonly id: string;
@@ -30,7 +30,7 @@ export interface Desired {
   readonly version: string;
   /** To be created when missing and never to be changed; not part of `objects`. */
   readonly namespaces: readonly Manifest[];
-  readonly objects: readonly Prepared[];
+  readonly objects: readonly DesiredObject[];
   /**
    * One object of each kind whose resource and scope are guessed, because neither a CRD of the set nor a table of this program defines them.
    */
@@ -50,7 +50,7 @@ export function prepare({ version, manifests }: Rendered): Desired {
   const resourceOf = resourceFinder(all);
   const objects = all
     .filter((manifest) => !isNamespace(manifest))
-    .map((manifest) => preparedObject(manifest, resourceOf(manifest)));
+    .map((manifest) => desiredObject(manifest, resourceOf(manifest)));
   const isForeign = foreignKindFinder(all);
   const guessed = firstsOf(objects.filter(({ key }) => isForeign(key)));
   return { version, namespaces: all.filter(isNamespace), objects, guessed, resourceOf };
@@ -75,21 +75,21 @@ export function withServedKinds(
     const resource = kinds.get(kindKeyOf(object.key));
     return resource === undefined
       ? object
-      : preparedObject(fitNamespace(object.manifest, resource), resource);
+      : desiredObject(fitNamespace(object.manifest, resource), resource);
   });
   const resourceOf: Desired["resourceOf"] = (kind) =>
     kinds.get(kindKeyOf(kind)) ?? desired.resourceOf(kind);
   return { ...desired, objects, resourceOf };
 }
 
-function preparedObject(manifest: Manifest, resource: ResourceType): Prepared {
+function desiredObject(manifest: Manifest, resource: ResourceType): DesiredObject {
   const key = keyOf(manifest);
   const format = outlives(manifest) ? definitionFormat : bodyFormat;
   const hash = hashOf({ bodyFormat: format, manifest }).slice(0, hashLength);
   return { key, id: identityOf(key), resource, manifest, hash };
 }
 
-function firstsOf(objects: readonly Prepared[]): readonly ObjectKey[] {
+function firstsOf(objects: readonly DesiredObject[]): readonly ObjectKey[] {
   const keys = objects.map(({ key }) => key).toReversed();
   return [...new Map(keys.map((key) => [kindKeyOf(key), key])).values()];
 }
@@ -125,7 +125,7 @@ export interface Installation {
 }
 
 /** The body of a request: the manifest with its owner and the label by which the installation is found. */
-export function bodyOf({ manifest }: Prepared, installation: Installation): Manifest {
+export function bodyOf({ manifest }: DesiredObject, installation: Installation): Manifest {
   const { owner, secondOwner, namespace, componentUid, crdGuard } = installation;
   const result = withOwners(owner, namespace, secondOwner)(manifest);
   const [label, value] = outlives(manifest)

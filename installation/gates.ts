@@ -1,10 +1,10 @@
 import { isRecord } from "../api/fields.ts";
 import { groupOf, identityOf, type ObjectKey } from "../api/kubernetes.ts";
-import type { Prepared } from "./desired.ts";
+import type { DesiredObject } from "./desired.ts";
 
 /** An object with its place in the order of an apply. */
 export interface Gated {
-  readonly object: Prepared;
+  readonly object: DesiredObject;
   /** Lower goes first. */
   readonly rank: number;
   /** Identities that must have been answered before this object is sent; all are part of the same set. */
@@ -20,9 +20,10 @@ export interface Gated {
  * configurations come last, but wait for nothing: without `rules` (stripped.ts) they cannot refuse the custom resources. Spec:
  * engine-facts.md 1 and Algorithm.
  */
-export function gateObjects(objects: readonly Prepared[]): readonly Gated[] {
+export function gateObjects(objects: readonly DesiredObject[]): readonly Gated[] {
   const definitions = new Map(objects.flatMap(definedKind));
-  const definitionOf = (object: Prepared): string | undefined => definitions.get(kindOf(object));
+  const definitionOf = (object: DesiredObject): string | undefined =>
+    definitions.get(kindOf(object));
   const needed = new Set(objects.map(definitionOf));
   const roles = new Set(objects.filter(({ key }) => isRole(key)).map(({ id }) => id));
   return objects
@@ -55,7 +56,7 @@ const ranks: Readonly<Record<string, number>> = {
   "admissionregistration.k8s.io/ValidatingWebhookConfiguration": webhookRank,
 };
 
-function rankOf(object: Prepared): number {
+function rankOf(object: DesiredObject): number {
   return ranks[kindOf(object)] ?? 3;
 }
 
@@ -64,7 +65,7 @@ function isRole({ kind }: ObjectKey): boolean {
 }
 
 /** Identity of the role that a binding grants; undefined for other objects. */
-function boundBy({ key, manifest }: Prepared): string | undefined {
+function boundBy({ key, manifest }: DesiredObject): string | undefined {
   const ref = manifest["roleRef"];
   if (groupOf(key.apiVersion) !== "rbac.authorization.k8s.io" || !isRecord(ref)) return undefined;
   const { apiVersion, namespace } = key;
@@ -74,12 +75,12 @@ function boundBy({ key, manifest }: Prepared): string | undefined {
 }
 
 /** Group and kind of an object, over all its versions. */
-export function kindOf({ key }: Prepared): string {
+export function kindOf({ key }: DesiredObject): string {
   return `${groupOf(key.apiVersion)}/${key.kind}`;
 }
 
 /** The kind that a CustomResourceDefinition defines, as `kindOf` writes it, with its own identity; nothing for other objects. */
-export function definedKind({ key, id, manifest }: Prepared): readonly [string, string][] {
+export function definedKind({ key, id, manifest }: DesiredObject): readonly [string, string][] {
   if (key.kind !== "CustomResourceDefinition") return [];
   const spec = manifest["spec"];
   if (!isRecord(spec) || !isRecord(spec["names"])) return [];

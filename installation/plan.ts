@@ -1,5 +1,5 @@
 import { identityOf, isJob } from "../api/kubernetes.ts";
-import { outlives, type Prepared } from "./desired.ts";
+import { outlives, type DesiredObject } from "./desired.ts";
 import { definedKind, kindOf } from "./gates.ts";
 import { type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
 import { kindIdOf } from "./kinds.ts";
@@ -33,12 +33,12 @@ export interface ObjectFacts extends Known {
 
 /** What has to be sent; every desired object is in exactly one of the first three. */
 export interface ApplyPlan {
-  readonly apply: readonly Prepared[];
+  readonly apply: readonly DesiredObject[];
   /** Identities of those of `apply` that were sent like this before, so that somebody deleted or changed them since. */
   readonly drifted: ReadonlySet<string>;
   /** Being deleted: a write would be accepted and lost. */
-  readonly leaving: readonly Prepared[];
-  readonly unchanged: readonly Prepared[];
+  readonly leaving: readonly DesiredObject[];
+  readonly unchanged: readonly DesiredObject[];
   /** In the inventory, but not desired any more; of an install also what is only on the cluster, see strays.ts. */
   readonly prune: readonly InventoryEntry[];
 }
@@ -46,7 +46,7 @@ export interface ApplyPlan {
 type PlanFilter = (plan: ApplyPlan, facts: ObjectFacts) => ApplyPlan;
 
 /** Plans what an install does with its objects. Nothing is asked of the cluster here. */
-export function planInstall(desired: readonly Prepared[], facts: ObjectFacts): ApplyPlan {
+export function planInstall(desired: readonly DesiredObject[], facts: ObjectFacts): ApplyPlan {
   const filters: readonly PlanFilter[] = [
     withStrays,
     withLostJobs,
@@ -58,7 +58,7 @@ export function planInstall(desired: readonly Prepared[], facts: ObjectFacts): A
 }
 
 /** Compares the desired objects with those that were sent and with those that are live. */
-export function planObjects(desired: readonly Prepared[], known: Known): ApplyPlan {
+export function planObjects(desired: readonly DesiredObject[], known: Known): ApplyPlan {
   const sent = sentObjects(known);
   const judged = judge(desired, known, sent);
   const apply = objectsWith(judged, "apply");
@@ -73,7 +73,10 @@ export function planObjects(desired: readonly Prepared[], known: Known): ApplyPl
 }
 
 /** The `unchanged` of `planObjects`. */
-export function unchangedObjects(desired: readonly Prepared[], known: Known): readonly Prepared[] {
+export function unchangedObjects(
+  desired: readonly DesiredObject[],
+  known: Known,
+): readonly DesiredObject[] {
   return objectsWith(judge(desired, known, sentObjects(known)), "unchanged");
 }
 
@@ -85,7 +88,7 @@ export function isSettled({ apply, leaving, prune }: ApplyPlan): boolean {
 type Verdict = "apply" | "leaving" | "unchanged";
 
 interface Judged {
-  readonly object: Prepared;
+  readonly object: DesiredObject;
   readonly verdict: Verdict;
 }
 
@@ -96,7 +99,7 @@ function sentObjects({ inventory }: Known): SentObjects {
 }
 
 function judge(
-  desired: readonly Prepared[],
+  desired: readonly DesiredObject[],
   { observed, appliedAt, refused }: Known,
   sent: SentObjects,
 ): readonly Judged[] {
@@ -111,7 +114,7 @@ function judge(
   return heldByDefinitions(judged);
 }
 
-function objectsWith(judged: readonly Judged[], verdict: Verdict): readonly Prepared[] {
+function objectsWith(judged: readonly Judged[], verdict: Verdict): readonly DesiredObject[] {
   return judged.filter((one) => one.verdict === verdict).map(({ object }) => object);
 }
 
@@ -126,7 +129,7 @@ function heldByDefinitions(judged: readonly Judged[]): readonly Judged[] {
 }
 
 /** The kinds that are being deleted with these objects, as `kindOf` writes them. */
-function kindsGoingWith(leaving: readonly Prepared[]): ReadonlySet<string> {
+function kindsGoingWith(leaving: readonly DesiredObject[]): ReadonlySet<string> {
   return new Set(leaving.flatMap(definedKind).map(([kind]) => kind));
 }
 
@@ -136,7 +139,7 @@ interface Seen {
 }
 
 function verdictOn(
-  object: Prepared,
+  object: DesiredObject,
   sent: InventoryEntry | undefined,
   { observed, appliedAt }: Seen,
 ): Verdict {
@@ -153,11 +156,14 @@ function isLate({ observed, appliedAt }: Seen): boolean {
   return appliedAt !== undefined && observed !== undefined && observed.appliedAt !== appliedAt;
 }
 
-function verdictOnUnseen(object: Prepared, sent: InventoryEntry | undefined): Verdict {
+function verdictOnUnseen(object: DesiredObject, sent: InventoryEntry | undefined): Verdict {
   return isAccepted(object, sent) ? "unchanged" : "apply";
 }
 
-function isAccepted(object: Prepared, sent: InventoryEntry | undefined): sent is InventoryEntry {
+function isAccepted(
+  object: DesiredObject,
+  sent: InventoryEntry | undefined,
+): sent is InventoryEntry {
   return sent?.hash === object.hash && sent.fingerprint !== undefined;
 }
 
@@ -186,7 +192,8 @@ function withoutSharedObjects(plan: ApplyPlan, { others }: ObjectFacts): ApplyPl
 /** An audit sends unchanged objects again. */
 function withAudit(plan: ApplyPlan, facts: ObjectFacts): ApplyPlan {
   const maySend = auditable(plan, facts);
-  const isAudited = (object: Prepared): boolean => facts.isToAudit(object.id) && maySend(object);
+  const isAudited = (object: DesiredObject): boolean =>
+    facts.isToAudit(object.id) && maySend(object);
   return {
     ...plan,
     apply: [...plan.apply, ...plan.unchanged.filter(isAudited)],
@@ -201,7 +208,7 @@ function withAudit(plan: ApplyPlan, facts: ObjectFacts): ApplyPlan {
 function auditable(
   { leaving }: ApplyPlan,
   { observed, refused }: ObjectFacts,
-): (object: Prepared) => boolean {
+): (object: DesiredObject) => boolean {
   const going = kindsGoingWith(leaving);
   return (object) => {
     if (refused?.has(kindIdOf(object.key)) !== true) {
@@ -213,7 +220,7 @@ function auditable(
 
 /** An object in conflict is left alone for a while. */
 function withoutHeldObjects(plan: ApplyPlan, { held }: ObjectFacts): ApplyPlan {
-  const isHeld = ({ id }: Prepared): boolean => plan.drifted.has(id) && held.has(id);
+  const isHeld = ({ id }: DesiredObject): boolean => plan.drifted.has(id) && held.has(id);
   return {
     ...plan,
     apply: plan.apply.filter((object) => !isHeld(object)),
@@ -223,7 +230,7 @@ function withoutHeldObjects(plan: ApplyPlan, { held }: ObjectFacts): ApplyPlan {
 
 /** What an inventory names besides what is desired, and what is not to stay. */
 export function obsoleteEntries(
-  desired: readonly Prepared[],
+  desired: readonly DesiredObject[],
   entries: readonly InventoryEntry[],
 ): readonly InventoryEntry[] {
   const wanted = new Set(desired.map(({ id }) => id));

@@ -5,7 +5,7 @@ import { type Desired, outlives } from "./desired.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
 import type { ObservedObject } from "./observed-object.ts";
 
-interface Installed {
+interface StrayFacts {
   readonly component: Component;
   readonly memory: { readonly dismissed: Pick<Dismissed, "has"> };
   readonly observation: { objects(): ReadonlyMap<string, ObservedObject> };
@@ -17,7 +17,7 @@ interface Installed {
  * them, or an older state of the cluster was restored. What lacks such fields was made by somebody who copies labels, as controllers do.
  */
 export function strayEntries(
-  { component, memory, observation, desired }: Installed,
+  { component, memory, observation, desired }: StrayFacts,
   { entries }: Inventory,
 ): readonly InventoryEntry[] {
   if (desired.objects.length === 0) return [];

@@ -2,7 +2,7 @@ import { isOutdatedPatch, type StatusCause } from "../../access/kube/api-error.t
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
-import { bodyOf, type Installation, type Prepared } from "../../installation/desired.ts";
+import { bodyOf, type Installation, type DesiredObject } from "../../installation/desired.ts";
 import {
   inLiveOrder,
   isHandedOver,
@@ -39,17 +39,17 @@ export interface RequestDeps {
 export interface EngineRequests extends ApplyRequests {
   /** Asked before the object is sent, which takes every field back; see conflicts.ts. */
   conflictingManagers(
-    object: Prepared,
+    object: DesiredObject,
     signal: AbortSignal,
   ): Promise<readonly ConflictingManager[]>;
   /** Takes over what upstream's operator wrote on an object that was seen; false when there is nothing of the kind. */
-  adopt(object: Prepared, live: KubeObject, signal: AbortSignal): Promise<boolean>;
+  adopt(object: DesiredObject, live: KubeObject, signal: AbortSignal): Promise<boolean>;
   /**
    * Whether our write changed nothing: our fields and their time are as before. False for objects without fields that are handed over to other managers.
    */
-  changedNothing(object: Prepared, answer: KubeObject): boolean;
+  changedNothing(object: DesiredObject, answer: KubeObject): boolean;
   /** To be called for an object that is sent as it was before, so that it keeps those notes of upstream's that an adoption made ours. */
-  keepNotes(object: Prepared, signal: AbortSignal): Promise<void>;
+  keepNotes(object: DesiredObject, signal: AbortSignal): Promise<void>;
 }
 
 /** The requests of an apply: one for each object, and a look before it for the few with fields that others take over. */
@@ -70,14 +70,14 @@ class Requests implements EngineRequests {
     this.#deps = deps;
   }
 
-  async send(object: Prepared, signal: AbortSignal): Promise<KubeObject> {
+  async send(object: DesiredObject, signal: AbortSignal): Promise<KubeObject> {
     const answer = await this.#apply(object, signal);
     if (!isUpstreams(answer)) return answer;
     const isAdopted = await this.adopt(object, answer, signal);
     return isAdopted ? this.#apply(object, signal) : answer;
   }
 
-  async adopt(object: Prepared, seen: KubeObject, signal: AbortSignal): Promise<boolean> {
+  async adopt(object: DesiredObject, seen: KubeObject, signal: AbortSignal): Promise<boolean> {
     const { client, fieldManager: manager, isScaled } = this.#deps;
     let live: KubeObject | undefined = seen;
     for (let attempt = 1; live !== undefined && attempt <= maxAttempts; attempt += 1) {
@@ -92,14 +92,14 @@ class Requests implements EngineRequests {
     return true;
   }
 
-  changedNothing({ id }: Prepared, answer: KubeObject): boolean {
+  changedNothing({ id }: DesiredObject, answer: KubeObject): boolean {
     const before = this.#before.get(id);
     if (before === undefined) return false;
     const after = marksOf(answer, this.#deps.fieldManager);
     return before.fingerprint === after.fingerprint && before.appliedAt === after.appliedAt;
   }
 
-  async keepNotes(object: Prepared, signal: AbortSignal): Promise<void> {
+  async keepNotes(object: DesiredObject, signal: AbortSignal): Promise<void> {
     const { client, fieldManager } = this.#deps;
     const live = await client.get(refOf(object), { metadataOnly: true }, signal);
     const notes = live && ownNotes(live, fieldManager);
@@ -107,7 +107,7 @@ class Requests implements EngineRequests {
   }
 
   async clear(
-    object: Prepared,
+    object: DesiredObject,
     causes: readonly StatusCause[],
     signal: AbortSignal,
   ): Promise<boolean | "leaving"> {
@@ -133,21 +133,21 @@ class Requests implements EngineRequests {
   }
 
   async conflictingManagers(
-    object: Prepared,
+    object: DesiredObject,
     signal: AbortSignal,
   ): Promise<readonly ConflictingManager[]> {
     const body = await this.#bodyOf(object, signal);
     return findConflictingManagers({ ref: refOf(object), body }, this.#deps, signal);
   }
 
-  async #apply(object: Prepared, signal: AbortSignal): Promise<KubeObject> {
+  async #apply(object: DesiredObject, signal: AbortSignal): Promise<KubeObject> {
     const { client, fieldManager } = this.#deps;
     const body = await this.#bodyOf(object, signal);
     const options = { fieldManager, force: true, metadataOnly: true };
     return client.apply(refOf(object), body, options, signal);
   }
 
-  async #bodyOf(object: Prepared, signal: AbortSignal): Promise<Manifest> {
+  async #bodyOf(object: DesiredObject, signal: AbortSignal): Promise<Manifest> {
     const { client, installation, mayExist, fieldManager, isScaled } = this.#deps;
     const body = withAnnotations(bodyOf(object, installation), this.#kept.get(object.id));
     const scaled = isScaled(object.manifest);
@@ -172,7 +172,7 @@ class Requests implements EngineRequests {
     }
   }
 
-  #without({ id }: Prepared, body: Manifest, live: KubeObject): Manifest {
+  #without({ id }: DesiredObject, body: Manifest, live: KubeObject): Manifest {
     const { fieldManager } = this.#deps;
     this.#before.set(id, marksOf(live, fieldManager));
     return withoutHandedOver(body, live, fieldManager);
@@ -180,7 +180,7 @@ class Requests implements EngineRequests {
 
   /** Undefined when the object has changed or gone meanwhile, so that one has to look again. */
   async #patched(
-    object: Prepared,
+    object: DesiredObject,
     patch: readonly object[],
     signal: AbortSignal,
   ): Promise<KubeObject | undefined> {
@@ -223,6 +223,6 @@ function withAnnotations(
   return { ...body, metadata: { ...body.metadata, annotations } };
 }
 
-function refOf({ resource, key }: Prepared): ObjectRef {
+function refOf({ resource, key }: DesiredObject): ObjectRef {
   return { ...key, resource };
 }

@@ -1,7 +1,7 @@
 import { ApiError, type StatusCause } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
-import type { Prepared } from "../../installation/desired.ts";
+import type { DesiredObject } from "../../installation/desired.ts";
 import type { Gated } from "../../installation/gates.ts";
 import type { Awaiting } from "../queue/awaiting.ts";
 import { type Clock, delay } from "../queue/clock.ts";
@@ -11,13 +11,13 @@ import { longestAskedMs, type Refusal, refusalOf } from "./refusals.ts";
 /** The requests that an apply is made of. */
 export interface ApplyRequests {
   /** Server-side apply of one object; throws what `KubeClient.apply` throws. */
-  send(object: Prepared, signal: AbortSignal): Promise<KubeObject>;
+  send(object: DesiredObject, signal: AbortSignal): Promise<KubeObject>;
   /**
    * Takes over or deletes what makes the server refuse an object with 422, so that the next try may pass; false when nothing can be done,
    * `leaving` while something holds what is being deleted.
    */
   clear(
-    object: Prepared,
+    object: DesiredObject,
     causes: readonly StatusCause[],
     signal: AbortSignal,
   ): Promise<boolean | "leaving">;
@@ -30,8 +30,8 @@ export interface ApplyDeps {
   /** 0 to 1, for the jitter of what is tried again; default `Math.random`. */
   readonly random?: () => number;
   /** Told of each answer at once, before the next object is sent. */
-  readonly onApplied?: (object: Prepared, answer: KubeObject) => void;
-  readonly onRefused?: (object: Prepared, error: ApiError) => void;
+  readonly onApplied?: (object: DesiredObject, answer: KubeObject) => void;
+  readonly onRefused?: (object: DesiredObject, error: ApiError) => void;
   readonly onProgress?: (progress: Progress) => void;
   /** Where something else waits for the end of this apply, what makes no progress is parked soon. Absent: nothing does. */
   readonly awaiting?: Pick<Awaiting, "settled" | "isBeside">;
@@ -240,7 +240,7 @@ class ApplyRun {
     else this.#settle(object, "failed", refusal.message);
   }
 
-  async #isClear(object: Prepared): Promise<boolean | "leaving"> {
+  async #isClear(object: DesiredObject): Promise<boolean | "leaving"> {
     const causes = this.#causes.get(object.id) ?? [];
     try {
       return await this.#deps.requests.clear(object, causes, this.#signal);
@@ -257,14 +257,14 @@ class ApplyRun {
     this.#start();
   }
 
-  #hinder({ id }: Prepared, message: string): void {
+  #hinder({ id }: DesiredObject, message: string): void {
     this.#hindered.set(id, message);
     this.#tell();
   }
 
-  #settle(object: Prepared, list: "applied"): void;
-  #settle(object: Prepared, list: "parked" | "failed", message: string): void;
-  #settle({ id, key }: Prepared, list: keyof Applied, message = ""): void {
+  #settle(object: DesiredObject, list: "applied"): void;
+  #settle(object: DesiredObject, list: "parked" | "failed", message: string): void;
+  #settle({ id, key }: DesiredObject, list: keyof Applied, message = ""): void {
     if (list === "applied") {
       this.#result.applied.push(key);
       this.#lastAccepted = this.#deps.clock.now();

@@ -25,16 +25,16 @@ import {
   wasAnchored,
 } from "./anchor/observe-ground.ts";
 import { isSecondOwnerThere, keepSecondOwner } from "./anchor/second-owner.ts";
+import { type ChangeSet, sorted, type Trouble } from "./change-set.ts";
+import { withoutOthers } from "./filters/shared-objects.ts";
 import {
-  type Attempt,
+  type InstallAttempt,
   currentConflicts,
   type InstallDeps,
   type InstallRequest,
   sendingWith,
   writeInventory,
-} from "./attempt.ts";
-import { type ChangeSet, sorted, type Trouble } from "./change-set.ts";
-import { withoutOthers } from "./filters/shared-objects.ts";
+} from "./install-attempt.ts";
 import { noteWrong, observeAndPlan, observeObjects, watchAll } from "./observe-objects.ts";
 import { sendObjects, type SendResults, unwatchedKinds } from "./send-objects.ts";
 
@@ -55,7 +55,7 @@ export async function install(
   if (prepared.objects.length === 0) return nothingSent(prepared);
   const desired = await locate(prepared, { ...request, deps }, signal);
   request.memory.desired = desired;
-  const whole: Attempt = { ...request, desired, deps };
+  const whole: InstallAttempt = { ...request, desired, deps };
   if (await isIntact(whole, signal)) return nothingSent(desired, whole);
   // At once: the report also says that the cluster is resolved.
   deps.onProgress?.({ done: 0, total: desired.objects.length, waiting: [], failed: 0 });
@@ -77,7 +77,7 @@ export async function install(
 /** What an attempt knows of the target before it writes anything but a second owner. */
 interface Facts extends Ground {
   /** The attempt without the objects of other components. */
-  readonly attempt: Attempt;
+  readonly attempt: InstallAttempt;
   /** Objects that are left to other components. */
   readonly left: readonly Trouble[];
   /** There is no anchor, but there was one. */
@@ -87,7 +87,7 @@ interface Facts extends Ground {
 }
 
 /** Step 1. Reads the anchor, the namespaces and the objects, and asks which objects belong to other components. */
-async function observe(whole: Attempt, signal: AbortSignal): Promise<Facts> {
+async function observe(whole: InstallAttempt, signal: AbortSignal): Promise<Facts> {
   const ground = await observeGround(whole, signal);
   await keepSecondOwner(whole, signal);
   const isAnchorLost = ground.anchor === undefined && wasAnchored(whole);
@@ -220,7 +220,7 @@ async function recordResult(
 /** The set as the target serves it. What is wrong with the target itself is thrown first. */
 async function locate(
   prepared: Desired,
-  { target, memory, deps }: InstallRequest & Pick<Attempt, "deps">,
+  { target, memory, deps }: InstallRequest & Pick<InstallAttempt, "deps">,
   signal: AbortSignal,
 ): Promise<Desired> {
   try {
@@ -232,7 +232,7 @@ async function locate(
 }
 
 /** Whether nothing is to be done, as far as this process knows from its watches. */
-async function isIntact(attempt: Attempt, signal: AbortSignal): Promise<boolean> {
+async function isIntact(attempt: InstallAttempt, signal: AbortSignal): Promise<boolean> {
   const { memory, observation } = attempt;
   if (memory.inventory === undefined) return false;
   const plan = await observeAndPlan(attempt, signal);
@@ -255,7 +255,7 @@ function isDone(plan: Plan, facts: Facts): boolean {
   return isGrounded && isInventoryStored(attempt) && isSettled(plan.objects) && seesAll;
 }
 
-function isInventoryStored({ memory, desired }: Attempt): boolean {
+function isInventoryStored({ memory, desired }: InstallAttempt): boolean {
   return memory.isStored(memory.inventoryOf(desired, true));
 }
 
@@ -283,7 +283,7 @@ function namesAll(anchor: Anchor | undefined, { version, objects }: Desired): bo
 
 function nothingSent(
   { objects }: Desired,
-  attempt?: Attempt,
+  attempt?: InstallAttempt,
   left: readonly Trouble[] = [],
 ): ChangeSet {
   return {

@@ -10,7 +10,7 @@ import {
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { anchorKey, type AnchorOwner } from "../../installation/anchor-object.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
-import type { Desired, Prepared } from "../../installation/desired.ts";
+import type { Desired, DesiredObject } from "../../installation/desired.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import {
@@ -24,7 +24,7 @@ import {
 import { strayEntries } from "../../installation/strays.ts";
 import type { Observation } from "../observe/observation.ts";
 import { type Clock, limited } from "../queue/clock.ts";
-import type { Attempt } from "./attempt.ts";
+import type { InstallAttempt } from "./install-attempt.ts";
 import type { InventoryKinds } from "./inventory-kinds.ts";
 import { unlessRefused } from "./refusals.ts";
 
@@ -40,7 +40,10 @@ const nothingKnown: ObjectFacts = {
 };
 
 /** Finds out what the cluster has of an installation: waits for the first list of each kind, and asks about Jobs that are not to be seen. */
-export async function observeObjects(attempt: Attempt, signal: AbortSignal): Promise<ObjectFacts> {
+export async function observeObjects(
+  attempt: InstallAttempt,
+  signal: AbortSignal,
+): Promise<ObjectFacts> {
   const { desired, observation, target, memory, deps } = attempt;
   const { inventory } = memory;
   if (inventory === undefined) return nothingKnown;
@@ -66,7 +69,10 @@ export async function observeObjects(attempt: Attempt, signal: AbortSignal): Pro
 }
 
 /** Observes the objects and plans what to do with them. */
-export async function observeAndPlan(attempt: Attempt, signal: AbortSignal): Promise<ApplyPlan> {
+export async function observeAndPlan(
+  attempt: InstallAttempt,
+  signal: AbortSignal,
+): Promise<ApplyPlan> {
   const facts = await observeObjects(attempt, signal);
   const plan = planInstall(attempt.desired.objects, facts);
   noteWrong({ ...plan, ...facts }, attempt);
@@ -76,21 +82,21 @@ export async function observeAndPlan(attempt: Attempt, signal: AbortSignal): Pro
 /** Notes which objects are wrong according to a plan: the end of a conflict depends on it. */
 export function noteWrong(
   { drifted, held }: Pick<ApplyPlan, "drifted"> & Pick<ObjectFacts, "held">,
-  { memory, deps }: Attempt,
+  { memory, deps }: InstallAttempt,
 ): void {
   if (memory.inventory === undefined) return;
   memory.conflicts.note(drifted, { held, now: deps.clock.now() });
 }
 
 /** Watches everything that the installation consists of and stands on. */
-export function watchAll(attempt: Attempt, inventory: Inventory): void {
+export function watchAll(attempt: InstallAttempt, inventory: Inventory): void {
   const { desired, observation, memory } = attempt;
   observation.watch(watchedKinds(desired, inventory, memory.kinds));
   watchGround(attempt);
 }
 
 /** Watches the anchor and the namespaces. */
-export function watchGround({ component, target, desired, observation }: Attempt): void {
+export function watchGround({ component, target, desired, observation }: InstallAttempt): void {
   observation.guard(guardedObjects({ component, target }, desired));
 }
 
@@ -164,7 +170,7 @@ export async function firstLists(
  */
 async function findLostJobs(
   known: Known,
-  attempt: Attempt,
+  attempt: InstallAttempt,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const { desired, memory, observation, deps } = attempt;
@@ -190,8 +196,8 @@ async function findLostJobs(
 
 /** Whether a Job that our anchor or component owns is on the cluster without the label of any component. */
 async function isUnlabelled(
-  { key: { namespace = "", name }, resource }: Prepared,
-  { target: { client }, memory, component }: Attempt,
+  { key: { namespace = "", name }, resource }: DesiredObject,
+  { target: { client }, memory, component }: InstallAttempt,
   signal: AbortSignal,
 ): Promise<boolean> {
   const ref = { resource, namespace, name };

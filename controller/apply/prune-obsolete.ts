@@ -3,10 +3,10 @@ import { identityOf } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
-import type { Sending } from "./attempt.ts";
 import { belongingOf } from "./belonging.ts";
 import type { Trouble } from "./change-set.ts";
 import { heldByOthers } from "./filters/shared-objects.ts";
+import type { Sending } from "./install-attempt.ts";
 import { keyWithout, prune, type Pruned } from "./prune.ts";
 import { askedIn } from "./refusals.ts";
 

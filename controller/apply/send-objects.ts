@@ -1,6 +1,6 @@
 import { abortable } from "../../access/deadline.ts";
 import { describe, identityOf, type ObjectKey } from "../../api/kubernetes.ts";
-import { outlives, type Prepared } from "../../installation/desired.ts";
+import { outlives, type DesiredObject } from "../../installation/desired.ts";
 import { gateObjects } from "../../installation/gates.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
@@ -16,9 +16,9 @@ import {
   type ApplyRequests,
   leavingMessage,
 } from "./apply.ts";
-import type { Attempt, Sending } from "./attempt.ts";
 import { type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
 import { type OwnPlan, ownPlan } from "./filters/shared-objects.ts";
+import type { InstallAttempt, Sending } from "./install-attempt.ts";
 import { watchGround } from "./observe-objects.ts";
 import { pruneAll } from "./prune-obsolete.ts";
 import { keyWithout, type Pruned } from "./prune.ts";
@@ -75,7 +75,7 @@ export async function sendObjects(
 }
 
 /** Objects that are sent because they are not as we had sent them. */
-function driftedOf({ apply: objects, drifted }: ApplyPlan): readonly Prepared[] {
+function driftedOf({ apply: objects, drifted }: ApplyPlan): readonly DesiredObject[] {
   return objects.filter(({ id }) => drifted.has(id));
 }
 
@@ -135,7 +135,7 @@ async function announceRepairs(
   plan: ApplyPlan,
   { memory, deps, requests }: Sending,
   signal: AbortSignal,
-): Promise<readonly Prepared[]> {
+): Promise<readonly DesiredObject[]> {
   const now = deps.clock.now();
   const inConflict = driftedOf(plan).filter(({ key }) => memory.conflicts.repairing(key, now));
   // Also for an object that is not seen any more: somebody may have made one without our label.
@@ -228,13 +228,13 @@ function ofAll({ done, total, waiting, failed }: Progress, plan: ApplyPlan): Pro
   };
 }
 
-function stillLeaving({ key }: Prepared): Trouble {
+function stillLeaving({ key }: DesiredObject): Trouble {
   return { key, message: leavingMessage };
 }
 
 /** Kinds that may not be watched, each with the first of its objects: nobody sees when they are changed or deleted. */
 export function unwatchedKinds(
-  { observation }: Attempt,
+  { observation }: InstallAttempt,
   { entries }: Inventory,
 ): readonly Trouble[] {
   return [...observation.refused()].flatMap(([kind, message]) => {

@@ -2,7 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
 import { describe, type Manifest } from "../../api/kubernetes.ts";
-import type { Desired, Prepared } from "../../installation/desired.ts";
+import type { Desired, DesiredObject } from "../../installation/desired.ts";
 import type { Trouble } from "./change-set.ts";
 import { webhookIn } from "./refusals.ts";
 import type { Target } from "./target.ts";
@@ -87,7 +87,7 @@ interface Clearing extends Pick<UnblockDeps, "target"> {
 
 /** Not by apply: the rules must stay the webhook's and not become ours. */
 async function isCleared(
-  { key, resource }: Prepared,
+  { key, resource }: DesiredObject,
   webhook: string,
   { target, signal }: Clearing,
 ): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { protectedCondition } from "../../api/reasons.ts";
 import { anchorKey } from "../../installation/anchor-object.ts";
-import type { AnchorGate } from "../apply/attempt.ts";
+import type { AnchorGate } from "../apply/install-attempt.ts";
 import type { Target } from "../apply/target.ts";
 import { targetIdOf } from "../component-identity.ts";
 import type { Happening } from "../events.ts";

@@ -5,8 +5,8 @@ import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kube
 import { contestedCondition } from "../../api/reasons.ts";
 import { isUnwanted } from "../../installation/strays.ts";
 import type { Rendered } from "../../render/release/releases.ts";
-import type { InstallDeps } from "../apply/attempt.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
+import type { InstallDeps } from "../apply/install-attempt.ts";
 import { install } from "../apply/install.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";

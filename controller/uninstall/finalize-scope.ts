@@ -45,12 +45,13 @@ export interface Recollection {
   readonly isAll: boolean;
 }
 
-export interface Installed {
+/** An installation that is to be removed. */
+export interface FinalizeRequest {
   readonly component: Component;
   readonly target: Target;
-  /** The watches of the installation on this target, if there are any. */
+  /** The watches of the installation over the same client, which save the lists. The caller closes them. */
   readonly observation?: Observation;
-  /** Called when the anchor does not name what was installed. Absent: nothing is known. */
+  /** Called for the installed objects when the anchor does not name them. Absent: all kinds of the cluster are listed. */
   readonly recall?: () => Promise<Recollection>;
 }
 
@@ -62,12 +63,12 @@ export interface Installed {
  */
 export async function sweepScopeOf(
   anchor: Anchor | undefined,
-  installed: Installed,
+  request: FinalizeRequest,
   signal: AbortSignal,
 ): Promise<SweepScope> {
-  const { component, target } = installed;
+  const { component, target } = request;
   const [scope, inherited] = await Promise.all([
-    ownScope(anchor, installed, signal),
+    ownScope(anchor, request, signal),
     inheritedBy({ component, target }, anchor, signal),
   ]);
   return { ...scope, inherited };
@@ -75,13 +76,13 @@ export async function sweepScopeOf(
 
 async function ownScope(
   anchor: Anchor | undefined,
-  installed: Installed,
+  request: FinalizeRequest,
   signal: AbortSignal,
 ): Promise<SweepScope> {
-  const { component, target, observation } = installed;
+  const { component, target, observation } = request;
   const labelSelector = componentSelector(component.metadata.uid);
   if (anchor?.inventory === undefined) {
-    const scope = await recalledScope(installed, signal);
+    const scope = await recalledScope(request, signal);
     return { labelSelector, ...scope, inventory: [], belonging: undefined };
   }
   const builtIn = new Map(builtInReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
@@ -105,7 +106,7 @@ async function ownScope(
 
 /** Without an inventory: all kinds that may have been installed. */
 async function recalledScope(
-  { target, observation, recall }: Installed,
+  { target, observation, recall }: FinalizeRequest,
   signal: AbortSignal,
 ): Promise<Pick<SweepScope, "resources" | "unproven" | "guessed">> {
   const { entries, isAll } = (await recall?.()) ?? { entries: [], isAll: false };

@@ -8,21 +8,11 @@ import { readAnchor, type Anchor, anchorRef } from "../apply/anchor/anchor.ts";
 import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import type { Log } from "../log.ts";
-import type { Observation } from "../observe/observation.ts";
 import { type Clock, systemClock, delay } from "../queue/clock.ts";
 import type { Remaining } from "../reconcile/progress.ts";
 import { leftMessage, type Remnant } from "./finalize-plan.ts";
-import { type Recollection, sweepScopeOf } from "./finalize-scope.ts";
+import { type FinalizeRequest, sweepScopeOf } from "./finalize-scope.ts";
 import { Sweep } from "./finalize-sweep.ts";
-
-export interface FinalizeRequest {
-  readonly component: Component;
-  readonly target: Target;
-  /** The watches of the installation over the same client, which save the lists. The caller closes them. */
-  readonly observation?: Observation;
-  /** Called for the installed objects when the anchor does not name them. Absent: all kinds of the cluster are listed. */
-  readonly recall?: () => Promise<Recollection>;
-}
 
 export interface Finalized {
   readonly removed: number;
@@ -54,16 +44,16 @@ const quietMs = 500;
  * still there; come back later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
  */
 export async function finalize(
-  installed: FinalizeRequest,
+  request: FinalizeRequest,
   deps: FinalizeDeps,
   signal: AbortSignal,
 ): Promise<Finalized> {
   const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
-  const { component, target } = installed;
-  const anchor = await readOwnAnchor(installed, log, signal);
+  const { component, target } = request;
+  const anchor = await readOwnAnchor(request, log, signal);
   if (anchor === "foreign") return { removed: 0, left: describe(anchorKey({ component, target })) };
   const [scope] = await Promise.all([
-    sweepScopeOf(anchor, installed, signal),
+    sweepScopeOf(anchor, request, signal),
     anchor === undefined ? undefined : markFinalizing(anchor, { component, target }, signal),
   ]);
   const sweep = new Sweep(target.client, scope, log);
@@ -94,8 +84,8 @@ async function readOwnAnchor(
     return anchor;
   } catch (error) {
     if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
-    const installed = { component, target, ...(recall === undefined ? {} : { recall }) };
-    const scope = await sweepScopeOf(undefined, installed, signal);
+    const unwatched = { component, target, ...(recall === undefined ? {} : { recall }) };
+    const scope = await sweepScopeOf(undefined, unwatched, signal);
     const remnants = await new Sweep(target.client, scope, log).remnants(signal);
     if (remnants.length > 0) throw error;
     log.info({ err: error }, "Nothing of this component is on a cluster whose anchor is another's");

@@ -9,7 +9,7 @@ import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts
 import { readAnchor } from "../apply/anchor/anchor.ts";
 import { kindsOfGroup } from "../apply/served-kinds.ts";
 import type { Target } from "../apply/target.ts";
-import type { Recollection } from "./finalize-scope.ts";
+import type { FinalizeRequest, Recollection } from "./finalize-scope.ts";
 
 /** On a component: it is not uninstalled while somebody uses it. */
 export const keepWhileUsedAnnotation = "knfleet.dev/keep-while-used";
@@ -19,12 +19,7 @@ export function isKeptWhileUsed({ metadata }: Component): boolean {
   return metadata.annotations?.[keepWhileUsedAnnotation] === "true";
 }
 
-interface Installed {
-  readonly component: Component;
-  readonly target: Target;
-  /** Asked when the anchor does not say what was installed. */
-  readonly recall: () => Promise<Recollection>;
-}
+type UseQuestion = Required<Omit<FinalizeRequest, "observation">>;
 
 const definition = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 // Of each kind, and of the name of an object with its namespace.
@@ -38,10 +33,10 @@ const listLimitMs = 5_000;
  * nobody but a person or a program that nothing else controls. Their controllers would go, and with them whoever takes off their finalizers. `ApplyFailed` with
  * code `Forbidden` when nobody may look. Costs no request unless it is asked for. Spec: knative-operator.md D-60.
  */
-export async function assertUnused(installed: Installed, signal: AbortSignal): Promise<void> {
-  const { component, target } = installed;
+export async function assertUnused(question: UseQuestion, signal: AbortSignal): Promise<void> {
+  const { component, target } = question;
   if (!isKeptWhileUsed(component)) return;
-  const kinds = await kindsNamed(await definitionsOf(installed, signal), target, signal);
+  const kinds = await kindsNamed(await definitionsOf(question, signal), target, signal);
   const users = await Promise.all(kinds.map((kind) => usersOf(kind, target, signal)));
   const told = users.flatMap(tellingOf).toSorted();
   if (told.length === 0) return;
@@ -51,7 +46,7 @@ export async function assertUnused(installed: Installed, signal: AbortSignal): P
 
 /** The names of the definitions that were installed. Where neither an inventory nor anybody's memory tells all of them, every one of ours on the cluster may be. */
 async function definitionsOf(
-  { component, target, recall }: Installed,
+  { component, target, recall }: UseQuestion,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const found = await recollectionOf({ component, target }, signal);
@@ -65,7 +60,7 @@ async function definitionsOf(
 
 /** Undefined where no inventory tells it. */
 async function recollectionOf(
-  { component, target }: Omit<Installed, "recall">,
+  { component, target }: Omit<UseQuestion, "recall">,
   signal: AbortSignal,
 ): Promise<Recollection | undefined> {
   try {

@@ -13,7 +13,7 @@ import {
 } from "../../../controller/apply/anchor/namespaces.ts";
 import { InventoryKinds, type Whereabouts } from "../../../controller/apply/inventory-kinds.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
-import { type Desired, outlives, type Prepared } from "../../../installation/desired.ts";
+import { type Desired, outlives, type DesiredObject } from "../../../installation/desired.ts";
 import { kindIdOf } from "../../../installation/kinds.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
 import { type ApplyPlan, planObjects } from "../../../installation/plan.ts";
@@ -121,7 +121,7 @@ interface Work {
 }
 
 async function changeOf(
-  object: Prepared,
+  object: DesiredObject,
   seen: Observed,
   { options: { place, manifests, asksForNew }, signal }: Work,
 ): Promise<readonly ObjectChange[]> {
@@ -151,7 +151,7 @@ async function changeOf(
 }
 
 /** Without the server's word only what the manifest has, too, can be compared. */
-function likeManifest(live: KubeObject, { manifest }: Prepared): Manifest {
+function likeManifest(live: KubeObject, { manifest }: DesiredObject): Manifest {
   const { apiVersion, kind, metadata, ...rest } = neat(live);
   const shape = neat(manifest);
   const fields = { ...recordOf(projected(rest, [shape])) };
@@ -251,7 +251,7 @@ function neatOf({
   return neat({ apiVersion, kind, metadata });
 }
 
-function leaving({ key, manifest }: Prepared): ObjectChange {
+function leaving({ key, manifest }: DesiredObject): ObjectChange {
   return changed("leaving", key, { live: undefined, wanted: neat(manifest) });
 }
 

@@ -9,7 +9,7 @@ import {
   bodyOf,
   type Installation,
   outlives,
-  type Prepared,
+  type DesiredObject,
 } from "../../../installation/desired.ts";
 import {
   isHandedOver,
@@ -39,7 +39,7 @@ export interface DryRunDeps {
  * Only fields that we send can come out different, and in the words of the server.
  */
 export async function dryRun(
-  object: Prepared,
+  object: DesiredObject,
   live: KubeObject | undefined,
   {
     deps: { place, isScaled },
@@ -75,13 +75,13 @@ export async function dryRun(
 }
 
 /** What a server says of a Secret may have its values in it. */
-function refusalText({ key }: Prepared, { status, message }: ApiError): string {
+function refusalText({ key }: DesiredObject, { status, message }: ApiError): string {
   const why = key.kind === "Secret" ? `status ${status}` : foreignText(message);
   return `${describe(key)}: ${why}`;
 }
 
 function sentBody(
-  object: Prepared,
+  object: DesiredObject,
   live: KubeObject | undefined,
   { place, scaled }: { readonly place: Place; readonly scaled: boolean },
 ): Manifest {

@@ -5,8 +5,8 @@ import { componentUidLabel } from "../../../installation/anchor.ts";
 import { type Desired, outlives } from "../../../installation/desired.ts";
 import type { InventoryEntry } from "../../../installation/inventory.ts";
 import type { EngineRequests } from "../apply-requests.ts";
-import type { Sending } from "../attempt.ts";
 import type { Unadopted } from "../change-set.ts";
+import type { Sending } from "../install-attempt.ts";
 import { type Refused, refusedOf } from "../refusals.ts";
 import { adoptionPatch, isUpstreams, keptAnnotations, preconditions } from "./take-over.ts";
 

@@ -1,6 +1,6 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
-import type { Attempt } from "../attempt.ts";
+import type { InstallAttempt } from "../install-attempt.ts";
 import { type Anchor, anchorRef } from "./anchor.ts";
 
 /** The answer to the question whether an anchor is the first one on its cluster. */
@@ -16,7 +16,7 @@ export interface FirstAnswer {
 /** Asks, while an anchor is being made under which nothing was ever accepted, whether it is the first one. */
 export function askWhetherFirst(
   making: Promise<Anchor>,
-  { before, attempt }: { readonly before: Anchor | undefined; readonly attempt: Attempt },
+  { before, attempt }: { readonly before: Anchor | undefined; readonly attempt: InstallAttempt },
   signal: AbortSignal,
 ): FirstAnswer {
   const isNewcomer = before === undefined || isUntouched(before);
@@ -34,7 +34,7 @@ export async function withdrawIfSecond(
     anchor,
     isRefusal,
     attempt,
-  }: FirstAnswer & { readonly anchor: Anchor; readonly attempt: Attempt },
+  }: FirstAnswer & { readonly anchor: Anchor; readonly attempt: InstallAttempt },
   signal: AbortSignal,
 ): Promise<void> {
   if (!isRefusal(error) || !isOfNeighbour(error)) return;

@@ -12,9 +12,9 @@ import {
   inventoryTextOf,
   isEndangered,
 } from "../../../installation/anchor-object.ts";
-import type { Attempt } from "../attempt.ts";
 import type { Trouble } from "../change-set.ts";
 import { type ConflictingManager, findConflictingManagers } from "../filters/conflicts.ts";
+import type { InstallAttempt } from "../install-attempt.ts";
 import { type Refused, refusedOf, unlessRefused } from "../refusals.ts";
 import { type Anchor, anchorRef } from "./anchor.ts";
 import {
@@ -46,14 +46,14 @@ export interface GroundResults {
 }
 
 /** Equal for equal namespaces, so that they are looked at again when the component says something else. */
-export function namespacesText({ component, target, desired }: Attempt): string {
+export function namespacesText({ component, target, desired }: InstallAttempt): string {
   return JSON.stringify(desiredNamespaces({ component, target }, desired.namespaces));
 }
 
 /** The anchor if it lost marks since this process saw them or made them. */
 export function strippedAnchor(
   before: Anchor | undefined,
-  { memory }: Attempt,
+  { memory }: InstallAttempt,
 ): Anchor | undefined {
   return before?.isMarked === false && memory.wasMarked(before) ? before : undefined;
 }
@@ -61,7 +61,7 @@ export function strippedAnchor(
 /** The same namespaces without those that somebody else changes again and again, and that are left alone for a while. */
 export function withoutHeld(
   { namespaces, stripped }: { readonly namespaces: Namespaces } & Pick<NamespacePlan, "stripped">,
-  work: Attempt,
+  work: InstallAttempt,
 ): NamespacePlan {
   const { memory, deps } = work;
   const isDrift = memory.namespaces === namespacesText(work);
@@ -81,7 +81,7 @@ export function withoutHeld(
  * cannot be created is: throws ApiError.
  */
 export async function writeNamespaces(
-  work: Attempt,
+  work: InstallAttempt,
   housing: NamespacePlan,
   signal: AbortSignal,
 ): Promise<GroundResults> {
@@ -113,7 +113,7 @@ export async function writeNamespaces(
 /** Writes the anchor; one that was stripped is repaired thereby, which counts unless it is held. */
 export function rewriteAnchor(
   write: () => Promise<Anchor>,
-  { housing, work }: { readonly housing: NamespacePlan; readonly work: Attempt },
+  { housing, work }: { readonly housing: NamespacePlan; readonly work: InstallAttempt },
   signal: AbortSignal,
 ): Promise<Anchor> {
   const { stripped, isAnchorHeld } = housing;
@@ -130,7 +130,7 @@ interface Change {
 
 async function repairNamespace(
   outdated: OutdatedNamespace,
-  { work, housing }: { readonly work: Attempt; readonly housing: NamespacePlan },
+  { work, housing }: { readonly work: InstallAttempt; readonly housing: NamespacePlan },
   signal: AbortSignal,
 ): Promise<Change> {
   const { target } = work;
@@ -158,7 +158,7 @@ interface Drift {
 /** Makes a repair and counts it, and asks for the other managers where there is a conflict. */
 async function countedRepair<T>(
   repair: () => Promise<T>,
-  { drift, work }: { readonly drift: Drift; readonly work: Attempt },
+  { drift, work }: { readonly drift: Drift; readonly work: InstallAttempt },
   signal: AbortSignal,
 ): Promise<T> {
   const { groundConflicts } = work.memory;

@@ -2,7 +2,7 @@ import type { Component } from "../../../api/component.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { componentSelector } from "../../../installation/anchor.ts";
-import type { Attempt } from "../attempt.ts";
+import type { InstallAttempt } from "../install-attempt.ts";
 import type { Target } from "../target.ts";
 import { type Anchor, anchorSeen } from "./anchor.ts";
 import {
@@ -25,7 +25,7 @@ export interface Ground {
 }
 
 /** Reads the anchor and the namespaces while the target is still being checked. What is wrong with the target itself is thrown first. */
-export async function observeGround(attempt: Attempt, signal: AbortSignal): Promise<Ground> {
+export async function observeGround(attempt: InstallAttempt, signal: AbortSignal): Promise<Ground> {
   const observing = readGround(attempt, signal);
   // Awaited below.
   observing.catch(() => undefined);
@@ -44,11 +44,11 @@ export function standingAnchor({ anchor, namespaces }: Ground): Anchor | undefin
 }
 
 /** Of an installation without an anchor: there was one, as far as this process or the hub knows. */
-export function wasAnchored({ memory, component }: Attempt): boolean {
+export function wasAnchored({ memory, component }: InstallAttempt): boolean {
   return memory.state.kind !== "none" || component.status?.version !== undefined;
 }
 
-async function readGround(attempt: Attempt, signal: AbortSignal): Promise<Ground> {
+async function readGround(attempt: InstallAttempt, signal: AbortSignal): Promise<Ground> {
   const { component, target, desired, memory, observation, deps } = attempt;
   const wanted = desiredNamespaces({ component, target }, desired.namespaces);
   const [anchor, live] = await Promise.all([
@@ -68,7 +68,7 @@ async function readGround(attempt: Attempt, signal: AbortSignal): Promise<Ground
 }
 
 async function readAnchorOnce(
-  { component, target, deps, isNew = false }: Attempt,
+  { component, target, deps, isNew = false }: InstallAttempt,
   signal: AbortSignal,
 ): Promise<Anchor | undefined> {
   const seen = isNew && deps.seen !== undefined ? await deps.seen : "unknown";
@@ -77,7 +77,7 @@ async function readAnchorOnce(
 
 /** The namespaces of a new component are probably missing: they are created at once, and read only where that fails. */
 async function readNamespaces(
-  attempt: Attempt,
+  attempt: InstallAttempt,
   wanted: readonly Manifest[],
   signal: AbortSignal,
 ): Promise<Namespaces> {
@@ -89,7 +89,7 @@ async function readNamespaces(
 }
 
 async function createAhead(
-  { target, deps }: Attempt,
+  { target, deps }: InstallAttempt,
   wanted: readonly Manifest[],
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
@@ -104,7 +104,7 @@ async function createAhead(
 }
 
 /** Tells of a lost anchor and drops the webhooks, each once. With a second owner the objects are still there. */
-async function handleLoss(attempt: Attempt, signal: AbortSignal): Promise<void> {
+async function handleLoss(attempt: InstallAttempt, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = attempt;
   if (!wasAnchored(attempt) || target.profile === undefined) return;
   const { lossSteps } = memory.state;

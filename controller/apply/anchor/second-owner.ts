@@ -16,21 +16,23 @@ import {
   managedByValue,
   secondOwnerKey,
 } from "../../../installation/anchor.ts";
-import type { Attempt } from "../attempt.ts";
+import type { InstallAttempt } from "../install-attempt.ts";
 
 const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
 
-type Installed = Pick<Attempt, "component" | "memory" | "observation">;
-
 /** Whether the second owner still exists. True where none is needed. */
-export function isSecondOwnerThere({ component, memory, observation }: Installed): boolean {
+export function isSecondOwnerThere({
+  component,
+  memory,
+  observation,
+}: Pick<InstallAttempt, "component" | "memory" | "observation">): boolean {
   if (memory.secondOwner === undefined) return true;
   const live = observation.objects().get(identityOf(secondOwnerKey(component)));
   return live?.uid === memory.secondOwner.uid && !live.deleting;
 }
 
 /** Reads or creates the second owner where the cluster needs one, and remembers it. */
-export async function keepSecondOwner(attempt: Attempt, signal: AbortSignal): Promise<void> {
+export async function keepSecondOwner(attempt: InstallAttempt, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = attempt;
   if (deps.gate === undefined || !(await deps.gate.needsSecondOwner(signal))) {
     memory.secondOwner = undefined;

@@ -1,8 +1,8 @@
 import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
-import { outlives, type Prepared } from "../../../installation/desired.ts";
+import { outlives, type DesiredObject } from "../../../installation/desired.ts";
 import type { ApplyPlan } from "../../../installation/plan.ts";
-import type { Sending, Attempt } from "../attempt.ts";
 import type { Trouble } from "../change-set.ts";
+import type { Sending, InstallAttempt } from "../install-attempt.ts";
 
 /** A part of an attempt, and the objects that are left to other components. */
 interface Own<W> {
@@ -15,10 +15,10 @@ interface Own<W> {
  * too: without all objects of others then. Asks only where an object was left or the anchor is lost.
  */
 export async function withoutOthers(
-  work: Attempt,
+  work: InstallAttempt,
   { isLost }: { readonly isLost: boolean },
   signal: AbortSignal,
-): Promise<Own<Attempt>> {
+): Promise<Own<InstallAttempt>> {
   const { desired, memory, deps } = work;
   const { sharing } = memory;
   const wanted = new Set(desired.objects.map(({ id }) => id));
@@ -42,7 +42,7 @@ export interface OwnPlan extends Own<Sending> {
  * component that was installed first.
  */
 export async function ownPlan(
-  { plan, fought }: { readonly plan: ApplyPlan; readonly fought: readonly Prepared[] },
+  { plan, fought }: { readonly plan: ApplyPlan; readonly fought: readonly DesiredObject[] },
   work: Sending,
   signal: AbortSignal,
 ): Promise<OwnPlan> {
@@ -71,7 +71,7 @@ export async function ownPlan(
 /** Those of objects with our label that another component has: an apply of ours that came late may have put the label there. Asks only where there are any. */
 export async function heldByOthers(
   ids: ReadonlySet<string>,
-  { deps }: Pick<Attempt, "deps">,
+  { deps }: Pick<InstallAttempt, "deps">,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const question = { open: ids, fought: new Set<string>() };
@@ -79,7 +79,7 @@ export async function heldByOthers(
   return answer ?? new Map();
 }
 
-function ownOf<W extends Attempt>(work: W, theirs: ReadonlyMap<string, string>): Own<W> {
+function ownOf<W extends InstallAttempt>(work: W, theirs: ReadonlyMap<string, string>): Own<W> {
   if (theirs.size === 0) return { work, left: [] };
   const { desired } = work;
   const objects = desired.objects.filter(({ id }) => !theirs.has(id));
@@ -91,6 +91,6 @@ function troubleOf(key: ObjectKey, message: string | undefined): readonly Troubl
   return message === undefined ? [] : [{ key, message }];
 }
 
-function idsOf(objects: readonly Prepared[]): ReadonlySet<string> {
+function idsOf(objects: readonly DesiredObject[]): ReadonlySet<string> {
   return new Set(objects.map(({ id }) => id));
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { identityOf } from "../../../api/kubernetes.ts";
-import type { AnchorGate } from "../../../controller/apply/attempt.ts";
+import type { AnchorGate } from "../../../controller/apply/install-attempt.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller } from "./installer.ts";

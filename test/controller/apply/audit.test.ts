@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import type { Attempt } from "../../../controller/apply/attempt.ts";
+import type { InstallAttempt } from "../../../controller/apply/install-attempt.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { observeAndPlan } from "../../../controller/apply/observe-objects.ts";
 import { prepare } from "../../../installation/desired.ts";
@@ -55,7 +55,7 @@ async function audited(
     refused: () => new Map(refused.map((one) => [kindIdOf(keyOf(one)), "not allowed"])),
   };
   const metadata = { name: "knative", namespace: "knative", uid: "u" };
-  const attempt: Attempt = Object.assign(Object.create(null), {
+  const attempt: InstallAttempt = Object.assign(Object.create(null), {
     component: { kind: "KnativeServing", metadata },
     target: { namespace: "knative", hubId: "hub" },
     deps: { clock: new FakeClock(), log: silentLog },

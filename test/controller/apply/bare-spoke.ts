@@ -1,5 +1,5 @@
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
-import type { InstallDeps } from "../../../controller/apply/attempt.ts";
+import type { InstallDeps } from "../../../controller/apply/install-attempt.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { observe } from "../../../controller/observe/observe.ts";

@@ -6,8 +6,8 @@ import type { Component, KnativeEventing, KnativeServing } from "../../../api/co
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
 import type { Anchor } from "../../../controller/apply/anchor/anchor.ts";
-import type { AnchorGate, InstallDeps } from "../../../controller/apply/attempt.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
+import type { AnchorGate, InstallDeps } from "../../../controller/apply/install-attempt.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import type { Target } from "../../../controller/apply/target.ts";

@@ -1,5 +1,5 @@
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { prepare, type Prepared } from "../../../installation/desired.ts";
+import { prepare, type DesiredObject } from "../../../installation/desired.ts";
 
 /** A manifest in few words: `apps/v1 Deployment ns/name`, or without a namespace. */
 export function manifestOf(text: string, fields: object = {}): Manifest {
@@ -19,6 +19,6 @@ export function definitionOf(kind: string): Manifest {
 }
 
 /** The objects of a set as they would be sent. */
-export function preparedOf(manifests: readonly Manifest[]): readonly Prepared[] {
+export function preparedOf(manifests: readonly Manifest[]): readonly DesiredObject[] {
   return prepare({ version: "1.0.0", manifests, deletions: [], paths: [], hash: "" }).objects;
 }

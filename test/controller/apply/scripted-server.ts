@@ -1,6 +1,6 @@
 import { ApiError, type ApiErrorFacts } from "../../../access/kube/api-error.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
-import type { Prepared } from "../../../installation/desired.ts";
+import type { DesiredObject } from "../../../installation/desired.ts";
 import { settled } from "../../support/fake-clock.ts";
 
 /** What a request meets. */
@@ -34,7 +34,7 @@ export class Server {
     return settled();
   }
 
-  send = async ({ key }: Prepared, signal: AbortSignal): Promise<KubeObject> => {
+  send = async ({ key }: DesiredObject, signal: AbortSignal): Promise<KubeObject> => {
     this.sent.push(key.name);
     this.running += 1;
     this.mostRunning = Math.max(this.mostRunning, this.running);
@@ -47,7 +47,7 @@ export class Server {
     }
   };
 
-  clear = (object: Prepared): Promise<boolean> => {
+  clear = (object: DesiredObject): Promise<boolean> => {
     this.cleared.push(object.key.name);
     return Promise.resolve(this.cleared.length <= this.clearable);
   };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { FleetError } from "../../../../api/errors.ts";
 import { isRecord } from "../../../../api/fields.ts";
-import type { InstallDeps } from "../../../../controller/apply/attempt.ts";
+import type { InstallDeps } from "../../../../controller/apply/install-attempt.ts";
 import type { StubAnswer } from "../../../access/api-stub.ts";
 import { bareInstaller, json, refusal, roots } from "../bare-spoke.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { identityOf, type Manifest } from "../../../../api/kubernetes.ts";
-import type { Sending, InstallDeps } from "../../../../controller/apply/attempt.ts";
 import { ownPlan, withoutOthers } from "../../../../controller/apply/filters/shared-objects.ts";
+import type { Sending, InstallDeps } from "../../../../controller/apply/install-attempt.ts";
 import { InstallationMemory } from "../../../../controller/apply/installation-memory.ts";
 import { prepare } from "../../../../installation/desired.ts";
 import { planObjects } from "../../../../installation/plan.ts";

@@ -79,13 +79,13 @@ export interface InstallDeps {
 }
 
 /** One run of an install. */
-export interface Attempt extends InstallRequest {
+export interface InstallAttempt extends InstallRequest {
   readonly desired: Desired;
   readonly deps: InstallDeps;
 }
 
 /** An attempt whose intent is recorded, so that objects may be sent. */
-export interface Sending extends Attempt {
+export interface Sending extends InstallAttempt {
   readonly anchor: Anchor;
   /** Something may have been installed before. */
   readonly mayExist: boolean;
@@ -115,14 +115,14 @@ export function sendingWith(attempt: Omit<Sending, "requests">): Sending {
 }
 
 /** The conflicts of an installation that are not over. */
-export function currentConflicts({ memory, deps }: Attempt): readonly Conflict[] {
+export function currentConflicts({ memory, deps }: InstallAttempt): readonly Conflict[] {
   const now = deps.clock.now();
   return [...memory.groundConflicts.current(now), ...memory.conflicts.current(now)];
 }
 
 /** Writes the anchor with an inventory, and remembers both. */
 export async function writeInventory(
-  { component, target, memory, observation, deps }: Attempt,
+  { component, target, memory, observation, deps }: InstallAttempt,
   { before, inventory }: { readonly before: Anchor | undefined; readonly inventory: Inventory },
   signal: AbortSignal,
 ): Promise<Anchor> {
