@@ -6,7 +6,7 @@ import { reasons } from "../../api/reasons.ts";
 import { messageOf, UsageError } from "./errors.ts";
 import { NotServedError } from "./hub/installations.ts";
 import type { LiveReason } from "./output/own-reasons.ts";
-import type { Failure } from "./output/steps.ts";
+import { type Failure, installCrds, installInventory, installSets } from "./output/steps.ts";
 
 /** Explains why a command could not do its work; the texts hold no stack and no credential. `help` is the line that shows the command's help. */
 export function failureOf(error: unknown, help = "kubectl knfleet --help"): Failure {
@@ -21,11 +21,7 @@ export function failureOf(error: unknown, help = "kubectl knfleet --help"): Fail
     return { error: error.message, causes: causesOf(error), next: [next] };
   }
   if (error instanceof NotServedError) {
-    return {
-      error: error.message,
-      causes: [],
-      next: [installCrds],
-    };
+    return { error: error.message, causes: [], next: [error.next] };
   }
   if (error instanceof ApiError) return answerFailure(error);
   if (error instanceof ConnectionError) {
@@ -82,11 +78,6 @@ function usageFailure({ message }: CommanderError, help: string): Failure {
 }
 
 const listProfiles = "kubectl get clusterprofiles.multicluster.x-k8s.io -A";
-const installCrds =
-  "Install the CRDs of knfleet or of the Knative Operator on the hub, or choose the hub with --context.";
-const installInventory =
-  "Install the CRDs of the Cluster Inventory API on the hub, or choose the hub with --context.";
-
 /** The resource that the hub does not serve at all: its 404 is no Status then. */
 function unservedResource({ status, isStatus, request }: ApiError): string | undefined {
   if (status !== 404 || isStatus) return undefined;
@@ -117,10 +108,15 @@ function answerFailure(error: ApiError): Failure {
     return {
       error: `The server doesn't have a resource type "${resource}"`,
       causes: [],
-      next: [resource === "clusterprofiles" ? installInventory : installCrds],
+      next: [installStep(resource)],
     };
   }
   return { error: `The hub answered ${status} at ${request}: ${message}`, causes: [], next: [] };
+}
+
+function installStep(resource: string): string {
+  if (resource === "clusterprofiles") return installInventory;
+  return resource.endsWith("sets") ? installSets : installCrds;
 }
 
 const maxCauses = 4;

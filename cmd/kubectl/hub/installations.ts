@@ -12,13 +12,20 @@ import { knownResource } from "../../../api/resources.ts";
 import { blockingCondition, conditionCode } from "../output/condition-code.ts";
 import { knfOf } from "../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../output/own-reasons.ts";
+import { installCrds } from "../output/steps.ts";
 import { isWanted, type Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { onSelectedClusters } from "./profiles.ts";
 
-/** The hub does not serve the kinds of Knative installations. */
+/** The hub does not serve the kinds that a command is about; `next` is the way out. */
 export class NotServedError extends Error {
   override readonly name = "NotServedError";
+  readonly next: string;
+
+  constructor(message: string, next: string) {
+    super(message);
+    this.next = next;
+  }
 }
 
 /**
@@ -36,7 +43,7 @@ export async function listInstallations(
   );
   if (lists.every((list) => list === undefined)) {
     const kinds = selection.kinds.map((kind) => `"${componentKinds[kind].plural}"`).join(" or ");
-    throw new NotServedError(`The server doesn't have a resource type ${kinds}`);
+    throw new NotServedError(`The server doesn't have a resource type ${kinds}`, installCrds);
   }
   const wanted = lists
     .flatMap((list) => list ?? [])

@@ -84,6 +84,13 @@ export function withHubSteps(document: unknown, commands: Commands): unknown {
   return Object.fromEntries(fields);
 }
 
+export const installCrds =
+  "Install the CRDs of knfleet or of the Knative Operator on the hub, or choose the hub with --context.";
+export const installInventory =
+  "Install the CRDs of the Cluster Inventory API on the hub, or choose the hub with --context.";
+export const installSets =
+  "Turn fleet sets on in the chart of knfleet (sets.enabled=true), or choose the hub with --context.";
+
 /** Whether a step is a command that can be pasted as it is; everything else is a sentence. */
 export function isCommand(step: string): boolean {
   return /^(?:kubectl|chmod) |^(?:KUBECONFIG|KUBERNETES_EXEC_INFO)=/.test(step);
