@@ -11,7 +11,7 @@ import { withOwners } from "../render/namespace.ts";
 import type { Rendered } from "../render/release/releases.ts";
 import { componentUidLabel, definitionLabel, guardLabels } from "./anchor.ts";
 import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
-import { stripManifests } from "./stripped.ts";
+import { stripManifests } from "./strip-manifests.ts";
 
 /** An object of the desired set, the same for all clusters that it is installed on. */
 export interface DesiredObject {

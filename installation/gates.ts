@@ -17,7 +17,7 @@ export interface Gated {
 
 /**
  * Puts objects in the order in which they are sent, with the gate that replaces waves: a custom resource after its definition. Webhook
- * configurations come last, but wait for nothing: without `rules` (stripped.ts) they cannot refuse the custom resources. Spec:
+ * configurations come last, but wait for nothing: without `rules` (strip-manifests.ts) they cannot refuse the custom resources. Spec:
  * engine-facts.md 1 and Algorithm.
  */
 export function gateObjects(objects: readonly DesiredObject[]): readonly Gated[] {

@@ -2,7 +2,7 @@ import { isRecord } from "../api/fields.ts";
 import type { Manifest } from "../api/kubernetes.ts";
 import { changeField } from "../render/fields.ts";
 import { type FieldSet, hasField, ownEntry, stepsAt, unionOfFields } from "./managed-fields.ts";
-import { isFilledByOthers } from "./stripped.ts";
+import { isFilledByOthers } from "./strip-manifests.ts";
 
 /**
  * Whether an object has fields that we set first and a controller takes over later: scale and environment of the

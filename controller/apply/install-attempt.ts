@@ -3,7 +3,7 @@ import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Desired, Preparations } from "../../installation/desired.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
-import { scaledAmong } from "../../installation/stripped.ts";
+import { scaledAmong } from "../../installation/strip-manifests.ts";
 import type { Rendered } from "../../render/release/releases.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";

@@ -148,7 +148,7 @@ async function recordIntent(plan: Plan, facts: Facts, signal: AbortSignal): Prom
   const making =
     standing !== undefined && isRecorded
       ? Promise.resolve(standing)
-      : rewriteAnchor(write, { housing: namespaces, work: attempt }, signal);
+      : rewriteAnchor(write, { namespacePlan: namespaces, work: attempt }, signal);
   const answer = askWhetherFirst(making, { before, attempt }, signal);
   return { ...answer, anchor: await making, ground, forgotten };
 }

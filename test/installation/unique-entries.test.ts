@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { withUniqueEntries } from "../../installation/stripped.ts";
+import { withUniqueEntries } from "../../installation/strip-manifests.ts";
 
 function deployment(pod: object): Manifest {
   const spec = { template: { spec: pod } };

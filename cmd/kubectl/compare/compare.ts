@@ -17,7 +17,7 @@ import { type Desired, outlives, type DesiredObject } from "../../../installatio
 import { kindIdOf } from "../../../installation/kinds.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
 import { type ApplyPlan, planObjects } from "../../../installation/plan.ts";
-import { scaledAmong } from "../../../installation/stripped.ts";
+import { scaledAmong } from "../../../installation/strip-manifests.ts";
 import { numberAt } from "../selection/fields.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
 import { dryRun, type DryRunDeps } from "./dry-run.ts";

@@ -82,14 +82,16 @@ export function withoutHeld(
  */
 export async function writeNamespaces(
   work: InstallAttempt,
-  housing: NamespacePlan,
+  namespacePlan: NamespacePlan,
   signal: AbortSignal,
 ): Promise<GroundResults> {
   const { target, memory, observation, deps } = work;
-  const { stripped, isAnchorInConflict } = housing;
+  const { stripped, isAnchorInConflict } = namespacePlan;
   const [created, changes] = await Promise.all([
-    createMissing(target, housing.missing, signal),
-    Promise.all(housing.outdated.map((one) => repairNamespace(one, { work, housing }, signal))),
+    createMissing(target, namespacePlan.missing, signal),
+    Promise.all(
+      namespacePlan.outdated.map((one) => repairNamespace(one, { work, namespacePlan }, signal)),
+    ),
   ]);
   const written = changes.flatMap(({ object }) => object ?? []);
   for (const namespace of [...created, ...written]) {
@@ -103,7 +105,7 @@ export async function writeNamespaces(
   return {
     repaired: [
       ...(stripped === undefined || isAnchorInConflict ? [] : [keyOf(stripped.object)]),
-      ...(housing.isDrift ? written.map(keyOf) : []),
+      ...(namespacePlan.isDrift ? written.map(keyOf) : []),
     ],
     parked: having(false),
     failed: having(true),
@@ -113,10 +115,10 @@ export async function writeNamespaces(
 /** Writes the anchor; one that was stripped is repaired thereby, which counts unless it is held. */
 export function rewriteAnchor(
   write: () => Promise<Anchor>,
-  { housing, work }: { readonly housing: NamespacePlan; readonly work: InstallAttempt },
+  { namespacePlan, work }: { readonly namespacePlan: NamespacePlan; readonly work: InstallAttempt },
   signal: AbortSignal,
 ): Promise<Anchor> {
-  const { stripped, isAnchorHeld } = housing;
+  const { stripped, isAnchorHeld } = namespacePlan;
   if (stripped === undefined || isAnchorHeld) return write();
   const live = stripped.object;
   const manifest = anchorManifestOver(live, work, inventoryTextOf(live));
@@ -130,7 +132,7 @@ interface Change {
 
 async function repairNamespace(
   outdated: OutdatedNamespace,
-  { work, housing }: { readonly work: InstallAttempt; readonly housing: NamespacePlan },
+  { work, namespacePlan }: { readonly work: InstallAttempt; readonly namespacePlan: NamespacePlan },
   signal: AbortSignal,
 ): Promise<Change> {
   const { target } = work;
@@ -138,7 +140,7 @@ async function repairNamespace(
   const key = keyOf(live);
   const change = (): Promise<KubeObject> => changeNamespace(target, outdated, signal);
   try {
-    if (!housing.isDrift) return { object: await change() };
+    if (!namespacePlan.isDrift) return { object: await change() };
     const drift = { ref: namespaceRef(live), live, manifest };
     return { object: await countedRepair(change, { drift, work }, signal) };
   } catch (error) {

@@ -4,7 +4,7 @@ import { FleetError } from "../../../api/errors.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { applyPatches } from "../../../render/patches/patches.ts";
 import { eventing } from "../components.ts";
-import { activator, activatorWith, patchedWith, patchOf } from "./patched.ts";
+import { activator, activatorWith, patchedWith, patchOf } from "./activator-patches.ts";
 
 const config: Manifest = {
   apiVersion: "v1",

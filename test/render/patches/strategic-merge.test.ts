@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { recordAt } from "../../../api/fields.ts";
 import { strategicMerged } from "../../../render/patches/strategic-merge.ts";
-import { activatorWith } from "./patched.ts";
+import { activatorWith } from "./activator-patches.ts";
 
 function containerOf(patch: string) {
   const { spec } = recordAt(activatorWith("strategic", patch), "spec", "template");

@@ -5,7 +5,7 @@ import { foreignText, redactSecrets } from "../../../../../api/foreign-text.ts";
 import { describe } from "../../../../../api/kubernetes.ts";
 import { Preparations } from "../../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../../installation/installation-namespace.ts";
-import { scaledAmong } from "../../../../../installation/stripped.ts";
+import { scaledAmong } from "../../../../../installation/strip-manifests.ts";
 import { openReleases } from "../../../../open-releases.ts";
 import { checkReleases } from "../../../../release-files.ts";
 import { comparableOf } from "../../../compare/comparable.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { stripManifests } from "../../installation/stripped.ts";
+import { stripManifests } from "../../installation/strip-manifests.ts";
 import { manifestOf } from "../controller/apply/prepared.ts";
 
 const webhooks = "admissionregistration.k8s.io/v1";
