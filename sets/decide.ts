@@ -45,7 +45,7 @@ export function decide(facts: SetFacts, now: number): Decision {
 
 /** The mark of a revision that is to be rolled out, when it is new or an older one is wanted again. */
 function beginning(set: FleetSet, revisions: readonly Revision[]): RevisionMark | undefined {
-  const name = revisionNameOf(set.metadata.name, set.spec);
+  const name = revisionNameOf(set);
   const highest = Math.max(0, ...revisions.map(({ number }) => number));
   const update = revisions.find((revision) => revision.name === name);
   if (update !== undefined && update.number === highest) return undefined;

@@ -1,6 +1,6 @@
 import { type ClusterProfile, globMatches, propertiesOf } from "../api/cluster-profile.ts";
 import { isRecord } from "../api/fields.ts";
-import type { FleetSetSpec, SetOverride } from "../api/fleet-set.ts";
+import type { FleetSet, FleetSetSpec, SetOverride } from "../api/fleet-set.ts";
 import { hashOf } from "../render/fields.ts";
 import { matchesLabels } from "./select-clusters.ts";
 
@@ -19,9 +19,14 @@ export function shortHashOf(value: unknown): string {
   return hashOf(value).slice(0, hashLength);
 }
 
-/** Name of the ControllerRevision of a content. Only template and overrides count: a change of the rollout is no new revision. Spec: sets.md 5. */
-export function revisionNameOf(setName: string, { template, overrides }: RevisionContent): string {
-  return `${setName}-${shortHashOf({ template, overrides: overrides ?? [] })}`;
+/** Name of the ControllerRevision of what a set wants. Only template and overrides count: a change of the rollout is no new revision. Sets of both kinds may have one name. Spec: sets.md 5, 11. */
+export function revisionNameOf({
+  kind,
+  metadata,
+  spec,
+}: Pick<FleetSet, "kind" | "metadata" | "spec">): string {
+  const { template, overrides = [] } = spec;
+  return `${metadata.name}-${shortHashOf({ kind, template, overrides })}`;
 }
 
 /** Merges a patch over a value. Spec: RFC 7386. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type ClusterProfile, globMatches } from "../../api/cluster-profile.ts";
 import { DesiredSpecs, mergePatch, revisionNameOf } from "../../sets/desired-spec.ts";
 import { matchesLabels, selectsProfile } from "../../sets/select-clusters.ts";
+import { SetWorld } from "./set-world.ts";
 
 const profile: ClusterProfile = {
   apiVersion: "multicluster.x-k8s.io/v1alpha1",
@@ -73,10 +74,16 @@ test("overrides are merged in order, by labels or by names", () => {
   expect(new DesiredSpecs(content).of(profile)).toMatchObject({
     spec: { version: "1.22", "high-availability": { replicas: 3 } },
   });
-  expect(revisionNameOf("prod", content)).toMatch(/^prod-[0-9a-f]{10}$/);
-  expect(revisionNameOf("prod", { template: content.template })).not.toBe(
-    revisionNameOf("prod", content),
-  );
+});
+
+test("the name of a revision follows from kind, template and overrides alone", () => {
+  const { set } = new SetWorld({}, []);
+  const name = revisionNameOf(set);
+  const overrides = [{ name: "pinned", clusters: ["eu-?"], patch: { version: "1.22" } }];
+  expect(name).toMatch(/^prod-[0-9a-f]{10}$/);
+  expect(revisionNameOf({ ...set, spec: { ...set.spec, revisionHistoryLimit: 3 } })).toBe(name);
+  expect(revisionNameOf({ ...set, spec: { ...set.spec, overrides } })).not.toBe(name);
+  expect(revisionNameOf({ ...set, kind: "KnativeEventingSet" })).not.toBe(name);
 });
 
 test.each([

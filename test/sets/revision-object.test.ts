@@ -6,7 +6,7 @@ import { revisionObject, revisionOf, setSelectorOf } from "../../sets/revision-o
 import { SetWorld } from "./set-world.ts";
 
 const { set } = new SetWorld({}, []);
-const name = revisionNameOf(set.metadata.name, set.spec);
+const name = revisionNameOf(set);
 const stored = (annotations: Record<string, string>) => {
   const { metadata, ...rest } = revisionObject(set, name, 3);
   const own = { uid: "1", resourceVersion: "1", annotations };
@@ -45,7 +45,7 @@ describe("a ControllerRevision of a set", () => {
       failed: false,
       content: { template: { spec: { version: "1.22.0" } }, overrides: [] },
     });
-    expect(revisionNameOf("prod", revision?.content ?? { template: {} })).toBe(name);
+    expect(revisionNameOf({ ...set, spec: { ...set.spec, ...revision?.content } })).toBe(name);
   });
 
   test("says what became of it", () => {

@@ -23,5 +23,5 @@ export function completeWorld(extra: object = {}, bad: readonly string[] = []) {
 
 /** Name of the revision that the spec wants. */
 export function updateOf(world: SetWorld): string {
-  return revisionNameOf("prod", world.set.spec);
+  return revisionNameOf(world.set);
 }
