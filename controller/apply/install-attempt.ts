@@ -127,7 +127,7 @@ export async function writeInventory(
   signal: AbortSignal,
 ): Promise<Anchor> {
   const anchor = await writeAnchor({ component, target, before }, inventory, signal);
-  observation.noteGuarded(anchor.object);
+  observation.noteSingle(anchor.object);
   deps.awaiting?.settled(identityOf(anchor.key));
   memory.noteWritten(anchor);
   return anchor;

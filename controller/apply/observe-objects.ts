@@ -91,13 +91,13 @@ export function noteWrong(
 /** Watches everything that the installation consists of and stands on. */
 export function watchAll(attempt: InstallAttempt, inventory: Inventory): void {
   const { desired, observation, memory } = attempt;
-  observation.watch(watchedKinds(desired, inventory, memory.kinds));
+  observation.watchKinds(watchedKinds(desired, inventory, memory.kinds));
   watchGround(attempt);
 }
 
 /** Watches the anchor and the namespaces. */
 export function watchGround({ component, target, desired, observation }: InstallAttempt): void {
-  observation.guard(guardedObjects({ component, target }, desired));
+  observation.watchSingles(guardedObjects({ component, target }, desired));
 }
 
 /** Objects that an installation stands on and that do not carry its label. */
@@ -142,13 +142,13 @@ const namedKinds = 5;
  * listed, as by a proxy that answers in place of an API server; `ApplyFailed` with the kinds that are not listed, where others are.
  */
 export async function firstLists(
-  observation: Pick<Observation, "synced" | "live" | "pending">,
+  observation: Pick<Observation, "waitForSync" | "live" | "pending">,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   using bounded = limited(clock, patienceMs, signal);
   try {
-    await observation.synced(bounded.signal);
+    await observation.waitForSync(bounded.signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!bounded.signal.aborted) throw error;

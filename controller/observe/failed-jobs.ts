@@ -20,50 +20,51 @@ export interface JobDeps {
   readonly log: Log;
 }
 
+/** The state in which `findFailed` looks for failed Jobs. */
 export interface JobQuestion extends JobDeps {
   readonly observed: ReadonlyMap<string, ObservedObject>;
-  /** What the component says of Jobs already. */
+  /** The message about Jobs in the status of the component. */
   readonly said: string;
 }
 
 export interface JobFindings {
-  /** A sentence for each Job that is there and has failed, in the order of names; of one that nobody can tell of now, the one that was said before. */
+  /** A sentence for each live Job that has failed, sorted. For a Job that cannot be read now, its sentence in the status. */
   readonly failedJobs: readonly string[];
-  /** The sentences that are known to be true now, by the uid of the Job. */
+  /** The sentences that are certainly true now, by the uid of the Job. */
   readonly failures: ReadonlyMap<string, string>;
-  /** Of some it could not be found out now. */
+  /** Some Jobs could not be read now. */
   readonly hasUnsureJobs: boolean;
 }
 
-interface Look {
+interface JobCheck {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Why it failed; undefined: it did not. */
+  /** Why the Job failed. Undefined: it did not. */
   readonly failure: string | undefined;
 }
 
 const limitMs = 3_000;
-const mostTold = 1_000;
+const maxToldUids = 1_000;
 const reasonPattern = /^[A-Za-z]\w{0,60}$/;
 const noReason = "no reason given";
 
 /**
- * Finds out which Jobs have failed: of each that may have, by its metadata, one GET for each change of it until it is known to have failed, another one
- * with the next question when that failed, and none of others. An answer that takes longer than anybody waits for it counts when it comes.
+ * Finds out which Jobs have failed. Reads each Job whose metadata says that it may have failed: once for each change, until it is known to have failed,
+ * and again when the read failed. A late answer counts for the next call.
  */
 export class FailedJobs {
-  readonly #looks = new Map<string, Look>();
-  /** Requests that have no answer yet, by the identity of the Job. */
+  readonly #checks = new Map<string, JobCheck>();
+  /** Reads without an answer yet, by the identity of the Job. */
   readonly #open = new Map<string, Promise<void>>();
   readonly #signal: AbortSignal;
 
-  /** `signal` ends what nobody waits for any more. */
+  /** `signal` ends late reads. */
   constructor(signal: AbortSignal) {
     this.#signal = signal;
   }
 
-  /** Which of the desired Jobs have failed. Takes 3 s at most, and rejects with the reason of the signal only. */
-  async among(
+  /** Finds the desired Jobs that have failed. Takes 3 s at most. Rejects only with the reason of the signal. */
+  async findFailed(
     desired: readonly ObjectKey[],
     { observed, said, ...deps }: JobQuestion,
     signal: AbortSignal,
@@ -73,12 +74,12 @@ export class FailedJobs {
       .flatMap((key) => observed.get(identityOf(key)) ?? [])
       .filter(({ mayHaveFailed, deleting }) => mayHaveFailed === true && !deleting);
     const ids = new Set(suspects.map(({ key }) => identityOf(key)));
-    for (const id of this.#looks.keys()) if (!ids.has(id)) this.#looks.delete(id);
+    for (const id of this.#checks.keys()) if (!ids.has(id)) this.#checks.delete(id);
     const unknown = suspects.filter((one) => !this.#isKnown(one));
     if (unknown.length > 0) {
       using bounded = limited(deps.clock, limitMs, signal);
-      const looks = Promise.all(unknown.map((one) => this.#asked(one, deps)));
-      await abortable(looks, bounded.signal).catch(() => undefined);
+      const checks = Promise.all(unknown.map((one) => this.#checkOnce(one, deps)));
+      await abortable(checks, bounded.signal).catch(() => undefined);
       signal.throwIfAborted();
     }
     const unsure = suspects.filter((one) => !this.#isKnown(one));
@@ -89,27 +90,27 @@ export class FailedJobs {
   }
 
   #failureOf(one: ObservedObject): readonly (readonly [uid: string, sentence: string])[] {
-    const failure = this.#isKnown(one) ? this.#looks.get(identityOf(one.key))?.failure : undefined;
+    const failure = this.#isKnown(one) ? this.#checks.get(identityOf(one.key))?.failure : undefined;
     return failure === undefined ? [] : [[one.uid, sentenceOf(one.key, failure)]];
   }
 
-  /** A Job that failed does not run again. */
+  /** A failed Job stays failed, whatever else changes. */
   #isKnown({ key, uid, resourceVersion }: ObservedObject): boolean {
-    const look = this.#looks.get(identityOf(key));
-    if (look?.uid !== uid) return false;
-    return look.failure !== undefined || look.resourceVersion === resourceVersion;
+    const check = this.#checks.get(identityOf(key));
+    if (check?.uid !== uid) return false;
+    return check.failure !== undefined || check.resourceVersion === resourceVersion;
   }
 
-  /** Resolves with the answer; asks unless that is done already. */
-  #asked(one: ObservedObject, deps: Pick<JobDeps, "client" | "log">): Promise<void> {
+  /** Checks a Job, or waits for the check that is already running. */
+  #checkOnce(one: ObservedObject, deps: Pick<JobDeps, "client" | "log">): Promise<void> {
     const id = identityOf(one.key);
-    const asked = this.#open.get(id) ?? this.#look(one, deps).finally(() => this.#open.delete(id));
-    this.#open.set(id, asked);
-    return asked;
+    const check = this.#open.get(id) ?? this.#check(one, deps).finally(() => this.#open.delete(id));
+    this.#open.set(id, check);
+    return check;
   }
 
   /** Never rejects. */
-  async #look(
+  async #check(
     { key, uid, resourceVersion }: ObservedObject,
     { client, log }: Pick<JobDeps, "client" | "log">,
   ): Promise<void> {
@@ -119,27 +120,27 @@ export class FailedJobs {
     try {
       const job = await client.get(ref, {}, this.#signal);
       const failure = job?.metadata.uid === uid ? failureOf(job) : undefined;
-      this.#looks.set(identityOf(key), { ...seen, failure });
+      this.#checks.set(identityOf(key), { ...seen, failure });
     } catch (err) {
-      // Who may not look does not ask again before the Job changes.
+      // Without the right to read the Job, do not ask again before it changes.
       const isRefused = err instanceof ApiError && err.status === 403;
-      if (isRefused) this.#looks.set(identityOf(key), { ...seen, failure: undefined });
+      if (isRefused) this.#checks.set(identityOf(key), { ...seen, failure: undefined });
       log.debug({ job: describe(key), err }, "Could not ask whether a Job failed");
     }
   }
 }
 
 /**
- * Those of the failures of which nobody was told yet, sorted; they count as told from now on. `told` has uids, and so many at most; `said` is what the component
- * says of Jobs, which is all that is known of what an earlier process told.
+ * Returns the sentences of failures that were not told before, sorted, and marks them as told. `told`: uids of the Jobs, 1,000 at most. `said`: the
+ * message about Jobs in the status, which shows what an earlier process told.
  */
-export function newsOf(
+export function takeUntold(
   failures: JobFindings["failures"],
   { told, said }: { readonly told: Set<string>; readonly said: string },
 ): readonly string[] {
   const untold = [...failures].filter(([uid]) => !told.has(uid));
   for (const [uid] of untold) told.add(uid);
-  for (const uid of [...told].slice(0, -mostTold)) told.delete(uid);
+  for (const uid of [...told].slice(0, -maxToldUids)) told.delete(uid);
   const sentences = untold.map(([, sentence]) => sentence);
   return sentences.filter((sentence) => !said.includes(sentence)).toSorted();
 }
@@ -155,8 +156,8 @@ function sentenceOf(key: ObjectKey, failure: string): string {
   return `${describe(key)} failed: ${failure}`;
 }
 
-/** The sentence about one Job among all that is said. */
+/** The sentence about one Job in the message about Jobs. */
 function sentenceIn(said: string, key: ObjectKey): string | undefined {
-  const beginning = RegExp.escape(sentenceOf(key, ""));
-  return new RegExp(`${beginning}(?:${noReason}|\\w+)`).exec(said)?.[0];
+  const prefix = RegExp.escape(sentenceOf(key, ""));
+  return new RegExp(`${prefix}(?:${noReason}|\\w+)`).exec(said)?.[0];
 }

@@ -7,7 +7,7 @@ import type {
   KindSubscription,
   SharedWatchHandlers,
   SharedWatches,
-  Sighted,
+  WatchedObject,
 } from "./shared-watches.ts";
 import { FailureRow } from "./single-watch.ts";
 
@@ -18,25 +18,25 @@ export interface KindWatchOptions {
 }
 
 export interface KindWatchHandlers {
-  readonly onObject: (object: Sighted) => void;
-  readonly onGone: (object: Sighted) => void;
-  /** A complete list was read; what `has` does not know is gone, unless it is younger. */
+  readonly onObject: (object: WatchedObject) => void;
+  readonly onGone: (object: WatchedObject) => void;
+  /** A complete list was read. Objects that `has` does not know are gone, except younger ones. */
   readonly onListed: (listing: Listing) => void;
-  /** The kind is not served any more: there is nothing of it. */
+  /** The kind is not served any more: it has no objects. */
   readonly onVanished: () => void;
-  /** Something is to be looked at that is told only when asked: the list has not come for some seconds, or one that was missed is there. */
-  readonly onTurn: () => void;
+  /** `isBehind`, `isLive` or `refusal` changed: the list is overdue, or a missed list has arrived. */
+  readonly onVisibilityChange: () => void;
   readonly onError: (error: unknown) => void;
 }
 
-// One broken stream in a row may be a server that restarts; two are news.
+// One broken stream may be a server that restarts. Two in a row are a failure.
 const toleratedFailures = 1;
-// With the pauses between them some seconds.
+// Some seconds, with the pauses between the failures.
 const mostFailures = 2;
-// Longer than a server of several takes to be replaced by another one.
+// Longer than another API server takes to replace one that stops.
 const behindMs = 2_000;
 
-/** The watch of one kind of an installation, and the question whether its first list has arrived. */
+/** The watch of one kind of an installation. `settled` tells whether its first list has arrived. */
 export class KindWatch implements SharedWatchHandlers, Disposable {
   readonly #options: KindWatchOptions;
   readonly #handlers: KindWatchHandlers;
@@ -46,21 +46,21 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   #isServed = true;
   #refusal: string | undefined;
   #wasListed = false;
-  /** The same of the present subscription, which may be a second one. */
+  /** Whether the present subscription, which may be a second one, has read a list. */
   #holdsList = false;
-  /** The watch goes on from that list; see reflector.ts. */
+  /** The watch continues from the last list; see reflector.ts. */
   #isCurrent = false;
-  /** Runs while the list is awaited. */
-  #patience: NodeJS.Timeout | undefined;
+  /** Runs while a list is awaited. */
+  #lateTimer: NodeJS.Timeout | undefined;
   #isBehind = false;
-  /** Somebody may have found that nothing is to be seen here. */
+  /** An attempt may have run without the objects of this kind. */
   #isMissed = false;
 
   constructor(options: KindWatchOptions, handlers: KindWatchHandlers) {
     this.#options = options;
     this.#handlers = handlers;
-    this.#subscription = this.#start();
-    this.#await();
+    this.#subscription = this.#subscribe();
+    this.#startLateTimer();
   }
 
   get resource(): ResourceType {
@@ -72,17 +72,17 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     return this.#wasListed;
   }
 
-  /** What is known is complete and follows the cluster; of a kind that is not served that is nothing. */
+  /** `objects()` is complete and follows the cluster. True for a kind that is not served, which has no objects. */
   get isLive(): boolean {
     return !this.#isServed || (this.#isCurrent && this.#failures.length === 0);
   }
 
-  /** A further list has not come for some seconds, so that what is known may be out of date. Before the first list nothing is known. */
+  /** A further list is overdue by some seconds, so that `objects()` may be out of date. False before the first list. */
   get isBehind(): boolean {
     return this.#isBehind && this.#wasListed && this.#refusal === undefined;
   }
 
-  /** Why the kind may not be watched, in words of ours; undefined when it may, as far as that is known. */
+  /** Why the kind may not be watched, as a sentence of ours. Undefined when no refusal is known. */
   get refusal(): string | undefined {
     return this.#refusal;
   }
@@ -91,22 +91,21 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     return this.#subscription.has(key);
   }
 
-  /** What is kept of the objects. */
-  objects(): Iterable<Sighted> {
+  objects(): Iterable<WatchedObject> {
     return this.#subscription.objects();
   }
 
-  /** Resolves when the list has arrived, or the kind is not served or may not be watched; rejects when none of that can be said for now. */
+  /** Resolves when the list has arrived, or when the kind is not served or may not be watched. Rejects when the watch fails otherwise. */
   get settled(): Promise<void> {
     return this.#settled.promise;
   }
 
   /**
-   * Told that the server answers for other kinds: one whose list it has failed to give several times is not waited for any longer, as where it may
-   * not be watched. It is tried further.
+   * Stops waiting for a list that failed several times, although the server lists other kinds. The kind then counts as refused. Its watch goes on
+   * trying.
    */
   giveUp(error: unknown): void {
-    // Behind an API that another program serves or converts there may be nobody.
+    // The program that serves this API, or its conversion webhook, may be down.
     if (!(error instanceof ApiError) || error.status < 500 || this.#isCurrent) return;
     if (this.#failures.length < mostFailures && this.#refusal === undefined) return;
     this.#isMissed = true;
@@ -114,9 +113,9 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#settle();
   }
 
-  /** Lists anew when the last attempt failed, without waiting for its turn, but not before the time that the server asked for. */
+  /** Lists again now when the last try failed, but not before the time that the server asked for. */
   retryIfFailing(): void {
-    // Events tell that a watch goes on, not that what was refused before may be listed.
+    // An event ends the row of failures. It does not show that a refused list is allowed now.
     if (this.#failures.length === 0 && this.#isServed && this.#refusal === undefined) return;
     this.#reopen();
     this.#failures.end();
@@ -124,7 +123,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#patience);
+    clearTimeout(this.#lateTimer);
     this.#subscription[Symbol.dispose]();
     this.#settled.reject(new DOMException("The observation was closed", "AbortError"));
   }
@@ -136,33 +135,33 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#isServed = true;
     this.#holdsList = false;
     this.#isCurrent = false;
-    this.#subscription = this.#start(version);
+    this.#subscription = this.#subscribe(version);
   }
 
-  #start(after = ""): KindSubscription {
+  #subscribe(after = ""): KindSubscription {
     const { watches, resource, componentUid } = this.#options;
     return watches.subscribe({ resource, componentUid, after }, this);
   }
 
-  onObject(object: Sighted): void {
+  onObject(object: WatchedObject): void {
     this.#failures.end();
     this.#handlers.onObject(object);
   }
 
-  onGone(object: Sighted): void {
+  onGone(object: WatchedObject): void {
     this.#handlers.onGone(object);
   }
 
   onInterrupted(): void {
     this.#isCurrent = false;
-    // Whoever looks from now on waits for the next list.
+    // Attempts wait for the next list from now on.
     this.#reopen();
-    this.#await();
+    this.#startLateTimer();
   }
 
   onListed(listing: Listing): void {
     this.#failures.end();
-    clearTimeout(this.#patience);
+    clearTimeout(this.#lateTimer);
     this.#isBehind = false;
     this.#isServed = true;
     this.#refusal = undefined;
@@ -173,78 +172,78 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#settle();
     if (!this.#isMissed) return;
     this.#isMissed = false;
-    this.#handlers.onTurn();
+    this.#handlers.onVisibilityChange();
   }
 
   onError(error: unknown): void {
     this.#handlers.onError(error);
     this.#failures.add(error);
     if (error instanceof ApiError && error.status === 404) {
-      this.#notServed();
+      this.#noteUnserved();
       return;
     }
-    // Whoever waits for the first list sees what comes of it, and does not see when it is there at last.
+    // An attempt that waits for the first list goes on without it, and needs another attempt when the list arrives.
     this.#isMissed ||= !this.#wasListed;
     if (error instanceof ApiError && error.status === 403) {
       const right = missingRightIn(error.message);
       const lack = right === undefined ? "" : `: the controller lacks ${right}`;
       this.#refusal = `Watching ${this.resource.plural} is not allowed${lack}`;
-      // Whoever waits for the first list looks now.
-      if (!this.#wasListed) clearTimeout(this.#patience);
+      // `#settle` lets the attempt that waits for the first list go on now.
+      if (!this.#wasListed) clearTimeout(this.#lateTimer);
       this.#settle();
       return;
     }
-    const reason = this.#newsIn(error);
+    const reason = this.#lastingFailureIn(error);
     if (reason === undefined) return;
     this.#isMissed = true;
     this.#settled.reject(reason);
   }
 
-  #await(): void {
-    clearTimeout(this.#patience);
-    const late = (): void => {
+  #startLateTimer(): void {
+    clearTimeout(this.#lateTimer);
+    const noteLate = (): void => {
       this.#isBehind = true;
       this.#isMissed = true;
-      this.#handlers.onTurn();
+      this.#handlers.onVisibilityChange();
     };
-    this.#patience = setTimeout(late, behindMs).unref();
+    this.#lateTimer = setTimeout(noteLate, behindMs).unref();
   }
 
-  // A kind that went took its objects along. When it comes back it is another one, to be listed from the beginning.
-  #notServed(): void {
+  // The objects of a kind go with it. When the kind comes back, it is listed from the beginning.
+  #noteUnserved(): void {
     if (this.#holdsList) {
       this.#restart();
       this.#handlers.onVanished();
     }
     this.#isServed = false;
-    clearTimeout(this.#patience);
+    clearTimeout(this.#lateTimer);
     this.#isBehind = false;
     this.#settle();
   }
 
-  // Who waited for the verdict before waits for the new one.
+  // Callers that wait for the old verdict get the new one.
   #reopen(): void {
     const waiting = this.#settled;
     this.#settled = openVerdict();
     waiting.resolve(this.#settled.promise);
   }
 
-  // A verdict that was a failure is replaced: who asks from now on hears the good news.
+  // Replaces a verdict that was rejected, so that later callers succeed.
   #settle(): void {
     this.#settled.resolve();
     this.#settled = settledVerdict;
   }
 
-  #newsIn(error: unknown): unknown {
+  #lastingFailureIn(error: unknown): unknown {
     if (error instanceof FleetError) return error;
     if (!(error instanceof ConnectionError)) return undefined;
-    // No server that restarts says that, and while the spoke is lost no watch is opened again.
-    const isNews = error.failure === "standIn" || this.#failures.length > toleratedFailures;
-    return isNews ? error : undefined;
+    // `standIn` is never a server that restarts, and no watch is opened again while the spoke is lost.
+    const isLasting = error.failure === "standIn" || this.#failures.length > toleratedFailures;
+    return isLasting ? error : undefined;
   }
 }
 
-// There is one for each kind of each component of each spoke.
+// One constant for all watches saves memory: there is a watch for each kind of each component.
 const settledVerdict: PromiseWithResolvers<void> = {
   promise: Promise.resolve(),
   resolve: () => undefined,
@@ -253,7 +252,7 @@ const settledVerdict: PromiseWithResolvers<void> = {
 
 function openVerdict(): PromiseWithResolvers<void> {
   const verdict = Promise.withResolvers<void>();
-  // Nobody has to ask.
+  // A rejection without a waiting caller is no unhandled rejection.
   verdict.promise.catch(() => undefined);
   return verdict;
 }

@@ -6,8 +6,11 @@ import type { Log } from "../log.ts";
 import type { WatchSharing } from "./shared-watches.ts";
 
 /**
- * What happened on the spoke: an object of the installation changed or went, a Namespace got more labels or annotations, which many a cluster gives each new one, a workload's
- * readiness may have changed or a Job may have failed, or a kind cannot be watched any more, or again.
+ * A change on the target.
+ * `object`: an object of the installation changed or went. `apply`: somebody applied it with our field manager.
+ * `labels`: a Namespace got more labels or annotations, as many clusters add them to each new Namespace.
+ * `workload`: the readiness of a workload may have changed. `job`: a Job may have failed.
+ * `watch`: a kind cannot be watched any more, or can be watched again.
  */
 export type ObservedChange =
   | { readonly kind: "object" | "apply" | "labels"; readonly key: ObjectKey }
@@ -15,59 +18,58 @@ export type ObservedChange =
   | { readonly kind: "watch"; readonly resource: ResourceType };
 
 /**
- * Live view of one installation on its cluster: one watch a kind, selected by the label of the component's uid,
- * metadata-only but for Deployments, StatefulSets and DaemonSets; and one for each object without the label that it stands on.
+ * Live view of one installation on its cluster. One watch a kind selects the objects by the label with the component's uid. Watches transfer
+ * metadata only, except for Deployments, StatefulSets and DaemonSets. Objects without the label, such as the anchor, have a watch by name each.
  */
 export interface Observation extends AsyncDisposable {
-  /** Makes exactly these kinds watched: opens what is new, closes what is gone. A kind that is not served yet (404) is tried again. Throws an AbortError after the disposal. */
-  watch(resources: readonly ResourceType[]): void;
-  /** Makes exactly these objects watched by name: a Namespace for whether it exists, others for any change that was not noted. Throws as `watch` does. */
-  guard(singles: readonly ObjectRef[]): void;
-  /** Takes in a guarded object as it was read or written, now or before it is guarded. */
-  noteGuarded(object: KubeObject): void;
-  /** A guarded object is gone, or is not as it was noted, or its watch has failed for some seconds since. */
+  /** Watches exactly these kinds: opens missing watches and closes the others. Retries a kind that was not served (404). Throws an AbortError after the disposal. */
+  watchKinds(resources: readonly ResourceType[]): void;
+  /** Watches exactly these objects by name. A Namespace is compared by labels and annotations, others by all metadata. Throws as `watchKinds` does. */
+  watchSingles(singles: readonly ObjectRef[]): void;
+  /** Takes in a single object as it was read or written, also before `watchSingles`. */
+  noteSingle(object: KubeObject): void;
+  /** A single object is gone, or differs from its noted state, or its watch has failed for some seconds. */
   isDisturbed(): boolean;
-  /** A guarded object of this uid was seen to be gone, whether or not there is another of its name. */
+  /** A single object with this uid is gone, whether or not another object has its name. */
   isLost(object: { readonly key: ObjectKey; readonly uid: string }): boolean;
   /**
-   * Resolves when the initial list of every watched kind that is served and may be watched has arrived. Rejects with the connection's error, or
+   * Resolves when the first list of every watched kind that is served and may be watched has arrived. Rejects with the connection's error, or
    * when the observation is disposed.
    */
-  synced(signal: AbortSignal): Promise<void>;
+  waitForSync(signal: AbortSignal): Promise<void>;
   /**
-   * Takes in what answers to our own writes showed, so that the next plan does not see older records and watch events that
-   * come after the answer are no change. An event that overtakes its answer is one. Records of kinds that are not watched are left out.
+   * Takes in the answers to our own writes. The next plan then does not use older records, and a later watch event of the same write is no change.
+   * An event that overtakes its answer is a change. Ignores records of kinds that are not watched.
    */
   note(objects: readonly ObservedObject[]): void;
-  /** Watched kinds of which `objects()` tells all there is: their list was read, or they are not served, and nothing has failed since. */
+  /** Watched kinds of which `objects()` is complete: their list was read, or they are not served, and their watch has not failed since. */
   live(): readonly ResourceType[];
-  /** Watched kinds of which nothing is known for sure now: their list has not arrived, or their watch fails. */
+  /** Watched kinds of which `objects()` may be incomplete: their list has not arrived, or their watch fails. */
   pending(): readonly ResourceType[];
-  /** Watched kinds whose list has not come for some seconds, by `kindIdOf`: what is known of them may be out of date. */
+  /** Watched kinds whose list is overdue by some seconds, by `kindIdOf`: their records may be out of date. */
   behind(): ReadonlySet<string>;
-  /** Watched kinds that may not be watched, by `kindIdOf`, each with the reason in words of ours. */
+  /** Kinds that may not be watched, by `kindIdOf`, each with the reason as a sentence of ours. */
   refused(): ReadonlyMap<string, string>;
   /** Records by `identityOf(key)`. */
   objects(): ReadonlyMap<string, ObservedObject>;
-  /** Identities of Jobs that were seen to be deleted before they had finished, and are not there again. */
+  /** Identities of Jobs that were deleted before they had finished, and that do not exist again. */
   cutShort(): ReadonlySet<string>;
   /**
-   * Workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`, as they were last seen, without the template of their pods and managedFields; but where a later write of ours was noted, with the
-   * generation that this made, which no status that was seen is of.
+   * Workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`, as last seen, without pod template and managedFields. A later write of ours
+   * that was noted raises the generation, so that the last status does not count for it.
    */
   workloads(): ReadonlyMap<string, KubeObject>;
 }
 
-/** What `observe` needs. */
 export interface ObserveOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
-  /** With whom the watches of kinds are shared; absent: with nobody. */
+  /** Shares the watches of kinds with other observations. Absent: not shared. */
   readonly sharing?: WatchSharing;
   readonly componentUid: string;
   readonly fieldManager: string;
-  /** Called for each change, in the middle of the watch: must be quick and must not throw. */
+  /** Called for each change, from inside the watch. It must be quick and must not throw. */
   readonly onChange: (change: ObservedChange) => void;
-  /** Asked of an object that appears as we applied it: whether nobody wants it, so that it is to be looked at. Absent: all are wanted. */
+  /** Whether a new object with our label is a stray, which is reported as a change. Absent: no object is. */
   readonly isUnwanted?: (key: ObjectKey) => boolean;
   readonly log: Log;
 }

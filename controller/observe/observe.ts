@@ -16,16 +16,16 @@ import {
 import { afterWrite, turnOf } from "../../installation/readiness.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObserveOptions } from "./observation.ts";
-import { type SharedWatches, type Sighted, WatchSharing } from "./shared-watches.ts";
-import { type Look, lookOf, SingleWatch } from "./single-watch.ts";
+import { type SharedWatches, type WatchedObject, WatchSharing } from "./shared-watches.ts";
+import { type SingleState, singleStateOf, SingleWatch } from "./single-watch.ts";
 
 /**
- * Opens a live view of the installation of one component on one cluster; nothing is watched until `watch()`.
+ * Opens a live view of the installation of one component on one cluster. Nothing is watched before `watchKinds`.
  *
- * Reported are objects whose deletion began, that are gone, were replaced, or had a field of ours changed or removed, or that appear though nobody wants them; and workloads
- * that are seen first or whose availability, or the cause why they have none, changed, and Jobs that may have failed. Not reported: status noise, what our own writes did when
- * they were noted, and objects of a kind's first list. Reported is also that a kind cannot be watched any more, for some seconds or for want of the
- * right, and that it can again.
+ * It reports an object that is gone, was replaced or is being deleted, or that lost or changed a field of ours, and a stray that appears. It reports a
+ * workload that is new, or whose availability or cause changed, and a Job that may have failed. It reports a kind that cannot be watched for some
+ * seconds or for want of the right, and one that can be watched again. It does not report other changes of a status, our own writes that were noted,
+ * nor the objects of the first list of a kind.
  */
 export function observe(options: ObserveOptions): Observation {
   return new LiveObservation(options);
@@ -38,9 +38,9 @@ class LiveObservation implements Observation {
   readonly #workloads = new Map<string, KubeObject>();
   readonly #cutShort = new Set<string>();
   readonly #gones = new GoneObjects();
-  readonly #guards = new Map<string, SingleWatch>();
-  /** What was noted of guarded objects, by identity. */
-  readonly #noted = new Map<string, Look>();
+  readonly #singles = new Map<string, SingleWatch>();
+  /** The noted states of single objects, by identity. */
+  readonly #noted = new Map<string, SingleState>();
   readonly #shared: SharedWatches;
   #isClosed = false;
 
@@ -50,50 +50,50 @@ class LiveObservation implements Observation {
     this.#shared = sharing.over(client, fieldManager);
   }
 
-  watch(resources: readonly ResourceType[]): void {
+  watchKinds(resources: readonly ResourceType[]): void {
     this.#assertOpen();
-    const wanted = new Map(resources.map((resource) => [kindIdOf(resource), resource]));
+    const desired = new Map(resources.map((resource) => [kindIdOf(resource), resource]));
     for (const [kind, { resource }] of this.#watches) {
-      const { apiVersion, plural } = wanted.get(kind) ?? {};
+      const { apiVersion, plural } = desired.get(kind) ?? {};
       if (apiVersion !== resource.apiVersion || plural !== resource.plural) this.#close(kind);
     }
-    for (const [kind, resource] of wanted) {
+    for (const [kind, resource] of desired) {
       const open = this.#watches.get(kind);
       if (open === undefined) this.#open(kind, resource);
       else open.retryIfFailing();
     }
   }
 
-  guard(singles: readonly ObjectRef[]): void {
+  watchSingles(singles: readonly ObjectRef[]): void {
     this.#assertOpen();
-    const wanted = new Map(singles.map((ref) => [identityOf({ ...ref.resource, ...ref }), ref]));
-    for (const [id, guard] of this.#guards) {
-      if (wanted.has(id)) continue;
-      guard[Symbol.dispose]();
-      this.#guards.delete(id);
+    const desired = new Map(singles.map((ref) => [identityOf({ ...ref.resource, ...ref }), ref]));
+    for (const [id, watch] of this.#singles) {
+      if (desired.has(id)) continue;
+      watch[Symbol.dispose]();
+      this.#singles.delete(id);
     }
-    for (const [id, ref] of wanted) {
-      if (!this.#guards.has(id)) this.#guards.set(id, this.#guardOf(id, ref));
+    for (const [id, ref] of desired) {
+      if (!this.#singles.has(id)) this.#singles.set(id, this.#openSingle(id, ref));
     }
   }
 
-  noteGuarded(object: KubeObject): void {
+  noteSingle(object: KubeObject): void {
     const id = identityOf(keyOf(object));
-    // Not the object itself: the text of an inventory takes some 10 kB.
-    const look = lookOf(object);
-    this.#noted.set(id, look);
-    this.#guards.get(id)?.note(look);
+    // A hash instead of the object: the text of an inventory takes some 10 kB.
+    const state = singleStateOf(object);
+    this.#noted.set(id, state);
+    this.#singles.get(id)?.note(state);
   }
 
   isDisturbed(): boolean {
-    return [...this.#guards.values()].some(({ isDisturbed }) => isDisturbed);
+    return [...this.#singles.values()].some(({ isDisturbed }) => isDisturbed);
   }
 
   isLost({ key, uid }: { readonly key: ObjectKey; readonly uid: string }): boolean {
-    return this.#guards.get(identityOf(key))?.isLost(uid) === true;
+    return this.#singles.get(identityOf(key))?.isLost(uid) === true;
   }
 
-  async synced(signal: AbortSignal): Promise<void> {
+  async waitForSync(signal: AbortSignal): Promise<void> {
     const settled = [...this.#watches.values()].map((watch) => watch.settled);
     await abortable(Promise.all(settled), signal);
   }
@@ -126,7 +126,7 @@ class LiveObservation implements Observation {
     for (const object of objects) {
       const id = identityOf(object.key);
       const isWatched = this.#watches.has(kindIdOf(object.key));
-      // Answers may come later than the news that what they tell of went since.
+      // An answer may arrive after the event that its object is gone.
       const isGone = this.#gones.wentAfter(id, object);
       if (!isWatched || isGone || isOlder(object, this.#records.get(id))) continue;
       this.#record(id, object);
@@ -150,21 +150,21 @@ class LiveObservation implements Observation {
   [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const kind of this.#watches.keys()) this.#close(kind);
-    for (const guard of this.#guards.values()) guard[Symbol.dispose]();
-    this.#guards.clear();
+    for (const watch of this.#singles.values()) watch[Symbol.dispose]();
+    this.#singles.clear();
     return Promise.resolve();
   }
 
-  // What is opened now nobody would close, and an empty view would look like an empty cluster.
+  // Nobody would close a watch that is opened now, and an empty view would look like an empty cluster.
   #assertOpen(): void {
     if (this.#isClosed) throw new DOMException("The observation was closed", "AbortError");
   }
 
-  #guardOf(id: string, ref: ObjectRef): SingleWatch {
+  #openSingle(id: string, ref: ObjectRef): SingleWatch {
     const { client, onChange, log } = this.#options;
-    const { resource, ...where } = ref;
+    const { resource, ...name } = ref;
     const { apiVersion, kind } = resource;
-    const key = { apiVersion, kind, ...where };
+    const key = { apiVersion, kind, ...name };
     return new SingleWatch(
       { client, ref, noted: this.#noted.get(id) },
       {
@@ -181,24 +181,24 @@ class LiveObservation implements Observation {
     const { componentUid, onChange, log } = this.#options;
     const options = { watches: this.#shared, resource, componentUid };
     const watch: KindWatch = new KindWatch(options, {
-      onObject: (object) => this.#seen(object, watch.wasListed),
-      onGone: (object) => this.#gone(object),
+      onObject: (object) => this.#takeObject(object, watch.wasListed),
+      onGone: (object) => this.#takeDeletion(object),
       onListed: (listing) => {
         this.#takeList(watch, listing);
-        this.#listed(kind, watch, listing);
+        this.#dropUnlisted(kind, watch, listing);
       },
-      onVanished: () => this.#listed(kind, watch),
-      onTurn: () => onChange({ kind: "watch", resource }),
+      onVanished: () => this.#dropUnlisted(kind, watch),
+      onVisibilityChange: () => onChange({ kind: "watch", resource }),
       onError: (err) => {
         log.debug({ kind: resource.kind, err }, "A watch on the target failed");
-        if (this.#isAnswered()) watch.giveUp(err);
+        if (this.#hasLiveList()) watch.giveUp(err);
       },
     });
     this.#watches.set(kind, watch);
   }
 
-  /** The server gives lists of some kinds. */
-  #isAnswered(): boolean {
+  /** The server lists at least one kind. */
+  #hasLiveList(): boolean {
     return [...this.#watches.values()].some(({ isLive, wasListed }) => isLive && wasListed);
   }
 
@@ -212,13 +212,13 @@ class LiveObservation implements Observation {
     }
   }
 
-  #seen({ metadata: record, workload }: Sighted, wasListed: boolean): void {
+  #takeObject({ metadata: record, workload }: WatchedObject, wasListed: boolean): void {
     const id = identityOf(record.key);
     const known = this.#records.get(id);
-    const stale = isOlder(record, known);
-    if (!stale) this.#record(id, record);
-    this.#seenWorkload(id, workload);
-    if (!wasListed || stale) return;
+    const isStale = isOlder(record, known);
+    if (!isStale) this.#record(id, record);
+    this.#takeWorkload(id, workload);
+    if (!wasListed || isStale) return;
     if (isDrift(known, record) || this.#isStray(known, record)) this.#report(record);
     else if (isApplied(known, record)) this.#options.onChange({ kind: "apply", key: record.key });
     else if (record.mayHaveFailed) this.#options.onChange({ kind: "job", key: record.key });
@@ -239,7 +239,7 @@ class LiveObservation implements Observation {
     this.#gones.add(id, gone);
   }
 
-  #seenWorkload(id: string, workload: KubeObject | undefined): void {
+  #takeWorkload(id: string, workload: KubeObject | undefined): void {
     if (workload === undefined) return;
     const before = this.#workloads.get(id);
     const record = this.#records.get(id);
@@ -250,23 +250,23 @@ class LiveObservation implements Observation {
     }
   }
 
-  #gone({ metadata: record }: Sighted): void {
+  #takeDeletion({ metadata: record }: WatchedObject): void {
     const id = identityOf(record.key);
     const known = this.#records.get(id);
-    // Last seen before our own write: only a list lacks it so, and `#listed` looks whether the write is younger than that list.
+    // Last seen before our own write: the object is missing in a list, and `#dropUnlisted` compares the write with that list.
     if (isOlder(record, known)) return;
     if (this.#workloads.get(id)?.metadata.uid === record.uid) this.#workloads.delete(id);
-    // Another uid: created again since, which an answer to our own write told before the watch did.
+    // Another uid: the answer to our own write showed a new object before the watch did.
     if (known?.uid !== record.uid) return;
     const { uid, resourceVersion } = record;
-    // What a list lacks is told of as it was last seen.
+    // An object that is missing in a list is passed as it was last seen.
     this.#forget(id, isNewer(record, known) ? { uid, resourceVersion } : { uid });
-    // What a later list does not have may have finished while nobody was watching.
+    // A Job that is missing in a later list may have finished before its deletion.
     if (record.finished === false && isNewer(record, known)) this.#cutShort.add(id);
     this.#report(record);
   }
 
-  /** A list shows how things are, also where that is older than what was known, because an older state was restored. Only what was written while it was read is newer. */
+  /** Replaces records by the objects of a list, also newer records when an older state of the cluster was restored. Keeps records of writes during the list. */
   #takeList(watch: KindWatch, listing: Listing): void {
     for (const { metadata: record, workload } of watch.objects()) {
       const id = identityOf(record.key);
@@ -274,16 +274,17 @@ class LiveObservation implements Observation {
       if (known?.resourceVersion === record.resourceVersion) continue;
       if (!listing.wentBack && isOlder(listing, known)) continue;
       this.#record(id, record);
-      this.#seenWorkload(id, workload);
+      this.#takeWorkload(id, workload);
       const isDifferent = isDrift(known, record) || isApplied(known, record);
       if (isDifferent || this.#isStray(known, record)) this.#report(record);
     }
   }
 
-  #listed(kind: string, watch: KindWatch, listing?: Listing): void {
+  /** Drops the records of a kind that are missing in a list. */
+  #dropUnlisted(kind: string, watch: KindWatch, listing?: Listing): void {
     for (const [id, record] of this.#records) {
       if (kindIdOf(record.key) !== kind || watch.has(record.key)) continue;
-      // Written while the list was read, as the answer told: the watch has yet to tell it.
+      // The object was written during the list: its watch event is still to come.
       if (listing?.wentBack === false && isOlder(listing, record)) continue;
       this.#forget(id, { uid: record.uid });
       this.#workloads.delete(id);

@@ -12,57 +12,55 @@ import {
 import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
 import { isWorkload } from "../../installation/readiness.ts";
 
-/** What is kept of an object. */
-export interface Sighted {
+/** The kept part of an object. */
+export interface WatchedObject {
   readonly metadata: ObservedObject;
-  /** Uid of its component, as its label says. */
+  /** Uid of the component in the label of the object. */
   readonly owner: string | undefined;
-  /** Of a workload: without its managedFields and what is most of it and tells nothing of how it is doing. */
+  /** Only for a workload: the object without managedFields and pod template, which readiness does not need. */
   readonly workload?: KubeObject;
 }
 
-/** What is told of the objects of one kind and component; see reflector.ts. */
+/** Called about the objects of one kind and component; see reflector.ts. */
 export interface SharedWatchHandlers {
-  readonly onObject: (object: Sighted) => void;
-  readonly onGone: (object: Sighted) => void;
+  readonly onObject: (object: WatchedObject) => void;
+  readonly onGone: (object: WatchedObject) => void;
   readonly onListed: (listing: Listing) => void;
   readonly onInterrupted: () => void;
   readonly onError: (error: unknown) => void;
 }
 
-type Watching = Pick<KubeClient, "watch" | "list">;
+type WatchClient = Pick<KubeClient, "watch" | "list">;
 
 /** The watches that the components of one process share, over each of its clients. */
 export class WatchSharing {
-  readonly #byClient = new WeakMap<Watching, SharedWatches>();
+  readonly #byClient = new WeakMap<WatchClient, SharedWatches>();
 
-  /** Those over one client, which are always asked for with the same field manager. */
-  over(client: Watching, fieldManager: string): SharedWatches {
-    const known = this.#byClient.get(client);
-    if (known !== undefined) return known;
-    const watches = new SharedWatches(client, fieldManager);
+  /** The watches over one client. Callers pass the same field manager for the same client. */
+  over(client: WatchClient, fieldManager: string): SharedWatches {
+    const watches = this.#byClient.get(client) ?? new SharedWatches(client, fieldManager);
     this.#byClient.set(client, watches);
     return watches;
   }
 }
 
 /**
- * The watches of the components on one cluster: one watch a kind, however many components there are, because each costs some 12 kB here and
- * a share of the API server there. Who begins to watch a kind has it listed anew.
+ * The watches of the components on one cluster: one watch a kind for all components, because each watch costs some 12 kB here and load on the API
+ * server. A new subscription lists the kind again.
  */
 export class SharedWatches {
-  readonly #client: Watching;
+  readonly #client: WatchClient;
   readonly #fieldManager: string;
   readonly #kinds = new Map<string, SharedKind>();
 
-  constructor(client: Watching, fieldManager: string) {
+  constructor(client: WatchClient, fieldManager: string) {
     this.#client = client;
     this.#fieldManager = fieldManager;
   }
 
-  /** Watches one kind for one component until the answer is disposed. */
+  /** Watches one kind for one component until the subscription is disposed. */
   subscribe(
-    { resource, componentUid, after }: Wanted,
+    { resource, componentUid, after }: WatchRequest,
     handlers: SharedWatchHandlers,
   ): KindSubscription {
     const id = `${resource.apiVersion}/${resource.plural}`;
@@ -80,53 +78,53 @@ export class SharedWatches {
   }
 }
 
-interface Wanted {
+interface WatchRequest {
   readonly resource: ResourceType;
   readonly componentUid: string;
-  /** The version of the kind that was known before, empty for none; what is earlier is an older state that was restored. */
+  /** Last known version of the kind, or empty. A list with an earlier version is an older state that was restored. */
   readonly after: string;
 }
 
 interface Subscriber {
-  /** By which its objects are told from those of others. */
+  /** Selects the objects of the component. */
   readonly componentUid: string;
   readonly handlers: SharedWatchHandlers;
 }
 
-/** What one component sees of a kind. */
+/** The objects of one kind and component. */
 export class KindSubscription implements Disposable {
   readonly #subscriber: Subscriber;
   readonly #kind: SharedKind;
-  /** What others have seen before is not told until the list is there that was begun for this one. */
-  #isTold: boolean;
+  /** Whether a list has arrived since the subscription. Objects of earlier lists are not passed. */
+  #hasList: boolean;
 
-  constructor(kind: SharedKind, subscriber: Subscriber, isTold: boolean) {
+  constructor(kind: SharedKind, subscriber: Subscriber, hasList: boolean) {
     this.#kind = kind;
     this.#subscriber = subscriber;
-    this.#isTold = isTold;
+    this.#hasList = hasList;
   }
 
   get componentUid(): string {
     return this.#subscriber.componentUid;
   }
 
-  /** The last version of the kind that is known; empty when there is none. */
+  /** The last known version of the kind, or empty. */
   get version(): string {
     return this.#kind.version;
   }
 
-  /** Tries at once when the last attempt failed, but not before the time that the server asked for. */
+  /** Tries again now when the last try failed, but not before the time that the server asked for. */
   hasten(): void {
     this.#kind.hasten();
   }
 
   has(key: ObjectKey): boolean {
-    const object = this.#isTold ? this.#kind.get(reflectorKey(key)) : undefined;
+    const object = this.#hasList ? this.#kind.get(reflectorKey(key)) : undefined;
     return object !== undefined && this.#sees(object);
   }
 
-  *objects(): Iterable<Sighted> {
-    if (!this.#isTold) return;
+  *objects(): Iterable<WatchedObject> {
+    if (!this.#hasList) return;
     for (const object of this.#kind.objects()) if (this.#sees(object)) yield object;
   }
 
@@ -134,60 +132,60 @@ export class KindSubscription implements Disposable {
     this.#kind.leave(this);
   }
 
-  changed(object: Sighted, before: Sighted | undefined): void {
-    if (!this.#isTold) return;
+  passChange(object: WatchedObject, before: WatchedObject | undefined): void {
+    if (!this.#hasList) return;
     if (this.#sees(object)) this.#subscriber.handlers.onObject(object);
     else if (before !== undefined && this.#sees(before)) this.#subscriber.handlers.onGone(object);
   }
 
-  deleted(object: Sighted): void {
-    if (this.#isTold && this.#sees(object)) this.#subscriber.handlers.onGone(object);
+  passDeletion(object: WatchedObject): void {
+    if (this.#hasList && this.#sees(object)) this.#subscriber.handlers.onGone(object);
   }
 
-  failed(error: unknown): void {
+  passError(error: unknown): void {
     this.#subscriber.handlers.onError(error);
   }
 
-  interrupted(): void {
+  passInterruption(): void {
     this.#subscriber.handlers.onInterrupted();
   }
 
-  listed(listing: Listing): void {
+  passListing(listing: Listing): void {
     const { handlers } = this.#subscriber;
-    if (!this.#isTold) {
-      this.#isTold = true;
+    if (!this.#hasList) {
+      this.#hasList = true;
       for (const object of this.objects()) handlers.onObject(object);
     }
     handlers.onListed(listing);
   }
 
-  #sees({ owner }: Sighted): boolean {
-    return this.#kind.isOfAll || owner === this.componentUid;
+  #sees({ owner }: WatchedObject): boolean {
+    return this.#kind.isForAll || owner === this.componentUid;
   }
 }
 
 interface SharedKindOptions {
-  readonly client: Watching;
+  readonly client: WatchClient;
   readonly resource: ResourceType;
   readonly fieldManager: string;
-  /** Nobody watches it any more, and it has ended. */
+  /** The last subscription and the watch have ended. */
   readonly onUnused: () => unknown;
 }
 
 class SharedKind {
-  /** CRDs outlive their installation and may serve two: they carry a label that belongs to none. */
-  readonly isOfAll: boolean;
+  /** Each component sees all objects. CRDs outlive their installation and may serve two components: their label names no component. */
+  readonly isForAll: boolean;
   readonly #options: SharedKindOptions;
   readonly #subscriptions = new Set<KindSubscription>();
-  /** With another selector for who joins; a watch that goes on has to have the one that it began with. */
+  /** `join` changes the selector for the next watch. The running watch keeps its own. */
   readonly #ref: { readonly resource: ResourceType; labelSelector: string };
   /** Runs while there are subscriptions. */
-  #reflector: KeepingReflector<Sighted> | undefined;
+  #reflector: KeepingReflector<WatchedObject> | undefined;
 
   constructor(options: SharedKindOptions) {
     const { resource } = options;
     this.#options = options;
-    this.isOfAll = resource.kind === "CustomResourceDefinition";
+    this.isForAll = resource.kind === "CustomResourceDefinition";
     this.#ref = { resource, labelSelector: "" };
   }
 
@@ -195,8 +193,8 @@ class SharedKind {
     this.#ref.labelSelector = this.#selectorWith(subscriber);
     const subscription = new KindSubscription(this, subscriber, this.#reflector === undefined);
     this.#subscriptions.add(subscription);
-    if (this.#reflector === undefined) this.#reflector = this.#watched(after);
-    // It is told through the handlers.
+    if (this.#reflector === undefined) this.#reflector = this.#startReflector(after);
+    // The handlers get its errors.
     else this.#reflector.refresh().catch(() => undefined);
     return subscription;
   }
@@ -215,49 +213,49 @@ class SharedKind {
     return this.#reflector?.lastVersion ?? "";
   }
 
-  get(key: string): Sighted | undefined {
+  get(key: string): WatchedObject | undefined {
     return this.#reflector?.get(key);
   }
 
-  objects(): Iterable<Sighted> {
+  objects(): Iterable<WatchedObject> {
     return this.#reflector?.values() ?? [];
   }
 
-  #watched(after: string): KeepingReflector<Sighted> {
+  #startReflector(after: string): KeepingReflector<WatchedObject> {
     const { client, resource, fieldManager } = this.#options;
     return new KeepingReflector(
       {
         client,
         ref: this.#ref,
         metadataOnly: !isWorkload(resource),
-        keep: (object) => sightedOf(object, fieldManager),
+        keep: (object) => watchedObjectOf(object, fieldManager),
         after,
       },
       {
-        onChange: (object, before) => this.#each((one) => one.changed(object, before)),
-        onDelete: (object) => this.#each((one) => one.deleted(object)),
-        onSynced: (listing) => this.#each((one) => one.listed(listing)),
-        onInterrupted: () => this.#each((one) => one.interrupted()),
-        onError: (error) => this.#each((one) => one.failed(error)),
+        onChange: (object, before) => this.#forEach((one) => one.passChange(object, before)),
+        onDelete: (object) => this.#forEach((one) => one.passDeletion(object)),
+        onSynced: (listing) => this.#forEach((one) => one.passListing(listing)),
+        onInterrupted: () => this.#forEach((one) => one.passInterruption()),
+        onError: (error) => this.#forEach((one) => one.passError(error)),
       },
     );
   }
 
   #selectorWith({ componentUid }: Subscriber): string {
     const uids = [...this.#subscriptions].map((subscription) => subscription.componentUid);
-    return this.isOfAll ? `${definitionLabel}=true` : componentsSelector([...uids, componentUid]);
+    return this.isForAll ? `${definitionLabel}=true` : componentsSelector([...uids, componentUid]);
   }
 
-  // Who hears of something may leave, or begin anew, and then does not hear of it again.
-  #each(tell: (subscription: KindSubscription) => void): void {
+  // A handler may end a subscription or start a new one: ended and new ones are skipped.
+  #forEach(pass: (subscription: KindSubscription) => void): void {
     const present = [...this.#subscriptions];
     for (const subscription of present) {
-      if (this.#subscriptions.has(subscription)) tell(subscription);
+      if (this.#subscriptions.has(subscription)) pass(subscription);
     }
   }
 }
 
-function sightedOf(object: KubeObject, fieldManager: string): Sighted {
+function watchedObjectOf(object: KubeObject, fieldManager: string): WatchedObject {
   const metadata = sightingOf(object, fieldManager);
   const owner = object.metadata.labels?.[componentUidLabel];
   return isWorkload(object)

@@ -9,46 +9,46 @@ import { hashOf } from "../../render/fields.ts";
 export interface SingleWatchOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly ref: ObjectRef;
-  /** As the caller last read or wrote it, if it did; without that only its end matters. */
-  readonly noted: Look | undefined;
+  /** The state that the caller last read or wrote. Undefined: only the end of the object is reported. */
+  readonly noted: SingleState | undefined;
 }
 
 export interface SingleWatchHandlers {
-  /** It is gone, or another one is in its place. */
+  /** The object is gone, or another one has its name. */
   readonly onLost: () => void;
-  /** It is not as it was noted. */
+  /** The object differs from its noted state. */
   readonly onChanged: () => void;
-  /** A Namespace is as it was noted, and has other labels or annotations beside that. */
+  /** A Namespace got labels or annotations in addition to its noted ones. */
   readonly onAddition: () => void;
-  /** Its watch has failed for some seconds. */
+  /** The watch has failed for some seconds. */
   readonly onMissed: () => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** What is kept of an object; `look` is a hash, equal for states that make no difference to us. */
-export interface Look {
+/** The kept state of an object. `hash` is equal for states that make no difference to us. */
+export interface SingleState {
   readonly uid: string;
   readonly resourceVersion: string;
-  readonly look: string;
-  /** Of a Namespace: its labels and annotations. Empty for others. */
+  readonly hash: string;
+  /** Labels and annotations of a Namespace. Empty for other kinds. */
   readonly marks: readonly string[];
 }
 
 /**
- * The watch of one object by its name, for what belongs to an installation without carrying its label: the anchor, and the
- * namespaces. It compares with what the caller noted, and costs no request but the watch.
+ * Watches one object by its name: the anchor or a namespace, which belong to an installation without its label. Compares it with the state that the
+ * caller noted, and sends no request except the watch.
  */
 export class SingleWatch implements Disposable {
   readonly #reflector: Reflector;
   readonly #handlers: SingleWatchHandlers;
-  #noted: Look | undefined;
-  #seen: Look | undefined;
+  #noted: SingleState | undefined;
+  #seen: SingleState | undefined;
   #isGone = false;
-  /** An older state of the cluster was restored since it was noted. */
+  /** An older state of the cluster was restored after the noted state. */
   #isRewound = false;
   #goneUid: string | undefined;
   readonly #failures = new FailureRow();
-  /** Its watch has failed for some seconds since it was noted. */
+  /** The watch has failed for some seconds after the noted state. */
   #isMissed = false;
 
   constructor(options: SingleWatchOptions, handlers: SingleWatchHandlers) {
@@ -63,34 +63,34 @@ export class SingleWatch implements Disposable {
       fieldSelector,
     };
     this.#reflector = new Reflector(
-      { client, ref: collection, metadataOnly: true, keep: (object) => this.#kept(object) },
+      { client, ref: collection, metadataOnly: true, keep: (object) => this.#keep(object) },
       {
         onChange: () => this.#compare(),
-        onDelete: ({ metadata }) => this.#gone(metadata.uid),
-        onSynced: (listing) => this.#listed(listing),
-        onError: (error) => this.#failed(error),
+        onDelete: ({ metadata }) => this.#noteGone(metadata.uid),
+        onSynced: (listing) => this.#takeListing(listing),
+        onError: (error) => this.#noteFailure(error),
       },
     );
   }
 
-  /** It is gone, or not as it was noted, or nobody can see whether it is. */
+  /** The object is gone, or differs from its noted state, or cannot be watched. */
   get isDisturbed(): boolean {
     if (this.#isGone || this.#isRewound || this.#isMissed) return true;
     if (this.#noted === undefined || this.#seen === undefined) return false;
-    return isNewer(this.#seen, this.#noted) && this.#seen.look !== this.#noted.look;
+    return isNewer(this.#seen, this.#noted) && this.#seen.hash !== this.#noted.hash;
   }
 
-  /** The object of this uid, the last one that was noted, is known to be gone. */
+  /** The object with this uid is known to be gone. */
   isLost(uid: string): boolean {
     if (this.#goneUid === uid) return true;
     if (this.#noted?.uid !== uid || this.#seen === undefined) return false;
     return isNewer(this.#seen, this.#noted) && this.#seen.uid !== uid;
   }
 
-  /** Takes in what the caller read or wrote. What is gone may have been read before it went: only another object takes its place. */
-  note(object: Look): void {
-    this.#noted = object;
-    if (object.uid !== this.#goneUid) this.#isGone = false;
+  /** Takes in the state that the caller read or wrote. A gone object stays gone: the caller may have read it before. */
+  note(state: SingleState): void {
+    this.#noted = state;
+    if (state.uid !== this.#goneUid) this.#isGone = false;
     this.#isRewound = false;
     this.#isMissed = false;
   }
@@ -99,15 +99,15 @@ export class SingleWatch implements Disposable {
     this.#reflector[Symbol.dispose]();
   }
 
-  // Compared here, because what is kept of the object says nothing any more.
-  #kept(object: KubeObject): KubeObject {
-    this.#seen = lookOf(object);
+  // Takes the state here, because the kept object has no labels or annotations any more.
+  #keep(object: KubeObject): KubeObject {
+    this.#seen = singleStateOf(object);
     const { namespace, name, uid, resourceVersion } = object.metadata;
     return { ...keyOf(object), metadata: { namespace, name, uid, resourceVersion } };
   }
 
   #compare(): void {
-    this.#works();
+    this.#noteSuccess();
     this.#isGone = false;
     if (!this.isDisturbed) return;
     const { onLost, onChanged, onAddition } = this.#handlers;
@@ -122,36 +122,36 @@ export class SingleWatch implements Disposable {
     return noted.length < seen.length && noted.every((mark) => seen.includes(mark));
   }
 
-  #works(): void {
+  #noteSuccess(): void {
     this.#failures.end();
-    // Who never noted what it is like misses nothing by now.
+    // Without a noted state there is nothing to compare, so that nothing was missed.
     if (this.#noted === undefined) this.#isMissed = false;
   }
 
-  #gone(uid?: string): void {
+  #noteGone(uid?: string): void {
     this.#isGone = true;
     this.#goneUid = uid ?? this.#goneUid;
     this.#handlers.onLost();
   }
 
-  #failed(error: unknown): void {
+  #noteFailure(error: unknown): void {
     this.#handlers.onError(error);
     this.#failures.add(error);
-    if (!this.#failures.isNews()) return;
+    if (!this.#failures.takeReport()) return;
     this.#isMissed = true;
     this.#handlers.onMissed();
   }
 
-  #listed(listing: Listing): void {
-    this.#works();
+  #takeListing(listing: Listing): void {
+    this.#noteSuccess();
     const isThere = [...this.#reflector.values()].length > 0;
-    if (!isThere && !this.#isGone) this.#gone();
+    if (!isThere && !this.#isGone) this.#noteGone();
     if (!isThere || !this.#isUndoneBy(listing)) return;
     this.#isRewound = true;
     this.#handlers.onLost();
   }
 
-  /** An older state was restored: the list is as new as what was noted, and shows something older. */
+  /** Whether an older state was restored: the list is as new as the noted state, but the object in it is older. */
   #isUndoneBy(listing: Listing): boolean {
     if (this.#noted === undefined) return false;
     if (listing.wentBack) return true;
@@ -159,73 +159,69 @@ export class SingleWatch implements Disposable {
   }
 }
 
-/** What an object that was read or written is like. */
-export function lookOf({ kind, metadata }: KubeObject): Look {
+/** The state of an object that was read or written. */
+export function singleStateOf({ kind, metadata }: KubeObject): SingleState {
   const { uid, resourceVersion, deletionTimestamp, labels, annotations } = metadata;
   const { ownerReferences, finalizers, managedFields = [] } = metadata;
   const owned = managedFields.map(({ manager, operation, subresource, fieldsV1 }) =>
     canonicalJson({ manager, operation, subresource, fieldsV1 }),
   );
-  const isGoing = deletionTimestamp !== undefined;
-  const looks = { uid, isGoing, labels, annotations, ownerReferences, finalizers };
-  // Of a namespace only labels and annotations are ours, and everybody writes the rest.
+  const deleting = deletionTimestamp !== undefined;
+  const fields = { uid, deleting, labels, annotations, ownerReferences, finalizers };
+  // We own labels and annotations of a Namespace only, and others write the rest.
   if (kind === "Namespace") {
-    const look = hashOf({ uid, labels, annotations });
-    const marks = [labels, annotations].flatMap((one = {}, at) =>
-      Object.entries(one).map(([key, value]) => `${at} ${key}=${value}`),
+    const hash = hashOf({ uid, labels, annotations });
+    const marks = [labels, annotations].flatMap((map = {}, at) =>
+      Object.entries(map).map(([key, value]) => `${at} ${key}=${value}`),
     );
-    return { uid, resourceVersion, look, marks };
+    return { uid, resourceVersion, hash, marks };
   }
-  return { uid, resourceVersion, look: hashOf({ ...looks, owned: owned.toSorted() }), marks: [] };
+  return { uid, resourceVersion, hash: hashOf({ ...fields, owned: owned.toSorted() }), marks: [] };
 }
 
-// With the pauses between them three to six seconds: longer than a server needs that knows nobody's rights yet after its start.
+// Three to six seconds, with the pauses between the failures: a server that has just started does not know the rights of its users for that long.
 const lastingLength = 4;
-// Longer than the pause between two attempts: a watch that has failed so long ago has worked since, also when there was nothing to say.
+// Longer than the pause between two tries: a watch without a failure for so long has worked, even without an event.
 const apartMs = 90_000;
-// What ends a connection says nothing of the time before; an answer may have been waited for.
+// The same for a broken connection, which may have worked until it broke. Waiting for an answer takes a part of this time.
 const cutApartMs = 15_000;
-// Where lists are given but no watches, each look makes the next row.
-const newsMs = 60_000;
+// A server that allows lists but no watches causes a row of failures after each attempt.
+const reportPauseMs = 60_000;
 
 /** Failures of one watch in a row. */
 export class FailureRow {
   #length = 0;
-  /** Without those after which it has probably worked. */
+  /** Without the failures after which the watch has probably worked. */
   #recent = 0;
   #lastAt = -Infinity;
-  #toldAt = -Infinity;
+  #reportedAt = -Infinity;
 
-  /** Failures since it was last seen to work. */
+  /** Failures since the watch last worked. */
   get length(): number {
     return this.#length;
   }
 
-  /** The watch has failed just now. */
+  /** Adds a failure that happened just now. */
   add(error: unknown): void {
     const now = performance.now();
     const apart = error instanceof ApiError ? apartMs : cutApartMs;
-    if (now - this.#lastAt > apart) this.#begin();
+    if (now - this.#lastAt > apart) this.#recent = 0;
     this.#length += 1;
     this.#recent += 1;
     this.#lastAt = now;
   }
 
-  /** Whether somebody is to look, now that the watch has failed again: when the row has become a long one, and once a minute at most while it goes on. */
-  isNews(): boolean {
+  /** Whether to report the row, asked after each failure: when it has become long, and then at most once a minute. */
+  takeReport(): boolean {
     const now = performance.now();
-    if (this.#recent < lastingLength || now - this.#toldAt < newsMs) return false;
-    this.#toldAt = now;
+    if (this.#recent < lastingLength || now - this.#reportedAt < reportPauseMs) return false;
+    this.#reportedAt = now;
     return true;
   }
 
-  /** The watch works. */
+  /** Ends the row: the watch works. */
   end(): void {
     this.#length = 0;
-    this.#begin();
-  }
-
-  #begin(): void {
     this.#recent = 0;
   }
 }

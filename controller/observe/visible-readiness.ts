@@ -16,9 +16,9 @@ import type { Log } from "../log.ts";
 import { type Clock, limited } from "../queue/clock.ts";
 import type { Observation } from "./observation.ts";
 
-/** Readiness of the workloads that may be watched. */
+/** Readiness of the workloads that the controller may watch. */
 export interface VisibleReadiness extends Readiness {
-  /** Why nothing is known of the others, in words of ours; undefined when there are none. */
+  /** Why the other workloads may not be watched, as a sentence of ours. Undefined when all may be watched. */
   readonly unseen: string | undefined;
 }
 
@@ -27,8 +27,8 @@ export interface Visibility extends CauseDeps {
   readonly causes: WorkloadCauses;
 }
 
-/** How the desired workloads are doing, and why some that have waited for a while are not available. */
-export async function visibleReadiness(
+/** Reads the readiness of the desired workloads, and the cause why a workload has been unavailable for some time. */
+export async function readVisibleReadiness(
   desired: readonly ObjectKey[],
   { observation, causes, ...deps }: Visibility,
   signal: AbortSignal,
@@ -39,8 +39,8 @@ export async function visibleReadiness(
   const seen = desired.filter((key) => refusalOf(key) === undefined);
   const [unseen] = desired.flatMap((key) => refusalOf(key) ?? []).toSorted();
   const waiting = waitingAmong(seen, observation.workloads());
-  const found = await causes.of(waiting, deps, signal);
-  return { ...readinessOf(seen, observation.workloads(), found), unseen };
+  const causeById = await causes.find(waiting, deps, signal);
+  return { ...readinessOf(seen, observation.workloads(), causeById), unseen };
 }
 
 export interface CauseDeps {
@@ -49,7 +49,7 @@ export interface CauseDeps {
   readonly log: Log;
 }
 
-interface Look {
+interface CauseCheck {
   nextAt: number;
   pauseMs: number;
   cause: string | undefined;
@@ -57,92 +57,91 @@ interface Look {
 
 const pods = knownResource("v1", "Pod");
 const events = knownResource("v1", "Event");
-const firstLookMs = 5_000;
+const firstCheckMs = 5_000;
 const longestPauseMs = 300_000;
-const looksAtOnce = 5;
+const maxOpenChecks = 5;
 const limitMs = 3_000;
 
 /**
- * Finds out why workloads do not become available: for each that has been waiting for 5 s one list of its pods, and again after 10 s,
- * 20 s and so on up to 5 minutes while it waits. A cluster that does not allow that is not asked again for 5 minutes. An answer that takes longer
- * than anybody waits for it counts when it comes.
+ * Finds out why workloads do not become available. Lists the pods of a workload that has been waiting for 5 s, and again after 10 s, 20 s and so on up
+ * to 5 minutes while it waits. A cluster that refuses the list is asked again after 5 minutes. A late answer counts for the next call.
  */
 export class WorkloadCauses {
-  readonly #looks = new Map<string, Look>();
-  /** Identities of workloads that are being looked at. */
+  readonly #checks = new Map<string, CauseCheck>();
+  /** Identities of the workloads whose check is running. */
   readonly #open = new Set<string>();
   readonly #signal: AbortSignal;
 
-  /** `signal` ends what nobody waits for any more. */
+  /** `signal` ends late requests. */
   constructor(signal: AbortSignal) {
     this.#signal = signal;
   }
 
-  /** What is known of the workloads that wait now, by identity. Never fails, and takes 3 s at most. */
-  async of(
+  /** Finds the causes of the workloads that wait now, by identity. Never rejects, and takes 3 s at most. */
+  async find(
     waiting: readonly KubeObject[],
     deps: CauseDeps,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
     const now = deps.clock.now();
     const byId = new Map(waiting.map((workload) => [identityOf(keyOf(workload)), workload]));
-    for (const id of this.#looks.keys()) if (!byId.has(id)) this.#looks.delete(id);
-    const free = looksAtOnce - this.#open.size;
+    for (const id of this.#checks.keys()) if (!byId.has(id)) this.#checks.delete(id);
+    const free = maxOpenChecks - this.#open.size;
     const due = [...byId].filter(([id]) => this.#isDue(id, now)).slice(0, free);
     if (due.length > 0) {
       using bounded = limited(deps.clock, limitMs, signal);
-      const looks = Promise.all(due.map(([id, one]) => this.#look(id, one, deps)));
-      await abortable(looks, bounded.signal).catch(() => undefined);
+      const checks = Promise.all(due.map(([id, workload]) => this.#check(id, workload, deps)));
+      await abortable(checks, bounded.signal).catch(() => undefined);
     }
     return new Map(
       [...byId.keys()].flatMap((id): [string, string][] => {
-        const cause = this.#looks.get(id)?.cause;
+        const cause = this.#checks.get(id)?.cause;
         return cause === undefined ? [] : [[id, cause]];
       }),
     );
   }
 
   #isDue(id: string, now: number): boolean {
-    const look = this.#looks.get(id);
-    if (look !== undefined) return now >= look.nextAt && !this.#open.has(id);
-    this.#looks.set(id, { nextAt: now + firstLookMs, pauseMs: firstLookMs, cause: undefined });
+    const check = this.#checks.get(id);
+    if (check !== undefined) return now >= check.nextAt && !this.#open.has(id);
+    this.#checks.set(id, { nextAt: now + firstCheckMs, pauseMs: firstCheckMs, cause: undefined });
     return false;
   }
 
   /** Never rejects. */
-  async #look(id: string, workload: KubeObject, { client, clock, log }: CauseDeps): Promise<void> {
-    const look = this.#looks.get(id);
-    if (look === undefined) return;
+  async #check(id: string, workload: KubeObject, { client, clock, log }: CauseDeps): Promise<void> {
+    const check = this.#checks.get(id);
+    if (check === undefined) return;
     this.#open.add(id);
-    look.pauseMs = Math.min(longestPauseMs, look.pauseMs * 2);
+    check.pauseMs = Math.min(longestPauseMs, check.pauseMs * 2);
     try {
-      look.cause = await causeOf(workload, client, this.#signal);
+      check.cause = await findCause(workload, client, this.#signal);
     } catch (err) {
-      if (err instanceof ApiError && err.status === 403) look.pauseMs = longestPauseMs;
+      if (err instanceof ApiError && err.status === 403) check.pauseMs = longestPauseMs;
       log.debug({ workload: workload.metadata.name, err }, "Could not look for a cause");
     }
     this.#open.delete(id);
-    look.nextAt = clock.now() + look.pauseMs;
+    check.nextAt = clock.now() + check.pauseMs;
   }
 }
 
-async function causeOf(
+async function findCause(
   workload: KubeObject,
   client: CauseDeps["client"],
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { namespace } = workload.metadata;
   const labelSelector = selectorOf(workload);
-  // An empty selector would be everybody's pods.
+  // An empty selector would select all pods of the namespace.
   if (namespace === undefined || labelSelector === "") return undefined;
   const ref = { resource: pods, namespace, labelSelector };
   const { items } = await client.list(ref, {}, signal);
-  // Only a Deployment says itself that its pods are refused.
+  // The status of a Deployment tells that its pods are refused. Other workloads tell it by Events only.
   if (items.length > 0 || workload.kind === "Deployment") return causeOfPods(items);
-  return causeOfEvents(workload, client, signal);
+  return findCauseInEvents(workload, client, signal);
 }
 
-async function causeOfEvents(
+async function findCauseInEvents(
   { kind, metadata: { namespace, name, uid } }: KubeObject,
   client: CauseDeps["client"],
   signal: AbortSignal,
@@ -170,7 +169,7 @@ function timeOf(event: KubeObject): string {
   return typeof time === "string" ? time : (event.metadata.creationTimestamp ?? "");
 }
 
-/** The labels that a workload selects its pods by; expressions only narrow that down and are left out. */
+/** The labels by which a workload selects its pods. Expressions, which only narrow the selection, are left out. */
 function selectorOf(workload: KubeObject): string {
   const spec = workload["spec"];
   const selector = isRecord(spec) ? spec["selector"] : undefined;

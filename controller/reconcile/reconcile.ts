@@ -13,10 +13,10 @@ import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import type { Happening } from "../events.ts";
 import { gateOf } from "../guard/guards.ts";
 import { lastingLogFieldsOf, logFieldsOf, type Log } from "../log.ts";
-import { type JobFindings, type JobQuestion, newsOf } from "../observe/failed-jobs.ts";
+import { type JobFindings, type JobQuestion, takeUntold } from "../observe/failed-jobs.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import { observe } from "../observe/observe.ts";
-import { type VisibleReadiness, visibleReadiness } from "../observe/visible-readiness.ts";
+import { type VisibleReadiness, readVisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertOnlyOne, assertPermitted, isHeldBack } from "./claims.ts";
 import { adopted, anchorLost, jobsFailed, repairsOf, webhookUnblocked } from "./happenings.ts";
@@ -158,10 +158,10 @@ async function healthOf(
 ): Promise<Health> {
   const observed = asking.observation.objects();
   const [readiness, { failures, ...jobs }] = await Promise.all([
-    visibleReadiness(desired, asking, signal),
-    asking.jobs.among(desired, { ...asking, observed }, signal),
+    readVisibleReadiness(desired, asking, signal),
+    asking.jobs.findFailed(desired, { ...asking, observed }, signal),
   ]);
-  const failure = jobsFailed(newsOf(failures, { told: toldJobs, said: asking.said }));
+  const failure = jobsFailed(takeUntold(failures, { told: toldJobs, said: asking.said }));
   if (failure !== undefined) tell(failure);
   return { readiness, ...jobs };
 }

@@ -60,8 +60,8 @@ async function viewOf({ keys, component, target }: Installation): Promise<Observ
     log: silentLog,
   });
   const resources = [...builtInReleaseKinds, ...customReleaseKinds];
-  view.watch(resources.filter(({ kind }) => keys.some((key) => key.kind === kind)));
-  await view.synced(signal);
+  view.watchKinds(resources.filter(({ kind }) => keys.some((key) => key.kind === kind)));
+  await view.waitForSync(signal);
   await waitFor("all to be seen", () => view.objects().size === keys.length);
   return view;
 }

@@ -95,7 +95,7 @@ export async function writeNamespaces(
   ]);
   const written = changes.flatMap(({ object }) => object ?? []);
   for (const namespace of [...created, ...written]) {
-    observation.noteGuarded(namespace);
+    observation.noteSingle(namespace);
     deps.awaiting?.settled(idOf(namespace));
   }
   const refusals = changes.flatMap(({ refusal }) => refusal ?? []);

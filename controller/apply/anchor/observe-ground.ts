@@ -56,7 +56,7 @@ async function readGround(attempt: InstallAttempt, signal: AbortSignal): Promise
     readNamespaces(attempt, wanted, signal),
   ]);
   const guarded = [...(anchor === undefined ? [] : [anchor.object]), ...live.own];
-  for (const object of guarded) observation.noteGuarded(object);
+  for (const object of guarded) observation.noteSingle(object);
   memory.recall(anchor);
   if (anchor === undefined) await handleLoss(attempt, signal);
   else deps.gate?.noteAnchor(anchor.object);

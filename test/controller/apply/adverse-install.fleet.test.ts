@@ -199,7 +199,7 @@ describe("the anchor of a large installation", { tags: ["release-files"] }, () =
     await using opened = await openInstaller(spoke, { component });
     const { installer } = opened;
     await installer.install();
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const before = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     if (before === undefined) throw new Error("There is no root");
     const rendered = await installer.rendered();

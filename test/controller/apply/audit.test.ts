@@ -47,9 +47,9 @@ async function audited(
     },
   ]);
   const observation = {
-    watch: () => undefined,
-    guard: () => undefined,
-    synced: () => Promise.resolve(),
+    watchKinds: () => undefined,
+    watchSingles: () => undefined,
+    waitForSync: () => Promise.resolve(),
     objects: () => new Map(records),
     cutShort: () => new Set<string>(),
     refused: () => new Map(refused.map((one) => [kindIdOf(keyOf(one)), "not allowed"])),

@@ -105,7 +105,7 @@ describe("what a policy of the cluster changes in our objects", () => {
     const live = await admin.get(keyOf(first));
     expect(valueAt(live, "data")).toEqual({ a: "theirs", b: "theirs" });
     const since = new Date();
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     for (let round = 0; round < 3; round += 1) {
       expect(await installer.install({ rendered })).toMatchObject({ applied: [], conflicts: [] });
     }

@@ -196,7 +196,7 @@ describe("an installed component", () => {
     await using opened = await openInstaller(spoke, { component: drifting });
     const { installer } = opened;
     await installer.install();
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const deployment = {
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -249,7 +249,7 @@ describe("an installed component", () => {
     await using opened = await openInstaller(spoke, { component: drifting });
     const { installer } = opened;
     await installer.install();
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const job = (await installer.rendered()).manifests.find(({ kind }) => kind === "Job");
     const key = keyOf(job ?? { apiVersion: "", kind: "", metadata: {} });
     const before = await spoke.admin.get(key);

@@ -23,7 +23,7 @@ test.each(["newest", "older"])(
     });
     const { installer } = opened;
     await installer.install();
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const key = {
       apiVersion: "apps/v1",
       kind: "Deployment",

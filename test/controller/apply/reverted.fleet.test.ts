@@ -125,7 +125,7 @@ describe("a change that is taken back before it was finished", () => {
     isHolding = false;
     const { applied } = await installer.install({ rendered: info });
     expect(applied).toMatchObject([{ name: "logging" }]);
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     installer.changes.length = 0;
     // The server tells two applies apart by the second.
     await delay(1100);
@@ -158,7 +158,7 @@ describe("a change that is taken back before it was finished", () => {
     await expect(installer.install({ rendered: more })).rejects.toThrow("The connection was lost");
     isHolding = false;
     await installer.install({ rendered: info });
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const key = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "extra" };
     await waitFor("the object to be gone", async () => (await spoke.admin.get(key)) === undefined);
     installer.changes.length = 0;

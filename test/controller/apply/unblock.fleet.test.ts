@@ -146,7 +146,7 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
     const rendered = await installer.rendered();
     const own = few(rendered);
     await installer.install({ rendered: { ...rendered, manifests: own, hash: "own" } });
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
 
     await giveRules(spoke);
 

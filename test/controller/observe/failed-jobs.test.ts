@@ -4,7 +4,7 @@ import { abortable } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { FailedJobs, newsOf } from "../../../controller/observe/failed-jobs.ts";
+import { FailedJobs, takeUntold } from "../../../controller/observe/failed-jobs.ts";
 import { statusOf } from "../../../controller/reconcile/component-status.ts";
 import { jobsFailed } from "../../../controller/reconcile/happenings.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
@@ -60,7 +60,7 @@ function looker(before: string) {
     const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "eventing", name: "migrate" };
     const deps = { client: { get }, clock: new FakeClock(), log: silentLog };
     const asking = { ...deps, observed: seen(object), said: before };
-    const found = await jobs.among([config, keyOf(object)], asking, signal);
+    const found = await jobs.findFailed([config, keyOf(object)], asking, signal);
     return { ...found, requests: requests - earlier };
   };
 }
@@ -119,7 +119,7 @@ function silent(): never {
   throw apiError(500, "etcd is away");
 }
 
-test("a Job of which nobody could tell anything is asked for again", async () => {
+test("a Job that could not be read is read again", async () => {
   const look = onlooker();
   expect(await look(job(1, ended, { conditions: [failed] }), silent)).toEqual([1, [], "unsure"]);
   expect(await look(job(1, ended, { conditions: [failed] }))).toEqual([1, [sentence]]);
@@ -144,7 +144,7 @@ function slowly(ms: number) {
       });
     };
     const deps = { client: { get }, clock, log: silentLog, said: "" };
-    const looking = jobs.among([keyOf(object)], { ...deps, observed: seen(object) }, attempt);
+    const looking = jobs.findFailed([keyOf(object)], { ...deps, observed: seen(object) }, attempt);
     const found = looking.then(({ failedJobs, hasUnsureJobs }) => ({
       failedJobs,
       hasUnsureJobs,
@@ -213,7 +213,7 @@ test("a question ends with the view, and nothing fails", async () => {
   expect([asked, ends]).toEqual([["1"], [reason]]);
 });
 
-test("what was said of a Job stands while nobody can tell", async () => {
+test("the sentence about a Job stays while the Job cannot be read", async () => {
   const another = "Job eventing/another failed: DeadlineExceeded";
   const look = onlooker(`150 of 150 objects applied; ${another}; ${sentence} (and 1 more)`);
   expect(await look(job(1, ended), silent)).toEqual([1, [sentence], "unsure"]);
@@ -221,7 +221,7 @@ test("what was said of a Job stands while nobody can tell", async () => {
   expect(await look(job(2, ["f:active"]))).toEqual([0, []]);
 });
 
-test("a Job of which nobody could tell anything is looked at again soon, also when all else is well", () => {
+test("a Job that could not be read causes another attempt soon, also when everything else is ready", () => {
   const outcome: Outcome = { ...applied([]), hasUnsureJobs: true };
   expect(nextOf(outcome, 5_000)).toEqual({ kind: "after", ms: 5_000 });
   expect(statusOf(serving(), outcome, now)).toEqual(statusOf(serving(), applied([]), now));
@@ -237,9 +237,9 @@ test("that a Job may have failed is reported, and that it has done its work is n
   const watches = new ScriptedWatches();
   const changes: string[] = [];
   await using observation = observeScripted(watches, ({ kind }) => void changes.push(kind));
-  observation.watch([knownResource("batch/v1", "Job")]);
+  observation.watchKinds([knownResource("batch/v1", "Job")]);
   watches.listed("Job", [job(1, ["f:active"])]);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
   watches.send("Job", { type: "MODIFIED", object: job(2, done) });
   watches.send("Job", { type: "MODIFIED", object: job(3, ended) });
   await expect.poll(() => changes).toEqual(["job"]);
@@ -288,13 +288,13 @@ test("a Job that failed is told once in an Event, whatever is said or asked in b
   const news = async (answer?: () => never): Promise<readonly string[]> => {
     // With every connection it is found out anew.
     const { failures } = await looker(sentence)(failure, answer);
-    return newsOf(failures, { told, said: "" });
+    return takeUntold(failures, { told, said: "" });
   };
   expect(await news(silent)).toEqual([]);
   expect(await news()).toEqual([sentence]);
   expect(await news(silent)).toEqual([]);
   expect(await news()).toEqual([]);
-  expect(newsOf(new Map([["another", sentence]]), { told, said: "" })).toEqual([sentence]);
+  expect(takeUntold(new Map([["another", sentence]]), { told, said: "" })).toEqual([sentence]);
 });
 
 test("after a restart no Job is told again that the component names", () => {
@@ -304,14 +304,14 @@ test("after a restart no Job is told again that the component names", () => {
   ]);
   const told = new Set<string>();
   const message = `0 of 1 objects applied; ${sentence}`;
-  expect(newsOf(failures, { told, said: message })).toEqual(["Job eventing/new failed: x"]);
-  expect(newsOf(failures, { told, said: "" })).toEqual([]);
+  expect(takeUntold(failures, { told, said: message })).toEqual(["Job eventing/new failed: x"]);
+  expect(takeUntold(failures, { told, said: "" })).toEqual([]);
 });
 
 test("Jobs are remembered as told only so many", () => {
   const told = new Set(Array.from({ length: 1_000 }, (_, index) => String(index)));
   expect(
-    newsOf(
+    takeUntold(
       new Map([
         ["new", "b"],
         ["newer", "a"],

@@ -15,7 +15,7 @@ function newsAmong(row: FailureRow, error: Error, seconds: readonly number[]): r
   return seconds.map((after) => {
     vi.advanceTimersByTime(after * 1_000);
     row.add(error);
-    return row.isNews();
+    return row.takeReport();
   });
 }
 

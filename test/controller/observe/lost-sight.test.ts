@@ -39,18 +39,18 @@ async function fails(times: number, error: Error, { kind }: ResourceType = confi
 test("a watch that fails for a moment is not told of", async () => {
   await fails(1, new ConnectionError("refused", "https://spoke.example refused"));
   await watches.opening("ConfigMap");
-  observation.watch([configMaps]);
+  observation.watchKinds([configMaps]);
   watches.listed("ConfigMap", []);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
   expect(changes).toEqual([]);
 });
 
 test("a watch that fails for some seconds is told of once, whatever the server answers", async () => {
   const kinds = ["Secret", "Service", "ServiceAccount"].map((kind) => knownResource("v1", kind));
   const [secrets, services, accounts] = kinds;
-  observation.watch([configMaps, ...kinds]);
+  observation.watchKinds([configMaps, ...kinds]);
   for (const { kind } of kinds) watches.listed(kind, []);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
   await Promise.all([
     fails(5, forbidden, secrets),
     fails(5, apiError(429, "too many requests"), services),
@@ -64,10 +64,10 @@ test("a kind that may be watched again is told of, and what went meanwhile", asy
   await fails(4, forbidden);
   expect(changes).toEqual([told]);
   // Somebody looks, and finds that it is so.
-  observation.watch([configMaps]);
+  observation.watchKinds([configMaps]);
   await watches.opening("ConfigMap");
   watches.send("ConfigMap", forbidden);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
   expect(observation.refused().size).toBe(1);
   await fails(2, forbidden);
   expect(changes).toEqual([told]);
@@ -91,9 +91,9 @@ test("a watch that ended early is out of date after some seconds, until the next
 test("whoever looks after a watch ended early waits for the next list", async () => {
   watches.send("ConfigMap", "end");
   await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 60_000);
-  observation.watch([configMaps]);
+  observation.watchKinds([configMaps]);
   let isSynced = false;
-  const synced = observation.synced(signal).then(() => (isSynced = true));
+  const synced = observation.waitForSync(signal).then(() => (isSynced = true));
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(isSynced).toBe(false);
   watches.listed("ConfigMap", []);
@@ -105,7 +105,7 @@ test("whoever looks asks no server before the time that it asked for", async () 
   await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 60_000);
   const joining = observeScripted(watches, () => undefined, { sharing });
   try {
-    for (const one of [observation, joining]) one.watch([configMaps]);
+    for (const one of [observation, joining]) one.watchKinds([configMaps]);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(watches.opened("ConfigMap")).toHaveLength(1);
   } finally {

@@ -67,11 +67,11 @@ async function observed({ component, target, keys }: Installation, more: Resourc
     onChange: (change) => changes.push(change),
     log: silentLog,
   });
-  observation.watch([
+  observation.watchKinds([
     ...keys.map(({ apiVersion, kind }) => knownResource(apiVersion, kind)),
     ...more,
   ]);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
 }
 
 function keyNamed({ keys }: Installation, kind: string): ObjectKey {

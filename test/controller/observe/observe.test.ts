@@ -75,17 +75,17 @@ function deployment(version: number, available: "True" | "False", replicas = 1):
 }
 
 test("a kind that turns out to be served under another plural is watched there", () => {
-  observation.watch([{ ...configMaps, plural: "configmapes" }]);
-  observation.watch([configMaps]);
-  observation.watch([configMaps]);
+  observation.watchKinds([{ ...configMaps, plural: "configmapes" }]);
+  observation.watchKinds([configMaps]);
+  observation.watchKinds([configMaps]);
   const plurals = watches.opened("ConfigMap").map(({ ref }) => ref.resource.plural);
   expect(plurals).toEqual(["configmapes", "configmaps"]);
 });
 
 async function listed(objects: readonly KubeObject[]): Promise<void> {
-  observation.watch([configMaps]);
+  observation.watchKinds([configMaps]);
   watches.listed("ConfigMap", objects);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
 }
 
 /** The server says something on the watch of the object's kind. */
@@ -109,7 +109,7 @@ const aChanged: ObservedChange = { kind: "object", key: aKey };
 
 describe("what is asked of the server", () => {
   test("is one watch a kind by the component's label, metadata only but for workloads", () => {
-    observation.watch([configMaps, deployments]);
+    observation.watchKinds([configMaps, deployments]);
     const labelSelector = "knfleet.dev/component-uid=uid-of-component";
     expect(watches.opened("ConfigMap")).toMatchObject([
       { ref: { resource: configMaps, labelSelector }, options: { metadataOnly: true } },
@@ -121,21 +121,21 @@ describe("what is asked of the server", () => {
 
   test("is nothing new when the same kinds are watched again", async () => {
     await listed([]);
-    observation.watch([configMaps]);
-    await observation.synced(signal);
+    observation.watchKinds([configMaps]);
+    await observation.waitForSync(signal);
     expect(watches.opened("ConfigMap")).toHaveLength(1);
   });
 
   test("ends for kinds that are not wanted any more, and their records go silently", async () => {
     await listed([configMap("a", { version: 1 })]);
-    observation.watch([deployments]);
+    observation.watchKinds([deployments]);
     await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 30_000);
     expect(observation.objects().size).toBe(0);
     expect(changes).toEqual([]);
   });
 
   test("ends with the observation", async () => {
-    observation.watch([configMaps, deployments]);
+    observation.watchKinds([configMaps, deployments]);
     await observation[Symbol.asyncDispose]();
     await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 30_000);
     expect(watches.isOpen("Deployment")).toBe(false);
@@ -160,9 +160,9 @@ describe("records", () => {
   });
 
   test("of workloads come with the object, without its managed fields", async () => {
-    observation.watch([deployments]);
+    observation.watchKinds([deployments]);
     watches.listed("Deployment", [deployment(1, "True", 3)]);
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     const id = identityOf(keyOf(deployment(1, "True")));
     expect(observation.workloads().get(id)).toMatchObject({ spec: { replicas: 3 } });
     expect(observation.workloads().get(id)?.metadata.managedFields).toBeUndefined();
@@ -239,7 +239,7 @@ describe("reported is", () => {
     await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
     observation.note([sightingOf(configMap("a", { version: 250, owns: ["f:b"] }), "knfleet-hub")]);
     watches.listed("ConfigMap", [configMap("a", { version: 50 })], "200");
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("250");
     expect(changes).toEqual([]);
   });
@@ -258,10 +258,10 @@ describe("reported is", () => {
     expect(await reported(1)).toEqual([aChanged]);
     expect(observation.objects().size).toBe(0);
     watches.unserved.clear();
-    observation.watch([configMaps]);
+    observation.watchKinds([configMaps]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", [configMap("a", { version: 300 })], "300");
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     expect(observation.objects().size).toBe(1);
   });
 });
@@ -270,9 +270,9 @@ describe("of a workload is reported", () => {
   const key = keyOf(deployment(1, "True"));
 
   test("the first sight and each turn of its availability", async () => {
-    observation.watch([deployments]);
+    observation.watchKinds([deployments]);
     watches.listed("Deployment", [deployment(1, "False")]);
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     expect(changes).toEqual([{ kind: "workload", key }]);
     sends("MODIFIED", deployment(101, "False", 2));
     sends("MODIFIED", deployment(102, "True", 2));

@@ -148,9 +148,9 @@ export async function beginWith(
   const watches = new ScriptedWatches();
   const changes: ObservedChange[] = [];
   const observation = observeScripted(watches, (change) => changes.push(change), options);
-  observation.watch([resource]);
+  observation.watchKinds([resource]);
   watches.listed(resource.kind, objects);
-  await observation.synced(AbortSignal.timeout(10_000));
+  await observation.waitForSync(AbortSignal.timeout(10_000));
   return { watches, observation, changes };
 }
 

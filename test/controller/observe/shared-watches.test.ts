@@ -66,11 +66,11 @@ function namesIn({ observation }: Seen): readonly string[] {
 
 /** Both watch ConfigMaps, of which the server has these. */
 async function bothWatch(objects: readonly KubeObject[]): Promise<void> {
-  ada.observation.watch([configMaps]);
-  bob.observation.watch([configMaps]);
+  ada.observation.watchKinds([configMaps]);
+  bob.observation.watchKinds([configMaps]);
   await opened(2);
   watches.listed("ConfigMap", objects);
-  await bob.observation.synced(signal);
+  await bob.observation.waitForSync(signal);
 }
 
 /** So many watches were opened, and the last one is open. */
@@ -94,30 +94,30 @@ describe("two components on one cluster", () => {
     expect(ada.changes).toEqual([]);
   });
 
-  test("are each told of all there is, also who comes when the other one knows it", async () => {
-    ada.observation.watch([configMaps]);
+  test("each get all objects, also the one that subscribes later", async () => {
+    ada.observation.watchKinds([configMaps]);
     watches.listed("ConfigMap", [objectOf("ada", "a", 5)]);
-    await ada.observation.synced(signal);
-    bob.observation.watch([configMaps]);
+    await ada.observation.waitForSync(signal);
+    bob.observation.watchKinds([configMaps]);
     await opened(2);
     expect(namesIn(ada)).toEqual(["a"]);
     expect(ada.observation.live()).toEqual([configMaps]);
     expect(bob.observation.pending()).toEqual([configMaps]);
     watches.listed("ConfigMap", [objectOf("ada", "a", 5), objectOf("bob", "b", 6)], "101");
-    await bob.observation.synced(signal);
+    await bob.observation.waitForSync(signal);
     expect([namesIn(ada), namesIn(bob)]).toEqual([["a"], ["b"]]);
     expect([ada.changes, bob.changes]).toEqual([[], []]);
   });
 
   test("lose nothing of what was written while the list was read that the other one's coming asked for", async () => {
-    ada.observation.watch([configMaps]);
+    ada.observation.watchKinds([configMaps]);
     watches.listed("ConfigMap", [objectOf("ada", "old", 5)]);
-    await ada.observation.synced(signal);
-    bob.observation.watch([configMaps]);
+    await ada.observation.waitForSync(signal);
+    bob.observation.watchKinds([configMaps]);
     await opened(2);
     ada.observation.note([sightingOf(objectOf("ada", "new", 120), "knfleet-hub")]);
     watches.listed("ConfigMap", [], "110");
-    await bob.observation.synced(signal);
+    await bob.observation.waitForSync(signal);
     expect(namesIn(ada)).toEqual(["new"]);
     expect(ada.changes).toMatchObject([{ kind: "object", key: { name: "old" } }]);
   });
@@ -131,13 +131,13 @@ describe("two components on one cluster", () => {
   });
 
   test("both see CRDs, which belong to none", async () => {
-    ada.observation.watch([definitions]);
-    bob.observation.watch([definitions]);
+    ada.observation.watchKinds([definitions]);
+    bob.observation.watchKinds([definitions]);
     await opened(2, "CustomResourceDefinition");
     const { apiVersion, kind } = definitions;
     const { namespace: _, labels: __, ...metadata } = objectOf("", "crd", 5).metadata;
     watches.listed("CustomResourceDefinition", [{ apiVersion, kind, metadata }]);
-    await bob.observation.synced(signal);
+    await bob.observation.waitForSync(signal);
     expect([namesIn(ada), namesIn(bob)]).toEqual([["crd"], ["crd"]]);
   });
 
@@ -146,10 +146,10 @@ describe("two components on one cluster", () => {
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot list"));
     await vi.waitFor(() => expect(bob.observation.refused().size).toBe(1), 30_000);
     expect(ada.observation.refused().size).toBe(1);
-    ada.observation.watch([configMaps]);
+    ada.observation.watchKinds([configMaps]);
     await opened(3);
     watches.listed("ConfigMap", [objectOf("bob", "b", 6)], "130");
-    await ada.observation.synced(signal);
+    await ada.observation.waitForSync(signal);
     expect([ada.observation.refused().size, bob.observation.refused().size]).toEqual([0, 0]);
     expect([namesIn(ada), namesIn(bob)]).toEqual([[], ["b"]]);
   });
@@ -160,7 +160,7 @@ describe("two components on one cluster", () => {
     watches.send("ConfigMap", apiError(404, "404 page not found"));
     await vi.waitFor(() => expect([namesIn(ada), namesIn(bob)]).toEqual([[], []]), 30_000);
     watches.unserved.clear();
-    ada.observation.watch([configMaps]);
+    ada.observation.watchKinds([configMaps]);
     await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 30_000);
     watches.listed("ConfigMap", [objectOf("ada", "a", 200), objectOf("bob", "b", 201)], "202");
     await vi.waitFor(() => expect([namesIn(ada), namesIn(bob)]).toEqual([["a"], ["b"]]), 30_000);
@@ -182,26 +182,26 @@ describe("a component that leaves", () => {
 
   test("may come back, and is told what changed meanwhile", async () => {
     await bothWatch([objectOf("ada", "a", 5)]);
-    ada.observation.watch([]);
+    ada.observation.watchKinds([]);
     expect(namesIn(ada)).toEqual([]);
     watches.send("ConfigMap", { type: "MODIFIED", object: objectOf("ada", "a", 107) });
-    ada.observation.watch([configMaps]);
+    ada.observation.watchKinds([configMaps]);
     await opened(3);
     watches.listed("ConfigMap", [objectOf("ada", "a", 107), objectOf("ada", "c", 108)], "108");
-    await ada.observation.synced(signal);
+    await ada.observation.waitForSync(signal);
     expect(namesIn(ada)).toEqual(["a", "c"]);
     expect(watches.openCount()).toBe(1);
   });
 });
 
-test("what was restored from an older state is told also to who lists anew because the watch failed", async () => {
-  ada.observation.watch([configMaps]);
+test("an older state that was restored is reported also when the kind is listed again after a failure", async () => {
+  ada.observation.watchKinds([configMaps]);
   watches.listed("ConfigMap", [objectOf("ada", "a", 5)], "100");
   watches.send("ConfigMap", { type: "ADDED", object: objectOf("ada", "b", 190) });
   await vi.waitFor(() => expect(namesIn(ada)).toEqual(["a", "b"]), 30_000);
   watches.send("ConfigMap", apiError(503, "the server is starting"));
   await vi.waitFor(() => expect(ada.observation.live()).toEqual([]), 30_000);
-  ada.observation.watch([configMaps]);
+  ada.observation.watchKinds([configMaps]);
   await opened(2);
   watches.listed("ConfigMap", [objectOf("ada", "a", 5)], "150");
   await vi.waitFor(() => expect(namesIn(ada)).toEqual(["a"]), 30_000);
@@ -209,20 +209,20 @@ test("what was restored from an older state is told also to who lists anew becau
 });
 
 test("a component without a proper uid disturbs no other one", async () => {
-  ada.observation.watch([configMaps]);
+  ada.observation.watchKinds([configMaps]);
   const nobody = seenBy("no uid");
-  expect(() => nobody.observation.watch([configMaps])).toThrow("selects nothing");
-  bob.observation.watch([configMaps]);
+  expect(() => nobody.observation.watchKinds([configMaps])).toThrow("selects nothing");
+  bob.observation.watchKinds([configMaps]);
   await opened(2);
   watches.listed("ConfigMap", [objectOf("bob", "b", 6)]);
-  await bob.observation.synced(signal);
+  await bob.observation.waitForSync(signal);
   expect(namesIn(bob)).toEqual(["b"]);
 });
 
 test("components over two clients share nothing", async () => {
-  ada.observation.watch([configMaps]);
+  ada.observation.watchKinds([configMaps]);
   const elsewhere = new ScriptedWatches();
   await using other = observeScripted(elsewhere, () => undefined, { componentUid: "bob", sharing });
-  other.watch([configMaps]);
+  other.watchKinds([configMaps]);
   expect([watches.openCount(), elsewhere.openCount()]).toEqual([1, 1]);
 });

@@ -29,35 +29,35 @@ afterEach(async () => {
   await observation[Symbol.asyncDispose]();
 });
 
-describe("synced", () => {
+describe("waitForSync", () => {
   test("does not wait for a kind that is not served, which is tried again", async () => {
     watches.unserved.add("Image");
-    observation.watch([configMaps, images]);
+    observation.watchKinds([configMaps, images]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     watches.unserved.clear();
     await vi.waitFor(() => expect(watches.opened("Image").length).toBeGreaterThan(1), 60_000);
     expect(watches.isOpen("Image")).toBe(true);
   });
 
   test("does not wait for a server in whose place something else answers", async () => {
-    observation.watch([configMaps]);
+    observation.watchKinds([configMaps]);
     const error = new ConnectionError("standIn", "https://spoke.example answered 404");
     watches.send("ConfigMap", error);
-    await expect(observation.synced(signal)).rejects.toBe(error);
-    observation.watch([configMaps]);
+    await expect(observation.waitForSync(signal)).rejects.toBe(error);
+    observation.watchKinds([configMaps]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
   });
 
   test("waits for every list", async () => {
-    observation.watch([configMaps, deployments]);
+    observation.watchKinds([configMaps, deployments]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
     let isSynced = false;
-    const synced = observation.synced(signal).then(() => (isSynced = true));
+    const synced = observation.waitForSync(signal).then(() => (isSynced = true));
     await new Promise((resolve) => setImmediate(resolve));
     expect(isSynced).toBe(false);
     watches.listed("Deployment", []);
@@ -66,23 +66,23 @@ describe("synced", () => {
   });
 
   test("does not wait for a kind that may not be watched, and says which that is", async () => {
-    observation.watch([configMaps]);
+    observation.watchKinds([configMaps]);
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot list"));
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     expect([...observation.refused().values()]).toEqual(["Watching configmaps is not allowed"]);
     expect(observation.live()).toEqual([]);
-    observation.watch([configMaps]);
+    observation.watchKinds([configMaps]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     expect([...observation.refused()]).toEqual([]);
   });
 
   test("lists a kind anew that was refused for a moment, although its watch goes on", async () => {
-    observation.watch([configMaps]);
+    observation.watchKinds([configMaps]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot watch"));
     await vi.waitFor(() => expect(observation.refused().size).toBe(1), 60_000);
     await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 60_000);
@@ -90,18 +90,18 @@ describe("synced", () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata };
     watches.send("ConfigMap", { type: "ADDED", object });
     await vi.waitFor(() => expect(observation.objects().size).toBe(1), 60_000);
-    observation.watch([configMaps]);
+    observation.watchKinds([configMaps]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", [object], "102");
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     expect([...observation.refused()]).toEqual([]);
   });
 
-  test("does not wait for a kind that nobody answers for while the server answers for others, and says which that is", async () => {
-    observation.watch([configMaps, images]);
+  test("does not wait for a kind whose API does not answer while others do, and names it", async () => {
+    observation.watchKinds([configMaps, images]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
-    const synced = observation.synced(signal);
+    const synced = observation.waitForSync(signal);
     for (const attempt of [1, 2, 3]) {
       await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt), 60_000);
       watches.send("Image", apiError(503, "service unavailable"));
@@ -110,17 +110,17 @@ describe("synced", () => {
     expect([...observation.refused().values()]).toEqual([
       "Watching images is not possible: the API server answers with status 503",
     ]);
-    observation.watch([configMaps, images]);
+    observation.watchKinds([configMaps, images]);
     await watches.opening("Image");
     watches.listed("Image", []);
-    await observation.synced(signal);
+    await observation.waitForSync(signal);
     expect([...observation.refused()]).toEqual([]);
   });
 
   test("waits for a server that answers for no kind at all", async () => {
-    observation.watch([images]);
+    observation.watchKinds([images]);
     let isSynced = false;
-    void observation.synced(signal).then(() => (isSynced = true));
+    void observation.waitForSync(signal).then(() => (isSynced = true));
     for (const attempt of [1, 2, 3]) {
       await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt), 60_000);
       watches.send("Image", apiError(503, "service unavailable"));
@@ -133,7 +133,7 @@ describe("synced", () => {
 
   test("is waited for a minute in an installation, and then said with the kinds", async () => {
     const clock = new FakeClock();
-    observation.watch([configMaps, images]);
+    observation.watchKinds([configMaps, images]);
     const first = firstLists(observation, clock, signal).catch((error: unknown) => error);
     watches.listed("ConfigMap", []);
     await vi.waitFor(() => expect(observation.live()).toHaveLength(1), 60_000);
@@ -149,7 +149,7 @@ describe("synced", () => {
 
   test("is the loss of the spoke in an installation where nothing is listed for a minute", async () => {
     const clock = new FakeClock();
-    observation.watch([configMaps, images]);
+    observation.watchKinds([configMaps, images]);
     const first = firstLists(observation, clock, signal).catch((error: unknown) => error);
     await clock.advance(60_000);
     expect(await first).toMatchObject({ reason: "SpokeUnreachable" });
@@ -161,38 +161,40 @@ describe("synced", () => {
 
   test("fails when the server stays out of reach, and succeeds after the next watch()", async () => {
     const broken = new ConnectionError("refused", "https://spoke.example refused");
-    observation.watch([configMaps]);
+    observation.watchKinds([configMaps]);
     watches.send("ConfigMap", broken);
     await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 60_000);
     watches.send("ConfigMap", broken);
-    await expect(observation.synced(signal)).rejects.toBe(broken);
-    observation.watch([configMaps]);
+    await expect(observation.waitForSync(signal)).rejects.toBe(broken);
+    observation.watchKinds([configMaps]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
-    await expect(observation.synced(signal)).resolves.toBeUndefined();
+    await expect(observation.waitForSync(signal)).resolves.toBeUndefined();
   });
 
-  test("ends when nobody wants to wait any longer", async () => {
-    observation.watch([configMaps]);
+  test("ends when the signal is aborted", async () => {
+    observation.watchKinds([configMaps]);
     const impatient = new AbortController();
-    const synced = observation.synced(impatient.signal);
+    const synced = observation.waitForSync(impatient.signal);
     impatient.abort(new Error("enough"));
     await expect(synced).rejects.toThrow("enough");
   });
 
   test("ends when the observation is closed", async () => {
-    observation.watch([configMaps]);
-    const synced = observation.synced(signal);
+    observation.watchKinds([configMaps]);
+    const synced = observation.waitForSync(signal);
     await observation[Symbol.asyncDispose]();
     await expect(synced).rejects.toThrow("The observation was closed");
   });
 });
 
 test("an observation that was closed watches nothing any more", async () => {
-  observation.watch([configMaps]);
+  observation.watchKinds([configMaps]);
   await observation[Symbol.asyncDispose]();
-  const root = { resource: configMaps, namespace: "a", name: "b" };
-  expect(() => observation.watch([configMaps, deployments])).toThrow("The observation was closed");
-  expect(() => observation.guard([root])).toThrow("The observation was closed");
+  const anchor = { resource: configMaps, namespace: "a", name: "b" };
+  expect(() => observation.watchKinds([configMaps, deployments])).toThrow(
+    "The observation was closed",
+  );
+  expect(() => observation.watchSingles([anchor])).toThrow("The observation was closed");
   await vi.waitFor(() => expect(watches.openCount()).toBe(0), 60_000);
 });

@@ -22,13 +22,13 @@ async function begun() {
   const observation = observeScripted(watches, (change) => changes.push(change), {
     isUnwanted: ({ name }) => name !== "wanted",
   });
-  observation.watch([resource]);
+  observation.watchKinds([resource]);
   watches.listed("ConfigMap", [configMap("listed", 90)]);
-  await observation.synced(AbortSignal.timeout(10_000));
+  await observation.waitForSync(AbortSignal.timeout(10_000));
   return { watches, changes, observation };
 }
 
-test("an object that appears as we applied it is told of only when nobody wants it, and once", async () => {
+test("a new object with our fields is reported once, and only when it is a stray", async () => {
   const { watches, changes, observation } = await begun();
   await using _observation = observation;
   watches.send("ConfigMap", { type: "ADDED", object: configMap("wanted", 110) });
@@ -42,7 +42,7 @@ test("an object that appears as we applied it is told of only when nobody wants 
   ]);
 });
 
-test("an object that nobody wants and an older state of the cluster brings back is told of", async () => {
+test("a stray that an older state of the cluster brings back is reported", async () => {
   const { watches, changes, observation } = await begun();
   await using _observation = observation;
   watches.send("ConfigMap", apiError(410, "too old resource version"));

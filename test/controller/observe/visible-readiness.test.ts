@@ -3,7 +3,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
-import { visibleReadiness, WorkloadCauses } from "../../../controller/observe/visible-readiness.ts";
+import {
+  readVisibleReadiness,
+  WorkloadCauses,
+} from "../../../controller/observe/visible-readiness.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
@@ -18,7 +21,7 @@ let observation: Observation;
 beforeEach(() => {
   watches = new ScriptedWatches();
   observation = observeScripted(watches);
-  observation.watch([deployments, statefulSets]);
+  observation.watchKinds([deployments, statefulSets]);
 });
 
 afterEach(async () => {
@@ -40,13 +43,13 @@ function workload(kind: string, available: number): KubeObject {
 function readiness() {
   const view = { observation, causes: new WorkloadCauses(signal) };
   const deps = { client: watches, clock: new FakeClock(), log: silentLog };
-  return visibleReadiness(desired, { ...view, ...deps }, signal);
+  return readVisibleReadiness(desired, { ...view, ...deps }, signal);
 }
 
 test("workloads that may not be watched are not missing: nothing is known of them", async () => {
   watches.send("Deployment", apiError(403, "deployments.apps is forbidden: User x cannot list"));
   watches.listed("StatefulSet", [workload("StatefulSet", 1)]);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
   expect(await readiness()).toMatchObject({
     available: true,
     missing: [],
@@ -57,7 +60,7 @@ test("workloads that may not be watched are not missing: nothing is known of the
 test("what is known of the others is said", async () => {
   watches.send("Deployment", apiError(403, "deployments.apps is forbidden: User x cannot list"));
   watches.listed("StatefulSet", [workload("StatefulSet", 0)]);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
   expect(await readiness()).toMatchObject({
     available: false,
     message: "1 of 1 not available: statefulset (0 of 1 pods available)",
@@ -67,6 +70,6 @@ test("what is known of the others is said", async () => {
 test("nothing is left unsaid where all may be watched", async () => {
   watches.listed("Deployment", []);
   watches.listed("StatefulSet", [workload("StatefulSet", 1)]);
-  await observation.synced(signal);
+  await observation.waitForSync(signal);
   expect(await readiness()).toMatchObject({ missing: ["deployment"], unseen: undefined });
 });

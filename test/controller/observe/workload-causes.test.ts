@@ -48,7 +48,7 @@ function workload(name: string, kind = "Deployment"): KubeObject {
 }
 
 async function causesOf(...workloads: readonly KubeObject[]): Promise<readonly string[]> {
-  const found = await causes.of(workloads, { client, clock, log: silentLog }, signal);
+  const found = await causes.find(workloads, { client, clock, log: silentLog }, signal);
   return workloads.map((one) => found.get(identityOf(keyOf(one))) ?? "");
 }
 

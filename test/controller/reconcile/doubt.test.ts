@@ -142,9 +142,9 @@ test("a doubt takes back what was claimed, and says nothing else", () => {
 });
 
 test("nothing is doubted before the first list, such as after a start with many clusters", async () => {
-  observation.watch([]);
+  observation.watchKinds([]);
   expect(doubt()).toMatchObject({ status: "False", reason: "NotReady" });
-  observation.watch([deployments]);
+  observation.watchKinds([deployments]);
   expect(observation.pending()).toEqual([deployments]);
   expect(doubt()).toBeUndefined();
 });

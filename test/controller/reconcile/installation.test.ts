@@ -53,7 +53,7 @@ test("a question that nobody waits for any more lasts until the view is closed",
   const events = new EventRecorder({ client: hub, clock, log: silentLog });
   const found = installation.attempt(
     { component: serving(), hub, clock, events },
-    (_writer, signal) => jobs.among([key], asking, signal),
+    (_writer, signal) => jobs.findFailed([key], asking, signal),
     life.signal,
   );
   await clock.advance(3_000);

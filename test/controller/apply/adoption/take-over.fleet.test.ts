@@ -103,7 +103,7 @@ describe("a foreign change beside which the server refuses ours is taken over (e
     });
     const { installer } = opened;
     await installer.install({ rendered: renderedOf(workload(namespace), serviceOf(namespace)) });
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const key = keyOf(workload(namespace));
     await put(key, "/apis/apps/v1/namespaces/NS/deployments", ({ spec }) => {
       const { containers, volumes } = spec.template.spec;
@@ -128,7 +128,7 @@ describe("a foreign change beside which the server refuses ours is taken over (e
     });
     const { installer } = opened;
     await installer.install({ rendered: renderedOf(workload(namespace), serviceOf(namespace)) });
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const key = keyOf(workload(namespace));
     const volume = { name: "theirs", emptyDir: {} };
     await put(key, "/apis/apps/v1/namespaces/NS/deployments", ({ spec }) => {
@@ -149,7 +149,7 @@ describe("a foreign change beside which the server refuses ours is taken over (e
     });
     const { installer } = opened;
     await installer.install({ rendered: renderedOf(workload(namespace), serviceOf(namespace)) });
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const key = keyOf(serviceOf(namespace));
     await put(key, "/api/v1/namespaces/NS/services", ({ spec }) => {
       spec.ports = [{ name: "http", port: 81, targetPort: 80 }];
@@ -170,7 +170,7 @@ describe("a foreign change beside which the server refuses ours is taken over (e
     });
     const { installer } = opened;
     await installer.install({ rendered: renderedOf(workload(namespace), serviceOf(namespace)) });
-    await installer.observation.synced(AbortSignal.timeout(60_000));
+    await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const key = keyOf(serviceOf(namespace));
     const ours = (await admin.get(key))?.metadata.ownerReferences;
     const owners = await Promise.all(

@@ -18,7 +18,7 @@ test("who replaces a whole object by one without our label is named, too", async
   const config = manifestOf(`v1 ConfigMap ${namespace}/one`, { data: { a: "ours" } });
   const rendered = renderedOf(config);
   await installer.install({ rendered });
-  await installer.observation.synced(AbortSignal.timeout(60_000));
+  await installer.observation.waitForSync(AbortSignal.timeout(60_000));
   const path = `/api/v1/namespaces/${namespace}/configmaps/one?fieldManager=argocd-controller`;
   const round = async () => {
     const seen = installer.changes.length;

@@ -7,7 +7,7 @@ import { observe } from "../../../controller/observe/observe.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { apiError, ScriptedWatches } from "./scripted-watches.ts";
 
-const root = { resource: knownResource("v1", "ConfigMap"), namespace: "ns", name: "root" };
+const anchor = { resource: knownResource("v1", "ConfigMap"), namespace: "ns", name: "anchor" };
 const namespace = { resource: knownResource("v1", "Namespace"), name: "ns" };
 const namespaceKey = { apiVersion: "v1", kind: "Namespace", name: "ns" };
 let watches: ScriptedWatches;
@@ -33,11 +33,11 @@ afterEach(async () => {
 function rootAs(
   version: number,
   annotations: Readonly<Record<string, string>> = {},
-  uid = "root",
+  uid = "anchor",
 ): KubeObject {
   const metadata = {
     namespace: "ns",
-    name: "root",
+    name: "anchor",
     uid,
     resourceVersion: `${version}`,
     annotations,
@@ -57,15 +57,15 @@ async function seen(count: number): Promise<void> {
 
 test("what carries no label is watched by its name, and CRDs by a label of no component", () => {
   const definitions = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-  observation.watch([definitions]);
-  observation.guard([root, namespace]);
-  observation.guard([root, namespace]);
+  observation.watchKinds([definitions]);
+  observation.watchSingles([anchor, namespace]);
+  observation.watchSingles([anchor, namespace]);
   const opened = ["ConfigMap", "Namespace", "CustomResourceDefinition"].flatMap((kind) =>
     watches.opened(kind),
   );
   expect(opened).toMatchObject([
     {
-      ref: { namespace: "ns", fieldSelector: "metadata.name=root" },
+      ref: { namespace: "ns", fieldSelector: "metadata.name=anchor" },
       options: { metadataOnly: true },
     },
     { ref: { fieldSelector: "metadata.name=ns" }, options: { metadataOnly: true } },
@@ -73,41 +73,44 @@ test("what carries no label is watched by its name, and CRDs by a label of no co
   ]);
 });
 
-test("a root is disturbed by a change that was not noted, until it is noted", async () => {
-  observation.noteGuarded(rootAs(1));
-  observation.guard([root]);
+test("an anchor is disturbed by a change that was not noted, until it is noted", async () => {
+  observation.noteSingle(rootAs(1));
+  observation.watchSingles([anchor]);
   watches.listed("ConfigMap", [rootAs(1)], "1");
   const written = rootAs(5, { ours: "yes" });
-  observation.noteGuarded(written);
+  observation.noteSingle(written);
   watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(4, { older: "yes" }) });
   watches.send("ConfigMap", { type: "MODIFIED", object: written });
   watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(6, { ours: "yes" }) });
   watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(7) });
   await seen(1);
   expect(changes).toEqual([
-    { kind: "object", key: { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "root" } },
+    {
+      kind: "object",
+      key: { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "anchor" },
+    },
   ]);
   expect(observation.isDisturbed()).toBe(true);
-  observation.noteGuarded(rootAs(7));
+  observation.noteSingle(rootAs(7));
   expect(observation.isDisturbed()).toBe(false);
 });
 
-test("a root that is gone is disturbed until another is there, also when it was read before it went", async () => {
-  observation.noteGuarded(rootAs(1));
-  observation.guard([root]);
+test("an anchor that is gone is disturbed until another exists, also when it was read before it went", async () => {
+  observation.noteSingle(rootAs(1));
+  observation.watchSingles([anchor]);
   watches.listed("ConfigMap", [rootAs(1)]);
   watches.send("ConfigMap", { type: "DELETED", object: rootAs(2) });
   await seen(1);
   expect(observation.isDisturbed()).toBe(true);
-  observation.noteGuarded(rootAs(1));
+  observation.noteSingle(rootAs(1));
   expect(observation.isDisturbed()).toBe(true);
-  observation.noteGuarded(rootAs(3, {}, "another"));
+  observation.noteSingle(rootAs(3, {}, "another"));
   expect(observation.isDisturbed()).toBe(false);
 });
 
-test("a root whose watch fails for some seconds is disturbed until somebody has looked", async () => {
-  observation.noteGuarded(rootAs(1));
-  observation.guard([root]);
+test("an anchor whose watch fails for some seconds is disturbed until it is noted again", async () => {
+  observation.noteSingle(rootAs(1));
+  observation.watchSingles([anchor]);
   watches.listed("ConfigMap", [rootAs(1)]);
   for (let failure = 1; failure <= 5; failure += 1) {
     expect(observation.isDisturbed()).toBe(failure > 4);
@@ -115,13 +118,13 @@ test("a root whose watch fails for some seconds is disturbed until somebody has 
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot watch"));
     await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 60_000);
   }
-  expect(changes).toEqual([{ kind: "watch", resource: root.resource }]);
-  observation.noteGuarded(rootAs(1));
+  expect(changes).toEqual([{ kind: "watch", resource: anchor.resource }]);
+  observation.noteSingle(rootAs(1));
   expect(observation.isDisturbed()).toBe(false);
 });
 
 test("a namespace that is not ours is not disturbed for ever by a watch that failed for a while", async () => {
-  observation.guard([namespace]);
+  observation.watchSingles([namespace]);
   watches.listed("Namespace", [namespaceAs(1)]);
   for (let failure = 1; failure <= 4; failure += 1) {
     await vi.waitFor(() => expect(watches.isOpen("Namespace")).toBe(true), 60_000);
@@ -135,58 +138,58 @@ test("a namespace that is not ours is not disturbed for ever by a watch that fai
 });
 
 test.each(["60", "140"])(
-  "a root of an older state, which was restored, is disturbed until it is noted (%s)",
+  "an anchor of an older state, which was restored, is disturbed until it is noted (%s)",
   async (version) => {
-    observation.noteGuarded(rootAs(8, { ours: "yes" }));
-    observation.guard([root]);
+    observation.noteSingle(rootAs(8, { ours: "yes" }));
+    observation.watchSingles([anchor]);
     watches.listed("ConfigMap", [rootAs(8, { ours: "yes" })]);
     watches.send("ConfigMap", apiError(410, "too old resource version"));
     await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
     watches.listed("ConfigMap", [rootAs(5)], version);
     await seen(1);
     expect(observation.isDisturbed()).toBe(true);
-    observation.noteGuarded(rootAs(5));
+    observation.noteSingle(rootAs(5));
     expect(observation.isDisturbed()).toBe(false);
   },
 );
 
-const rootKey = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "root" };
+const anchorKey = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "anchor" };
 
 function anotherRoot(version: number): KubeObject {
   const { metadata, ...rest } = rootAs(version);
   return { ...rest, metadata: { ...metadata, uid: "another" } };
 }
 
-test("a root is lost when it was seen to be gone, and not when another of its name went before", async () => {
-  observation.noteGuarded(anotherRoot(1));
-  observation.guard([root]);
+test("an anchor is lost when it is gone, and not when another object of its name went before", async () => {
+  observation.noteSingle(anotherRoot(1));
+  observation.watchSingles([anchor]);
   watches.listed("ConfigMap", [anotherRoot(1)], "1");
-  observation.noteGuarded(rootAs(3));
-  expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(false);
+  observation.noteSingle(rootAs(3));
+  expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(false);
   watches.send("ConfigMap", { type: "DELETED", object: anotherRoot(2) });
   await seen(1);
-  expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(false);
-  expect(observation.isLost({ key: rootKey, uid: "another" })).toBe(true);
+  expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(false);
+  expect(observation.isLost({ key: anchorKey, uid: "another" })).toBe(true);
   watches.send("ConfigMap", { type: "ADDED", object: rootAs(3) });
   watches.send("ConfigMap", { type: "DELETED", object: rootAs(4) });
   await seen(2);
-  expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(true);
+  expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(true);
 });
 
-test("a root is lost when the first list has another one of its name", async () => {
-  observation.noteGuarded(rootAs(1));
-  observation.guard([root]);
-  expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(false);
+test("an anchor is lost when the first list has another object of its name", async () => {
+  observation.noteSingle(rootAs(1));
+  observation.watchSingles([anchor]);
+  expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(false);
   watches.listed("ConfigMap", [anotherRoot(5)]);
   await vi.waitFor(
-    () => expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(true),
+    () => expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(true),
     30_000,
   );
 });
 
 test("a namespace that was noted is disturbed by other labels, and by nothing else that is written on it", async () => {
-  observation.noteGuarded(namespaceAs(1, { guard: "on" }));
-  observation.guard([namespace]);
+  observation.noteSingle(namespaceAs(1, { guard: "on" }));
+  observation.watchSingles([namespace]);
   const { metadata, ...rest } = namespaceAs(2, { guard: "on" });
   const finalizers = ["theirs"];
   watches.listed("Namespace", [{ ...rest, metadata: { ...metadata, finalizers } }]);
@@ -194,7 +197,7 @@ test("a namespace that was noted is disturbed by other labels, and by nothing el
   await seen(1);
   expect(changes).toEqual([{ kind: "object", key: namespaceKey }]);
   expect(observation.isDisturbed()).toBe(true);
-  observation.noteGuarded(namespaceAs(4, { guard: "on" }));
+  observation.noteSingle(namespaceAs(4, { guard: "on" }));
   expect(observation.isDisturbed()).toBe(false);
   watches.send("Namespace", {
     type: "MODIFIED",
@@ -213,7 +216,7 @@ test("a namespace that was noted is disturbed by other labels, and by nothing el
 });
 
 test("of a namespace that was not noted only its end matters, also when it came before the watch", async () => {
-  observation.guard([namespace]);
+  observation.watchSingles([namespace]);
   watches.listed("Namespace", [namespaceAs(1)]);
   watches.send("Namespace", { type: "MODIFIED", object: namespaceAs(2, { team: "a" }) });
   watches.send("Namespace", { type: "DELETED", object: namespaceAs(3) });
@@ -223,8 +226,8 @@ test("of a namespace that was not noted only its end matters, also when it came 
   watches.send("Namespace", { type: "ADDED", object: namespaceAs(4) });
   await vi.waitFor(() => expect(observation.isDisturbed()).toBe(false), 30_000);
 
-  observation.guard([]);
-  observation.guard([namespace]);
+  observation.watchSingles([]);
+  observation.watchSingles([namespace]);
   watches.listed("Namespace", []);
   await seen(2);
   expect(observation.isDisturbed()).toBe(true);
