@@ -1,7 +1,6 @@
 import type { Option } from "commander";
 
 import { plainLines, plainText } from "../../api/foreign-text.ts";
-import { clientVersion } from "./client-version.ts";
 import { UsageError } from "./errors.ts";
 import type { Flags } from "./flags.ts";
 import type { Examples } from "./help.ts";
@@ -196,7 +195,7 @@ export async function printFailedReport(
   { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
 ): Promise<void> {
   if (flags.output !== "json" && flags.output !== "yaml") return;
-  const document = reportOf(kind, stampAt(terminal.now(), clientVersion), {
+  const document = reportOf(kind, stampAt(terminal.now()), {
     complete: false,
     summary: null,
     items: [],

@@ -4,7 +4,7 @@ import type { CheckFlags, CheckItem, CheckReport } from "../commands/check/check
 import { checkReport } from "../commands/check/check.ts";
 import { UsageError } from "../errors.ts";
 import { profileId, selectedProfiles } from "../hub/profiles.ts";
-import { reportApiVersion } from "../output/report.ts";
+import { reportApiVersion, stampAt } from "../output/report.ts";
 import { stringAt } from "../selection/fields.ts";
 import { checkFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
@@ -40,7 +40,7 @@ export async function recordedCheck(
     ids.has(`${cluster.namespace}/${cluster.name}`);
   const items = report.items.filter(isAsked);
   const clusters = ids.size;
-  return checkReport(items, clusters, { now: terminal.now(), cliVersion: report.cliVersion });
+  return checkReport(items, clusters, stampAt(terminal.now(), report.cliVersion));
 }
 
 function onlyLive(why: string): UsageError {

@@ -1,4 +1,3 @@
-import { componentKeyOf } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { type ActionInput, selectionOf } from "../action.ts";
@@ -11,10 +10,9 @@ import {
   installationOf,
 } from "../commands/diff/diff-list.ts";
 import { UsageError } from "../errors.ts";
-import { inTrouble, listInstallations } from "../hub/installations.ts";
-import { notFoundErrors, reportApiVersion } from "../output/report.ts";
+import { selectInstallations } from "../hub/installations.ts";
+import { notFoundErrors, reportApiVersion, stampAt } from "../output/report.ts";
 import { stringAt } from "../selection/fields.ts";
-import { missingNames } from "../selection/selection.ts";
 import { clusterIdOf } from "../spokes/read-clusters.ts";
 import { diffFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
@@ -56,8 +54,7 @@ export async function recordedDiff(
   }
   const access = recordedAccess(recorded);
   const selection = selectionOf(args, flags, access);
-  const listed = await listInstallations(access, selection, signal);
-  const components = inTrouble(listed, selection);
+  const { components, missing } = await selectInstallations(access, selection, signal);
   const names = new Map(components.map((one) => [describe(installationOf(one)), one]));
   const blocks = report.blocks.flatMap(({ installation, ...block }) => {
     const component = names.get(describe(installation));
@@ -72,13 +69,10 @@ export async function recordedDiff(
       components,
       blocks,
       unread: errors.filter((error) => !isOfOne(error)),
-      errors: [
-        ...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))),
-        ...errors.filter(isOfOne),
-      ],
+      errors: [...notFoundErrors(missing), ...errors.filter(isOfOne)],
       sides: report.summary.sides,
     },
-    { now: terminal.now, cliVersion: report.cliVersion },
+    stampAt(terminal.now(), report.cliVersion),
   );
 }
 

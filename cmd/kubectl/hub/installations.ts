@@ -1,6 +1,7 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import {
   type Component,
+  componentKeyOf,
   type ComponentKind,
   componentKinds,
   operatorApiVersion,
@@ -13,7 +14,7 @@ import { blockingCondition, conditionCode } from "../output/condition-code.ts";
 import { knfOf } from "../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../output/own-reasons.ts";
 import { installCrds } from "../output/steps.ts";
-import { isWanted, type Selection } from "../selection/selection.ts";
+import { isWanted, missingNames, type Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { onSelectedClusters } from "./profiles.ts";
 
@@ -51,6 +52,26 @@ export async function listInstallations(
       isWanted(selection, { kind, namespace, name }),
     );
   return await onSelectedClusters(wanted, { access, selection }, deadline);
+}
+
+/** Installations of the hub that a command is about. */
+interface SelectedInstallations {
+  readonly components: readonly Component[];
+  /** Names in the selection that no installation has. */
+  readonly missing: readonly string[];
+}
+
+/** The installations that a selection is about, judged by the hub's view. Throws as `listInstallations` does. */
+export async function selectInstallations(
+  access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<SelectedInstallations> {
+  const listed = await listInstallations(access, selection, signal);
+  return {
+    components: inTrouble(listed, selection),
+    missing: missingNames(selection, listed.map(componentKeyOf)),
+  };
 }
 
 /** The components that `--failed` and `--reason` select by what the hub says, for commands that need no live view. */

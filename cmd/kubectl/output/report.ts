@@ -1,5 +1,7 @@
 import { timestampOf } from "../../../api/conditions.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
+import { clientVersion } from "../client-version.ts";
+import { type ExitCode, exitCodes } from "../errors.ts";
 import { failureOf, failureReason } from "../failure.ts";
 import { unreadBecause } from "../spokes/spoke-reading.ts";
 import { knfOf } from "./knf-of.ts";
@@ -41,10 +43,10 @@ export interface Report<Kind extends string, Summary, Item> {
 export const reportApiVersion = "knfleet.dev/v1";
 
 /** When a document was made, and by which version. */
-type ReportStamp = Pick<Report<string, unknown, unknown>, "generatedAt" | "cliVersion">;
+export type ReportStamp = Pick<Report<string, unknown, unknown>, "generatedAt" | "cliVersion">;
 
-/** The stamp of a moment. */
-export function stampAt(now: Date, cliVersion: string): ReportStamp {
+/** The stamp of a document that is made now, by this version unless another one is named. */
+export function stampAt(now: Date, cliVersion = clientVersion): ReportStamp {
   return { generatedAt: timestampOf(now), cliVersion };
 }
 
@@ -82,6 +84,16 @@ export function notFoundErrors(names: readonly string[]): readonly ReportError[]
     message: `${name} not found`,
     cluster: null,
   }));
+}
+
+/** Exit code of a list: 1 for a name or kind that does not exist, 3 when something could not be read. */
+export function listExitCode({
+  errors,
+  complete,
+}: Pick<Report<string, unknown, unknown>, "errors" | "complete">): ExitCode {
+  const isMissing = errors.some(({ reason }) => ["NotFound", "NotServed"].includes(reason));
+  if (isMissing) return exitCodes.unhealthy;
+  return complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
 const mostRemembered = 1_000;

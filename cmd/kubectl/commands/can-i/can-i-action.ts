@@ -2,7 +2,6 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import { openReleases } from "../../../open-releases.ts";
 import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
 import { namespaceOfHub, type SpokeNamespaceFlag } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
@@ -43,7 +42,7 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
   const asked = await canI(
     found,
-    { access, limits, releases, namespaceOf, version, now, cliVersion: clientVersion },
+    { access, limits, releases, namespaceOf, version, now },
     signal,
   ).finally(end);
   const report = sortedBy(asked, flags.sortBy);

@@ -65,7 +65,6 @@ interface CanIDeps {
   /** Absent: each component's own. */
   readonly version: string | undefined;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /**
@@ -80,7 +79,7 @@ export async function canI(
   deps: CanIDeps,
   signal: AbortSignal,
 ): Promise<PermissionReport> {
-  const { access, limits, now, cliVersion } = deps;
+  const { access, limits, now } = deps;
   const { known, errors } = await needsOfAll(components, deps);
   const targets = known.map(({ component }) => component);
   const read = (
@@ -97,7 +96,7 @@ export async function canI(
     .flatMap((reading) => (reading.kind === "read" ? [reading.facts] : []))
     .toSorted(worstFirst);
   const unread = unreadErrors(readings);
-  return reportOf("Permissions", stampAt(now(), cliVersion), {
+  return reportOf("Permissions", stampAt(now()), {
     complete: unread.length + errors.length === 0,
     summary: {
       clusters: readings.size,

@@ -1,11 +1,10 @@
 import type { ActionInput } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { hubSource } from "../../hub/open-hub.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
-import { reportOf, stampAt } from "../../output/report.ts";
+import { reportOf, type ReportStamp, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { prepareWalk } from "../diagnose/prepare-walk.ts";
@@ -50,8 +49,7 @@ export async function checkFleet(
   const hops = hub.hops.map((hop) => itemOfHop(hop, { subject: "hub", cluster: null }));
   // Nothing was found out before the time was over.
   if (hops.length === 0) signal.throwIfAborted();
-  const stamp = () => ({ now: context.now(), cliVersion: clientVersion });
-  if (!hub.facts.ok) return checkReport(hops, 0, stamp());
+  if (!hub.facts.ok) return checkReport(hops, 0, stampAt(context.now()));
   const late = AbortSignal.any([signal, AbortSignal.timeout(4 * context.hubTimeoutMs)]);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
   const ofHub = [
@@ -74,7 +72,7 @@ export async function checkFleet(
           checkDocument(document, { access, settings, versions }, signal),
         );
   const all = [...hops, ...ofHub, ...ofFiles.flat(), ...items];
-  return checkReport(all, clusters.length, stamp());
+  return checkReport(all, clusters.length, stampAt(context.now()));
 }
 
 /** `-n` is the namespace of components in files, and that of ClusterProfiles otherwise. */
@@ -111,11 +109,11 @@ function clustersOf(
 export function checkReport(
   items: readonly CheckItem[],
   clusters: number,
-  { now, cliVersion }: { readonly now: Date; readonly cliVersion: string },
+  stamp: ReportStamp,
 ): CheckReport {
   const count = (state: CheckItem["state"]): number =>
     items.filter((item) => item.state === state).length;
-  return reportOf("Check", stampAt(now, cliVersion), {
+  return reportOf("Check", stamp, {
     complete: !items.some(
       ({ check: id, state }) =>
         state === "SKIPPED" && (id === "reachable" || id === "provider file"),

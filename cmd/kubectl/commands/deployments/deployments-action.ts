@@ -1,20 +1,15 @@
 import { type ActionInput, askedOf, openReading, print, timesOf } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import type { ExitCode } from "../../errors.ts";
 import type { TimeText } from "../../output/duration.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, objectName } from "../../output/names.ts";
 import { deploymentNotes } from "../../output/notes.ts";
+import { listExitCode } from "../../output/report.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import {
-  type DeploymentItem,
-  type DeploymentList,
-  deployments,
-  deploymentsExitCode,
-} from "./deployments.ts";
+import { type DeploymentItem, type DeploymentList, deployments } from "./deployments.ts";
 
 /** `kubectl knfleet deployments`. */
 export async function runDeployments(
@@ -27,11 +22,7 @@ export async function runDeployments(
   const selection = await askedSelection(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
   const list = sortedBy(
-    await deployments(
-      { selection, limits },
-      { access, now, cliVersion: clientVersion },
-      signal,
-    ).finally(end),
+    await deployments({ selection, limits }, { access, now }, signal).finally(end),
     flags.sortBy,
   );
   await print(
@@ -46,7 +37,7 @@ export async function runDeployments(
     flags,
     terminal,
   );
-  return deploymentsExitCode(list);
+  return listExitCode(list);
 }
 
 const headers = [

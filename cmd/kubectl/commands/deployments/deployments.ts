@@ -1,9 +1,13 @@
-import { type Component, componentKeyOf, type ComponentKind } from "../../../../api/component.ts";
-import { timestampOf } from "../../../../api/conditions.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
-import { inTrouble, listInstallations } from "../../hub/installations.ts";
-import { notFoundErrors, type Report, reportOf } from "../../output/report.ts";
-import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { selectInstallations } from "../../hub/installations.ts";
+import {
+  notFoundErrors,
+  type Report,
+  reportOf,
+  stampAt,
+  type ReportStamp,
+} from "../../output/report.ts";
+import type { Selection } from "../../selection/selection.ts";
 import { deploymentsOf, missingDeployments } from "../../spokes/live-view.ts";
 import {
   clusterIdOf,
@@ -56,20 +60,18 @@ export type DeploymentList = Report<"DeploymentList", DeploymentSummary, Deploym
  */
 export async function deployments(
   { selection, limits }: { readonly selection: Selection; readonly limits: ReadLimits },
-  { access, now, cliVersion }: StatusDeps,
+  { access, now }: StatusDeps,
   signal: AbortSignal,
 ): Promise<DeploymentList> {
-  const listed = await listInstallations(access, selection, signal);
-  const components = inTrouble(listed, selection);
+  const { components, missing } = await selectInstallations(access, selection, signal);
   const readings = await readClusters(components, { access, limits }, signal);
   return deploymentListOf(components, readings, {
-    missing: missingNames(selection, listed.map(componentKeyOf)),
-    generatedAt: timestampOf(now()),
-    cliVersion,
+    missing,
+    ...stampAt(now()),
   });
 }
 
-interface Extras extends Pick<DeploymentList, "generatedAt" | "cliVersion"> {
+interface Extras extends ReportStamp {
   /** Names that were asked for and not found. */
   readonly missing: readonly string[];
 }
@@ -143,10 +145,4 @@ function missingItem(
 
 function sortKeyOf({ cluster, namespace, name, installation }: DeploymentItem): string {
   return [cluster?.namespace, cluster?.name, namespace, name, installation.name].join("\u0000");
-}
-
-/** The exit code that a list stands for: what was asked for and is not there, then what could not be read. */
-export function deploymentsExitCode(list: DeploymentList): ExitCode {
-  if (list.errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
-  return list.complete ? exitCodes.fine : exitCodes.incomplete;
 }

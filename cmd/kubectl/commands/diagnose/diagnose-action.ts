@@ -1,5 +1,4 @@
 import { type ActionInput, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { ExitCode } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
 import { openHub } from "../../hub/open-hub.ts";
@@ -56,7 +55,7 @@ export async function walk(
   const diagnoses = await walkFrom(vantage, { input, context, walks }, signal).finally(
     progress.end,
   );
-  return diagnosisReport(diagnoses, { missing, now: now(), cliVersion: clientVersion });
+  return diagnosisReport(diagnoses, { missing, now: now() });
 }
 
 async function walkFrom(

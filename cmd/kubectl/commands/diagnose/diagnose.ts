@@ -58,7 +58,7 @@ export function diagnosisOf(target: Target, vantage: Vantage, hops: readonly Hop
 /** The document of some walks. */
 export function diagnosisReport(
   diagnoses: readonly Diagnosis[],
-  { missing, now, cliVersion }: { missing: readonly string[]; now: Date; cliVersion: string },
+  { missing, now, cliVersion }: { missing: readonly string[]; now: Date; cliVersion?: string },
 ): DiagnosisReport {
   return reportOf("Diagnosis", stampAt(now, cliVersion), {
     complete: diagnoses.every(isComplete),

@@ -1,7 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
@@ -58,7 +57,7 @@ async function liveDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Pro
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   await using settings = await openRendering(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
-  const deps: DiffDeps = { access, limits, settings, now, cliVersion: clientVersion };
+  const deps: DiffDeps = { access, limits, settings, now };
   const place = ends !== undefined && flags.namespace === null ? { namespace: undefined } : {};
   const selection = selectionOf(args, { ...flags, ...place }, access);
   const work =

@@ -4,7 +4,7 @@ import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
+import { type Report, type ReportError, reportOf, type ReportStamp } from "../../output/report.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 
 /** Flags of `diff` alone. */
@@ -98,13 +98,13 @@ interface Parts {
 /** The document for what was compared. */
 export function diffOf(
   { components, blocks, unread, errors: others, sides }: Parts,
-  { now, cliVersion }: { readonly now: () => Date; readonly cliVersion: string },
+  stamp: ReportStamp,
 ): Diff {
   const items = blocks.flatMap(({ component, changes }) =>
     changes.map((change) => diffItem(component, change)),
   );
   const errors = [...others, ...unread];
-  const list: DiffList = reportOf("DiffList", stampAt(now(), cliVersion), {
+  const list: DiffList = reportOf("DiffList", stamp, {
     complete: errors.every(({ reason }) => reason === "NotFound"),
     summary: {
       installations: components.length,

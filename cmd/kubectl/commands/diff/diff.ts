@@ -1,4 +1,4 @@
-import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import {
@@ -10,9 +10,9 @@ import {
 import { compare, type Comparison } from "../../compare/compare.ts";
 import { hubIdOf, readPlace } from "../../compare/place.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
-import { inTrouble, listInstallations } from "../../hub/installations.ts";
-import { notFoundErrors, type ReportError } from "../../output/report.ts";
-import { missingNames, type Selection } from "../../selection/selection.ts";
+import { selectInstallations } from "../../hub/installations.ts";
+import { notFoundErrors, type ReportError, stampAt } from "../../output/report.ts";
+import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
@@ -28,7 +28,6 @@ export interface DiffDeps {
   readonly limits: ReadLimits;
   readonly settings: RenderSettings;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /**
@@ -37,11 +36,10 @@ export interface DiffDeps {
  */
 export async function diff(
   selection: Selection,
-  { access, limits, settings, now, cliVersion }: DiffDeps,
+  { access, limits, settings, now }: DiffDeps,
   signal: AbortSignal,
 ): Promise<Diff> {
-  const listed = await listInstallations(access, selection, signal);
-  const components = inTrouble(listed, selection);
+  const { components, missing } = await selectInstallations(access, selection, signal);
   const hubId = await hubIdOf(access, signal);
   const wanted = await rendered(components, settings, signal);
   const sound = components.filter(
@@ -58,13 +56,13 @@ export async function diff(
     compared: comparison?.compared ?? 0,
   }));
   const errors = [
-    ...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))),
+    ...notFoundErrors(missing),
     ...components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid))),
     ...found.flatMap(({ errors: all }) => all),
   ];
   const unread = unreadErrors(readings);
   const sides = ["live", "rendered"] as const;
-  return diffOf({ components, blocks, unread, errors, sides }, { now, cliVersion });
+  return diffOf({ components, blocks, unread, errors, sides }, stampAt(now()));
 }
 
 type Wanted = ReadonlyMap<string, Comparable | FleetError>;

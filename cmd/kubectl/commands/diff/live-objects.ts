@@ -9,7 +9,7 @@ import type { ObjectChange } from "../../compare/compare.ts";
 import { masked, neat, projected, type Sides, withoutMarks } from "../../compare/neat.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { listInstallations } from "../../hub/installations.ts";
-import type { ReportError } from "../../output/report.ts";
+import { type ReportError, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import {
   clusterIdOf,
@@ -30,7 +30,7 @@ export type Ends = readonly [left: string, right: string];
  */
 export async function diffBetween(
   { selection, ends }: { readonly selection: Selection; readonly ends: Ends },
-  { access, limits, settings, now, cliVersion }: DiffDeps,
+  { access, limits, settings, now }: DiffDeps,
   signal: AbortSignal,
 ): Promise<Diff> {
   const [left = [], right = []] = await Promise.all(
@@ -57,7 +57,7 @@ export async function diffBetween(
   const refused = components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid)));
   const unread = unreadErrors(readings);
   const errors = [...unpaired, ...refused];
-  return diffOf({ components, blocks, unread, errors, sides: ends }, { now, cliVersion });
+  return diffOf({ components, blocks, unread, errors, sides: ends }, stampAt(now()));
 }
 
 interface ComparedSides {

@@ -7,7 +7,6 @@ import {
   tableText,
   timesOf,
 } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { type Flags, oneOf } from "../../flags.ts";
@@ -15,20 +14,14 @@ import { parseDurationMs, type TimeText } from "../../output/duration.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { jsonLine } from "../../output/output-format.ts";
+import { listExitCode } from "../../output/report.ts";
 import { stepLine } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import {
-  type EventFilter,
-  type EventItem,
-  type EventList,
-  events,
-  eventsExitCode,
-  isAsked,
-} from "./events.ts";
+import { type EventFilter, type EventItem, type EventList, events, isAsked } from "./events.ts";
 import { watchEvents } from "./watch-events.ts";
 
 /** Flags of `events` alone. */
@@ -52,11 +45,9 @@ export async function runEvents(
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const selection = await askedSelection(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
-  const found = await events(
-    { selection, filter },
-    { access, limits, live, now, cliVersion: clientVersion },
-    signal,
-  ).finally(end);
+  const found = await events({ selection, filter }, { access, limits, live, now }, signal).finally(
+    end,
+  );
   const list = sortedBy(found, flags.sortBy);
   if (options.watch === true) {
     return await watch(list, input, { access, selection, filter, signal });
@@ -70,7 +61,7 @@ export async function runEvents(
     flags,
     terminal,
   );
-  return eventsExitCode(list);
+  return listExitCode(list);
 }
 
 function filterOf({ since, types = "" }: EventsFlags): EventFilter {
@@ -125,7 +116,7 @@ async function watch(
   // A name that does not exist is a mistake; without names the command waits for components.
   const missing = first.errors.filter(({ reason }) => reason === "NotFound");
   if (selection.names.length > 0 && missing.length === selection.names.length) {
-    return eventsExitCode(first);
+    return listExitCode(first);
   }
   let isComplete = true;
   await watchEvents(
@@ -142,7 +133,7 @@ async function watch(
     },
     signal,
   );
-  return eventsExitCode({ ...first, complete: isComplete });
+  return listExitCode({ ...first, complete: isComplete });
 }
 
 // A fleet has fewer Events than that at a time; a watch of days must not grow.

@@ -1,13 +1,12 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
-import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { selectInstallations } from "../../hub/installations.ts";
 import { notFoundErrors, type Report, reportOf, stampAt } from "../../output/report.ts";
-import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
@@ -44,17 +43,15 @@ interface EventsDeps {
   readonly limits: ReadLimits;
   readonly live: boolean;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /** The Events of the selected installations, oldest first. Throws only when the hub cannot be read. */
 export async function events(
   { selection, filter }: { readonly selection: Selection; readonly filter: EventFilter },
-  { access, limits, live, now, cliVersion }: EventsDeps,
+  { access, limits, live, now }: EventsDeps,
   signal: AbortSignal,
 ): Promise<EventList> {
-  const listed = await listInstallations(access, selection, signal);
-  const components = inTrouble(listed, selection);
+  const { components, missing } = await selectInstallations(access, selection, signal);
   const remote = components.filter(({ spec }) => spec?.clusterProfileRef !== undefined);
   const [onHub, readings] = await Promise.all([
     hubEvents(components, access, signal),
@@ -65,7 +62,7 @@ export async function events(
   );
   const items = newestLast([...onHub, ...onSpokes]).filter((item) => isAsked(item, filter, now()));
   const errors = unreadErrors(readings);
-  return reportOf("EventList", stampAt(now(), cliVersion), {
+  return reportOf("EventList", stampAt(now()), {
     complete: errors.length === 0,
     summary: {
       events: items.length,
@@ -74,7 +71,7 @@ export async function events(
       unread: errors.length,
     },
     items,
-    errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
+    errors: [...notFoundErrors(missing), ...errors],
   });
 }
 
@@ -163,10 +160,4 @@ async function eventsIn(
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   return (await client.list({ resource: eventResource, namespace }, {}, signal)).items;
-}
-
-/** Exit code of a list: first for names that do not exist, then for clusters that could not be read. */
-export function eventsExitCode(list: EventList): ExitCode {
-  if (list.errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
-  return list.complete ? exitCodes.fine : exitCodes.incomplete;
 }

@@ -1,6 +1,5 @@
 import { knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { type ActionInput, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { type Report, reportOf, stampAt } from "../../output/report.ts";
@@ -35,7 +34,7 @@ export async function runExplain({
 function explanationReport(words: readonly string[], now: Date): ExplanationReport {
   const items = words.flatMap(explain);
   const unknown = words.filter((word) => explain(word).length === 0);
-  return reportOf("Explanation", stampAt(now, clientVersion), {
+  return reportOf("Explanation", stampAt(now), {
     complete: true,
     summary: { total: items.length },
     items,

@@ -138,10 +138,7 @@ async function checksOf(
 /** When it was asked for; of a bundle that is made of another one what that has. */
 async function diffsOf(
   input: GatherInput,
-  {
-    logs: { access, limits, now, cliVersion },
-    selection,
-  }: Pick<DocumentDeps, "logs" | "selection">,
+  { logs: { access, limits, now }, selection }: Pick<DocumentDeps, "logs" | "selection">,
   signal: AbortSignal,
 ): Promise<Documents["documents"]> {
   const { recorded } = input.flags;
@@ -157,7 +154,7 @@ async function diffsOf(
   const named = { releaseDir, manifestsFrom, manifestSource, spokeNamespace };
   const rendering = { ...input, options: named };
   await using settings = await openRendering(rendering, access, signal);
-  const deps = { access, limits, settings, now, cliVersion };
+  const deps = { access, limits, settings, now };
   return { [diffFile]: asRecorded(await diff(selection, deps, signal)) };
 }
 

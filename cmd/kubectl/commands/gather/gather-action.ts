@@ -5,7 +5,6 @@ import type { Bundle, RecordedCluster } from "../../bundle/bundle.ts";
 import { recordedFleet } from "../../bundle/read-bundle.ts";
 import { recordedAccess } from "../../bundle/recorded-client.ts";
 import type { ArchiveFile } from "../../bundle/tar.ts";
-import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { notFoundErrors } from "../../output/report.ts";
@@ -41,7 +40,6 @@ export async function runGather(input: GatherInput, signal: AbortSignal): Promis
       namespace,
       documents: others.documents,
       now,
-      cliVersion: clientVersion,
     },
     new Redactor(secrets),
   );
@@ -76,7 +74,7 @@ async function pageOf(files: readonly ArchiveFile[], signal: AbortSignal): Promi
   const limits = { concurrency: 16, spokeTimeoutMs: defaultSpokeTimeoutMs };
   const report = await status(
     { selection: { kinds: allKinds, names: [] }, live: true, limits },
-    { access: recordedAccess(fleet), now: () => fleet.recordedAt, cliVersion: clientVersion },
+    { access: recordedAccess(fleet), now: () => fleet.recordedAt },
     signal,
   );
   return { path: "index.html", text: statusHtml(report) };
@@ -124,7 +122,7 @@ async function collected(
   const limits = { ...reading.limits, spokeTimeoutMs };
   // One progress is enough.
   const quiet = { ...limits, onProgress: undefined };
-  const logs = { access, limits: quiet, live, now, cliVersion: clientVersion };
+  const logs = { access, limits: quiet, live, now };
   const [gathered, others] = await Promise.all([
     gather({ access, selection, limits }, deadline),
     documentsOf(input, { logs, selection, onCredential, isWhole }, deadline),

@@ -60,7 +60,6 @@ interface Facts {
   /** Documents of other commands, by file name. */
   readonly documents: Readonly<Record<string, unknown>>;
   readonly now: Date;
-  readonly cliVersion: string;
 }
 
 /** The files of a bundle, redacted, and their index, which is one of them. */
@@ -68,7 +67,7 @@ export function bundleOf(
   facts: Facts,
   redactor: Redactor,
 ): { readonly files: readonly ArchiveFile[]; readonly bundle: Bundle } {
-  const { clusters, documents, now, cliVersion } = facts;
+  const { clusters, documents, now } = facts;
   const write = (path: string, value: unknown): ArchiveFile => ({
     path,
     text: jsonOf(redactor.value(value)),
@@ -81,7 +80,7 @@ export function bundleOf(
   ];
   const sizes = files.map(({ path, text }) => ({ path, bytes: Buffer.byteLength(text) }));
   const unread = clusters.filter((cluster) => cluster.unread !== null);
-  const bundle: Bundle = reportOf("Bundle", stampAt(now, cliVersion), {
+  const bundle: Bundle = reportOf("Bundle", stampAt(now), {
     complete: unread.length === 0,
     summary: {
       file: null,

@@ -1,16 +1,15 @@
 import { isRecord } from "../../../../api/fields.ts";
 import { type ActionInput, askedOf, openReading, print, tableText } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { orderedBy, sortedBy, textOf } from "../../output/jsonpath.ts";
 import { unreadNotes } from "../../output/notes.ts";
+import { listExitCode } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import {
-  getExitCode,
   getObjects,
   type ObjectBlock,
   type ObjectItem,
@@ -37,7 +36,7 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
   const { limits, end } = openReading(flags, terminal);
   const { list, blocks } = await getObjects(
     { selection, wanted },
-    { access, limits, now, cliVersion: clientVersion },
+    { access, limits, now },
     signal,
   ).finally(end);
   const sortBy = pathInItem(flags.sortBy);
@@ -62,7 +61,7 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
     flags,
     terminal,
   );
-  return getExitCode(list);
+  return listExitCode(list);
 }
 
 /** A path as it is typed for `kubectl get` is one into the object, which here is a field of the item. */

@@ -3,8 +3,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
-import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { selectInstallations } from "../../hub/installations.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
@@ -55,16 +54,15 @@ interface GetDeps {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /** The objects of the selected installations' clusters, by cluster, kind, namespace and name. Throws only when the hub cannot be read. */
 export async function getObjects(
   { selection, wanted }: { readonly selection: Selection; readonly wanted: Wanted },
-  { access, limits, now, cliVersion }: GetDeps,
+  { access, limits, now }: GetDeps,
   signal: AbortSignal,
 ): Promise<{ readonly list: ObjectList; readonly blocks: readonly ObjectBlock[] }> {
-  const components = inTrouble(await listInstallations(access, selection, signal), selection);
+  const { components } = await selectInstallations(access, selection, signal);
   const read = readObjects(components, wanted);
   const readings = await readEach(components, { access, limits, read }, signal);
   const facts = [...readings].flatMap(([id, reading]) =>
@@ -78,7 +76,7 @@ export async function getObjects(
   const refused = facts.flatMap((one) =>
     one.refused.map((error) => ({ ...error, cluster: one.cluster })),
   );
-  const list: ObjectList = reportOf("ObjectList", stampAt(now(), cliVersion), {
+  const list: ObjectList = reportOf("ObjectList", stampAt(now()), {
     complete: unread.length + refused.length === 0,
     summary: { objects: items.length, clusters: readings.size, unread: unread.length },
     items,
@@ -145,15 +143,6 @@ function missing({ objects }: Wanted, facts: readonly Found[]): readonly ReportE
 
 function nowhere(reason: "NotServed" | "NotFound", message: string): ReportError {
   return { reason, message, cluster: null };
-}
-
-/** Exit code of a list: first for names that do not exist, then for clusters that could not be read. */
-export function getExitCode(list: ObjectList): ExitCode {
-  const isMissing = list.errors.some(
-    ({ reason }) => reason === "NotFound" || reason === "NotServed",
-  );
-  if (isMissing) return exitCodes.unhealthy;
-  return list.complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
 /** Objects of some kinds. */

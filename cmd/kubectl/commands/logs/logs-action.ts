@@ -1,7 +1,6 @@
 import { componentKeyOf } from "../../../../api/component.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, askedOf, limitsOf, openReading, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
@@ -10,6 +9,7 @@ import { parseDurationMs } from "../../output/duration.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { jsonLine } from "../../output/output-format.ts";
+import { listExitCode } from "../../output/report.ts";
 import { painter, wantsColour } from "../../output/terminal.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import { missingNames } from "../../selection/selection.ts";
@@ -17,7 +17,7 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { followLogs } from "./follow-logs.ts";
 import type { LogItem } from "./log-line.ts";
-import { type LogFilter, logsExitCode, readLogs } from "./read-logs.ts";
+import { type LogFilter, readLogs } from "./read-logs.ts";
 
 /** Flags of `logs` alone. */
 interface LogsFlags extends FilenameFlag {
@@ -54,7 +54,7 @@ export async function runLogs(
   const selection = await askedSelection(input, access, signal);
   const found = await readLogs(
     { selection, filter },
-    { access, limits, live, now, cliVersion: clientVersion },
+    { access, limits, live, now },
     signal,
   ).finally(end);
   const list = sortedBy(found, flags.sortBy);
@@ -73,7 +73,7 @@ export async function runLogs(
     flags,
     terminal,
   );
-  return logsExitCode(list);
+  return listExitCode(list);
 }
 
 function checkFollow({ output, sortBy }: Flags): void {

@@ -1,8 +1,7 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { type Component, componentKeyOf } from "../../../../api/component.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
-import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import type { Component } from "../../../../api/component.ts";
+import { selectInstallations } from "../../hub/installations.ts";
 import {
   notFoundErrors,
   type Report,
@@ -10,7 +9,7 @@ import {
   reportOf,
   stampAt,
 } from "../../output/report.ts";
-import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
 import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
@@ -51,7 +50,6 @@ export interface LogDeps {
   /** False: the hub alone. */
   readonly live: boolean;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /** Log lines of one cluster, and the sources that could not be read. */
@@ -63,11 +61,10 @@ interface ClusterLogs {
 /** The log lines about the selected installations, of the controllers on the hub and of their Deployments, by time. Throws only when the hub cannot be read. */
 export async function readLogs(
   { selection, filter }: { readonly selection: Selection; readonly filter: LogFilter },
-  { access, limits, live, now, cliVersion }: LogDeps,
+  { access, limits, live, now }: LogDeps,
   signal: AbortSignal,
 ): Promise<LogList> {
-  const listed = await listInstallations(access, selection, signal);
-  const components = inTrouble(listed, selection);
+  const { components, missing } = await selectInstallations(access, selection, signal);
   const budget = new StreamBudget(filter.maxStreams);
   const [hub, readings] = await Promise.all([
     hubLogs(components, { access, filter, budget }, signal),
@@ -90,7 +87,7 @@ export async function readLogs(
   const items = inOrder(streams);
   const unread = unreadErrors(readings);
   const errors = [...read.flatMap((one) => one.errors), ...unread];
-  return reportOf("LogList", stampAt(now(), cliVersion), {
+  return reportOf("LogList", stampAt(now()), {
     complete: errors.length === 0,
     summary: {
       lines: items.length,
@@ -99,7 +96,7 @@ export async function readLogs(
       unread: unread.length,
     },
     items,
-    errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
+    errors: [...notFoundErrors(missing), ...errors],
   });
 }
 
@@ -238,10 +235,4 @@ async function linesOf(
     if (tail !== undefined && items.length > tail) items.shift();
   }
   return items;
-}
-
-/** Exit code of a list: first for names that do not exist, then for clusters that could not be read. */
-export function logsExitCode({ errors, complete }: Pick<LogList, "errors" | "complete">): ExitCode {
-  if (errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
-  return complete ? exitCodes.fine : exitCodes.incomplete;
 }

@@ -1,6 +1,5 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, openReading, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, objectLine } from "../../output/names.ts";
@@ -28,7 +27,7 @@ export async function runOrphans(
   const { limits, end } = openReading(flags, terminal);
   // The steps are for the clusters themselves, also when the findings come from a bundle.
   const commands = commandsOf({ ...flags, bundle: undefined });
-  const deps = { access, limits, flags, live, now, cliVersion: clientVersion };
+  const deps = { access, limits, flags, live, now };
   const found = await orphans(deps, signal).finally(end);
   const list = sortedBy(withHubSteps(found, commands), flags.sortBy);
   await print(

@@ -25,7 +25,6 @@ interface OrphansDeps {
   /** False: only the hub is read. */
   readonly live: boolean;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /**
@@ -33,7 +32,7 @@ interface OrphansDeps {
  * cluster that cannot be read is in `errors`. Changes nothing.
  */
 export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<OrphanList> {
-  const { access, limits, flags, live, now, cliVersion } = deps;
+  const { access, limits, flags, live, now } = deps;
   const kinds = ["KnativeServing", "KnativeEventing"] as const;
   const everywhere = { kinds, names: [], namespace: undefined };
   const components = await listInstallations(access, everywhere, signal);
@@ -60,7 +59,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   const denied = [...readings].flatMap(([id, reading]) =>
     reading.kind === "read" ? deniedErrors(id, reading.facts) : [],
   );
-  return reportOf("OrphanList", stampAt(now(), cliVersion), {
+  return reportOf("OrphanList", stampAt(now()), {
     complete: unread.length + denied.length === 0,
     summary: {
       findings: items.length,

@@ -1,7 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { type ActionInput, openReading, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
@@ -39,7 +38,7 @@ export async function runPlan(
   const { components, notes } = await usageInstead(read(filename, "-f"));
   await using settings = await openRendering(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
-  const deps = { access, limits, settings, now, cliVersion: clientVersion };
+  const deps = { access, limits, settings, now };
   const found = await plan(components, deps, signal).finally(end);
   const document = sortedBy(found, flags.sortBy);
   await print(

@@ -42,13 +42,12 @@ interface PlanDeps {
   readonly limits: ReadLimits;
   readonly settings: RenderSettings;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /** What would happen if the components of files were applied. Throws only when the hub cannot be asked; nothing is changed. */
 export async function plan(
   documents: readonly ComponentDocument[],
-  { access, limits, settings, now, cliVersion }: PlanDeps,
+  { access, limits, settings, now }: PlanDeps,
   signal: AbortSignal,
 ): Promise<Plan> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(2 * access.hubTimeoutMs)]);
@@ -70,7 +69,7 @@ export async function plan(
   const items = asked.map((one) => planItem(one, looks.get(keyOf(one.answer.component))));
   const unread = unreadErrors(readings);
   const denied = [...looks.values()].flatMap(({ errors }) => errors);
-  return reportOf("Plan", stampAt(now(), cliVersion), {
+  return reportOf("Plan", stampAt(now()), {
     complete: unread.length + denied.length === 0,
     summary: summaryOf(items, unread.length),
     items,

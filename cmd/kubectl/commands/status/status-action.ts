@@ -7,7 +7,6 @@ import {
   tableText,
   timesOf,
 } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import type { ExitCode } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
@@ -81,7 +80,7 @@ async function changesSince(
   const all = { ...selection, failed: false, reason: undefined };
   const { items } = await status(
     { selection: all, live: options.live ?? true, limits: limitsOf(flags, undefined) },
-    { access: recordedAccess(since.fleet), now, cliVersion: clientVersion },
+    { access: recordedAccess(since.fleet), now },
     signal,
   );
   const before = new Before(items);
@@ -97,7 +96,7 @@ async function readFleet(
   const { limits, end } = openReading(flags, terminal);
   const report = await status(
     { selection, live: options.live ?? true, limits, ...(keep === undefined ? {} : { keep }) },
-    { access, now, cliVersion: clientVersion },
+    { access, now },
     signal,
   ).finally(end);
   return sortedBy(report, flags.sortBy);

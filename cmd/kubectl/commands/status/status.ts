@@ -1,9 +1,15 @@
 import type { Component } from "../../../../api/component.ts";
-import { timestampOf } from "../../../../api/conditions.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
-import { notFoundErrors, type Report, type ReportError, reportOf } from "../../output/report.ts";
+import {
+  notFoundErrors,
+  type Report,
+  type ReportError,
+  reportOf,
+  stampAt,
+  type ReportStamp,
+} from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -62,7 +68,6 @@ export type FleetStatus = Report<"FleetStatus", StatusSummary, StatusItem>;
 export interface StatusDeps {
   readonly access: ClusterAccess;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /**
@@ -71,7 +76,7 @@ export interface StatusDeps {
  */
 export async function status(
   { selection, live, limits, keep = () => true }: StatusOptions,
-  { access, now, cliVersion }: StatusDeps,
+  { access, now }: StatusDeps,
   signal: AbortSignal,
 ): Promise<FleetStatus> {
   const components = await listInstallations(access, selection, signal);
@@ -89,10 +94,7 @@ export async function status(
     return keep(component, { item, reading: readings.get(clusterIdOf(component)) });
   });
   const asked = kept.filter((item) => isAsked(item, selection));
-  return fleetStatusOf(asked, missingNames(selection, found), {
-    generatedAt: timestampOf(now()),
-    cliVersion,
-  });
+  return fleetStatusOf(asked, missingNames(selection, found), stampAt(now()));
 }
 
 interface DetailContext extends Pick<StatusDeps, "access"> {
@@ -127,7 +129,7 @@ export function isAsked(item: StatusItem, { failed, reason }: Selection): boolea
 export function fleetStatusOf(
   items: readonly StatusItem[],
   missing: readonly string[],
-  stamp: Pick<FleetStatus, "generatedAt" | "cliVersion">,
+  stamp: ReportStamp,
 ): FleetStatus {
   const unread = items.filter(isUnread);
   const notFound = notFoundErrors(missing);

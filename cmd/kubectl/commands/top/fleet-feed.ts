@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Component } from "../../../../api/component.ts";
-import { timestampOf } from "../../../../api/conditions.ts";
-import { clientVersion } from "../../client-version.ts";
 import { failureOf } from "../../failure.ts";
 import { hubChanges } from "../../hub/hub-changes.ts";
 import { listInstallations } from "../../hub/installations.ts";
+import { stampAt } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -211,7 +210,7 @@ class Feed {
     const items = this.#components.map((one) =>
       statusItemOf(one, this.#readings.get(clusterIdOf(one))),
     );
-    const stamp = { generatedAt: timestampOf(now()), cliVersion: clientVersion };
+    const stamp = stampAt(now());
     const asked = items.filter((item) => isAsked(item, selection));
     return {
       report: fleetStatusOf(asked, missingNames(selection, items), stamp),

@@ -1,5 +1,4 @@
 import { type ActionInput, timesOf } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import { failureOf } from "../../failure.ts";
 import type { Flags } from "../../flags.ts";
 import { nextStep } from "../../output/notes.ts";
@@ -44,7 +43,7 @@ async function detailOf(
   signal: AbortSignal,
 ): Promise<string> {
   const selection = { namespace, kinds: [kind], names: [{ kind, name }] };
-  const deps = { access, now: terminal.now, cliVersion: clientVersion };
+  const deps = { access, now: terminal.now };
   const report = await status({ selection, live, limits }, deps, signal);
   const [item] = report.items;
   if (item === undefined) return `${kind} ${namespace}/${name} is gone.`;

@@ -1,6 +1,5 @@
 import { loadProviderFile } from "../../../../access/providers/provider-config.ts";
 import { type ActionInput, askedOf, openReading, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
 import { namespaceOfHub, type SpokeNamespaceFlag } from "../../compare/rendering-options.ts";
@@ -8,13 +7,14 @@ import type { ExitCode } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { inAscii, wantsAscii } from "../../output/characters.ts";
 import { unreadNotes } from "../../output/notes.ts";
+import { listExitCode } from "../../output/report.ts";
 import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
 import { askedSelection } from "../../selection/selection-file.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { collapsed, dotOf, mermaidOf, type TreeNode, treeText } from "./tree-node.ts";
-import { tree, treeExitCode, type TreeReport } from "./tree.ts";
+import { tree, type TreeReport } from "./tree.ts";
 import type { WayDeps } from "./way-nodes.ts";
 
 /** Flags of `tree` alone. */
@@ -34,18 +34,16 @@ export async function runTree(
   const way = await wayDeps(access, { flags, env }, signal);
   const { limits, end } = openReading(flags, terminal);
   const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
-  const report = await tree(
-    selection,
-    { access, way, limits, namespaceOf, now, cliVersion: clientVersion },
-    signal,
-  ).finally(end);
+  const report = await tree(selection, { access, way, limits, namespaceOf, now }, signal).finally(
+    end,
+  );
   const items = options.all === true ? report.items : report.items.map(collapsed);
   const { commands } = askedOf(selection, flags);
   const notes = notesOf(report, commands);
   if (flags.output === "dot" || flags.output === "mermaid") {
     terminal.stdout.write(flags.output === "dot" ? dotOf(items) : mermaidOf(items));
     if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));
-    return treeExitCode(report);
+    return listExitCode(report);
   }
   await print(
     {
@@ -57,7 +55,7 @@ export async function runTree(
     flags,
     terminal,
   );
-  return treeExitCode(report);
+  return listExitCode(report);
 }
 
 async function wayDeps(

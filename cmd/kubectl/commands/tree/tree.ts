@@ -1,10 +1,9 @@
-import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import type { Component } from "../../../../api/component.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
-import { hubViewOf, inTrouble, listInstallations } from "../../hub/installations.ts";
+import { hubViewOf, selectInstallations } from "../../hub/installations.ts";
 import { codedReason } from "../../output/names.ts";
 import { notFoundErrors, type Report, reportOf, stampAt } from "../../output/report.ts";
-import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
@@ -43,17 +42,16 @@ interface TreeDeps {
   readonly limits: ReadLimits;
   readonly namespaceOf: NamespaceOf;
   readonly now: () => Date;
-  readonly cliVersion: string;
 }
 
 /** The way of each selected installation from the hub to its pods. Throws only when the hub cannot be read. */
 export async function tree(
   selection: Selection,
-  { access, way, limits, namespaceOf, now, cliVersion }: TreeDeps,
+  { access, way, limits, namespaceOf, now }: TreeDeps,
   signal: AbortSignal,
 ): Promise<TreeReport> {
-  const listed = await listInstallations(access, selection, signal);
-  const components = inTrouble(listed, selection).toSorted(byName);
+  const selected = await selectInstallations(access, selection, signal);
+  const components = selected.components.toSorted(byName);
   const read: ReadOne<SpokeObjects> = ({ id, client, provider }, deadline) => {
     const own = components.filter((component) => clusterIdOf(component) === id);
     return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
@@ -67,7 +65,7 @@ export async function tree(
     return treeOf(component, { way: ways.get(id), reading: readings.get(id) });
   });
   const errors = unreadErrors(readings);
-  return reportOf("Tree", stampAt(now(), cliVersion), {
+  return reportOf("Tree", stampAt(now()), {
     complete: errors.length === 0,
     summary: {
       installations: items.length,
@@ -76,7 +74,7 @@ export async function tree(
       failed: items.flatMap(flattened).filter(({ state }) => state === "FAIL").length,
     },
     items,
-    errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
+    errors: [...notFoundErrors(selected.missing), ...errors],
   });
 }
 
@@ -170,10 +168,4 @@ function byName(
   { kind: other, metadata: b }: Component,
 ): number {
   return `${a.namespace} ${a.name} ${one}` < `${b.namespace} ${b.name} ${other}` ? -1 : 1;
-}
-
-/** The exit code that a report stands for. What is broken in a tree is shown, not judged. */
-export function treeExitCode({ errors, complete }: TreeReport): ExitCode {
-  if (errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
-  return complete ? exitCodes.fine : exitCodes.incomplete;
 }

@@ -1,6 +1,5 @@
 import type { Component } from "../../../../api/component.ts";
 import { type ActionInput, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { hubChanges } from "../../hub/hub-changes.ts";
@@ -194,7 +193,7 @@ async function finish(
   { flags, terminal }: ActionInput<WaitFlags>,
 ): Promise<ExitCode> {
   const report: WaitReport = sortedBy(
-    reportOf("Wait", stampAt(terminal.now(), clientVersion), {
+    reportOf("Wait", stampAt(terminal.now()), {
       complete: summary.outcome !== "interrupted",
       summary,
       items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
