@@ -204,9 +204,9 @@ class FleetController implements Controller {
       [...this.#components.all()].some((one) => hasFinalizer(one) || one.status !== undefined);
     const leadership = await lead({ onTrouble, mayHaveLeader }, signal);
     this.#leadership = leadership;
-    this.#metrics.leading(true);
+    this.#metrics.setLeading(true);
     leadership.lost.addEventListener("abort", () => {
-      this.#metrics.leading(false);
+      this.#metrics.setLeading(false);
       this.#failed.abort(leadership.lost.reason);
     });
     if (leadership.mayFollowAnother) await this.#readAnew(signal);

@@ -288,7 +288,7 @@ export class Dispatcher implements AsyncDisposable {
     // Writes are refused when the leadership is lost: this process is about to end.
     if (isInterrupted || err instanceof WriteRefusedError) return { kind: "change" };
     if (!isHubFailure(err)) throw err;
-    this.#work?.deps.metrics.hubFailed();
+    this.#work?.deps.metrics.countHubFailure();
     this.#options.log.warn({ ...this.#fieldsOf(key), err }, "The hub could not be written");
     return { kind: "backoff", leastMs: askedWaitMs(err) };
   }

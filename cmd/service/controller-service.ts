@@ -106,7 +106,7 @@ export interface CandidacyOptions {
 /** How this process comes to lead, and whether it does. */
 export interface Candidacy extends AsyncDisposable {
   /** Over these connections it works while it leads. */
-  lead(working: readonly WorkConnection[]): ControllerDeps["lead"];
+  lead(workConnections: readonly WorkConnection[]): ControllerDeps["lead"];
   /** False until it leads, and from the moment at which that is not certain any more. Absent: it is the only one. */
   readonly permit: { readonly mayWrite?: MayWrite };
 }
@@ -128,8 +128,8 @@ async function standForLease(
   const lease = { client, reconnect, namespace, name: leaseName, identity };
   let leader: Leadership | undefined;
   return {
-    lead: (working) => async (circumstances, signal) => {
-      const options = { ...lease, ...circumstances, working, clock: systemClock, log };
+    lead: (workConnections) => async (circumstances, signal) => {
+      const options = { ...lease, ...circumstances, workConnections, clock: systemClock, log };
       leader = isAlone(flags) ? soleLeadership() : await lead(options, signal);
       return leader;
     },

@@ -2,22 +2,22 @@ import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts
 import { Reflector } from "../../access/kube/reflector.ts";
 import { type Clock, delay } from "../queue/clock.ts";
 import { LeaseEcho, type WorkConnection } from "./lease-echo.ts";
-import { isLetGo, LeaseHolder, type LeaseOptions, leases } from "./lease.ts";
+import { isReleased, LeaseHolder, type LeaseOptions, leases } from "./lease.ts";
 
 export interface LeaderOptions extends LeaseOptions {
-  /** Its requests must not have to wait behind others, and are sent whoever may write. */
+  /** Its requests must not wait behind others, and must be sent also while this process may not write. */
   readonly client: LeaseOptions["client"] & Pick<KubeClient, "list" | "watch">;
-  /** Those of the leader's work: one on which the renewals do not appear is exchanged. Absent: there are none. */
-  readonly working?: readonly WorkConnection[];
+  /** The connections of the leader's work. One that does not show the renewals is exchanged. Absent: none. */
+  readonly workConnections?: readonly WorkConnection[];
 }
 
-/** The right to write, for as long as it is renewed. */
+/** The right to write, as long as the Lease is renewed. */
 export interface Leadership extends AsyncDisposable {
-  /** Aborted when the Lease could not be renewed in time: nothing more may be written by this process. */
+  /** Aborted when the Lease could not be renewed in time: this process may write nothing more. */
   readonly lost: AbortSignal;
-  /** Another process may have written until this one took over. */
+  /** Whether another process may have written until this one took over. */
   readonly mayFollowAnother: boolean;
-  /** Whether the Lease is held for certain right now, by the monotonic clock; also true to say after a long pause. */
+  /** Whether the Lease is certainly held now, by the monotonic clock. Correct also after a pause of the whole process. */
   mayWrite(): boolean;
 }
 
@@ -26,9 +26,9 @@ const retryPeriodMs = 2_000;
 const shortestPauseMs = 500;
 
 /**
- * Waits until this process holds the Lease, then keeps it until disposed, which releases it. Lease 15 s, renewed every 2 s, given up
- * after 10 s without a renewal: earlier than anybody else may take it. A Lease that is released is taken at once; one that was deleted or
- * emptied while it was held stays its holder's. Rejects only when the signal is aborted.
+ * Waits until this process holds the Lease, and renews it until the disposal, which releases it. The Lease lasts 15 s and is renewed every 2 s. After
+ * 10 s without a renewal the leadership is lost, which is before anybody else may take the Lease. A released Lease is taken at once. A Lease that
+ * somebody deleted or emptied still belongs to its holder. Rejects only when the signal is aborted.
  */
 export async function lead(options: LeaderOptions, signal: AbortSignal): Promise<Leadership> {
   const { log, identity } = options;
@@ -37,7 +37,7 @@ export async function lead(options: LeaderOptions, signal: AbortSignal): Promise
   let waitingFor: string | undefined;
   try {
     for (;;) {
-      const { holder, heldSince } = await lease.tryToHold(signal);
+      const { holder, heldSince } = await lease.tryToAcquire(signal);
       if (heldSince !== undefined) {
         log.info({ lease: options.name, identity }, "Became the leader");
         return keep(lease, options, heldSince);
@@ -45,14 +45,14 @@ export async function lead(options: LeaderOptions, signal: AbortSignal): Promise
       if (holder !== waitingFor) log.info({ holder: holder ?? "" }, "Waiting to become the leader");
       waitingFor = holder;
       waiting ??= new Waiting(options, signal);
-      await waiting.forNextTry(signal);
+      await waiting.waitForNextTry(signal);
     }
   } finally {
     waiting?.[Symbol.dispose]();
   }
 }
 
-/** Leadership of the only replica: it is never lost. For `--disable-ha`. */
+/** Leadership of the only replica, which is never lost. For `--disable-ha`. */
 export function soleLeadership(): Leadership {
   return {
     lost: new AbortController().signal,
@@ -62,7 +62,7 @@ export function soleLeadership(): Leadership {
   };
 }
 
-/** The time between two tries, cut short when the Lease is let go: its holder stopped, and somebody has to go on. */
+/** The pause between two tries. It ends early when the holder of the Lease releases it. */
 class Waiting implements Disposable {
   readonly #clock: Clock;
   readonly #watch: Reflector;
@@ -75,17 +75,17 @@ class Waiting implements Disposable {
       { client, ref: collectionOf(options) },
       {
         onChange: (lease) => {
-          if (isLetGo(lease)) this.#wake.abort();
+          if (isReleased(lease)) this.#wake.abort();
         },
         onDelete: () => this.#wake.abort(),
-        // It is asked for every two seconds anyway, and trouble is told there.
+        // The next try reads the Lease anyway, and reports its failure.
         onError: (err) => log.debug({ err }, "Cannot watch the Lease"),
       },
       signal,
     );
   }
 
-  async forNextTry(signal: AbortSignal): Promise<void> {
+  async waitForNextTry(signal: AbortSignal): Promise<void> {
     const early = AbortSignal.any([signal, this.#wake.signal]);
     await delay(this.#clock, retryPeriodMs, early).catch(() => signal.throwIfAborted());
     this.#wake = new AbortController();
@@ -111,19 +111,19 @@ function keep(lease: LeaseHolder, options: LeaderOptions, heldSince: number): Le
   };
 }
 
-/** The Lease and nothing else. */
+/** Selects the Lease and nothing else. */
 function collectionOf({ namespace, name }: LeaderOptions): CollectionRef {
   return { resource: leases, namespace, fieldSelector: `metadata.name=${name}` };
 }
 
-/** A Lease in our hands, for a time that only renewals prolong. */
+/** A Lease that this process holds, for a time that renewals extend. */
 class HeldLease {
   readonly #lease: LeaseHolder;
   readonly #options: LeaderOptions;
   readonly #lost = new AbortController();
   readonly #stopped = new AbortController();
   readonly #end = AbortSignal.any([this.#lost.signal, this.#stopped.signal]);
-  /** Counted from the start of the last request that succeeded: the server counts from later. */
+  /** Counts from the start of the last successful request. The server counts from a later time. */
   #validUntil: number;
   #timer: Disposable;
   readonly #echoes: readonly LeaseEcho[];
@@ -132,22 +132,24 @@ class HeldLease {
     this.#lease = lease;
     this.#options = options;
     this.#validUntil = heldSince + renewDeadlineMs;
-    this.#timer = this.#timerAtEnd();
-    const { working = [], log } = options;
+    this.#timer = this.#startTimer();
+    const { workConnections = [], log } = options;
     const ref = collectionOf(options);
-    this.#echoes = working.map((connection) => new LeaseEcho({ connection, ref, log }, this.#end));
+    this.#echoes = workConnections.map(
+      (connection) => new LeaseEcho({ connection, ref, log }, this.#end),
+    );
   }
 
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** Looks at the clock, because after a pause of the whole process this may be asked before any timer has fired. */
+  /** Compares with the clock, because after a pause of the whole process no timer has fired yet. */
   get isValid(): boolean {
     return !this.#end.aborted && this.#options.clock.now() < this.#validUntil;
   }
 
-  /** From now on it is not valid, and may be released. */
+  /** Makes the Lease invalid, so that it may be released. */
   stop(): void {
     this.#timer[Symbol.dispose]();
     this.#stopped.abort(new DOMException("The leader stops", "AbortError"));
@@ -157,7 +159,7 @@ class HeldLease {
     const { clock } = this.#options;
     try {
       for (let startedAt = heldSince; ;) {
-        // What was answered late, or hung and was broken off, is not put off any longer.
+        // After a slow or failed renewal the next one follows soon.
         const pauseMs = Math.max(shortestPauseMs, retryPeriodMs - (clock.now() - startedAt));
         await delay(clock, pauseMs, this.#end);
         startedAt = clock.now();
@@ -168,7 +170,7 @@ class HeldLease {
     }
   }
 
-  /** False when it is over; another failure is no reason to stop before the time is. */
+  /** False when the leadership is lost. After another failure the Lease is valid until its time ends. */
   async #renew(): Promise<boolean> {
     if (!this.isValid) return false;
     const startedAt = this.#options.clock.now();
@@ -176,12 +178,12 @@ class HeldLease {
     if (outcome !== "renewed") return outcome === "failed";
     this.#validUntil = startedAt + renewDeadlineMs;
     this.#timer[Symbol.dispose]();
-    this.#timer = this.#timerAtEnd();
-    for (const echo of this.#echoes) echo.renewed();
+    this.#timer = this.#startTimer();
+    for (const echo of this.#echoes) echo.noteRenewal();
     return true;
   }
 
-  #timerAtEnd(): Disposable {
+  #startTimer(): Disposable {
     const { clock } = this.#options;
     return clock.after(Math.max(0, this.#validUntil - clock.now()), () => this.#lose());
   }

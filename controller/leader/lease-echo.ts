@@ -3,41 +3,41 @@ import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Log } from "../log.ts";
 
-/** A connection to the hub over which a leader works. */
+/** A connection to the hub that the leader works over. */
 export interface WorkConnection {
   readonly client: Pick<KubeClient, "list" | "watch">;
-  /** What is sent from now on goes over a new connection, and what runs ends with an error. */
+  /** Sends later requests over a new connection. Running requests end with an error. */
   exchange(): void;
 }
 
 export interface LeaseEchoOptions {
   readonly connection: WorkConnection;
-  /** The Lease and nothing else. */
+  /** Selects the Lease and nothing else. */
   readonly ref: CollectionRef;
   readonly log: Log;
 }
 
-/** Renewals in a row: 10 to 12 s, as long as a spoke may say nothing before it is asked. */
-const fewestMissed = 6;
+/** Renewals in a row, which take 10 to 12 s. */
+const minMissed = 6;
 
-/** A hub that is only slow is not left again and again: each exchange doubles the patience, up to 2 minutes. */
-const mostMissed = 60;
+/** Each exchange doubles the limit, up to 2 minutes, because a slow hub gains nothing from exchanges. */
+const maxMissed = 60;
 
-/** A version that is too old, and servers that cannot list by a watch: the next question is another one. */
-const isAskedOtherwise: ReadonlySet<number> = new Set([400, 410, 422]);
+/** An expired version, or a server that cannot list by a watch: the reflector changes its next request. */
+const retriedStatuses: ReadonlySet<number> = new Set([400, 410, 422]);
 
 /**
- * Whether a connection shows what happens on the hub: the renewals of the Lease, which go over another one, are watched on it. A server whose storage is
- * stuck answers PINGs, sends bookmarks and says nothing else, while others of the same hub go on; a connection that shows no renewal is
- * exchanged. Costs no request. Ends with the signal.
+ * Checks that a connection shows the changes of the hub. The renewals of the Lease go over another connection, and this one watches them. An API server
+ * with stuck storage answers PINGs and sends bookmarks, but no events, while other servers of the hub work. A connection that shows no renewal is
+ * exchanged. The check sends no request except the watch. Ends with the signal.
  */
 export class LeaseEcho {
   readonly #options: LeaseEchoOptions;
   #missed = 0;
-  #patience = fewestMissed;
-  /** Renewals since the last exchange, or since they were as long in coming as they may be at first. */
+  #limit = minMissed;
+  /** Renewals since the last exchange, or since a renewal was late enough for the lowest limit. */
   #steady = 0;
-  /** The server answers, but not what we ask it for: that says nothing against the connection. */
+  /** The server refuses the watch, which proves that the connection works. */
   #isRefused = false;
 
   constructor(options: LeaseEchoOptions, signal: AbortSignal) {
@@ -46,43 +46,43 @@ export class LeaseEcho {
     void new Reflector(
       { client, ref: options.ref, metadataOnly: true },
       {
-        onChange: () => this.#hear(),
-        onDelete: () => this.#hear(),
-        onError: (error) => this.#fail(error),
+        onChange: () => this.#noteEvent(),
+        onDelete: () => this.#noteEvent(),
+        onError: (error) => this.#noteFailure(error),
       },
       signal,
     );
   }
 
-  /** Has to be told of each renewal that succeeded. When none succeeds, there is no server to change to. */
-  renewed(): void {
+  /** Has to be called after each successful renewal. Without renewals, no server of the hub works, and an exchange would not help. */
+  noteRenewal(): void {
     this.#steady += 1;
     if (this.#isRefused) return;
     this.#missed += 1;
-    if (this.#missed < this.#patience) return;
+    if (this.#missed < this.#limit) return;
     const { connection, log } = this.#options;
-    const words = "A connection to the hub shows no renewal of the Lease and is exchanged";
-    log.warn({ renewals: this.#missed }, words);
+    const message = "A connection to the hub shows no renewal of the Lease and is exchanged";
+    log.warn({ renewals: this.#missed }, message);
     this.#missed = 0;
     this.#steady = 0;
-    this.#patience = Math.min(2 * this.#patience, mostMissed);
+    this.#limit = Math.min(2 * this.#limit, maxMissed);
     connection.exchange();
   }
 
-  #hear(): void {
-    if (this.#missed >= fewestMissed) this.#steady = 0;
-    if (this.#steady >= mostMissed) this.#patience = fewestMissed;
+  #noteEvent(): void {
+    if (this.#missed >= minMissed) this.#steady = 0;
+    if (this.#steady >= maxMissed) this.#limit = minMissed;
     this.#missed = 0;
     this.#isRefused = false;
   }
 
-  /** The last failure counts: a server that refused, for want of time or of a right, may hang later. */
-  #fail(err: unknown): void {
+  /** The last failure decides: a server that refused a watch may hang later. */
+  #noteFailure(err: unknown): void {
     const { log } = this.#options;
     const isRefused =
-      err instanceof ApiError && err.status < 500 && !isAskedOtherwise.has(err.status);
-    const words = "The Lease cannot be watched: a server of the hub that hangs is not noticed";
-    if (isRefused && !this.#isRefused) log.warn({ err }, words);
+      err instanceof ApiError && err.status < 500 && !retriedStatuses.has(err.status);
+    const message = "The Lease cannot be watched: a server of the hub that hangs is not noticed";
+    if (isRefused && !this.#isRefused) log.warn({ err }, message);
     else log.debug({ err }, "Cannot watch the Lease");
     this.#isRefused = isRefused;
     if (isRefused) this.#missed = 0;

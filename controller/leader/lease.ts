@@ -9,67 +9,66 @@ export interface LeaseOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "replace">;
   readonly namespace: string;
   readonly name: string;
-  /** Tells this process from all others, also from earlier ones on the same machine. */
+  /** Unique for this process, also among earlier processes of the same machine. */
   readonly identity: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told whenever the Lease cannot be read or written while waiting for it, and when it can again. */
+  /** Called after each try to acquire the Lease: whether reading or writing it failed. */
   readonly onTrouble?: (isInTrouble: boolean) => void;
-  /** Whether somebody has worked here: a Lease that is absent then may have been taken away from a leader. Absent: nobody has. */
+  /** Whether a leader may exist, so that somebody may have deleted its Lease. Absent: none exists. */
   readonly mayHaveLeader?: () => boolean;
-  /** Called when a request got no answer in time: the next one goes over another connection. Absent: there is no other. */
+  /** Called when a request got no answer in time, to send the next one over another connection. Absent: there is no other. */
   readonly reconnect?: () => void;
 }
 
-/** The kind of the object by which one of several replicas works. */
 export const leases = knownResource("coordination.k8s.io/v1", "Lease");
 
-/** How long after its last renewal, and after whatever else happened to it, others leave a Lease alone. */
+/** How long other replicas leave a Lease alone after its last change. */
 const leaseDurationMs = 15_000;
 
-/** Written beside an empty holder by a holder that stops, here as in client-go; people who empty one leave the duration as it was. */
+/** A holder that stops writes this duration with an empty holder, as client-go does. People who empty a holder leave the duration. */
 const releasedSeconds = 1;
 
-/** How long a request for a Lease that is wanted may take. */
-const askMs = 10_000;
+/** Limit of one try to acquire the Lease. */
+const acquireMs = 10_000;
 
-/** How long a renewal may take: when it got no answer there is time for another one. */
+/** Limit of one renewal. It leaves time for a second one. */
 const renewMs = 4_000;
 const releaseMs = 2_000;
 
-/** To replace what is not there any more, to create what somebody else just has, and to see whose it is. */
-const triesOfRenewal = 3;
+/** Enough to replace a Lease that was deleted, to create one that somebody else created, and to read its holder. */
+const maxRenewTries = 3;
 
-/** What came of an attempt to take the Lease. */
-export interface Holding {
-  /** Its holder's identity afterwards; undefined when the hub could not be asked, or another one was faster. */
+/** The result of a try to acquire the Lease. */
+export interface Acquisition {
+  /** Identity of the holder now. Undefined when the hub did not answer, or when another replica was faster. */
   readonly holder: string | undefined;
-  /** When the write that took it was sent, by our clock: the hub, and everybody who looks there, counts from later. Absent: it is not ours. */
+  /** When our write was sent, by our clock. Everybody else counts from a later time. Absent: the Lease is not ours. */
   readonly heldSince?: number;
 }
 
-/** One Lease object and what is known of its holder. */
+/** One Lease object, and the last known state of it. */
 export class LeaseHolder {
   readonly #options: LeaseOptions;
-  /** The Lease as last seen, or its absence, and when it was first seen like that: other machines' clocks are not trusted. */
+  /** The Lease as last seen, or its absence, and when this state was first seen. The clocks of other machines are not trusted. */
   #seen: { readonly lease: KubeObject | undefined; readonly at: number } | undefined;
-  /** There was a Lease, so there was a holder, who need not know yet what was done to it. */
+  /** A Lease existed, so that a holder may exist that has not noticed yet that somebody deleted it. */
   #hadLease = false;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
   }
 
-  /** Takes the Lease if it is free. Rejects only when the signal is aborted. */
-  async tryToHold(signal: AbortSignal): Promise<Holding> {
+  /** Acquires the Lease if it is free. Rejects only when the signal is aborted. */
+  async tryToAcquire(signal: AbortSignal): Promise<Acquisition> {
     const { namespace, log, onTrouble } = this.#options;
     try {
-      const holding = await this.#inTime(askMs, (inTime) => this.#tryToTake(inTime), signal);
+      const acquisition = await this.#runInTime(acquireMs, (limit) => this.#acquire(limit), signal);
       onTrouble?.(false);
-      return holding;
+      return acquisition;
     } catch (error) {
       signal.throwIfAborted();
-      // Another replica was faster; its name is read in the next round.
+      // Another replica was faster. The next try reads its name.
       if (isConflict(error)) return { holder: undefined };
       onTrouble?.(true);
       log.warn({ err: error, namespace }, "Could not read or write the Lease");
@@ -77,42 +76,42 @@ export class LeaseHolder {
     }
   }
 
-  async #tryToTake(signal: AbortSignal): Promise<Holding> {
+  async #acquire(signal: AbortSignal): Promise<Acquisition> {
     const { clock, identity } = this.#options;
     const lease = await this.#read(signal);
-    this.#saw(lease);
+    this.#note(lease);
     if (!this.#isFree(lease)) return { holder: specOf(lease).holder };
-    // The question before took time of nobody's Lease.
+    // The read before does not count for the duration.
     const heldSince = clock.now();
     await this.#write(lease, signal);
     return { holder: identity, heldSince };
   }
 
-  /** `failed`: not known, try again; `taken`: somebody else holds it, or did. */
+  /** Renews the Lease. `taken`: somebody else holds it. `failed`: unknown, try again. */
   async renew(signal: AbortSignal): Promise<"renewed" | "taken" | "failed"> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#inTime(renewMs, (inTime) => this.#tryToRenew(inTime), signal);
+        return await this.#runInTime(renewMs, (limit) => this.#tryToRenew(limit), signal);
       } catch (error) {
         this.#seen = undefined;
-        // Somebody has changed or deleted it, perhaps another one who leads now: that is not put off to the next renewal.
-        if (isOutdated(error) && tries < triesOfRenewal) continue;
+        // Somebody changed or deleted the Lease, perhaps a new leader: find out now, not at the next renewal.
+        if (isOutdated(error) && tries < maxRenewTries) continue;
         if (!signal.aborted) this.#options.log.warn({ err: error }, "Could not renew the Lease");
         return "failed";
       }
     }
   }
 
-  async #inTime<T>(
+  async #runInTime<T>(
     ms: number,
-    ask: (signal: AbortSignal) => Promise<T>,
+    run: (signal: AbortSignal) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
     using limit = limited(this.#options.clock, ms, signal);
     try {
-      return await ask(limit.signal);
+      return await run(limit.signal);
     } catch (error) {
-      // A server can hang while its connection lives, and so can what is before it; there may be others.
+      // The server, or a proxy in front of it, may hang while the connection lives. Another one may work.
       if (limit.signal.aborted && !signal.aborted) this.#options.reconnect?.();
       throw error;
     }
@@ -121,19 +120,19 @@ export class LeaseHolder {
   async #tryToRenew(signal: AbortSignal): Promise<"renewed" | "taken"> {
     const { identity } = this.#options;
     const lease = this.#seen?.lease ?? (await this.#read(signal));
-    // One that is absent or was emptied is nobody else's yet: they wait until we would have given up.
-    const isOurs = specOf(lease).holder === identity || (isEmpty(lease) && !isLetGo(lease));
+    // A Lease that is absent or was emptied is still ours: other replicas wait until we would have lost it.
+    const isOurs = specOf(lease).holder === identity || (isEmpty(lease) && !isReleased(lease));
     if (!isOurs) return "taken";
     await this.#write(lease, signal);
     return "renewed";
   }
 
-  /** Best effort: a Lease that cannot be released runs out. */
+  /** Releases the Lease. Never rejects, because a Lease that is not released expires. */
   async release(): Promise<void> {
     const { log, clock } = this.#options;
     using limit = limited(clock, releaseMs, new AbortController().signal);
     try {
-      // A renewal that was broken off may have arrived: then the version is another one.
+      // A renewal that was aborted may have arrived and changed the version: then the second try reads it.
       if (!(await this.#tryToRelease(limit.signal))) await this.#tryToRelease(limit.signal);
       log.info({}, "Released the Lease");
     } catch (error) {
@@ -144,9 +143,9 @@ export class LeaseHolder {
   async #tryToRelease(signal: AbortSignal): Promise<boolean> {
     const lease = this.#seen?.lease ?? (await this.#read(signal));
     if (lease === undefined || specOf(lease).holder !== this.#options.identity) return true;
-    const mark = { holderIdentity: "", leaseDurationSeconds: releasedSeconds };
+    const released = { holderIdentity: "", leaseDurationSeconds: releasedSeconds };
     try {
-      await this.#replace({ ...lease, spec: { ...this.#record(lease).spec, ...mark } }, signal);
+      await this.#replace({ ...lease, spec: { ...this.#record(lease).spec, ...released } }, signal);
       return true;
     } catch (error) {
       this.#seen = undefined;
@@ -156,18 +155,18 @@ export class LeaseHolder {
   }
 
   /**
-   * One that was let go, at once. One that is absent or was emptied while it was held only when its holder has certainly noticed: a Lease
-   * duration after it was first seen so. Without any sign of a leader there is none to wait for.
+   * Whether anybody may take the Lease. A released Lease is free at once. A Lease that is absent or was emptied is free a Lease duration after it was
+   * first seen so, when its holder has certainly noticed. An absent Lease is free at once when no leader can exist.
    */
   #isFree(lease: KubeObject | undefined): boolean {
     const { clock, identity, mayHaveLeader } = this.#options;
     const { holder, durationMs } = specOf(lease);
-    if (isLetGo(lease) || holder === identity) return true;
+    if (isReleased(lease) || holder === identity) return true;
     if (lease === undefined && !this.#hadLease && mayHaveLeader?.() !== true) return true;
     return clock.now() > (this.#seen?.at ?? Infinity) + Math.max(durationMs, leaseDurationMs);
   }
 
-  #saw(lease: KubeObject | undefined): void {
+  #note(lease: KubeObject | undefined): void {
     this.#hadLease ||= lease !== undefined;
     const version = lease?.metadata.resourceVersion;
     const same = this.#seen !== undefined && this.#seen.lease?.metadata.resourceVersion === version;
@@ -179,33 +178,33 @@ export class LeaseHolder {
     return client.get({ resource: leases, namespace, name }, {}, signal);
   }
 
-  /** In place of the one that is there, or of none. */
+  /** Replaces the previous Lease, or creates one. */
   async #write(previous: KubeObject | undefined, signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options;
     const record = this.#record(previous);
     if (previous !== undefined) return this.#replace(record, signal);
-    this.#saw(await client.create({ resource: leases, namespace }, record, {}, signal));
+    this.#note(await client.create({ resource: leases, namespace }, record, {}, signal));
   }
 
   async #replace(lease: Manifest, signal: AbortSignal): Promise<void> {
     const { client, namespace, name } = this.#options;
-    this.#saw(await client.replace({ resource: leases, namespace, name }, lease, {}, signal));
+    this.#note(await client.replace({ resource: leases, namespace, name }, lease, {}, signal));
   }
 
   #record(previous: KubeObject | undefined): Manifest & { readonly spec: object } {
     const { namespace, name, identity, clock } = this.#options;
     const time = clock.date().toISOString().replace("Z", "000Z");
     const before = specOf(previous);
-    const mine = before.holder === identity;
+    const isOurs = before.holder === identity;
     return {
       ...(previous ?? { apiVersion: leases.apiVersion, kind: leases.kind }),
       metadata: previous?.metadata ?? { namespace, name },
       spec: {
         holderIdentity: identity,
         leaseDurationSeconds: leaseDurationMs / 1_000,
-        acquireTime: mine ? before.acquireTime : time,
+        acquireTime: isOurs ? before.acquireTime : time,
         renewTime: time,
-        leaseTransitions: before.transitions + (mine || previous === undefined ? 0 : 1),
+        leaseTransitions: before.transitions + (isOurs || previous === undefined ? 0 : 1),
       },
     };
   }
@@ -218,8 +217,8 @@ interface LeaseSpec {
   readonly transitions: number;
 }
 
-/** Whether the holder of a Lease has let it go, and somebody else may work at once. */
-export function isLetGo(lease: KubeObject | undefined): boolean {
+/** Whether the holder has released a Lease, so that another replica may take it at once. */
+export function isReleased(lease: KubeObject | undefined): boolean {
   return (
     lease !== undefined && isEmpty(lease) && specOf(lease).durationMs <= releasedSeconds * 1_000
   );
@@ -247,7 +246,7 @@ function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409;
 }
 
-/** Also 404: what was to be replaced is not there. */
+/** A conflict, or 404 because the Lease to replace does not exist. */
 function isOutdated(error: unknown): boolean {
   return isConflict(error) || (error instanceof ApiError && error.status === 404);
 }

@@ -3,11 +3,11 @@ import { Gauge, type Registry } from "prom-client";
 export interface LiveGauge {
   readonly name: string;
   readonly help: string;
-  /** Of the only series. */
+  /** Labels of the only series. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Puts one number into a registry that is read whenever the metrics are asked for. */
+/** Adds a gauge whose number is read at each scrape. */
 export function addLiveGauge(
   registry: Registry,
   { name, help, labels }: LiveGauge,
@@ -26,7 +26,7 @@ export function addLiveGauge(
   );
 }
 
-/** The same for whether a file is valid: 1 or 0, and no series at all while `read` gives undefined, because there is no such file. */
+/** Adds a gauge for whether a file is valid: 1 or 0, and no series while `read` returns undefined because there is no file. */
 export function addValidityGauge(
   registry: Registry,
   { name, help }: Pick<LiveGauge, "name" | "help">,
@@ -39,7 +39,7 @@ export function addValidityGauge(
       registers: [],
       collect() {
         const isValid = read();
-        // A gauge without labels begins as 0.
+        // prom-client starts a gauge without labels as 0.
         if (isValid === undefined) this.remove();
         else this.set(isValid ? 1 : 0);
       },

@@ -10,31 +10,31 @@ import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 import { addPathMetrics, addRequestMetrics, type RequestSource } from "./path-metrics.ts";
 import { addQueueMetrics, type QueueSources } from "./queue-metrics.ts";
 
-/** What is counted; the names are those of client-go and controller-runtime where they have one. */
+/** The metrics of a controller. Their names are those of client-go and controller-runtime where they have one. */
 export interface Metrics extends QueueObserver {
-  /** A reconcile failed; reason and code are of the catalogue. */
-  failed(failure: { readonly reason: string; readonly code: string | undefined }): void;
-  /** A reconcile ended because the hub could not be read or written. */
-  hubFailed(): void;
-  /** Objects that were sent to a cluster, by how that ended. */
-  sent(objects: Readonly<Record<"applied" | "parked" | "failed" | "pruned", number>>): void;
-  /** Kinds of objects that somebody else had deleted or changed and that were put right. */
-  repaired(kinds: readonly string[]): void;
-  leading(isLeader: boolean): void;
-  /** Everything as Prometheus text; `contentType` is its media type. */
+  /** Counts a failed reconcile. Reason and code are of the catalogue. */
+  countFailure(failure: { readonly reason: string; readonly code: string | undefined }): void;
+  /** Counts a reconcile that ended because the hub could not be read or written. */
+  countHubFailure(): void;
+  /** Counts objects that were sent to a cluster, by result. */
+  countObjects(objects: Readonly<Record<"applied" | "parked" | "failed" | "pruned", number>>): void;
+  /** Counts repaired objects, by kind. */
+  countRepairs(kinds: readonly string[]): void;
+  setLeading(isLeader: boolean): void;
+  /** All metrics as Prometheus text. `contentType` is its media type. */
   render(): Promise<string>;
   readonly contentType: string;
 }
 
-/** What is read when the metrics are asked for. */
+/** Values that are read at each scrape. */
 export interface MetricSources extends QueueSources {
   connectedSpokes(): number;
   components(): Iterable<Component>;
-  /** Requests to all clusters. */
+  /** The requests to all clusters. */
   readonly requests: RequestSource;
-  /** Whether the file of reference grants that is there now can be used; undefined: there is none. */
+  /** Whether the present file of reference grants is valid. Undefined: there is no file. */
   readonly areGrantsValid?: () => boolean | undefined;
-  /** The path to the spokes; absent: it is not measured. */
+  /** The path to the spokes. Absent: it is not measured. */
   readonly path?: PathMetrics;
 }
 
@@ -65,7 +65,10 @@ export function createMetrics(sources: MetricSources): Metrics {
 
 function applyMetrics(
   registry: Registry,
-): Pick<Metrics, "failed" | "hubFailed" | "sent" | "repaired" | "leading"> {
+): Pick<
+  Metrics,
+  "countFailure" | "countHubFailure" | "countObjects" | "countRepairs" | "setLeading"
+> {
   const registers = [registry];
   const failures = new Counter({
     name: "knfleet_reconcile_failures_total",
@@ -98,20 +101,20 @@ function applyMetrics(
   });
   leader.set({ name: leaderName }, 0);
   return {
-    failed: ({ reason, code = "" }) => failures.inc({ reason, code }),
-    hubFailed: () => hubFailures.inc(),
-    sent: (counts) => {
+    countFailure: ({ reason, code = "" }) => failures.inc({ reason, code }),
+    countHubFailure: () => hubFailures.inc(),
+    countObjects: (counts) => {
       for (const [result, count] of Object.entries(counts)) objects.inc({ result }, count);
     },
-    repaired: (kinds) => {
+    countRepairs: (kinds) => {
       for (const kind of kinds) repairs.inc({ kind });
     },
-    leading: (isLeader) => leader.set({ name: leaderName }, isLeader ? 1 : 0),
+    setLeading: (isLeader) => leader.set({ name: leaderName }, isLeader ? 1 : 0),
   };
 }
 
-/** Puts what the components say of themselves into a registry; a component that is gone has no series. */
-function addComponentMetrics(registry: Registry, all: () => Iterable<Component>): void {
+/** Adds gauges of the status of each component. A deleted component has no series. */
+function addComponentMetrics(registry: Registry, read: () => Iterable<Component>): void {
   const registers = [registry];
   const ready = new Gauge({
     name: "knfleet_component_ready",
@@ -120,7 +123,7 @@ function addComponentMetrics(registry: Registry, all: () => Iterable<Component>)
     registers,
     collect() {
       this.reset();
-      for (const component of all()) {
+      for (const component of read()) {
         ready.set({ ...labelsOf(component), status: readinessOf(component) }, 1);
       }
     },
@@ -132,7 +135,7 @@ function addComponentMetrics(registry: Registry, all: () => Iterable<Component>)
     registers,
     collect() {
       this.reset();
-      for (const component of all()) {
+      for (const component of read()) {
         contested.set(labelsOf(component), isContested(component) ? 1 : 0);
       }
     },
@@ -144,7 +147,7 @@ function addComponentMetrics(registry: Registry, all: () => Iterable<Component>)
     registers,
     collect() {
       this.reset();
-      for (const component of all()) {
+      for (const component of read()) {
         const { version = "" } = component.status ?? {};
         info.set({ ...labelsOf(component), version, spoke: targetIdOf(component) }, 1);
       }

@@ -6,7 +6,7 @@ import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 
 const runSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Puts the path to the spokes into a registry: plugins, credentials, connections and the provider file. */
+/** Adds the metrics of the path to the spokes: plugins, credentials, connections and the provider file. */
 export function addPathMetrics(registry: Registry, path: PathMetrics): void {
   const registers = [registry];
   const runs = new Counter({
@@ -22,7 +22,7 @@ export function addPathMetrics(registry: Registry, path: PathMetrics): void {
     buckets: runSeconds,
     registers,
   });
-  // Lives as long as the path.
+  // Never unsubscribed: the metrics live as long as the path.
   path.onRun(({ provider, code, durationMs }) => {
     runs.inc({ provider, code });
     durations.observe({ provider }, durationMs / 1_000);
@@ -76,12 +76,12 @@ function secondsLeft({ expiresAtMs }: SpokeGauge): number | undefined {
   return expiresAtMs === undefined ? undefined : (expiresAtMs - Date.now()) / 1_000;
 }
 
-/** What is counted of the requests to all clusters. */
+/** Counters of the requests to all clusters. */
 export type RequestSource = Pick<RequestCounters, "snapshot" | "ends" | "onEnd">;
 
 const requestSeconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Puts the requests to the hub and to spokes into a registry, under client-go's names where it has one. */
+/** Adds the metrics of the requests to the hub and to spokes, under client-go's names where it has one. */
 export function addRequestMetrics(registry: Registry, requests: RequestSource): void {
   const registers = [registry];
   const byVerb = new Counter({
@@ -123,9 +123,9 @@ function addDurations(registers: Registry[], requests: RequestSource): void {
     labelNames: ["code"],
     registers,
   });
-  // Lives as long as what it counts.
+  // Never unsubscribed: the metrics live as long as the counters.
   requests.onEnd(({ verb, method, code, elapsedMs }) => {
-    // What client-go calls the verb of a request is its method here.
+    // client-go calls the HTTP method `verb`.
     if (verb !== "watch") durations.observe({ verb: method }, elapsedMs / 1_000);
     if (verb === "apply") applies.inc({ code });
   });

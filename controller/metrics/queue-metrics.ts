@@ -4,11 +4,11 @@ import type { Next } from "../queue/delays.ts";
 import type { QueueObserver } from "../queue/queue.ts";
 import { addLiveGauge } from "./live-gauge.ts";
 
-/** Numbers of the queue that are read when the metrics are asked for. */
+/** Numbers of the queue that are read at each scrape. */
 export interface QueueSources {
   queueDepth(): number;
   activeWorkers(): number;
-  /** Most components that may be worked on at once. */
+  /** How many components may be worked on at once. */
   readonly concurrency: number;
 }
 
@@ -22,12 +22,12 @@ const results = {
   backoff: "error",
 } as const satisfies Readonly<Record<Next["kind"], string>>;
 
-/** Puts the queue and the reconciles into a registry, under the names of client-go and controller-runtime. */
+/** Adds the metrics of the queue and of reconciles, under the names of client-go and controller-runtime. */
 export function addQueueMetrics(registry: Registry, sources: QueueSources): QueueObserver {
   const registers = [registry];
-  /** When work that has not ended began, by key. */
+  /** Start of each reconcile that is running, by key. */
   const running = new Map<string, number>();
-  addLiveNumbers(registry, sources, running);
+  addLiveGauges(registry, sources, running);
   const counts = countersIn(registers);
   const times = histogramsIn(registers);
   return {
@@ -48,13 +48,13 @@ export function addQueueMetrics(registry: Registry, sources: QueueSources): Queu
   };
 }
 
-function addLiveNumbers(
+function addLiveGauges(
   registry: Registry,
   sources: QueueSources,
   running: ReadonlyMap<string, number>,
 ): void {
-  const secondsOfAll = (): number[] =>
-    [...running.values()].map((began) => (performance.now() - began) / 1_000);
+  const runningSeconds = (): number[] =>
+    [...running.values()].map((startedAt) => (performance.now() - startedAt) / 1_000);
   const ofQueue = (metric: string, help: string, read: () => number): void =>
     addLiveGauge(registry, { name: metric, help, labels: { name } }, read);
   const ofController = (metric: string, help: string, read: () => number): void =>
@@ -63,12 +63,12 @@ function addLiveNumbers(
   ofQueue(
     "workqueue_unfinished_work_seconds",
     "Seconds that the reconciles which are running have taken so far, all added up",
-    () => secondsOfAll().reduce((all, one) => all + one, 0),
+    () => runningSeconds().reduce((sum, each) => sum + each, 0),
   );
   ofQueue(
     "workqueue_longest_running_processor_seconds",
     "Seconds that the longest of the reconciles which are running has taken so far",
-    () => Math.max(0, ...secondsOfAll()),
+    () => Math.max(0, ...runningSeconds()),
   );
   ofController("controller_runtime_active_workers", "Components that are worked on", () =>
     sources.activeWorkers(),

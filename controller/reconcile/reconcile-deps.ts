@@ -41,7 +41,10 @@ export interface ReconcileDeps {
   readonly sharing: WatchSharing;
   readonly components: { all(): Iterable<Component> };
   readonly events: Pick<EventRecorder, "record" | "audit">;
-  readonly metrics: Pick<Metrics, "failed" | "hubFailed" | "sent" | "repaired">;
+  readonly metrics: Pick<
+    Metrics,
+    "countFailure" | "countHubFailure" | "countObjects" | "countRepairs"
+  >;
   /** Absent: it is not known who shares a credential. */
   readonly tokens?: TokenSharers;
   readonly guards: Guards;

@@ -225,8 +225,8 @@ function countChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps):
     failed: failed.length,
     pruned: pruned.length,
   };
-  metrics.sent(counts);
-  metrics.repaired(repaired.map(({ kind }) => kind));
+  metrics.countObjects(counts);
+  metrics.countRepairs(repaired.map(({ kind }) => kind));
   const isQuiet = [...Object.values(counts), repaired.length].every((count) => count === 0);
   if (!isQuiet) log.info({ ...counts, repaired: repaired.length, unchanged }, "Applied manifests");
 }

@@ -27,7 +27,7 @@ export async function conclude(
   signal: AbortSignal,
 ): Promise<Next> {
   const next = nextOf(outcome, deps.pollMs);
-  if (outcome.kind === "failed") deps.metrics.failed(outcome.error);
+  if (outcome.kind === "failed") deps.metrics.countFailure(outcome.error);
   // A progress write that is running may already say the outcome, and no progress may follow the outcome.
   await writer.quiet();
   const postponedMs = writer.postponedMs(outcome);

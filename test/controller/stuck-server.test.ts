@@ -63,7 +63,7 @@ test("a leader whose server of the hub hangs, but not its connection, sees and w
   const writing = failureOf(creating);
   const echo = new LeaseEcho({ connection: hub, ref, log: silentLog }, signal);
   await expect.poll(() => api.requests.length, patience).toBe(3);
-  for (let renewals = 0; renewals < 6; renewals += 1) echo.renewed();
+  for (let renewals = 0; renewals < 6; renewals += 1) echo.noteRenewal();
   expect(await writing).toBe("closed");
   await hub.client.request("GET", "/version", undefined, signal);
   await expect.poll(() => seen, patience).toEqual(["new"]);

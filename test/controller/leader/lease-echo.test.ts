@@ -21,9 +21,9 @@ beforeEach(() => {
 /** Leads for some minutes, and works over a connection that watches like this. */
 async function leadFor(minutes: number, watch: KubeClient["watch"]): Promise<void> {
   const exchange = (): void => void exchanges.push(clock.now() / 1_000);
-  const working = [{ client: { list: hub.list, watch }, exchange }];
+  const workConnections = [{ client: { list: hub.list, watch }, exchange }];
   const lease = { namespace: "knfleet-system", name: "knfleet-controller", identity: "one" };
-  const options = { ...lease, client: hub, working, clock, log: silentLog };
+  const options = { ...lease, client: hub, workConnections, clock, log: silentLog };
   await using leadership = await lead(options, new AbortController().signal);
   await clock.advance(minutes * 60_000);
   expect(leadership.mayWrite()).toBe(true);

@@ -16,7 +16,7 @@ test("the queue and the reconciles have the names of client-go and controller-ru
     metrics.started("a", 20);
     metrics.ended("a", next, 40);
   }
-  metrics.leading(true);
+  metrics.setLeading(true);
   expect(await linesOf(metrics)).toEqual(
     expect.arrayContaining([
       'workqueue_depth{name="knfleet"} 3',
@@ -60,10 +60,10 @@ test("work that does not end is seen: all of it, and what has taken longest", as
 
 test("what was applied, refused, repaired and failed is counted", async () => {
   const metrics = metricsOf();
-  metrics.failed({ reason: "RemoteClientCreationFailed", code: "Unreachable" });
-  metrics.failed({ reason: "AnchorConflict", code: undefined });
-  metrics.sent({ applied: 150, parked: 0, failed: 1, pruned: 2 });
-  metrics.repaired(["Deployment", "ConfigMap", "Deployment"]);
+  metrics.countFailure({ reason: "RemoteClientCreationFailed", code: "Unreachable" });
+  metrics.countFailure({ reason: "AnchorConflict", code: undefined });
+  metrics.countObjects({ applied: 150, parked: 0, failed: 1, pruned: 2 });
+  metrics.countRepairs(["Deployment", "ConfigMap", "Deployment"]);
   expect(await linesOf(metrics)).toEqual(
     expect.arrayContaining([
       'knfleet_reconcile_failures_total{reason="RemoteClientCreationFailed",code="Unreachable"} 1',
