@@ -4,13 +4,20 @@ import { knfOf, reasonsOfKnf } from "../../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../../output/own-reasons.ts";
 import { causesOf, upstreamNotes } from "./causes.ts";
 import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
+import {
+  setClusterStates,
+  setConditions,
+  setPhases,
+  setReasons,
+  type SetWords,
+} from "./set-words.ts";
 
 /** What a reason or code is, from the catalogues of this program; unknown parts are null or empty. */
 export interface Explanation {
   readonly name: string;
   /** `name` of a KNF code. */
   readonly title: string | null;
-  readonly type: "Reason" | "Code" | "Finding" | "CommandLine";
+  readonly type: "Reason" | "Code" | "Finding" | "CommandLine" | "Condition";
   /** Program that reports it. */
   readonly setBy: string;
   readonly condition: string | null;
@@ -52,6 +59,7 @@ function explanations(): readonly Explanation[] {
     ...fineCodes(),
     ...findings(),
     ...commandLine(),
+    ...ofSets(),
     ...upstreamOnly(),
   ];
 }
@@ -112,6 +120,27 @@ function findings(): readonly Explanation[] {
 function commandLine(): readonly Explanation[] {
   return Object.entries(ownReasons).map(([name, meaning]) =>
     explanationOf(name, { type: "CommandLine", setBy: "kubectl knfleet", meaning: `${meaning}.` }),
+  );
+}
+
+/** The words of fleet sets. A word that components have, too, has an explanation for each. */
+function ofSets(): readonly Explanation[] {
+  return [
+    ...setWords(setConditions, { type: "Condition" }),
+    ...setWords(setPhases, { condition: "Progressing, Complete and Ready" }),
+    ...setWords(setClusterStates, { condition: "Healthy" }),
+    ...setWords(setReasons, {}),
+  ];
+}
+
+function setWords(
+  words: SetWords,
+  { type = "Reason", condition = null }: Partial<Pick<Explanation, "type" | "condition">>,
+): readonly Explanation[] {
+  const setBy = "the controller, in the status of a fleet set";
+  const ofComponents = { code: null, causes: [], upstream: null };
+  return Object.entries(words).map(([name, [meaning, next]]) =>
+    explanationOf(name, { type, setBy, condition, meaning, next, ...ofComponents }),
   );
 }
 

@@ -13,6 +13,13 @@ import {
   protectionMeanings,
   reasonMeanings,
 } from "../../../../../cmd/kubectl/commands/explain/meanings.ts";
+import {
+  setClusterStates,
+  setConditions,
+  setPhases,
+  setReasons,
+  type SetWords,
+} from "../../../../../cmd/kubectl/commands/explain/set-words.ts";
 import { ownReasons } from "../../../../../cmd/kubectl/output/own-reasons.ts";
 import { runText } from "../../run-text.ts";
 
@@ -31,6 +38,10 @@ function rowsBelow(heading: string): readonly (readonly string[])[] {
     ]);
 }
 
+function rowsOf(what: string, words: SetWords): readonly (readonly string[])[] {
+  return Object.entries(words).map(([name, texts]) => [name, what, ...texts]);
+}
+
 describe("the meanings", () => {
   test("are those of docs/reasons.md, word for word", () => {
     const from = (heading: string, column: number) =>
@@ -39,6 +50,15 @@ describe("the meanings", () => {
     expect(codeMeanings).toEqual(from("Codes", 1));
     const protection = rowsBelow("Protection of the anchor").map((row) => [row[0], row.slice(2)]);
     expect(protectionMeanings).toEqual(Object.fromEntries(protection));
+  });
+
+  test("of fleet sets are those of docs/reasons.md, word for word", () => {
+    expect(rowsBelow("Fleet sets")).toEqual([
+      ...rowsOf("condition", setConditions),
+      ...rowsOf("phase", setPhases),
+      ...rowsOf("state of a cluster", setClusterStates),
+      ...rowsOf("reason", setReasons),
+    ]);
   });
 
   test("and causes are of words that exist", () => {
@@ -77,6 +97,28 @@ describe("explain", () => {
     ["ClusterProfileNotReady", /a missing condition counts, too/],
   ])("of %s says what the upstream operator does with it (D1, D2, D5, D13)", async (word, says) => {
     expect((await runText(["explain", word])).stdout).toMatch(says);
+  });
+
+  test("tells a word of fleet sets apart from the same word of components", async () => {
+    expect(explain("SuspiciousShrink")).toMatchObject([{ type: "Reason", condition: null }]);
+    expect(explain("complete")).toMatchObject([
+      { type: "Condition", condition: null },
+      { type: "Reason", condition: "Progressing, Complete and Ready" },
+    ]);
+    expect(explain("VersionNotEligible")).toMatchObject([
+      { code: "KNF1015", condition: "VersionMigrationEligible" },
+      { type: "Finding", title: "VersionNotEligible" },
+      { code: null, condition: null, causes: [], upstream: null },
+    ]);
+    expect((await runText(["explain", "ValueMissing"])).stdout).toBe(
+      [
+        "ValueMissing (Reason)",
+        "  The template uses a label or property that the ClusterProfile does not have, and gives no default.",
+        "  Set by: the controller, in the status of a fleet set.",
+        "  What to do: Give the ClusterProfile the label or property, or write `$(cluster.labels[K]:-default)`.",
+        "",
+      ].join("\n"),
+    );
   });
 
   test("of a word that nobody says exits 1 and proposes the nearest", async () => {

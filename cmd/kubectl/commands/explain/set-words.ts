@@ -1,0 +1,131 @@
+import type { RolloutPhase } from "../../../../api/fleet-set.ts";
+import type { ClusterStateName } from "../../../../sets/cluster-state.ts";
+
+/** What a word in the status of a fleet set says, and what to do; docs/reasons.md is held to it by a test. */
+export type SetWords<Word extends string = string> = Readonly<
+  Record<Word, readonly [meaning: string, next: string]>
+>;
+
+const wait = "Wait.";
+const nothing = "Nothing.";
+
+/** Conditions of a set. */
+export const setConditions: SetWords<
+  "Ready" | "Selected" | "Progressing" | "Complete" | "Healthy"
+> = {
+  Ready: [
+    "All stages were passed, and every selected cluster has the newest revision and is ready. False: the message counts the clusters that are done.",
+    "While it is False: kubectl knfleet rollout status.",
+  ],
+  Selected: [
+    "Which clusters the set means is known. False: nothing is stamped for new clusters, and nothing is removed.",
+    "While it is False: explain the reason.",
+  ],
+  Progressing: [
+    "Clusters are being changed. False: nothing can start; the reason is the phase of the rollout, the message what is waited for.",
+    "While it is False: explain the reason.",
+  ],
+  Complete: [
+    "All stages were passed with the newest revision. A cluster that breaks later makes `Ready` False, and not this condition.",
+    "While it is False: explain the reason.",
+  ],
+  Healthy: [
+    "No cluster is in trouble. False: the reason is the state of the worst cluster, the message names the cluster.",
+    "While it is False: look at the named cluster with kubectl knfleet diagnose.",
+  ],
+};
+
+/** Phases of a rollout; they are reasons of Progressing, Complete and Ready. */
+export const setPhases: SetWords<RolloutPhase> = {
+  Waiting: [
+    "The next stage has not begun: a window is closed, an approval is missing, or too many of its clusters are unreachable. The message says which.",
+    "Do what the message names, or wait.",
+  ],
+  Rolling: [
+    "Clusters of the stage are being changed, as many at once as `maxConcurrency` allows.",
+    wait,
+  ],
+  Soaking: ["All clusters of the stage are done; the stage is watched for `after.soak`.", wait],
+  AwaitingApproval: [
+    "The stage is done and was watched; somebody has to approve before the next one begins.",
+    "kubectl knfleet rollout approve.",
+  ],
+  Complete: ["All stages were passed; this revision is what a rollback goes back to.", nothing],
+  Halted: [
+    "More clusters of the stage failed than `maxFailures` allows. No further cluster is changed.",
+    "Mend the clusters that status.notable names, change the spec, raise `maxFailures`, or: kubectl knfleet rollout retry.",
+  ],
+  RollingBack: [
+    "`onFailure: Rollback`: the clusters that were changed get the revision that was completed last.",
+    wait,
+  ],
+  RolledBack: [
+    "The clusters have the revision that was completed last again. The failed revision is not tried again by itself.",
+    "Change the spec, or: kubectl knfleet rollout retry.",
+  ],
+  Paused: [
+    "`rollout.paused`, or the annotation `knfleet.dev/pause-rollout`, holds the set. What had begun goes on by itself.",
+    "kubectl knfleet rollout resume.",
+  ],
+  Blocked: [
+    "The rollout cannot go on at all, as when the selection is not known. Nothing is stamped, nothing is removed.",
+    "Do what the message names.",
+  ],
+};
+
+/** States of a cluster of a set: in status.notable, and as reasons of Healthy. */
+export const setClusterStates: SetWords<ClusterStateName> = {
+  Excluded: ["The set leaves the cluster as it is; the message says what excludes it.", nothing],
+  Blocked: [
+    "The set may not change the cluster, or cannot; its reason says why. The cluster holds no slot.",
+    "Explain its reason.",
+  ],
+  Unreachable: [
+    "The cluster is not healthy or does not answer. It holds no slot, and up to `maxUnreachable` such clusters hold up no stage.",
+    "kubectl knfleet diagnose.",
+  ],
+  Pending: ["The cluster does not have the newest revision yet.", wait],
+  Updating: ["The cluster was given the newest revision and is not ready with it yet.", wait],
+  Settling: ["The cluster is ready, but not for `minReadySeconds` yet.", wait],
+  Done: ["The cluster has the newest revision and is ready.", nothing],
+  Failed: [
+    "The component says that it cannot become ready by itself. Counts against `maxFailures`.",
+    "kubectl knfleet diagnose.",
+  ],
+  TimedOut: [
+    "The component was not ready within `progressDeadline`. Counts against `maxFailures` until it is ready.",
+    "kubectl knfleet diagnose.",
+  ],
+  Diverged: [
+    "Somebody else has changed a field that the set stamps. The set does not fight over it.",
+    "Take the field back by hand, or bring the change into the set.",
+  ],
+};
+
+/** Reasons of sets and of their clusters that are no phase and no state. */
+export const setReasons: SetWords = {
+  SuspiciousShrink: [
+    "The set selects far fewer clusters than before. Nothing is removed until somebody says that this is meant, or the clusters are back.",
+    "Put the value that the message names into the annotation `knfleet.dev/accept-selection`, or correct the labels of the ClusterProfiles.",
+  ],
+  ValueMissing: [
+    "The template uses a label or property that the ClusterProfile does not have, and gives no default.",
+    "Give the ClusterProfile the label or property, or write `$(cluster.labels[K]:-default)`.",
+  ],
+  NotOwned: [
+    "The cluster has a component of this kind that the set did not make, and `adoption` does not let the set take it.",
+    "Make both specs equal, set `adoption: Always`, or delete the component.",
+  ],
+  Duplicate: [
+    "An older set selects the same cluster.",
+    "Change the selection of one of the two sets.",
+  ],
+  NotPermitted: [
+    "Nobody has granted that components of this namespace use the ClusterProfile.",
+    "Grant the use, or select other clusters.",
+  ],
+  VersionNotEligible: [
+    "The wanted version is more than one minor version away from what the cluster has.",
+    "Roll out the minor versions one after the other, or give the cluster an override.",
+  ],
+};
