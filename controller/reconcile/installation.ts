@@ -44,8 +44,8 @@ export class Installation implements AsyncDisposable {
   auditAt: number | undefined;
   /** Spokes that share the token of its cluster, as the last Event said. */
   sharedWith = "";
-  /** Events about the removal that are not repeated by the next attempt. */
-  readonly told = new Set<string>();
+  /** Texts of the Events about the removal, which the next attempts do not repeat. */
+  readonly removalEvents = new Set<string>();
   /** Uids of the Jobs whose failure had an Event. */
   readonly toldJobs = new Set<string>();
   /** This process requested the finalizer and wrote nothing to the target, and nothing was written there before. */

@@ -8,8 +8,8 @@ import {
 import type { ResourceType } from "../../api/resources.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 
-/** A collection to delete in or to look into. */
-export interface Place {
+/** The objects of a resource type, in one namespace or in all. */
+export interface Collection {
   readonly resource: ResourceType;
   readonly namespace?: string;
 }
@@ -20,55 +20,56 @@ export interface Remnant {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly deleting: boolean;
-  /** It lost the label that collection deletes go by. */
+  /** It lacks the label that selects the objects of a collection delete. */
   readonly unlabelled: boolean;
-  /** What it waits for while it is being deleted, as far as it is known. */
+  /** Finalizers that hold it while it is being deleted, as far as a watch has shown them. */
   readonly finalizers: readonly string[];
 }
 
 const namedRemnants = 5;
 
-/** An object whose kind is known. */
-export interface Kinded {
+/** An object and the resource type under which its cluster serves it. */
+export interface ServedObject {
   readonly resource: ResourceType;
   readonly key: ObjectKey;
 }
 
-/** Each collection that some of the objects are in, once. */
-export function placesOf(objects: readonly Kinded[]): readonly Place[] {
-  return byPlace(objects).map(({ place }) => place);
+/** The collections that contain the objects, each once. */
+export function collectionsOf(objects: readonly ServedObject[]): readonly Collection[] {
+  return groupByCollection(objects).map(({ collection }) => collection);
 }
 
-/** A deletion of what our label selects in a place, but for what others delete at the same time. */
-export interface PartOfPlace extends Place {
-  /** Never a wider choice than the label's: it only leaves names out. */
+/** The part of a collection that one request deletes, of what our label selects. */
+export interface CollectionPart extends Collection {
+  /** Excludes the names of the other parts. */
   readonly fieldSelector?: string;
-  /** The names that it leaves out; absent: none. */
+  /** The names that the selector excludes; absent: none. */
   readonly others?: ReadonlySet<string>;
 }
 
-// A server deletes the objects of one request one after the other: 50 ClusterRoles take longer than all else of an installation together.
+// A server deletes the objects of one request one after the other. 50 ClusterRoles would take longer than the rest of an installation.
 const mostInPart = 32;
-// The selector is part of the URL, of which many a proxy takes 8 KiB and some less.
+// The selector is part of the URL. Many proxies accept 8 KiB, some less.
 const longestSelector = 4_000;
 
-/**
- * Deletions that together remove the objects, and what else carries the label where they are; large collections in parts of equal size, as long as what tells the parts
- * apart has room in a URL.
- */
-export function partsOf(objects: readonly Kinded[]): readonly PartOfPlace[] {
-  return byPlace(objects).flatMap(({ place, names }) => {
+/** The collections of the objects, as deletions. A large collection is divided into parts of equal size, as far as their field selectors fit into a URL. */
+export function collectionParts(objects: readonly ServedObject[]): readonly CollectionPart[] {
+  return groupByCollection(objects).flatMap(({ collection, names }) => {
     const parts = partCountOf(names);
-    if (parts === 1) return [place];
-    return Array.from({ length: parts }, (_, part): PartOfPlace => {
+    if (parts === 1) return [collection];
+    return Array.from({ length: parts }, (_, part): CollectionPart => {
       const others = names.filter((_name, at) => at % parts !== part);
-      return { ...place, fieldSelector: others.map(isNot).join(","), others: new Set(others) };
+      return {
+        ...collection,
+        fieldSelector: others.map(exceptName).join(","),
+        others: new Set(others),
+      };
     });
   });
 }
 
 function partCountOf(names: readonly string[]): number {
-  const lengths = names.map((name) => lengthInUrl(`${isNot(name)},`));
+  const lengths = names.map((name) => lengthInUrl(`${exceptName(name)},`));
   const total = lengths.reduce((sum, length) => sum + length, 0);
   for (let parts = Math.ceil(names.length / mostInPart); parts > 1; parts -= 1) {
     const own = Array.from({ length: parts }, () => 0);
@@ -83,17 +84,17 @@ function lengthInUrl(text: string): number {
 }
 
 /** Spec: field selectors escape a backslash, a comma and an equals sign by a backslash. */
-function isNot(name: string): string {
+function exceptName(name: string): string {
   return `metadata.name!=${name.replaceAll(/[\\,=]/gu, String.raw`\$&`)}`;
 }
 
-interface Named {
-  readonly place: Place;
+interface NamedCollection {
+  readonly collection: Collection;
   readonly names: string[];
 }
 
-function byPlace(objects: readonly Kinded[]): readonly Named[] {
-  const places = new Map<string, Named>();
+function groupByCollection(objects: readonly ServedObject[]): readonly NamedCollection[] {
+  const collections = new Map<string, NamedCollection>();
   for (const { resource, key } of objects) {
     const namespace = resource.namespaced ? key.namespace : undefined;
     const id = identityOf({
@@ -101,15 +102,15 @@ function byPlace(objects: readonly Kinded[]): readonly Named[] {
       ...(namespace === undefined ? {} : { namespace }),
       name: "",
     });
-    const known = places.get(id);
-    const place = namespace === undefined ? { resource } : { resource, namespace };
-    if (known === undefined) places.set(id, { place, names: [key.name] });
-    else known.names.push(key.name);
+    const existing = collections.get(id);
+    const collection = namespace === undefined ? { resource } : { resource, namespace };
+    if (existing === undefined) collections.set(id, { collection, names: [key.name] });
+    else existing.names.push(key.name);
   }
-  return [...places.values()];
+  return [...collections.values()];
 }
 
-/** What a list of a place showed, as remnants. */
+/** A listed object as a remnant. */
 export function remnantOf(object: KubeObject, resource: ResourceType): Remnant {
   const { uid, deletionTimestamp, labels = {}, finalizers = [] } = object.metadata;
   return {
@@ -122,19 +123,19 @@ export function remnantOf(object: KubeObject, resource: ResourceType): Remnant {
   };
 }
 
-/** What is left, for a condition: sorted, the first five by name with the finalizers that hold them, the rest as a number; and what refuses the deletion. */
-export function leftMessage(
+/** The message of a condition: the first five remnants in the order of names, with their finalizers, the number of the others, and what refuses the deletion. */
+export function remnantsMessage(
   remnants: readonly Pick<Remnant, "key" | "finalizers">[],
   obstacle?: string,
 ): string {
-  const names = remnants.map(nameOf).toSorted();
+  const names = remnants.map(remnantText).toSorted();
   const more = names.length - namedRemnants;
   const list = names.slice(0, namedRemnants).join(", ");
   const why = obstacle === undefined ? "" : `: ${obstacle}`;
   return `Waiting for the deletion of ${list}${more > 0 ? ` and ${more} more` : ""}${why}`;
 }
 
-function nameOf({ key, finalizers }: Pick<Remnant, "key" | "finalizers">): string {
+function remnantText({ key, finalizers }: Pick<Remnant, "key" | "finalizers">): string {
   if (finalizers.length === 0) return describe(key);
   return `${describe(key)} (finalizer ${finalizers.toSorted().join(", ")})`;
 }

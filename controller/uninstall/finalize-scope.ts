@@ -19,26 +19,26 @@ import { deletableKinds, onceEach, servedKinds } from "../apply/served-kinds.ts"
 import type { Target } from "../apply/target.ts";
 import type { Observation } from "../observe/observation.ts";
 
-/** What is to be removed from a cluster. */
+/** Where the objects of an installation can be on its cluster, and how they are recognised. */
 export interface SweepScope {
   /** Selects the objects of one component; never empty. */
   readonly labelSelector: string;
   /** Kinds that may be there, by `kindKeyOf`. */
   readonly resources: ReadonlyMap<string, ResourceType>;
-  /** What the inventory says was installed; empty when there is none. */
+  /** Objects of the inventory; empty without one. */
   readonly inventory: readonly ObjectKey[];
   readonly belonging: Belonging | undefined;
-  /** Kinds of which nothing proves that an instance was ever made: no right to list them is no obstacle. */
+  /** Kinds of which perhaps no object was ever created: a missing right to list them does not fail the removal. */
   readonly unproven: ReadonlySet<string>;
-  /** Kinds that are looked at only because nobody knows better: one that cannot be listed is no obstacle either. */
+  /** Kinds that are listed only because the installed kinds are not known: any failed list of them is ignored. */
   readonly guessed?: ReadonlySet<string>;
-  /** What goes along although nothing of it is ours. */
-  readonly inherited?: Inherited | undefined;
-  /** Follows all of these kinds, so that nobody has to ask the cluster for what carries the label. */
+  /** Objects of the upstream operator that are removed, too. */
+  readonly upstream?: UpstreamObjects | undefined;
+  /** Watches all of these kinds, so that objects with the label need no lists. */
   readonly view?: Pick<Observation, "objects">;
 }
 
-/** What this process knows of an installation without its anchor. */
+/** The objects of an installation as this process knows them without the anchor. */
 export interface Recollection {
   readonly entries: readonly (ObjectKey & Pick<InventoryEntry, "fingerprint">)[];
   /** The entries are complete. Otherwise all kinds of the cluster are listed. */
@@ -56,10 +56,9 @@ export interface FinalizeRequest {
 }
 
 /**
- * What is to be removed: what the inventory of the anchor says; without a readable one, what a Knative release can contain and what is remembered
- * otherwise. The built-in kinds of a release are looked at in any case, because others can write to the cluster that keeps the inventory. A view that follows
- * every kind of the inventory is believed instead: it was opened for what was installed, and costs no request. And what upstream's operator installed and nobody
- * took over.
+ * The scope of a removal: the kinds of the inventory, or without a readable one the kinds that a Knative release can contain and those that `recall` names. The built-in kinds of
+ * a release are always listed, because others can change the inventory on the cluster. They are not listed when watches follow every kind of the inventory: these watches
+ * were opened for the installed kinds. Objects of the upstream operator that were not adopted are in the scope, too.
  */
 export async function sweepScopeOf(
   anchor: Anchor | undefined,
@@ -67,11 +66,11 @@ export async function sweepScopeOf(
   signal: AbortSignal,
 ): Promise<SweepScope> {
   const { component, target } = request;
-  const [scope, inherited] = await Promise.all([
+  const [scope, upstream] = await Promise.all([
     ownScope(anchor, request, signal),
-    inheritedBy({ component, target }, anchor, signal),
+    unadoptedObjects({ component, target }, anchor, signal),
   ]);
-  return { ...scope, inherited };
+  return { ...scope, upstream };
 }
 
 async function ownScope(
@@ -88,10 +87,10 @@ async function ownScope(
   const builtIn = new Map(builtInReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
   const inventory = anchor.inventory.entries.filter((entry) => !outlives(entry));
   const belonging = belongingOf(anchor, { component, target });
-  const seen = seenKinds(inventory, observation);
-  if (seen !== undefined) {
+  const watched = watchedKinds(inventory, observation);
+  if (watched !== undefined) {
     const unproven = new Set<string>();
-    return { labelSelector, resources: seen, unproven, inventory, belonging, view: observation };
+    return { labelSelector, resources: watched, unproven, inventory, belonging, view: observation };
   }
   const resources = new Map([...builtIn, ...(await servedKinds(target.client, inventory, signal))]);
   const proven = provenKinds(inventory, builtIn);
@@ -104,7 +103,7 @@ async function ownScope(
   };
 }
 
-/** Without an inventory: all kinds that may have been installed. */
+/** The scope without an inventory: all kinds that may have been installed. */
 async function recalledScope(
   { target, observation, recall }: FinalizeRequest,
   signal: AbortSignal,
@@ -132,7 +131,7 @@ async function recalledScope(
 }
 
 /** The watched kinds, if all kinds of the inventory are among them. */
-function seenKinds(
+function watchedKinds(
   inventory: Inventory["entries"],
   observation: Observation | undefined,
 ): SweepScope["resources"] | undefined {
@@ -147,7 +146,7 @@ function seenKinds(
   return new Map([...named, ...[...live.values()].map((kind) => [kindKeyOf(kind), kind] as const)]);
 }
 
-// An entry without a fingerprint was perhaps never sent: the controller may have no right to its kind.
+/** Kinds of which an object was accepted by the cluster. An entry without a fingerprint was perhaps never sent. */
 function provenKinds(
   inventory: Inventory["entries"],
   builtIn: ReadonlyMap<string, unknown>,
@@ -159,26 +158,21 @@ function provenKinds(
   );
 }
 
-/** How objects of upstream's operator are known that nobody has taken over, and that go with the component. */
-export interface Inherited {
+/** How objects of the upstream operator are recognised that were not adopted and are removed with the component. */
+export interface UpstreamObjects {
   readonly labelSelector: string;
-  readonly isOne: (object: KubeObject) => boolean;
-}
-
-interface Place {
-  readonly component: Component;
-  readonly target: Target;
+  readonly matches: (object: KubeObject) => boolean;
 }
 
 /**
- * What of upstream's operator is a component's that is removed before it was taken over, or in the middle of that; undefined where there can be nothing. What is
- * cluster-scoped, or in others' namespaces, says for none that it is its own: it stays while another anchor of the kind is on the cluster.
+ * The objects of the upstream operator when a component is removed before or during its adoption; undefined where there can be none. Cluster-scoped objects, and those in other
+ * namespaces, do not say to which component they belong. They stay while the cluster has another anchor of the kind.
  */
-async function inheritedBy(
-  { component, target }: Place,
+async function unadoptedObjects(
+  { component, target }: Pick<FinalizeRequest, "component" | "target">,
   anchor: Anchor | undefined,
   signal: AbortSignal,
-): Promise<Inherited | undefined> {
+): Promise<UpstreamObjects | undefined> {
   if (!mayBeUpstreams({ component, target }, anchor)) return undefined;
   const anchors = (await listAnchors(target.client, signal)) ?? [];
   const isAlone = anchors.every(
@@ -187,7 +181,7 @@ async function inheritedBy(
   const { labelSelector, owner } = upstreamMarks({ component, target }, anchor);
   return {
     labelSelector,
-    isOne: (object) => {
+    matches: (object) => {
       const { labels = {}, ownerReferences = [] } = object.metadata;
       if (!isOfLibrary(object) || labels[componentUidLabel] !== undefined) return false;
       const controllers = ownerReferences.filter(({ controller }) => controller === true);

@@ -9,29 +9,29 @@ import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
 import {
-  type Kinded,
-  type PartOfPlace,
-  partsOf,
-  type Place,
-  placesOf,
+  type ServedObject,
+  type CollectionPart,
+  collectionParts,
+  type Collection,
+  collectionsOf,
   type Remnant,
   remnantOf,
 } from "./finalize-plan.ts";
 import type { SweepScope } from "./finalize-scope.ts";
 
-/** Finds and deletes the objects of an installation, and remembers which deletions succeeded and which were refused. */
+/** Finds and deletes the objects of an installation. Remembers which deletions succeeded and which were refused. */
 export class Sweep {
   readonly #client: KubeClient;
   readonly #scope: SweepScope;
   readonly #log: Log;
   readonly #removedUids = new Set<string>();
-  /** Identities of objects whose deletion was answered, which need not be searched. */
+  /** Identities of objects whose deletion was answered. They need not be searched. */
   readonly #removedObjects = new Set<string>();
   #refusal: FleetError | undefined;
   readonly #obstacles = new Set<string>();
   #view: SweepScope["view"];
-  /** Places of the last remnants. While they have any, no other place is listed. */
-  #suspects: readonly Place[] = [];
+  /** Collections of the last remnants. While they have any, no other collection is listed. */
+  #suspects: readonly Collection[] = [];
 
   constructor(client: KubeClient, scope: SweepScope, log: Log) {
     this.#client = client;
@@ -66,48 +66,54 @@ export class Sweep {
     const objects =
       this.#view === undefined
         ? this.#scope.inventory.flatMap((key) => this.#withResource(key))
-        : this.#viewed(this.#view);
-    await this.#removeParts(partsOf(objects), signal);
+        : this.#watchedRemnants(this.#view);
+    await this.#removeParts(collectionParts(objects), signal);
   }
 
   /** Deletes remnants, but not those that are being deleted already. */
   async remove(remnants: readonly Remnant[], signal: AbortSignal): Promise<void> {
     this.#forgetRefusals();
     const standing = remnants.filter(({ deleting }) => !deleting);
-    await this.#removeParts(partsOf(standing.filter(({ unlabelled }) => !unlabelled)), signal);
-    const strays = standing.filter(({ unlabelled }) => unlabelled);
-    const first = strays.filter(({ resource }) => isWebhookConfiguration(resource));
+    await this.#removeParts(
+      collectionParts(standing.filter(({ unlabelled }) => !unlabelled)),
+      signal,
+    );
+    const single = standing.filter(({ unlabelled }) => unlabelled);
+    const first = single.filter(({ resource }) => isWebhookConfiguration(resource));
     await this.#removeEach(first, signal);
     await this.#removeEach(
-      strays.filter((stray) => !first.includes(stray)),
+      single.filter((remnant) => !first.includes(remnant)),
       signal,
     );
   }
 
-  /** The remaining objects. Objects without our label are searched when no others are left. */
-  async remnants(signal: AbortSignal): Promise<readonly Remnant[]> {
+  /** Finds the remaining objects. Searches objects without our label only when no others are left. */
+  async findRemnants(signal: AbortSignal): Promise<readonly Remnant[]> {
     if (this.#view !== undefined) {
-      const seen = this.#viewed(this.#view);
-      return seen.length > 0 ? seen : this.#unlabelled(signal);
+      const seen = this.#watchedRemnants(this.#view);
+      return seen.length > 0 ? seen : this.#findUnlabelled(signal);
     }
-    for (const places of [this.#suspects, this.#everywhere()]) {
-      const found = await this.#labelled(places, signal);
-      this.#suspects = placesOf(found);
+    for (const collections of [this.#suspects, this.#allCollections()]) {
+      const found = await this.#listLabelled(collections, signal);
+      this.#suspects = collectionsOf(found);
       if (found.length > 0) return found;
     }
-    return this.#unlabelled(signal);
+    return this.#findUnlabelled(signal);
   }
 
-  #everywhere(): readonly Place[] {
+  #allCollections(): readonly Collection[] {
     return [...new Set(this.#scope.resources.values())].map((resource) => ({ resource }));
   }
 
-  async #unlabelled(signal: AbortSignal): Promise<readonly Remnant[]> {
-    const found = await Promise.all([this.#strays(signal), this.#inherited(signal)]);
+  async #findUnlabelled(signal: AbortSignal): Promise<readonly Remnant[]> {
+    const found = await Promise.all([
+      this.#findUnlabelledInventory(signal),
+      this.#findUpstream(signal),
+    ]);
     return [...new Map(found.flat().map((remnant) => [remnant.uid, remnant])).values()];
   }
 
-  #viewed(view: Pick<Observation, "objects">): readonly Remnant[] {
+  #watchedRemnants(view: Pick<Observation, "objects">): readonly Remnant[] {
     const kinds = new Map(
       [...this.#scope.resources.values()].map((kind) => [kindIdOf(kind), kind]),
     );
@@ -120,35 +126,38 @@ export class Sweep {
     });
   }
 
-  async #labelled(places: readonly Place[], signal: AbortSignal): Promise<readonly Remnant[]> {
+  async #listLabelled(
+    collections: readonly Collection[],
+    signal: AbortSignal,
+  ): Promise<readonly Remnant[]> {
     const { labelSelector } = this.#scope;
-    const lists = places.map((place) => this.#list(place, labelSelector, signal));
+    const lists = collections.map((one) => this.#list(one, labelSelector, signal));
     return (await Promise.all(lists)).flat().map(toRemnant);
   }
 
-  async #strays(signal: AbortSignal): Promise<readonly Remnant[]> {
+  async #findUnlabelledInventory(signal: AbortSignal): Promise<readonly Remnant[]> {
     const { inventory, belonging } = this.#scope;
     const unseen = inventory.filter((key) => !this.#removedObjects.has(identityOf(key)));
     if (belonging === undefined || unseen.length === 0) return [];
     const names = new Set(unseen.map(identityOf));
-    const places = placesOf(unseen.flatMap((key) => this.#withResource(key)));
-    const listed = await Promise.all(places.map((place) => this.#list(place, undefined, signal)));
-    return listed
+    const collections = collectionsOf(unseen.flatMap((key) => this.#withResource(key)));
+    const lists = collections.map((one) => this.#list(one, undefined, signal));
+    return (await Promise.all(lists))
       .flat()
       .filter(({ object }) => names.has(identityOf(keyOf(object))) && isOurs(object, belonging))
       .map(toRemnant);
   }
 
-  async #inherited(signal: AbortSignal): Promise<readonly Remnant[]> {
-    const { inherited } = this.#scope;
-    if (inherited === undefined) return [];
-    const { labelSelector, isOne } = inherited;
-    const lists = this.#everywhere().map((place) => this.#list(place, labelSelector, signal));
-    const found = (await Promise.all(lists)).flat();
-    return found.filter(({ object }) => isOne(object)).map(toRemnant);
+  async #findUpstream(signal: AbortSignal): Promise<readonly Remnant[]> {
+    const { upstream } = this.#scope;
+    if (upstream === undefined) return [];
+    const { labelSelector, matches } = upstream;
+    const lists = this.#allCollections().map((one) => this.#list(one, labelSelector, signal));
+    const listed = (await Promise.all(lists)).flat();
+    return listed.filter(({ object }) => matches(object)).map(toRemnant);
   }
 
-  async #removeParts(parts: readonly PartOfPlace[], signal: AbortSignal): Promise<void> {
+  async #removeParts(parts: readonly CollectionPart[], signal: AbortSignal): Promise<void> {
     const first = parts.filter(({ resource }) => isWebhookConfiguration(resource));
     const others = parts.filter((part) => !first.includes(part));
     for (const group of [first, others]) {
@@ -156,7 +165,7 @@ export class Sweep {
     }
   }
 
-  async #removePart({ others, ...part }: PartOfPlace, signal: AbortSignal): Promise<void> {
+  async #removePart({ others, ...part }: CollectionPart, signal: AbortSignal): Promise<void> {
     const { labelSelector } = this.#scope;
     const options = { propagationPolicy: "Background" } as const;
     try {
@@ -166,12 +175,12 @@ export class Sweep {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.#log.debug({ kind: part.resource.kind, err: error }, "A collection was not deleted");
-      // Anything else is seen by looking what is left, and tried again. A loop of the server has then removed a part.
+      // After any other failure the caller lists the remnants and tries again. The server may have deleted some of them.
       if (!needsSingleDeletions(error)) return;
-      // The selector of the part may be what is refused.
-      const { fieldSelector: _, ...place } = part;
-      const found = (await this.#list(place, labelSelector, signal)).map(toRemnant);
-      const own = found.filter(({ key }) => others?.has(key.name) !== true);
+      // The field selector may be the cause of the refusal.
+      const { fieldSelector: _, ...collection } = part;
+      const listed = (await this.#list(collection, labelSelector, signal)).map(toRemnant);
+      const own = listed.filter(({ key }) => others?.has(key.name) !== true);
       const standing = own.filter(({ deleting }) => !deleting);
       await this.#removeEach(standing, signal);
     }
@@ -203,25 +212,26 @@ export class Sweep {
   }
 
   async #list(
-    place: Place,
+    collection: Collection,
     labelSelector: string | undefined,
     signal: AbortSignal,
   ): Promise<readonly Listed[]> {
-    const { resource } = place;
+    const { resource } = collection;
     try {
-      const ref = labelSelector === undefined ? place : { ...place, labelSelector };
+      const ref = labelSelector === undefined ? collection : { ...collection, labelSelector };
       const { items } = await this.#client.list(ref, { metadataOnly: true }, signal);
       return items.map((object) => ({ object, resource }));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // A kind that is not served has no instances.
+      // A kind that is not served has no objects.
       if (error.status === 404) return [];
       if (this.#scope.guessed?.has(kindKeyOf(resource)) === true) {
         this.#log.debug({ kind: resource.kind, err: error }, "A kind was not looked at");
         return [];
       }
       if (error.status !== 403) throw error;
-      if (!this.#scope.unproven.has(kindKeyOf(resource))) throw forbidden("Listing", place, error);
+      if (!this.#scope.unproven.has(kindKeyOf(resource)))
+        throw forbidden("Listing", collection, error);
       this.#log.warn({ kind: resource.kind }, "Not allowed to look for objects of a kind");
       return [];
     }
@@ -237,7 +247,7 @@ export class Sweep {
     if (obstacle !== undefined) this.#obstacles.add(obstacle);
   }
 
-  #withResource(key: ObjectKey): readonly Kinded[] {
+  #withResource(key: ObjectKey): readonly ServedObject[] {
     const resource = this.#scope.resources.get(kindKeyOf(key));
     return resource === undefined ? [] : [{ resource, key }];
   }
@@ -257,12 +267,12 @@ function toRemnant({ object, resource }: Listed): Remnant {
   return remnantOf(object, resource);
 }
 
-// Who stands before a server takes no URL of this length (414), or no headers, of which HTTP/2 makes the URL one (431).
+// A proxy refuses a long URL with 414, or with 431 because HTTP/2 sends the URL as a header.
 const tooLong = [414, 431];
 
 /**
- * Whether a right is missing that single deletions do without, a URL is too long, or something lets one object not go, at which the server stops: what comes
- * after it may go.
+ * Whether single deletions can succeed where a collection delete failed: they need another right and a shorter URL, and a server stops a collection delete at the first object
+ * that a webhook or policy refuses.
  */
 function needsSingleDeletions({ status, message }: ApiError): boolean {
   return (
@@ -273,8 +283,8 @@ function needsSingleDeletions({ status, message }: ApiError): boolean {
   );
 }
 
-function forbidden(verb: string, place: Place, cause: ApiError): FleetError {
-  const { resource, namespace } = place;
+function forbidden(verb: string, collection: Collection, cause: ApiError): FleetError {
+  const { resource, namespace } = collection;
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   const sentence = `${verb} ${resource.plural}${where} is not allowed on the target cluster`;
   const message = withObstacle(sentence, cause);

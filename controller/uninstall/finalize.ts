@@ -10,13 +10,13 @@ import type { Target } from "../apply/target.ts";
 import type { Log } from "../log.ts";
 import { type Clock, systemClock, delay } from "../queue/clock.ts";
 import type { Remaining } from "../reconcile/progress.ts";
-import { leftMessage, type Remnant } from "./finalize-plan.ts";
+import { remnantsMessage, type Remnant } from "./finalize-plan.ts";
 import { type FinalizeRequest, sweepScopeOf } from "./finalize-scope.ts";
 import { Sweep } from "./finalize-sweep.ts";
 
 export interface Finalized {
   readonly removed: number;
-  /** An anchor with the name of ours that belongs to another installation, with its kind. */
+  /** Kind and name of an anchor in our place that belongs to another installation. */
   readonly left?: string;
 }
 
@@ -30,7 +30,7 @@ export interface FinalizeDeps {
 }
 
 const usualPatienceMs = 5_000;
-/** After this time the cluster is listed instead of the watches: they may be interrupted, and do not show finalizers. */
+/** After this time the cluster is listed instead of the watches, which may be interrupted, or may not show finalizers yet. */
 const viewedMs = 1_000;
 const quietMs = 500;
 
@@ -38,10 +38,10 @@ const quietMs = 500;
  * Removes the installation of a component from its target, and verifies it: no object with the label of the component is left, and the anchor is gone. It can be stopped
  * at any point and started again. Namespaces, CRDs and objects of others stay. Order: anchor-guard.md 6.3, engine-facts.md 9.
  *
- * An anchor that is another's, or of which nothing says that it is this component's, stays with all that it owns, and is named by `left`.
+ * An anchor that does not belong to this component, or does not say so, stays with all objects that it owns. `left` names it.
  *
- * Throws FleetError `AnchorConflict` (another hub or component owns the anchor, and something of ours is there: nothing is deleted), `ClusterBusy` (names what is
- * still there; come back later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
+ * Throws FleetError `AnchorConflict` (another hub or component owns the anchor, and objects of ours are there: nothing is deleted), `ClusterBusy` (names the remaining
+ * objects; to be repeated later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
  */
 export async function finalize(
   request: FinalizeRequest,
@@ -58,11 +58,11 @@ export async function finalize(
   ]);
   const sweep = new Sweep(target.client, scope, log);
   await sweep.removeInventory(signal);
-  // The patience begins here: on a slow cluster the deletions themselves take long.
-  const patiently = { ...deps, clock, patience: patienceOf(clock, patienceMs) };
+  // The time counts from here: on a slow cluster the deletions themselves take long.
+  const patiently = { ...deps, clock, patience: startPatience(clock, patienceMs) };
   await removeRemnants(sweep, patiently, signal);
   if (anchor !== undefined) {
-    const patience = patienceOf(clock, patienceMs);
+    const patience = startPatience(clock, patienceMs);
     await removeAnchor(anchor, { component, target, patience }, signal);
   }
   log.info({ removed: sweep.removed, hadAnchor: anchor !== undefined }, "Removed the installation");
@@ -70,8 +70,8 @@ export async function finalize(
 }
 
 /**
- * The anchor, undefined when there is none, `foreign` when it is another's and nothing of this component is on the target: a component
- * that was refused for the conflict never installed anything and must be free to go.
+ * The anchor, undefined when there is none, `foreign` when it belongs to another installation and no object of this component is on the target. A component that was refused
+ * because of that anchor never installed anything, so its removal must succeed.
  */
 async function readOwnAnchor(
   { component, target, recall }: FinalizeRequest,
@@ -86,7 +86,7 @@ async function readOwnAnchor(
     if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
     const unwatched = { component, target, ...(recall === undefined ? {} : { recall }) };
     const scope = await sweepScopeOf(undefined, unwatched, signal);
-    const remnants = await new Sweep(target.client, scope, log).remnants(signal);
+    const remnants = await new Sweep(target.client, scope, log).findRemnants(signal);
     if (remnants.length > 0) throw error;
     log.info({ err: error }, "Nothing of this component is on a cluster whose anchor is another's");
     return "foreign";
@@ -106,16 +106,16 @@ async function removeRemnants(
   const began = clock.now();
   for (;;) {
     if (clock.now() - began >= viewedMs) sweep.distrustView();
-    const remnants = await sweep.remnants(signal);
+    const remnants = await sweep.findRemnants(signal);
     if (remnants.length === 0) return;
     if (clock.now() - began >= quietMs) onProgress?.(remainingOf(remnants, sweep));
-    // A missing right will be missing again.
+    // Another try would be refused again.
     if (sweep.refusal !== undefined) throw sweep.refusal;
     const stands = remnants.some(({ deleting }) => !deleting);
     if (stands) await sweep.remove(remnants, signal);
     const obstacle = stands ? sweep.obstacle : undefined;
     await patience.pause(
-      () => new FleetError("ClusterBusy", leftMessage(remnants, obstacle)),
+      () => new FleetError("ClusterBusy", remnantsMessage(remnants, obstacle)),
       signal,
     );
   }
@@ -131,7 +131,7 @@ interface Removal {
   readonly patience: Patience;
 }
 
-/** Writes on the anchor that its installation is being removed, once. An anchor that went meanwhile is no error. */
+/** Marks the anchor of an installation that is being removed, once. A deleted anchor is no error. */
 async function markFinalizing(
   anchor: Anchor,
   owner: Pick<Removal, "component" | "target">,
@@ -141,7 +141,7 @@ async function markFinalizing(
   const { uid } = component.metadata;
   if (anchor.object.metadata.annotations?.[anchorAnnotations.finalizing] === uid) return;
   const annotations = { [anchorAnnotations.finalizing]: uid };
-  // With its uid the patch can only meet the anchor that was judged to be ours.
+  // The uid protects another anchor with the same name.
   const patch = { metadata: { uid: anchor.uid, annotations } };
   const options = { fieldManager: target.fieldManager, metadataOnly: true };
   try {
@@ -154,8 +154,8 @@ async function markFinalizing(
 }
 
 /**
- * Deletes the anchor and returns when it is gone. An anchor that was made anew is looked at again: `AnchorConflict` when it is
- * another's. `ClusterBusy` when it is held by a finalizer until patience ends.
+ * Deletes the anchor and resolves when it is gone. Reads an anchor that was created again: throws `AnchorConflict` when it belongs to another installation. Throws `ClusterBusy`
+ * when a finalizer holds it until the patience ends.
  */
 export async function removeAnchor(
   anchor: Anchor,
@@ -170,12 +170,12 @@ export async function removeAnchor(
     current = left;
     const { finalizers = [] } = left.object.metadata;
     const complaint = (): FleetError =>
-      new FleetError("ClusterBusy", leftMessage([{ key: anchor.key, finalizers }]));
+      new FleetError("ClusterBusy", remnantsMessage([{ key: anchor.key, finalizers }]));
     await patience.pause(complaint, signal);
   }
 }
 
-/** Requests the deletion once; true when the answer says that the anchor is gone. */
+/** Requests the deletion once. True when the answer says that the anchor is gone. */
 async function removeOnce(
   anchor: Anchor,
   owner: Pick<Removal, "component" | "target">,
@@ -188,7 +188,7 @@ async function removeOnce(
     return removal === "gone" || removal === "absent";
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // The anchor has another uid now, and is read again. A webhook or policy may also refuse with 409; it has an obstacle in its message.
+    // The anchor has another uid now and is read again. A webhook or policy may also refuse with 409, and is named in the message.
     if (error.status === 409 && obstacleIn(error.message) === undefined) return false;
     throw refused("Deleting", anchor.key, error);
   }
@@ -214,7 +214,7 @@ const firstPauseMs = 25;
 const longestPauseMs = 1_000;
 
 /** Starts the time of a patience. */
-export function patienceOf(clock: Clock, totalMs: number): Patience {
+export function startPatience(clock: Clock, totalMs: number): Patience {
   const deadline = clock.now() + totalMs;
   let pauseMs = firstPauseMs;
   return {

@@ -10,61 +10,61 @@ import { clusterNameOf } from "../component-identity.ts";
 import { logFieldsOf } from "../log.ts";
 import type { ReconcileDeps, Subject } from "../reconcile/reconcile-deps.ts";
 
-/** On the Event about that: what was left, one `apiVersion kind namespace/name` a line. */
+/** Annotation of the Event `Orphaned`: the objects that were left, one `apiVersion kind namespace/name` a line. */
 const leftBehindAnnotation = "knfleet.dev/left-behind";
 
 // The API server takes 256 KiB of annotations.
 const longestList = 200 * 1_024;
 
-/** A failure to remove, with the way out of it where the cluster cannot be had, and why that was not taken where it was asked for. */
-export function withWayOut(error: FleetError, component: Component): FleetError {
+/** The failure of a removal. Its message also says how to orphan the installation of an unreachable cluster, or why a requested orphaning was refused. */
+export function withOrphanHint(error: FleetError, component: Component): FleetError {
   const orphaning = orphaningOf(component);
   const { reason, code, cause } = error;
-  const isAway = reasons[reason].condition === "TargetClusterResolved";
-  const addition = orphaning.kind === "refused" ? orphaning.message : wayOut(component, isAway);
+  const isUnreachable = reasons[reason].condition === "TargetClusterResolved";
+  const addition =
+    orphaning.kind === "refused" ? orphaning.message : orphanHint(component, isUnreachable);
   if (addition === undefined) return error;
   const message = code === undefined ? error.message : error.message.replace(`[${code}] `, "");
   const options = { cause, ...(code === undefined ? {} : { code }) };
   return new FleetError(reason, `${message}; ${addition}`, options);
 }
 
-type LeavingDeps = Pick<
+type OrphanDeps = Pick<
   ReconcileDeps,
   "events" | "log" | "releases" | "rendering" | "hubId" | "spokeNamespace"
 >;
 
 /**
- * Tells in the log and in an Event what stays on the cluster of a component that goes without its installation. Sends nothing to the cluster:
- * the list is the inventory as this process last knew it, or else what the component renders to. Rejects when the Event was not written,
- * for a reason that may pass.
+ * Reports in the log and in an Event which objects stay on the cluster of a component that is deleted without its installation. Sends nothing to the cluster: the objects are
+ * those of the inventory as this process last knew it, or else those that the component renders to. Rejects when the Event was not written and another try may succeed.
  */
-export async function tellLeftBehind(
+export async function reportOrphaned(
   subject: Subject,
-  deps: LeavingDeps,
+  deps: OrphanDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { component, installation } = subject;
-  const known = installation.inventory?.entries;
-  // The cluster is not asked, and the annotation says it.
+  const recorded = installation.inventory?.entries;
+  // The annotation of the component records the namespace, so the cluster is not asked.
   const namespace = installationNamespace(component, deps.spokeNamespace);
-  const objects = known ?? (await renderedObjects(component, { ...deps, namespace }, signal));
+  const objects = recorded ?? (await renderedObjects(component, { ...deps, namespace }, signal));
   const anchor = describe(anchorOf(component, { hubId: deps.hubId, namespace }));
   const cluster = clusterNameOf(component);
   const count = objects === undefined ? "everything" : `${objects.length} objects`;
-  const sums = objects === undefined ? "" : ` (${sumsOf(objects)})`;
-  const source = known === undefined ? "rendered from the spec" : "as last seen";
+  const kinds = objects === undefined ? "" : ` (${kindCounts(objects)})`;
+  const source = recorded === undefined ? "rendered from the spec" : "as last seen";
   const message =
     `${forceOrphanAnnotation}: left on ${cluster} and not watched any more: ${anchor}, which has the full inventory, ` +
-    `and ${count}${sums}, ${source}`;
-  const lines = (objects ?? []).map(lineOf).toSorted();
+    `and ${count}${kinds}, ${source}`;
+  const lines = (objects ?? []).map(objectLine).toSorted();
   deps.log.child(logFieldsOf(subject)).warn({ cluster, anchor, left: lines }, message);
   const annotations = { [leftBehindAnnotation]: lines.join("\n").slice(0, longestList) };
   const happening = { type: "Warning", reason: "Orphaned", message, annotations } as const;
   await deps.events.audit(component, happening, signal);
 }
 
-function wayOut({ metadata, spec }: Component, isAway: boolean): string | undefined {
-  if (!isAway || spec?.clusterProfileRef === undefined) return undefined;
+function orphanHint({ metadata, spec }: Component, isUnreachable: boolean): string | undefined {
+  if (!isUnreachable || spec?.clusterProfileRef === undefined) return undefined;
   return `to delete the component and leave everything on its cluster, set ${forceOrphanAnnotation}=${metadata.uid}`;
 }
 
@@ -78,7 +78,7 @@ function anchorOf(
 }
 
 /** `12 ClusterRole, 3 Deployment`, the most frequent first. */
-function sumsOf(objects: readonly ObjectKey[]): string {
+function kindCounts(objects: readonly ObjectKey[]): string {
   const counts = new Map<string, number>();
   for (const { kind } of objects) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return [...counts]
@@ -87,25 +87,28 @@ function sumsOf(objects: readonly ObjectKey[]): string {
     .join(", ");
 }
 
-function lineOf({ apiVersion, kind, namespace, name }: ObjectKey): string {
+function objectLine({ apiVersion, kind, namespace, name }: ObjectKey): string {
   return `${apiVersion} ${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
 }
 
-type Deps = Pick<ReconcileDeps, "releases" | "rendering" | "log">;
+type RenderDeps = Pick<ReconcileDeps, "releases" | "rendering" | "log">;
 
-/** What a component that was installed in a namespace renders to; undefined when that cannot be said. Rejects with the reason of the signal. */
+/** The objects that an installed component renders to; undefined when it cannot be rendered. Rejects with the reason of the signal. */
 export async function renderedObjects(
   component: Component,
-  { releases, rendering, log, namespace }: Deps & { readonly namespace: string },
+  { releases, rendering, log, namespace }: RenderDeps & { readonly namespace: string },
   signal: AbortSignal,
 ): Promise<readonly ObjectKey[] | undefined> {
   const { version } = component.status ?? {};
   const installed = version === undefined ? {} : { version };
   try {
     const spec = { ...component.spec, ...installed };
-    // A source of manifests may take its time.
-    const working = render({ ...component, spec }, releases, { ...rendering, namespace });
-    const { manifests } = await abortable(working, signal);
+    // A source of manifests can be slow.
+    const options = { ...rendering, namespace };
+    const { manifests } = await abortable(
+      render({ ...component, spec }, releases, options),
+      signal,
+    );
     return manifests.map(keyOf);
   } catch (err) {
     signal.throwIfAborted();

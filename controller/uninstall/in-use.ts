@@ -11,10 +11,10 @@ import { kindsOfGroup } from "../apply/served-kinds.ts";
 import type { Target } from "../apply/target.ts";
 import type { FinalizeRequest, Recollection } from "./finalize-scope.ts";
 
-/** On a component: it is not uninstalled while somebody uses it. */
+/** Annotation of a component that is not to be uninstalled while objects of its kinds are left. */
 export const keepWhileUsedAnnotation = "knfleet.dev/keep-while-used";
 
-/** Whether a component asks for it. */
+/** Whether a component has the annotation. */
 export function isKeptWhileUsed({ metadata }: Component): boolean {
   return metadata.annotations?.[keepWhileUsedAnnotation] === "true";
 }
@@ -22,44 +22,44 @@ export function isKeptWhileUsed({ metadata }: Component): boolean {
 type UseQuestion = Required<Omit<FinalizeRequest, "observation">>;
 
 const definition = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-// Of each kind, and of the name of an object with its namespace.
+// Objects of each kind that the message names, and characters of a name with its namespace.
 const namedObjects = 3;
 const longestName = 320;
-// An API server whose watch cache waits for a conversion webhook asks for another try, again and again.
+// While a conversion webhook does not answer, an API server asks the client to retry a list, again and again.
 const listLimitMs = 5_000;
 
 /**
- * Throws FleetError `ClusterBusy` when a component that asks for it still has users: objects of the kinds that its installation defined, made by
- * nobody but a person or a program that nothing else controls. Their controllers would go, and with them whoever takes off their finalizers. `ApplyFailed` with
- * code `Forbidden` when nobody may look. Costs no request unless it is asked for. Spec: knative-operator.md D-60.
+ * Throws FleetError `ClusterBusy` when a component with the annotation still has users: objects of the kinds that the installation defined, unless another object controls
+ * them. The uninstall would remove their controllers, and with them the programs that remove their finalizers. Throws `ApplyFailed` with code `Forbidden` without the right to
+ * list them. Sends no request for a component without the annotation. Spec: knative-operator.md D-60.
  */
 export async function assertUnused(question: UseQuestion, signal: AbortSignal): Promise<void> {
   const { component, target } = question;
   if (!isKeptWhileUsed(component)) return;
-  const kinds = await kindsNamed(await definitionsOf(question, signal), target, signal);
-  const users = await Promise.all(kinds.map((kind) => usersOf(kind, target, signal)));
-  const told = users.flatMap(tellingOf).toSorted();
-  if (told.length === 0) return;
-  const message = `Still used by ${told.join("; ")}; delete them, or take ${keepWhileUsedAnnotation} off the component`;
+  const kinds = await servedKindsOf(await definitionNames(question, signal), target, signal);
+  const users = await Promise.all(kinds.map((kind) => findUsers(kind, target, signal)));
+  const descriptions = users.flatMap(usersText).toSorted();
+  if (descriptions.length === 0) return;
+  const message = `Still used by ${descriptions.join("; ")}; delete them, or take ${keepWhileUsedAnnotation} off the component`;
   throw new FleetError("ClusterBusy", message);
 }
 
-/** The names of the definitions that were installed. Where neither an inventory nor anybody's memory tells all of them, every one of ours on the cluster may be. */
-async function definitionsOf(
+/** Names of the CRDs that were installed. When neither the inventory nor this process knows all of them, all CRDs with our label count. */
+async function definitionNames(
   { component, target, recall }: UseQuestion,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const found = await recollectionOf({ component, target }, signal);
-  const { entries, isAll } = found ?? (await recall());
-  const known = entries.filter(({ kind }) => kind === definition.kind).map(({ name }) => name);
-  if (isAll) return known;
+  const recorded = await inventoryOf({ component, target }, signal);
+  const { entries, isAll } = recorded ?? (await recall());
+  const installed = entries.filter(({ kind }) => kind === definition.kind).map(({ name }) => name);
+  if (isAll) return installed;
   const labelSelector = `${definitionLabel}=true`;
-  const ours = await listed({ resource: definition, labelSelector }, target, signal);
-  return [...new Set([...known, ...ours.map(({ metadata: { name } }) => name)])];
+  const labelled = await listMetadata({ resource: definition, labelSelector }, target, signal);
+  return [...new Set([...installed, ...labelled.map(({ metadata: { name } }) => name)])];
 }
 
-/** Undefined where no inventory tells it. */
-async function recollectionOf(
+/** The inventory of the anchor; undefined without one. */
+async function inventoryOf(
   { component, target }: Omit<UseQuestion, "recall">,
   signal: AbortSignal,
 ): Promise<Recollection | undefined> {
@@ -68,20 +68,20 @@ async function recollectionOf(
     return anchor?.inventory && { entries: anchor.inventory.entries, isAll: true };
   } catch (error) {
     if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
-    // Nothing is removed from under another's anchor, and who is there uses what is the other's.
+    // The installation belongs to another component, so this uninstall removes nothing that is used.
     return { entries: [], isAll: true };
   }
 }
 
-/** The kinds of definitions by their names, `plural.group`, as the cluster serves them now; what is not served has no objects. */
-async function kindsNamed(
+/** The kinds of CRDs by their names, `plural.group`, as the cluster serves them now. A kind that is not served has no objects. */
+async function servedKindsOf(
   names: readonly string[],
   target: Target,
   signal: AbortSignal,
 ): Promise<readonly ResourceType[]> {
   const wanted = new Set(names);
   const groups = [...new Set(names.map((name) => name.slice(name.indexOf(".") + 1)))]
-    // What Knative keeps for itself is nobody's to delete.
+    // Objects of internal groups are made by Knative only.
     .filter((group) => !group.includes("internal."));
   const served = await Promise.all(
     groups.map((group) => kindsOfGroup(target.client, group, signal)),
@@ -96,13 +96,14 @@ interface Users {
   readonly objects: readonly KubeObject[];
 }
 
-async function usersOf(
+/** The objects of a kind without our label and without an owner that controls them. */
+async function findUsers(
   resource: ResourceType,
   target: Target,
   signal: AbortSignal,
 ): Promise<Users> {
   const labelSelector = `!${componentUidLabel}`;
-  const objects = await listed({ resource, labelSelector }, target, signal);
+  const objects = await listMetadata({ resource, labelSelector }, target, signal);
   return { kind: resource.kind, objects: objects.filter((object) => !isControlled(object)) };
 }
 
@@ -110,20 +111,21 @@ function isControlled({ metadata: { ownerReferences = [] } }: KubeObject): boole
   return ownerReferences.some(({ controller }) => controller === true);
 }
 
-async function listed(
+/** Lists objects, without those of a kind that is not served. Throws FleetError `ClusterBusy` when the cluster cannot list them for now, and `ApplyFailed` without the right. */
+async function listMetadata(
   ref: { readonly resource: ResourceType; readonly labelSelector: string },
   { client }: Target,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const { resource } = ref;
-  const late = AbortSignal.timeout(listLimitMs);
+  const timeout = AbortSignal.timeout(listLimitMs);
   try {
-    const either = AbortSignal.any([signal, late]);
+    const either = AbortSignal.any([signal, timeout]);
     const { items } = await client.list(ref, { metadataOnly: true }, either);
     return items;
   } catch (error) {
     signal.throwIfAborted();
-    if (late.aborted || isUnconverted(error)) {
+    if (timeout.aborted || isConversionFailure(error)) {
       const message = await unlistedMessage(resource, client, signal);
       throw new FleetError("ClusterBusy", message);
     }
@@ -137,7 +139,7 @@ async function listed(
 }
 
 /** `2 Broker (a/one, a/two)`; nothing for a kind without users. */
-function tellingOf({ kind, objects }: Users): readonly string[] {
+function usersText({ kind, objects }: Users): readonly string[] {
   if (objects.length === 0) return [];
   const names = objects
     .map(({ metadata: { namespace, name } }) => [namespace, name].filter(Boolean).join("/"))
@@ -148,12 +150,13 @@ function tellingOf({ kind, objects }: Users): readonly string[] {
   return [`${objects.length} ${foreignText(kind, 63)} (${some}${more})`];
 }
 
-/** Whether the API server cannot show objects for now because it does not get them in the version that was asked for. */
-function isUnconverted(error: unknown): boolean {
+/** Whether an API server cannot list objects for now because nobody converts them to the requested version. */
+function isConversionFailure(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 429 || /conversion webhook for/.test(error.message);
 }
 
+/** Names the conversion webhook of a kind that cannot be listed, where its CRD can be read. */
 async function unlistedMessage(
   { kind, plural, apiVersion }: ResourceType,
   client: Target["client"],
@@ -161,18 +164,15 @@ async function unlistedMessage(
 ): Promise<string> {
   const sentence = `Looking for users before the removal: the cluster cannot list ${foreignText(kind, 63)} for now`;
   const name = `${plural}.${groupOf(apiVersion)}`;
-  const found = await client
+  const stored = await client
     .get({ resource: definition, name }, {}, signal)
     .catch((error: unknown) => {
       if (error instanceof ApiError) return undefined;
       throw error;
     });
-  const { namespace, name: service } = converterOf(found);
+  const converter = recordAt(stored, "spec", "conversion", "webhook", "clientConfig", "service");
+  const { namespace, name: service } = converter;
   if (typeof namespace !== "string" || typeof service !== "string") return sentence;
   const webhook = foreignText(`${namespace}/${service}`, longestName);
   return `${sentence}; their conversion webhook, Service ${webhook}, may not answer`;
-}
-
-function converterOf(found: KubeObject | undefined): Readonly<Record<string, unknown>> {
-  return recordAt(found, "spec", "conversion", "webhook", "clientConfig", "service");
 }

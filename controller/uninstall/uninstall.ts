@@ -18,12 +18,12 @@ import { conclude } from "../reconcile/report.ts";
 import { stopManaging, connectionHistoryOf, resolveTarget } from "../reconcile/resolve.ts";
 import type { Recollection } from "./finalize-scope.ts";
 import { finalize } from "./finalize.ts";
-import { renderedObjects, tellLeftBehind, withWayOut } from "./force-orphan.ts";
+import { renderedObjects, reportOrphaned, withOrphanHint } from "./force-orphan.ts";
 import { assertUnused, isKeptWhileUsed } from "./in-use.ts";
 
 /**
- * Removes the installation of a component that is being deleted, verifies that it is gone, and only then removes the finalizer. While the target cannot be reached, the
- * component stays with a condition that says why, until a user orders that everything is left there (force-orphan.ts).
+ * One attempt for a component that is being deleted: removes its installation, verifies that it is gone, and only then removes the finalizer. While the target cannot be reached,
+ * the component stays with a condition that says why, until a user orders to orphan the installation (force-orphan.ts).
  */
 export async function uninstall(
   attempt: Attempt,
@@ -36,15 +36,15 @@ export async function uninstall(
     return { kind: "done" };
   }
   const steps = { eligible: false, resolved: false };
-  const failed = await removeInstallation({ ...attempt, steps }, deps, signal);
-  if (failed !== undefined) return failed;
-  // From here on only the hub can fail, which is not reported on the component.
+  const retry = await removeInstallation({ ...attempt, steps }, deps, signal);
+  if (retry !== undefined) return retry;
+  // From here on only the hub can fail, and such a failure is not written to the status.
   await writer.quiet();
   await removeFinalizer(writer.latest, deps.hub, signal);
   return { kind: "done" };
 }
 
-/** Removes the installation where there is one to remove. Undefined when the component may go; otherwise when to come back. */
+/** Removes the installation, if there is one. Undefined when the finalizer may be removed; otherwise when to come back. */
 async function removeInstallation(
   work: RemovalAttempt,
   deps: ReconcileDeps,
@@ -52,10 +52,10 @@ async function removeInstallation(
 ): Promise<Next | undefined> {
   const { component, steps, installation } = work;
   if (installation.isUntouched) return undefined;
-  // A duplicate never touched the cluster. The objects there belong to the other component.
+  // The objects on the cluster belong to the other component.
   if (olderClaimantOf(component, deps) !== undefined) return undefined;
   if (orphaningOf(component).kind === "granted") {
-    await tellLeftBehind(work, deps, signal);
+    await reportOrphaned(work, deps, signal);
     deps.guards.stopProtecting(component);
     return undefined;
   }
@@ -70,7 +70,7 @@ async function removeInstallation(
     }
     const cause = fleetErrorOf(error, clusterNameOf(component));
     if (cause.reason === "ReferenceNotPermitted") await stopManaging(work, deps);
-    const failure = withWayOut(asLoss(cause, connectionHistoryOf(work, deps)), component);
+    const failure = withOrphanHint(asLoss(cause, connectionHistoryOf(work, deps)), component);
     const outcome = { kind: "failed", steps, error: failure, isRemoval: true } as const;
     return conclude({ ...work, outcome }, deps, signal);
   }
@@ -87,7 +87,7 @@ interface GuardRemoval extends Pick<RemovalAttempt, "component"> {
   readonly isKnown: (uid: string) => boolean;
 }
 
-/** Removes labels and policies of the guard after the anchor. Spec: anchor-guard.md 6.3, steps 6 and 7. */
+/** Removes the labels and policies of the guard, once the anchor is gone. Spec: anchor-guard.md 6.3, steps 6 and 7. */
 async function retireGuard(
   { component, target, guard, isKnown }: GuardRemoval,
   signal: AbortSignal,
@@ -95,7 +95,7 @@ async function retireGuard(
   if (target.profile === undefined) return;
   try {
     const componentUid = component.metadata.uid;
-    // They are independent, and the next attempt repeats the one that fails.
+    // Both are independent, and the next attempt repeats the one that failed.
     await Promise.all([
       releaseNamespaces({ ...target, componentUid, isKnown }, signal),
       guard?.retire(component, signal),
@@ -108,7 +108,7 @@ async function retireGuard(
   }
 }
 
-/** Checks annotation and permission, then removes the installation. */
+/** Checks the annotation and the permission, then removes the installation. */
 async function checkAndRemove(
   work: RemovalAttempt,
   deps: ReconcileDeps,
@@ -119,27 +119,26 @@ async function checkAndRemove(
   if (orphaning.kind === "refused") {
     const { message } = orphaning;
     const happening = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
-    await recordOnce(work, happening, deps, signal);
+    await recordOnce({ ...work, happening }, deps, signal);
   }
   assertPermitted(component, deps);
   writeRemovalProgress(work, isKeptWhileUsed(component) ? "looking for users" : undefined, signal);
   return removeFromTarget(work, deps, signal);
 }
 
-// oxlint-disable-next-line max-params -- what, whereby, and the signal last
+/** Records an Event of the removal, but not again in the next attempts. */
 async function recordOnce(
-  { component, installation: { told } }: RemovalAttempt,
-  happening: Happening,
+  { component, installation, happening }: RemovalAttempt & { readonly happening: Happening },
   { events }: Pick<ReconcileDeps, "events">,
   signal: AbortSignal,
 ): Promise<void> {
-  const said = `${happening.reason} ${happening.message}`;
-  if (told.has(said)) return;
+  const text = `${happening.reason} ${happening.message}`;
+  if (installation.removalEvents.has(text)) return;
   await events.record(component, happening, signal);
-  told.add(said);
+  installation.removalEvents.add(text);
 }
 
-/** Writes progress of the removal, but not over the failure of the attempt before, which stays until this attempt ends. */
+/** Writes progress of the removal. The failure of the previous attempt stays until this attempt ends. */
 function writeRemovalProgress(
   { component, writer, steps }: RemovalAttempt,
   remaining: Removing,
@@ -151,14 +150,14 @@ function writeRemovalProgress(
 }
 
 /** The objects of the last known inventory and of the rendered component. */
-async function recollectionOf(
+async function recallObjects(
   { component, installation, namespace }: RemovalAttempt & Pick<Target, "namespace">,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Recollection> {
   const rendered = await renderedObjects(component, { ...deps, namespace }, signal);
-  const known = installation.inventory?.entries ?? [];
-  return { entries: [...known, ...(rendered ?? [])], isAll: rendered !== undefined };
+  const recorded = installation.inventory?.entries ?? [];
+  return { entries: [...recorded, ...(rendered ?? [])], isAll: rendered !== undefined };
 }
 
 async function removeFromTarget(
@@ -173,12 +172,12 @@ async function removeFromTarget(
   const observation = installation.observationOver(target.client);
   const log = deps.log.child(logFieldsOf(work));
   const either = AbortSignal.any([signal, connection.signal]);
-  const where = { target, signal: connection.signal };
   const { namespace } = target;
-  const recall = (): Promise<Recollection> => recollectionOf({ ...work, namespace }, deps, either);
+  const recall = (): Promise<Recollection> => recallObjects({ ...work, namespace }, deps, either);
   await assertUnused({ component, target, recall }, either);
   if (isKeptWhileUsed(component)) writeRemovalProgress(work, undefined, signal);
-  const guard = await deps.guards.prepareRemoval(component, where, either);
+  const spoke = { target, signal: connection.signal };
+  const guard = await deps.guards.prepareRemoval(component, spoke, either);
   try {
     const { left } = await finalize(
       {
@@ -197,16 +196,17 @@ async function removeFromTarget(
     const isKnown = (uid: string): boolean =>
       [...deps.components.all()].some(({ metadata }) => metadata.uid === uid);
     await retireGuard({ component, target, guard, isKnown }, either);
-    // Without the number of objects, so that a later attempt, after the hub refused to remove the finalizer, has the same message.
-    const message = removalMessage(clusterNameOf(component), left);
-    await recordOnce(work, { type: "Normal", reason: "Removed", message }, deps, signal);
+    // Without the number of objects: when the hub refuses to remove the finalizer, the next attempt has the same message.
+    const message = removedMessage(clusterNameOf(component), left);
+    const happening = { type: "Normal", reason: "Removed", message } as const;
+    await recordOnce({ ...work, happening }, deps, signal);
   } finally {
     // The next attempt reads the cluster again.
     await installation.closeView();
   }
 }
 
-function removalMessage(cluster: string, left: string | undefined): string {
+function removedMessage(cluster: string, left: string | undefined): string {
   if (left === undefined) return `Removed everything of this component from ${cluster}`;
   return `Nothing of this component was on ${cluster}; ${left} there is not its own and stays`;
 }

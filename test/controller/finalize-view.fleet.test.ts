@@ -156,7 +156,7 @@ describe("with a view that follows the installation", () => {
     const view = { objects: () => new Map<string, never>() };
     const sweep = new Sweep(spoke.client, { ...scope, view }, silentLog);
     await sweep.removeInventory(signal);
-    const remnants = await sweep.remnants(signal);
+    const remnants = await sweep.findRemnants(signal);
     expect(remnants.map(({ key }) => key.kind).toSorted()).toEqual(["ClusterRole", "ConfigMap"]);
     await sweep.remove(remnants, signal);
     expect(await existing(admin, installed.keys)).toEqual([]);

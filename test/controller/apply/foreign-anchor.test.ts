@@ -5,7 +5,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import { mayBeUpstreams } from "../../../controller/apply/adoption/upstream-objects.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Target } from "../../../controller/apply/target.ts";
-import { patienceOf, removeAnchor } from "../../../controller/uninstall/finalize.ts";
+import { startPatience, removeAnchor } from "../../../controller/uninstall/finalize.ts";
 import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../installation/anchor.ts";
 import {
@@ -93,7 +93,7 @@ describe("T-53: the deletion of an anchor", () => {
     });
     const root = await readAnchor(component, target, signal);
     if (root === undefined) throw new Error("There is a root");
-    const patience = patienceOf(new FakeClock(), 60_000);
+    const patience = startPatience(new FakeClock(), 60_000);
     const removing = removeAnchor(root, { component, target, patience }, signal);
     await expect(removing).rejects.toMatchObject({ reason: "AnchorConflict" });
     const deletions = api.requests.filter(({ method }) => method === "DELETE");

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import {
-  leftMessage,
-  partsOf,
-  placesOf,
+  remnantsMessage,
+  collectionParts,
+  collectionsOf,
   remnantOf,
   type Remnant,
 } from "../../../controller/uninstall/finalize-plan.ts";
@@ -31,7 +31,7 @@ describe("places", () => {
       { resource: clusterRoles, key: { ...clusterRoles, name: "one" } },
       { resource: clusterRoles, key: { ...clusterRoles, namespace: "a", name: "two" } },
     ];
-    expect(placesOf(objects)).toEqual([
+    expect(collectionsOf(objects)).toEqual([
       { resource: configMaps, namespace: "a" },
       { resource: configMaps, namespace: "b" },
       { resource: clusterRoles },
@@ -53,12 +53,12 @@ function lengthOf(text: string): number {
 
 describe("parts", () => {
   test("of a small collection are the collection", () => {
-    expect(partsOf(roles(32))).toEqual([{ resource: clusterRoles }]);
+    expect(collectionParts(roles(32))).toEqual([{ resource: clusterRoles }]);
   });
 
   test("of a large one leave out each other's names, so that each object is in exactly one", () => {
     const objects = roles(70);
-    const parts = partsOf(objects);
+    const parts = collectionParts(objects);
     expect(parts).toHaveLength(3);
     const excluded = parts.map(({ fieldSelector = "" }) => new Set(fieldSelector.split(",")));
     for (const { key } of objects) {
@@ -69,22 +69,24 @@ describe("parts", () => {
 
   test("are fewer where names would make a URL too long for what stands before a server", () => {
     const long = roles(70, `-${"a".repeat(60)}`);
-    const parts = partsOf(long);
+    const parts = collectionParts(long);
     expect(parts).toHaveLength(2);
     for (const { fieldSelector = "" } of parts) expect(lengthOf(fieldSelector)).toBeLessThan(4_100);
     // Escaped, each of these letters takes three places.
-    expect(partsOf(roles(70, `-${":".repeat(60)}`))).toEqual([{ resource: clusterRoles }]);
+    expect(collectionParts(roles(70, `-${":".repeat(60)}`))).toEqual([{ resource: clusterRoles }]);
   });
 
   test.each([200, 2_000])("of %i objects have no long URL", (count) => {
-    for (const { fieldSelector = "" } of partsOf(roles(count))) {
+    for (const { fieldSelector = "" } of collectionParts(roles(count))) {
       expect(lengthOf(fieldSelector)).toBeLessThan(4_100);
     }
   });
 
   test("escape what field selectors are made of", () => {
     const odd = { resource: clusterRoles, key: { ...clusterRoles, name: String.raw`a,b=c\d` } };
-    const selectors = partsOf([...roles(32), odd]).map(({ fieldSelector }) => fieldSelector);
+    const selectors = collectionParts([...roles(32), odd]).map(
+      ({ fieldSelector }) => fieldSelector,
+    );
     expect(selectors.join(" ")).toContain(String.raw`metadata.name!=a\,b\=c\\d`);
   });
 });
@@ -95,13 +97,13 @@ function remnants(names: readonly string[]): readonly Remnant[] {
 
 describe("what is left", () => {
   test("is named in order", () => {
-    expect(leftMessage(remnants(["b", "a"]))).toBe(
+    expect(remnantsMessage(remnants(["b", "a"]))).toBe(
       "Waiting for the deletion of ConfigMap ns/a, ConfigMap ns/b",
     );
   });
 
   test("is counted beyond five", () => {
-    expect(leftMessage(remnants(["g", "f", "e", "d", "c", "b", "a"]))).toBe(
+    expect(remnantsMessage(remnants(["g", "f", "e", "d", "c", "b", "a"]))).toBe(
       "Waiting for the deletion of ConfigMap ns/a, ConfigMap ns/b, ConfigMap ns/c, ConfigMap ns/d, " +
         "ConfigMap ns/e and 2 more",
     );
@@ -112,13 +114,13 @@ describe("what is left", () => {
       namespace: "ns",
       finalizers: ["z.example.com/b", "a.example.com/a"],
     });
-    expect(leftMessage([remnantOf(held, configMaps)])).toBe(
+    expect(remnantsMessage([remnantOf(held, configMaps)])).toBe(
       "Waiting for the deletion of ConfigMap ns/a (finalizer a.example.com/a, z.example.com/b)",
     );
   });
 
   test("is named with what refuses its deletion", () => {
-    expect(leftMessage(remnants(["a"]), "the webhook b.test does not answer")).toBe(
+    expect(remnantsMessage(remnants(["a"]), "the webhook b.test does not answer")).toBe(
       "Waiting for the deletion of ConfigMap ns/a: the webhook b.test does not answer",
     );
   });

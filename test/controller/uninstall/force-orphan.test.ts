@@ -6,7 +6,7 @@ import { type Component, forceOrphanAnnotation, orphaningOf } from "../../../api
 import { FleetError } from "../../../api/errors.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
-import { tellLeftBehind, withWayOut } from "../../../controller/uninstall/force-orphan.ts";
+import { reportOrphaned, withOrphanHint } from "../../../controller/uninstall/force-orphan.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const uid = "5e1d0a3c-1111-2222-3333-444455556666";
@@ -53,7 +53,7 @@ describe("the message of a removal that waits", () => {
   });
 
   test("names the way out when the cluster cannot be had", () => {
-    const { reason, code, message } = withWayOut(silent, componentWith());
+    const { reason, code, message } = withOrphanHint(silent, componentWith());
     expect({ reason, code }).toEqual({ reason: "SpokeUnreachable", code: "Unreachable" });
     expect(message).toBe(
       "[Unreachable] ClusterProfile fleet/a: no answer; to delete the component and leave everything on its cluster, " +
@@ -62,18 +62,18 @@ describe("the message of a removal that waits", () => {
   });
 
   test("says why the way out was not taken", () => {
-    expect(withWayOut(silent, componentWith("other")).message).toBe(
+    expect(withOrphanHint(silent, componentWith("other")).message).toBe(
       `[Unreachable] ClusterProfile fleet/a: no answer; ${notOurs}`,
     );
   });
 
   test("is left alone when the cluster answers", () => {
     const busy = new FleetError("ClusterBusy", "Waiting for the deletion of ConfigMap a/b");
-    expect(withWayOut(busy, componentWith())).toBe(busy);
+    expect(withOrphanHint(busy, componentWith())).toBe(busy);
   });
 
   test("names no way out on the hub itself", () => {
-    expect(withWayOut(silent, componentWith(undefined, {}))).toBe(silent);
+    expect(withOrphanHint(silent, componentWith(undefined, {}))).toBe(silent);
   });
 });
 
@@ -100,7 +100,7 @@ test("a source of manifests that hangs does not hold a controller that stops, wh
     spokeNamespace: "Canonical" as const,
   };
   const stop = new AbortController();
-  const telling = tellLeftBehind(
+  const telling = reportOrphaned(
     { component, installation: new Installation(uid) },
     deps,
     stop.signal,
