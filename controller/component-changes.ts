@@ -10,7 +10,7 @@ import type { Inventory } from "../installation/inventory.ts";
 import { isOlder } from "../installation/observed-object.ts";
 import { targetIdOf, hasFinalizer, newerOf } from "./component-identity.ts";
 import type { Installation } from "./reconcile/installation.ts";
-import { wordsFor } from "./reconcile/neighbours.ts";
+import { holderText } from "./reconcile/neighbours.ts";
 
 /** Whether a change of a component needs an attempt. Our own writes do not. */
 export function isNews(
@@ -79,7 +79,7 @@ export function keysWaitingFor(
   installations: Iterable<readonly [string, Pick<Installation, "leftTo">]>,
 ): readonly string[] {
   if (before === undefined || after === undefined) return [];
-  const words = wordsFor(holder);
+  const words = holderText(holder);
   const waiting = [...installations].flatMap(([key, installation]) => {
     const ids = installation.leftTo(words);
     return ids.length === 0 ? [] : [{ key, ids }];

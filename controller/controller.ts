@@ -20,7 +20,7 @@ import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics/metrics.ts";
 import { WatchSharing } from "./observe/shared-watches.ts";
 import { type Clock, limited } from "./queue/clock.ts";
-import { hubIdOf, ClusterVersions } from "./reconcile/cluster-facts.ts";
+import { readHubId, ClusterVersions } from "./reconcile/cluster-facts.ts";
 import { Neighbours } from "./reconcile/neighbours.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 
@@ -194,7 +194,7 @@ class FleetController implements Controller {
   async #run(signal: AbortSignal): Promise<void> {
     const { hub, lead, log, clock } = this.#deps;
     const [hubId] = await Promise.all([
-      hubIdOf(hub, this.#deps, signal),
+      readHubId(hub, this.#deps, signal),
       this.#components.synced(),
     ]);
     this.#hubId = hubId;
@@ -263,7 +263,7 @@ class FleetController implements Controller {
       protection,
       crds,
       onChange: (ref) => this.#dispatcher.spokeChanged(ref),
-      onHappening: (component, happening) => void events.record(component, happening, signal),
+      onEvent: (component, event) => void events.record(component, event, signal),
     });
   }
 

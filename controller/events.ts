@@ -14,16 +14,16 @@ export interface EventRecorderOptions {
   readonly log: Log;
 }
 
-/** One thing worth an Event on a component. */
-export interface Happening {
+/** An Event on a component before it is written. */
+export interface ComponentEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** Of the Event, for what is too long for a message. */
+  /** For texts that are too long for a message. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-interface Named extends Happening {
+interface NamedEvent extends ComponentEvent {
   readonly name: string;
 }
 
@@ -32,24 +32,24 @@ const maxMessageLength = 1_024;
 const maxRemembered = 4_096;
 
 /**
- * Kubernetes Events on components, with the source that upstream uses. What was said before is counted up instead of said again, also when
- * another process said it, as long as the hub keeps the Event. An Event that cannot be written is lost, with a line in the log.
+ * Writes Kubernetes Events on components, with the source that upstream uses. A repeated Event only gets a higher count, also when another process wrote it first, as long as
+ * the hub keeps it. An Event that cannot be written is lost, with a line in the log.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #correlator = new EventCorrelator();
-  /** How often an Event was said, by its name. */
+  /** The count of each Event, by its name. */
   readonly #counts = new Map<string, number>();
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
   }
 
-  /** Never rejects. */
-  async record(component: Component, happening: Happening, signal: AbortSignal): Promise<void> {
+  /** Writes an Event, unless the component has too many. Never rejects. */
+  async record(component: Component, event: ComponentEvent, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    const { reason } = happening;
-    const admitted = this.#correlator.admit(component.metadata.uid, happening, clock.now());
+    const { reason } = event;
+    const admitted = this.#correlator.admit(component.metadata.uid, event, clock.now());
     if (admitted === undefined) {
       log.debug({ ...lastingLogFieldsOf(component), reason }, "Too many Events on a component");
       return;
@@ -65,32 +65,32 @@ export class EventRecorder {
   }
 
   /**
-   * The same for what has to be on record: no component has had too many Events for it. Rejects when it could not be written, unless the hub
-   * takes no Event there at all: nobody may write any (403), or the namespace is gone or going (403, 404).
+   * Writes an Event that must not be lost, also for a component that has too many. Rejects when another try may succeed. Resolves when the hub accepts no Event there: nobody
+   * may write one (403), or the namespace is gone or being deleted (403, 404).
    */
-  async audit(component: Component, happening: Happening, signal: AbortSignal): Promise<void> {
+  async audit(component: Component, event: ComponentEvent, signal: AbortSignal): Promise<void> {
     try {
-      await this.#write(component, happening, signal);
+      await this.#write(component, event, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
-      const { reason } = happening;
+      const { reason } = event;
       const fields = { ...lastingLogFieldsOf(component), err: error, reason };
       this.#options.log.warn(fields, "The hub takes no Event on a component");
     }
   }
 
-  async #write(component: Component, happening: Happening, signal: AbortSignal): Promise<void> {
-    const message = happening.message.slice(0, maxMessageLength);
-    const event = { ...happening, message, name: nameOf(component, happening) };
-    const known = this.#counts.get(event.name);
-    if (known !== undefined && (await this.#countUp(component, event, known + 1, signal))) return;
+  async #write(component: Component, event: ComponentEvent, signal: AbortSignal): Promise<void> {
+    const message = event.message.slice(0, maxMessageLength);
+    const named = { ...event, message, name: eventName(component, event) };
+    const count = this.#counts.get(named.name);
+    if (count !== undefined && (await this.#countUp(component, named, count + 1, signal))) return;
     try {
-      await this.#create(component, event, signal);
+      await this.#create(component, named, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
-      const ref = { resource: events, namespace: component.metadata.namespace, name: event.name };
+      const ref = { resource: events, namespace: component.metadata.namespace, name: named.name };
       const stored = await this.#options.client.get(ref, {}, signal);
-      await this.#countUp(component, event, countOf(stored) + 1, signal);
+      await this.#countUp(component, named, countOf(stored) + 1, signal);
     }
   }
 
@@ -98,7 +98,7 @@ export class EventRecorder {
   // oxlint-disable-next-line max-params -- three facts, and the signal last
   async #countUp(
     { metadata }: Component,
-    { name, message }: Named,
+    { name, message }: NamedEvent,
     count: number,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -117,7 +117,7 @@ export class EventRecorder {
 
   async #create(
     component: Component,
-    { name, type, reason, message, annotations }: Named,
+    { name, type, reason, message, annotations }: NamedEvent,
     signal: AbortSignal,
   ): Promise<void> {
     const { client, clock } = this.#options;
@@ -145,13 +145,13 @@ export class EventRecorder {
   }
 }
 
-/** The same for the same happening on the same component, in every process: a second one finds the first one's Event. */
-function nameOf({ metadata }: Component, happening: Happening): string {
-  const { type, reason, message } = happening;
-  const said = isCombined(happening) ? "" : message;
-  const id = [metadata.uid, type, reason, said].join("|");
+/** The same name for equal Events on one component in every process, so that a repeated Event meets the first one. */
+function eventName({ metadata }: Component, event: ComponentEvent): string {
+  const { type, reason, message } = event;
+  const text = isCombined(event) ? "" : message;
+  const id = [metadata.uid, type, reason, text].join("|");
   const digest = createHash("sha256").update(id).digest("hex").slice(0, 16);
-  // A part of a name ends with a letter or digit, also where it is cut.
+  // Each part of a name must end with a letter or digit.
   return `${metadata.name.slice(0, 200).replace(/[-.]+$/, "")}.${digest}`;
 }
 
@@ -183,18 +183,18 @@ export class EventCorrelator {
   readonly #similar = new Map<string, Similar>();
   readonly #allowances = new Map<string, Allowance>();
 
-  /** What to write of a happening, or undefined when it is one too many. `now` in ms. */
-  admit(uid: string, happening: Happening, now: number): Happening | undefined {
+  /** The Event to write; undefined for one too many. `now` in ms. */
+  admit(uid: string, event: ComponentEvent, now: number): ComponentEvent | undefined {
     if (!this.#isAllowed(uid, now)) return undefined;
-    const { type, reason, message } = happening;
+    const { type, reason, message } = event;
     const key = [uid, type, reason].join("|");
     const known = this.#similar.get(key);
     const isOpen = known !== undefined && now - known.since < similarWithinMs;
     const similar = isOpen ? known : { since: now, messages: new Set<string>() };
     remember(this.#similar, key, similar);
     if (similar.messages.size < maxSimilar) similar.messages.add(message);
-    if (similar.messages.has(message)) return happening;
-    return { ...happening, message: `(combined from similar events): ${message}` };
+    if (similar.messages.has(message)) return event;
+    return { ...event, message: `(combined from similar events): ${message}` };
   }
 
   #isAllowed(uid: string, now: number): boolean {
@@ -206,12 +206,12 @@ export class EventCorrelator {
   }
 }
 
-/** Whether a message stands for many. */
-function isCombined({ message }: Happening): boolean {
+/** Whether an Event stands for several messages. */
+function isCombined({ message }: ComponentEvent): boolean {
   return message.startsWith("(combined from similar events): ");
 }
 
-/** Keeps what was used last. */
+/** Sets a value and drops the one that was not used for the longest time. */
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);

@@ -45,7 +45,7 @@ const retryMs = 2_000;
  * UID of the hub's kube-system namespace, which tells this hub from every other. Asks until the hub answers; rejects only when the
  * signal is aborted.
  */
-export async function hubIdOf(
+export async function readHubId(
   client: Pick<KubeClient, "get">,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   signal: AbortSignal,

@@ -102,7 +102,7 @@ export class Installation implements AsyncDisposable {
     return this.inventory !== undefined || this.#view?.memory.state.kind === "lost";
   }
 
-  /** Identities of the shared objects that are left to a holder, who is named by `wordsFor` of neighbours.ts. */
+  /** Identities of the shared objects that are left to a holder, who is named by `holderText` of neighbours.ts. */
   leftTo(words: string): readonly string[] {
     const left = this.#view?.memory.sharing.left;
     if (left === undefined || left.size === 0) return [];

@@ -150,7 +150,7 @@ export class Neighbours {
     for (const anchor of anchors) {
       const holder = known.find((one) => isAnchorOf(anchor, one));
       if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
-      const words = wordsFor(holder);
+      const words = holderText(holder);
       const isEarlier = own !== undefined && isOlder(anchor, own);
       const named = holder.kind === component.kind ? [open] : [open, lost];
       for (const [id, isAccepted] of entriesIn(anchor)) {
@@ -191,7 +191,7 @@ export class Neighbours {
 }
 
 /** A sentence that names the holder of a shared object; unique for each component. */
-export function wordsFor(holder: Component): string {
+export function holderText(holder: Component): string {
   return `Belongs to the installation of ${describe(componentKeyOf(holder))}`;
 }
 

@@ -62,7 +62,7 @@ export function removalMessage(cluster: string, remaining: Removing): string {
 }
 
 /** Whether conditions say what kept the last attempt at a removal that has begun, and not only how far that has come. */
-export function saysWhatKeepsRemoval(conditions: readonly Condition[] = []): boolean {
+export function showsRemovalFailure(conditions: readonly Condition[] = []): boolean {
   const types: readonly ConditionType[] = ["DeploymentsAvailable", "InstallSucceeded"];
   const [progress, install] = types.map((type) => conditionOf(conditions, type));
   return progress?.reason === "Finalizing" && install?.message !== progress.message;

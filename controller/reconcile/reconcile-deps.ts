@@ -14,7 +14,7 @@ import type { ObservedChange } from "../observe/observation.ts";
 import type { WatchSharing } from "../observe/shared-watches.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { ClusterVersions } from "./cluster-facts.ts";
-import type { TokenSharers } from "./happenings.ts";
+import type { TokenSharers } from "./component-events.ts";
 import type { Installation } from "./installation.ts";
 import type { Neighbours } from "./neighbours.ts";
 import type { StatusWriter } from "./status-writer.ts";

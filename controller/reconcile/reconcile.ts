@@ -10,7 +10,7 @@ import type { InstallDeps } from "../apply/install-attempt.ts";
 import { install } from "../apply/install.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
-import type { Happening } from "../events.ts";
+import type { ComponentEvent } from "../events.ts";
 import { gateOf } from "../guard/guards.ts";
 import { lastingLogFieldsOf, logFieldsOf, type Log } from "../log.ts";
 import { type JobFindings, type JobQuestion, takeUntold } from "../observe/failed-jobs.ts";
@@ -19,7 +19,13 @@ import { observe } from "../observe/observe.ts";
 import { type VisibleReadiness, readVisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertOnlyOne, assertPermitted, isHeldBack } from "./claims.ts";
-import { adopted, anchorLost, jobsFailed, repairsOf, webhookUnblocked } from "./happenings.ts";
+import {
+  adoptedEvent,
+  anchorLostEvent,
+  failedJobsEvent,
+  repairEvent,
+  webhookUnblockedEvent,
+} from "./component-events.ts";
 import { hold, NotHeld, wasWritten } from "./hold.ts";
 import type { View } from "./installation.ts";
 import type { Newcomer } from "./neighbours.ts";
@@ -102,8 +108,8 @@ async function apply(
   const isNew = !hasFinalizer(component);
   const log = deps.log.child(logFieldsOf({ component, installation }));
   // Not awaited: no work depends on the Event, and it never rejects.
-  const tell = (happening: Happening): void =>
-    void deps.events.record(writer.latest, happening, signal);
+  const tell = (event: ComponentEvent): void =>
+    void deps.events.record(writer.latest, event, signal);
   const view = await viewOf({ component, installation }, target, deps);
   const { version, paths, manifests } = rendered;
   const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
@@ -125,15 +131,15 @@ async function apply(
         if (tells) writer.progress(outcome, signal);
       },
       gate: gateOf(component, { target, signal: connection.signal, suited, isNew, ...deps }),
-      onAdopted: (count) => tell(adopted(count, clusterNameOf(component))),
-      onAnchorLost: () => tell(anchorLost(clusterNameOf(component))),
-      onUnblocked: (unblocked) => tell(webhookUnblocked(unblocked)),
+      onAdopted: (count) => tell(adoptedEvent(count, clusterNameOf(component))),
+      onAnchorLost: () => tell(anchorLostEvent(clusterNameOf(component))),
+      onUnblocked: (unblocked) => tell(webhookUnblockedEvent(unblocked)),
     },
     AbortSignal.any([signal, connection.signal]),
   );
   installation.sent = sending;
   countChanges(changes, log, deps);
-  const repairs = repairsOf(changes);
+  const repairs = repairEvent(changes);
   if (repairs !== undefined) tell(repairs);
   const said = messageOf(component, "InstallSucceeded");
   const telling = { tell, toldJobs: installation.toldJobs };
@@ -144,7 +150,7 @@ async function apply(
 }
 
 interface Asking extends View, Omit<JobQuestion, "observed" | "client">, Pick<Target, "client"> {
-  readonly tell: (happening: Happening) => void;
+  readonly tell: (event: ComponentEvent) => void;
   readonly toldJobs: Set<string>;
 }
 
@@ -161,7 +167,7 @@ async function healthOf(
     readVisibleReadiness(desired, asking, signal),
     asking.jobs.findFailed(desired, { ...asking, observed }, signal),
   ]);
-  const failure = jobsFailed(takeUntold(failures, { told: toldJobs, said: asking.said }));
+  const failure = failedJobsEvent(takeUntold(failures, { told: toldJobs, said: asking.said }));
   if (failure !== undefined) tell(failure);
   return { readiness, ...jobs };
 }

@@ -6,8 +6,8 @@ import type { ObservedChange } from "../observe/observation.ts";
 import { delay, type Clock } from "../queue/clock.ts";
 import { leastMsOf, type Next } from "../queue/delays.ts";
 import { olderClaimantOf, refusalOf } from "./claims.ts";
+import { sharedCredentialEvent } from "./component-events.ts";
 import { doubtOf } from "./doubt.ts";
-import { sharingOf } from "./happenings.ts";
 import { type Outcome, askedWaitMs, isComplete } from "./outcome.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import type { StatusChange, WriterDeps } from "./status-writer.ts";
@@ -36,7 +36,7 @@ export async function conclude(
   const change = await writer.finish(outcome, signal);
   tellLog({ component, installation, outcome, change }, deps);
   await writer.told();
-  const sharing = deps.tokens && sharingOf(component, installation, deps.tokens);
+  const sharing = deps.tokens && sharedCredentialEvent(component, installation, deps.tokens);
   if (sharing !== undefined) await deps.events.record(component, sharing, signal);
   return next;
 }

@@ -53,7 +53,7 @@ export async function resolveTarget(
   };
   const either = AbortSignal.any([signal, connection.signal]);
   const namespace = await installation.namespaceOn(client, async () =>
-    installationNamespace(component, mode, await foundNamespaces(component, unplaced, either)),
+    installationNamespace(component, mode, await findAnchorNamespaces(component, unplaced, either)),
   );
   return { target: { ...unplaced, namespace }, connection };
 }
@@ -67,7 +67,7 @@ interface AnchorHolder extends Pick<Target, "client"> {
  * The namespaces of a cluster that have an anchor of a component, as `installationNamespace` wants them. The cluster is asked only where more than one
  * is possible; where it refuses to answer there is none.
  */
-export async function foundNamespaces(
+export async function findAnchorNamespaces(
   component: Component,
   { client, hubId }: AnchorHolder,
   signal: AbortSignal,

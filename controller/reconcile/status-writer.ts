@@ -8,7 +8,7 @@ import type { EventRecorder } from "../events.ts";
 import { type Clock, outlasting } from "../queue/clock.ts";
 import { statusOf } from "./component-status.ts";
 import type { Outcome } from "./outcome.ts";
-import { happeningsOf } from "./transitions.ts";
+import { transitionEvents } from "./transitions.ts";
 
 export interface StatusWriterOptions {
   readonly client: WriterDeps["hub"];
@@ -229,8 +229,8 @@ export function openStatusWriter(
     pace,
     onWritten: async ({ before, after, outcome, component: latest }) => {
       using limit = outlasting(clock, lastEventsMs, signal);
-      for (const happening of happeningsOf(before, after, outcome)) {
-        await events.record(latest, happening, limit.signal);
+      for (const event of transitionEvents(before, after, outcome)) {
+        await events.record(latest, event, limit.signal);
       }
     },
   });

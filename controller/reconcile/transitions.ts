@@ -2,7 +2,7 @@ import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { contestedCondition, protectedCondition } from "../../api/reasons.ts";
-import type { Happening } from "../events.ts";
+import type { ComponentEvent } from "../events.ts";
 import { initialProtection } from "../guard/protection.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
 import { waitingMessage } from "./progress.ts";
@@ -11,11 +11,11 @@ import { waitingMessage } from "./progress.ts";
  * What changed between two statuses, for the people who look at a component's Events: a version was installed, it became
  * ready, a condition turned False, it waits for its cluster. Nothing for two equal statuses.
  */
-export function happeningsOf(
+export function transitionEvents(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
   outcome: Outcome,
-): readonly Happening[] {
+): readonly ComponentEvent[] {
   const failures = (after?.conditions ?? []).filter((condition) =>
     condition.type === "DeploymentsAvailable"
       ? isNewlyUnseen(before, condition) || isNewlyUnavailable(before, after, outcome)
@@ -34,7 +34,7 @@ export function happeningsOf(
 function peaceOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
-): readonly Happening[] {
+): readonly ComponentEvent[] {
   const [was, is] = [before, after].map((status) => conditionIn(status, contestedCondition));
   if (was === undefined || is !== undefined) return [];
   const message = "Nobody has changed the contested objects for a minute";
@@ -46,7 +46,7 @@ function beginningsOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
   outcome: Outcome,
-): readonly Happening[] {
+): readonly ComponentEvent[] {
   if (outcome.kind === "failed") return isForNow(outcome.error) ? pausesOf(before, after) : [];
   if (outcome.kind === "applied") return turnsOf(before, after, outcome);
   if (outcome.kind === "seen") return [];
@@ -62,7 +62,7 @@ function beginningsOf(
 function pausesOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
-): readonly Happening[] {
+): readonly ComponentEvent[] {
   const is = conditionIn(after, "InstallSucceeded");
   if (is === undefined || wentOn(before, is)) return [];
   const { reason = "", message = "" } = is;
@@ -77,7 +77,7 @@ function turnsOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
   outcome: Extract<Outcome, { kind: "applied" }>,
-): readonly Happening[] {
+): readonly ComponentEvent[] {
   const [was, is] = [before, after].map((status) => conditionIn(status, "InstallSucceeded"));
   if (is === undefined || is.status === "False" || isInstalling(was) || isReady(after)) return [];
   if (isBegun(before, after, outcome.version)) return [beginningOf(before, outcome.version)];
@@ -110,7 +110,10 @@ function isInstalling(condition: Condition | undefined): boolean {
   return condition?.status === "Unknown" && condition.reason === "Installing";
 }
 
-function beginningOf(before: ComponentStatus | undefined, version: string | undefined): Happening {
+function beginningOf(
+  before: ComponentStatus | undefined,
+  version: string | undefined,
+): ComponentEvent {
   const message = beginningMessage(before?.version, version);
   return { type: "Normal", reason: "Installing", message };
 }
@@ -131,8 +134,8 @@ const recoveries: Readonly<Record<string, string>> = {
 function recoveriesOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
-): readonly Happening[] {
-  return Object.entries(recoveries).flatMap(([type, message]): Happening[] => {
+): readonly ComponentEvent[] {
+  return Object.entries(recoveries).flatMap(([type, message]): ComponentEvent[] => {
     const [was, is] = [before, after].map((status) => conditionIn(status, type));
     const failed = was?.status === "False" || isLoss(was) || isUnguarded(was);
     if (!failed || is === undefined) return [];
@@ -147,7 +150,7 @@ function recoveriesOf(
 function installedOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
-): readonly Happening[] {
+): readonly ComponentEvent[] {
   const version = after?.version;
   if (version === undefined || version === before?.version) return [];
   const previous = before?.version;
@@ -161,7 +164,7 @@ function installedOf(
 function readinessOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
-): readonly Happening[] {
+): readonly ComponentEvent[] {
   if (!isReady(after) || isReady(before)) return [];
   return [{ type: "Normal", reason: "Ready", message: "All Deployments are available" }];
 }
@@ -238,7 +241,10 @@ function isNewlyUnguarded(before: Condition | undefined, { reason }: Condition):
   return !isUnguarded(before) && before?.reason !== "BindingMissing";
 }
 
-function warningOf({ type, reason = type, message = "" }: Condition, outcome: Outcome): Happening {
+function warningOf(
+  { type, reason = type, message = "" }: Condition,
+  outcome: Outcome,
+): ComponentEvent {
   if (reason !== "Error") return { type: "Warning", reason, message };
   // Upstream's reason for what failed says nothing; the catalogue has a better one.
   const better = outcome.kind === "failed" ? outcome.error.reason : "ApplyFailed";

@@ -59,8 +59,8 @@ export async function reportOrphaned(
   const lines = (objects ?? []).map(objectLine).toSorted();
   deps.log.child(logFieldsOf(subject)).warn({ cluster, anchor, left: lines }, message);
   const annotations = { [leftBehindAnnotation]: lines.join("\n").slice(0, longestList) };
-  const happening = { type: "Warning", reason: "Orphaned", message, annotations } as const;
-  await deps.events.audit(component, happening, signal);
+  const event = { type: "Warning", reason: "Orphaned", message, annotations } as const;
+  await deps.events.audit(component, event, signal);
 }
 
 function orphanHint({ metadata, spec }: Component, isUnreachable: boolean): string | undefined {

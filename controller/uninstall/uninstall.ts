@@ -4,7 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import { withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
-import type { Happening } from "../events.ts";
+import type { ComponentEvent } from "../events.ts";
 import type { ClusterGuard } from "../guard/cluster-guard.ts";
 import { releaseNamespaces } from "../guard/guarded-objects.ts";
 import { logFieldsOf } from "../log.ts";
@@ -12,7 +12,7 @@ import type { Next } from "../queue/delays.ts";
 import { assertPermitted, olderClaimantOf } from "../reconcile/claims.ts";
 import { removeFinalizer } from "../reconcile/hold.ts";
 import { fleetErrorOf, asLoss, type Steps } from "../reconcile/outcome.ts";
-import { type Removing, saysWhatKeepsRemoval } from "../reconcile/progress.ts";
+import { type Removing, showsRemovalFailure } from "../reconcile/progress.ts";
 import type { Attempt, ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
 import { stopManaging, connectionHistoryOf, resolveTarget } from "../reconcile/resolve.ts";
@@ -118,8 +118,8 @@ async function checkAndRemove(
   const orphaning = orphaningOf(component);
   if (orphaning.kind === "refused") {
     const { message } = orphaning;
-    const happening = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
-    await recordOnce({ ...work, happening }, deps, signal);
+    const event = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
+    await recordOnce({ ...work, event }, deps, signal);
   }
   assertPermitted(component, deps);
   writeRemovalProgress(work, isKeptWhileUsed(component) ? "looking for users" : undefined, signal);
@@ -128,13 +128,13 @@ async function checkAndRemove(
 
 /** Records an Event of the removal, but not again in the next attempts. */
 async function recordOnce(
-  { component, installation, happening }: RemovalAttempt & { readonly happening: Happening },
+  { component, installation, event }: RemovalAttempt & { readonly event: ComponentEvent },
   { events }: Pick<ReconcileDeps, "events">,
   signal: AbortSignal,
 ): Promise<void> {
-  const text = `${happening.reason} ${happening.message}`;
+  const text = `${event.reason} ${event.message}`;
   if (installation.removalEvents.has(text)) return;
-  await events.record(component, happening, signal);
+  await events.record(component, event, signal);
   installation.removalEvents.add(text);
 }
 
@@ -144,7 +144,7 @@ function writeRemovalProgress(
   remaining: Removing,
   signal: AbortSignal,
 ): void {
-  if (saysWhatKeepsRemoval(component.status?.conditions)) return;
+  if (showsRemovalFailure(component.status?.conditions)) return;
   const left = remaining === undefined ? {} : { remaining };
   writer.progress({ kind: "removing", steps, ...left }, signal);
 }
@@ -198,8 +198,8 @@ async function removeFromTarget(
     await retireGuard({ component, target, guard, isKnown }, either);
     // Without the number of objects: when the hub refuses to remove the finalizer, the next attempt has the same message.
     const message = removedMessage(clusterNameOf(component), left);
-    const happening = { type: "Normal", reason: "Removed", message } as const;
-    await recordOnce({ ...work, happening }, deps, signal);
+    const event = { type: "Normal", reason: "Removed", message } as const;
+    await recordOnce({ ...work, event }, deps, signal);
   } finally {
     // The next attempt reads the cluster again.
     await installation.closeView();

@@ -5,7 +5,7 @@ import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { statusOf } from "../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../controller/reconcile/outcome.ts";
-import { saysWhatKeepsRemoval } from "../../controller/reconcile/progress.ts";
+import { showsRemovalFailure } from "../../controller/reconcile/progress.ts";
 import { nextOf } from "../../controller/reconcile/report.ts";
 import { serving } from "../support/component.ts";
 
@@ -75,7 +75,7 @@ test.each([
   { name: "C11: has to be patient", outcomes: [removing, failed(forNow())], says: true },
   { name: "lost its cluster", outcomes: [removing, silent], says: false },
 ])("what keeps a removal is said of one that $name: $says", ({ outcomes, says }) => {
-  expect(saysWhatKeepsRemoval(after(going, ...outcomes).conditions)).toBe(says);
+  expect(showsRemovalFailure(after(going, ...outcomes).conditions)).toBe(says);
 });
 
 test("C11: the attempt after an answer that asks for patience is put off as long, a minute at most", () => {

@@ -20,7 +20,7 @@ test("T-04 a component that may not use its cluster is told so, and nobody is as
   const refusal = stored().status?.conditions?.find(({ type }) => type === "Ready");
   expect(refusal).toMatchObject({ status: "False", reason: "ReferenceNotPermitted" });
   expect(stored().metadata["finalizers"]).toBeUndefined();
-  expect(told.map(({ happening }) => happening.reason)).toContain("ReferenceNotPermitted");
+  expect(told.map(({ event }) => event.reason)).toContain("ReferenceNotPermitted");
   for (const { taken } of told) taken();
   expect(memory.requests).toBe(1);
 });
@@ -91,7 +91,7 @@ test("a removal that is running ends as soon as its component may go without, an
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   for (const { taken } of told) taken();
   await clock.advance(1_000);
-  expect(told.map(({ happening }) => happening.reason)).toContain("Orphaned");
+  expect(told.map(({ event }) => event.reason)).toContain("Orphaned");
   expect(stored().metadata["finalizers"]).toEqual([]);
   expect(signals).toHaveLength(1);
 });
@@ -209,7 +209,7 @@ test("a component that went without us is guarded no longer", async () => {
     protection: "Policy",
     crds: false,
     onChange: () => undefined,
-    onHappening: unexpected,
+    onEvent: unexpected,
   });
   const profile = { namespace: "b", name: "c" };
   const target = { client, profile, namespace: name, fieldManager: "knfleet-hub", hubId: "hub" };

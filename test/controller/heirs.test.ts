@@ -4,7 +4,7 @@ import type { Component } from "../../api/component.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { keysWaitingFor, type InventoryChange } from "../../controller/component-changes.ts";
 import { Installation } from "../../controller/reconcile/installation.ts";
-import { wordsFor } from "../../controller/reconcile/neighbours.ts";
+import { holderText } from "../../controller/reconcile/neighbours.ts";
 import { component } from "./neighbourhood.ts";
 
 const holder = component("KnativeServing", "serving");
@@ -22,7 +22,7 @@ function having(...names: readonly string[]) {
 function leavers(all: Readonly<Record<string, readonly [string, Component]>>) {
   return Object.entries(all).map(([key, [name, to]]) => {
     const leftTo = (words: string): readonly string[] =>
-      words === wordsFor(to) ? [identityOf(keyOf(name))] : [];
+      words === holderText(to) ? [identityOf(keyOf(name))] : [];
     return [key, { leftTo }] as const;
   });
 }
@@ -45,5 +45,5 @@ test.each<{ name: string; holdings: InventoryChange; heirs: readonly string[] }>
 
 test("an installation without a view has left nothing to anybody", async () => {
   await using installation = new Installation("uid");
-  expect(installation.leftTo(wordsFor(holder))).toEqual([]);
+  expect(installation.leftTo(holderText(holder))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { InstallationMemory } from "../../controller/apply/installation-memory.t
 import { statusOf } from "../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../controller/reconcile/outcome.ts";
 import { nextOf } from "../../controller/reconcile/report.ts";
-import { happeningsOf } from "../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../controller/reconcile/transitions.ts";
 import { serving } from "../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");
@@ -31,20 +31,20 @@ test("a contest is not called over by a process that has looked for less than a 
   const outcome = applied([], 40_000);
   const after = statusOf(serving({ status: before }), outcome, later);
   expect(after).toEqual(before);
-  expect(happeningsOf(before, after, outcome)).toEqual([]);
+  expect(transitionEvents(before, after, outcome)).toEqual([]);
   expect(nextOf(outcome, 600_000)).toEqual({ kind: "after", ms: 40_000 });
 });
 
 test("a contest that goes on after a restart is no news", () => {
   const outcome = applied([{ key, managers: [], dueMs: 5_000 }], 40_000);
   const after = statusOf(serving({ status: before }), outcome, later);
-  expect(happeningsOf(before, after, outcome)).toEqual([]);
+  expect(transitionEvents(before, after, outcome)).toEqual([]);
 });
 
 test("a contest that begins after a restart is told", () => {
   const outcome = applied([{ key, managers: [argo], dueMs: 5_000 }], 40_000);
   const after = statusOf(serving(), outcome, later);
-  expect(happeningsOf(undefined, after, outcome).map(({ reason }) => reason)).toContain(
+  expect(transitionEvents(undefined, after, outcome).map(({ reason }) => reason)).toContain(
     "Contested",
   );
 });
@@ -52,7 +52,7 @@ test("a contest that begins after a restart is told", () => {
 test("a contest is over when nobody was seen to go on with it for a minute", () => {
   const outcome = applied([]);
   const after = statusOf(serving({ status: before }), outcome, later);
-  const reasons = happeningsOf(before, after, outcome).map(({ reason }) => reason);
+  const reasons = transitionEvents(before, after, outcome).map(({ reason }) => reason);
   expect(reasons).toEqual(["ContestOver"]);
   expect(nextOf(outcome, 600_000)).toEqual({ kind: "done" });
 });

@@ -7,7 +7,7 @@ import { type Reason, reasons } from "../../api/reasons.ts";
 import { initialProtection } from "../../controller/guard/protection.ts";
 import { statusOf } from "../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../controller/reconcile/outcome.ts";
-import { happeningsOf } from "../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../controller/reconcile/transitions.ts";
 import { serving } from "../support/component.ts";
 import { everyProtection } from "./guard/every-protection.ts";
 
@@ -200,7 +200,7 @@ function turnsOf(step: Step): readonly Turn[] {
   const { before, outcome } = step;
   const after = statusAfter(step);
   const [was, is] = [statesOf(before), statesOf(after)];
-  const events = happeningsOf(before, after, outcome).map(({ reason }) => reason);
+  const events = transitionEvents(before, after, outcome).map(({ reason }) => reason);
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((type) => {
     const [from, to] = [was.get(type) ?? "absent", is.get(type) ?? "absent"];
     return from === to ? [] : [{ type, from, to, events }];

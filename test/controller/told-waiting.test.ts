@@ -5,7 +5,7 @@ import { FleetError } from "../../api/errors.ts";
 import type { Trouble } from "../../controller/apply/change-set.ts";
 import { statusOf } from "../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../controller/reconcile/outcome.ts";
-import { happeningsOf } from "../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../controller/reconcile/transitions.ts";
 import { serving } from "../support/component.ts";
 import { eventsAfter } from "../support/events-after.ts";
 
@@ -98,7 +98,7 @@ test.each([
 test("a waiting names the first object, what it waits for, and how many more there are", () => {
   const before = statusOf(serving(), complete, now);
   const after = statusOf(serving({ status: before }), leaving, now);
-  expect(happeningsOf(before, after, leaving)).toEqual([
+  expect(transitionEvents(before, after, leaving)).toEqual([
     {
       type: "Warning",
       reason: "Waiting",

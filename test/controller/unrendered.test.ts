@@ -81,7 +81,7 @@ async function reconciled(before: Outcome, spokes: Pick<Spokes, "acquire" | "sta
     preparations: new Preparations(),
     events: { record, audit: record },
     metrics: metricsOf(),
-    guards: new Guards({ ...guarded, onChange: unexpected, onHappening: unexpected }),
+    guards: new Guards({ ...guarded, onChange: unexpected, onEvent: unexpected }),
     guardsCrds: false,
     spokeNamespace: "Canonical",
     pollMs: 600_000,

@@ -1,7 +1,7 @@
 import type { ComponentStatus } from "../../api/component.ts";
 import { statusOf } from "../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../controller/reconcile/outcome.ts";
-import { happeningsOf } from "../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../controller/reconcile/transitions.ts";
 import { serving } from "./component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");
@@ -13,7 +13,9 @@ export function eventsAfter(...outcomes: readonly Outcome[]): readonly string[] 
   for (const outcome of outcomes) {
     const component = before === undefined ? serving() : serving({ status: before });
     const after = statusOf(component, outcome, now);
-    events = happeningsOf(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
+    events = transitionEvents(before, after, outcome).map(
+      ({ type, reason }) => `${type} ${reason}`,
+    );
     before = after;
   }
   return events;

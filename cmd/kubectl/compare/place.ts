@@ -4,7 +4,7 @@ import type { OwnerReference } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { type Anchor, readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Target } from "../../../controller/apply/target.ts";
-import { fieldManagerOf, foundNamespaces } from "../../../controller/reconcile/resolve.ts";
+import { fieldManagerOf, findAnchorNamespaces } from "../../../controller/reconcile/resolve.ts";
 import { anchorKey } from "../../../installation/anchor-object.ts";
 import {
   anchorAnnotations,
@@ -45,7 +45,7 @@ export async function readPlace(
   signal: AbortSignal,
 ): Promise<Place> {
   const { clusterProfileRef: profile } = component.spec ?? {};
-  const found = await foundNamespaces(component, { client, hubId }, signal);
+  const found = await findAnchorNamespaces(component, { client, hubId }, signal);
   const namespace = await namespaceOf(component, found);
   const id = hubId ?? (await hubIdOfAnchor(component, { client, namespace }, signal)) ?? "";
   const target: Target = {

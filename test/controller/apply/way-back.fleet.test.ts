@@ -122,7 +122,7 @@ async function installGuarded(
     protection: "Auto",
     crds: false,
     onChange: () => undefined,
-    onHappening: () => undefined,
+    onEvent: () => undefined,
   });
   const gate = gateOf(component, {
     target: installer.target,

@@ -24,7 +24,7 @@ async function enforcing(): Promise<{
 }> {
   const clock = new FakeClock();
   const spoke = new MemorySpoke(hubId);
-  const hooks = { onChange: nothing, onHappening: nothing };
+  const hooks = { onChange: nothing, onEvent: nothing };
   const common = { clock, log: silentLog, hubId };
   const guards = new Guards({ ...common, protection: "Policy", crds: false, ...hooks });
   const life = new AbortController();

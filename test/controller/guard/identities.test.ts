@@ -24,7 +24,7 @@ function controller(clock: FakeClock) {
     protection: "Policy",
     crds: false,
     onChange: ({ name }) => said.push(`${name} ${known.get(name)?.()}`),
-    onHappening: () => undefined,
+    onEvent: () => undefined,
   });
   const lives: AbortController[] = [];
   /** A component over a ClusterProfile of its own, as whose user it is named. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type ProtectionReason, protectionReasons } from "../../../api/reasons.ts";
 import { statusOf } from "../../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { happeningsOf } from "../../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../../controller/reconcile/transitions.ts";
 import { serving } from "../../support/component.ts";
 import { everyProtection } from "./every-protection.ts";
 
@@ -48,10 +48,10 @@ describe("the condition AnchorProtected", () => {
   test("has an Event with its own reason when it turns False, also beside another failure", () => {
     const before = statusOf(serving(), applied(because("Enforced")), now);
     const after = statusOf(serving({ status: before }), applied(because("BindingMissing")), now);
-    const events = happeningsOf(before, after, applied(because("BindingMissing")));
+    const events = transitionEvents(before, after, applied(because("BindingMissing")));
     expect(events).toEqual([
       { type: "Warning", reason: "BindingMissing", message: "because of BindingMissing" },
     ]);
-    expect(happeningsOf(after, after, applied(because("BindingMissing")))).toEqual([]);
+    expect(transitionEvents(after, after, applied(because("BindingMissing")))).toEqual([]);
   });
 });

@@ -5,8 +5,8 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { FailedJobs, takeUntold } from "../../../controller/observe/failed-jobs.ts";
+import { failedJobsEvent } from "../../../controller/reconcile/component-events.ts";
 import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import { jobsFailed } from "../../../controller/reconcile/happenings.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
 import { nextOf } from "../../../controller/reconcile/report.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
@@ -332,6 +332,6 @@ test("three Jobs are named at most", () => {
   const four = ["a", "b", "c", "d"].map((name) => `Job ns/${name} failed: x`);
   const message = `${four.slice(0, 3).join("; ")} (and 1 more)`;
   expect(said(applied(four))[1]).toBe(message);
-  expect(jobsFailed(four)).toEqual({ type: "Warning", reason: "JobFailed", message });
-  expect(jobsFailed([])).toBeUndefined();
+  expect(failedJobsEvent(four)).toEqual({ type: "Warning", reason: "JobFailed", message });
+  expect(failedJobsEvent([])).toBeUndefined();
 });

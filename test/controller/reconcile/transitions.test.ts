@@ -4,10 +4,14 @@ import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Condition } from "../../../api/kubernetes.ts";
 import { initialProtection } from "../../../controller/guard/protection.ts";
+import {
+  adoptedEvent,
+  repairEvent,
+  webhookUnblockedEvent,
+} from "../../../controller/reconcile/component-events.ts";
 import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import { adopted, repairsOf, webhookUnblocked } from "../../../controller/reconcile/happenings.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { happeningsOf } from "../../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../../controller/reconcile/transitions.ts";
 import { serving } from "../../support/component.ts";
 import { eventsAfter } from "../../support/events-after.ts";
 
@@ -191,7 +195,7 @@ test.each([
     const outcome = applied("1.23.0", ["a"]);
     const before = statusOf(serving(), applied("1.23.0"), now);
     const after = statusOf(serving({ metadata: { generation }, status: before }), outcome, now);
-    expect(happeningsOf(before, after, outcome).map(({ reason }) => reason)).toEqual(events);
+    expect(transitionEvents(before, after, outcome).map(({ reason }) => reason)).toEqual(events);
   },
 );
 
@@ -211,7 +215,7 @@ test("an anchor that loses its protection, and has it again, is worth one Event 
   const first = statusWith("Unknown", "Probing", initialProtection.message);
   const again = statusWith("Unknown", "Probing", "It was changed");
   const eventsOf = (before: ComponentStatus, after: ComponentStatus): readonly unknown[] =>
-    happeningsOf(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
+    transitionEvents(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
   expect(eventsOf(guarded, unguarded)).toEqual(["Warning NotEnforced"]);
   expect(eventsOf(unguarded, unguarded)).toEqual([]);
   expect(eventsOf(unguarded, guarded)).toEqual(["Normal Recovered"]);
@@ -229,8 +233,8 @@ function configMaps(...names: readonly string[]) {
 }
 
 test("a repair names up to three objects", () => {
-  expect(repairsOf({ repaired: [] })).toBeUndefined();
-  expect(repairsOf({ repaired: configMaps("d", "b", "c", "a") })).toEqual({
+  expect(repairEvent({ repaired: [] })).toBeUndefined();
+  expect(repairEvent({ repaired: configMaps("d", "b", "c", "a") })).toEqual({
     type: "Normal",
     reason: "Repaired",
     message:
@@ -239,14 +243,14 @@ test("a repair names up to three objects", () => {
 });
 
 test("an adoption and a webhook that was unblocked are told with what they are about", () => {
-  expect(adopted(74, "ClusterProfile fleet/a")).toEqual({
+  expect(adoptedEvent(74, "ClusterProfile fleet/a")).toEqual({
     type: "Normal",
     reason: "Adopted",
     message: "Took over 74 objects that the upstream operator installed on ClusterProfile fleet/a",
   });
   const configuration = "ValidatingWebhookConfiguration config.webhook.serving.knative.dev";
   const webhook = "config.webhook.serving.knative.dev";
-  const happening = webhookUnblocked({ webhook, configuration });
-  expect(happening).toMatchObject({ type: "Warning", reason: "WebhookUnblocked" });
-  expect(happening.message).toContain(`Emptied the rules of ${configuration}`);
+  const event = webhookUnblockedEvent({ webhook, configuration });
+  expect(event).toMatchObject({ type: "Warning", reason: "WebhookUnblocked" });
+  expect(event.message).toContain(`Emptied the rules of ${configuration}`);
 });

@@ -3,7 +3,7 @@ import { type Component, componentKinds } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { isRecord, isSameJson } from "../../../../api/fields.ts";
 import { identityOf, isJob, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
-import { foundNamespaces } from "../../../../controller/reconcile/resolve.ts";
+import { findAnchorNamespaces } from "../../../../controller/reconcile/resolve.ts";
 import { type Comparable, comparableIn } from "../../compare/comparable.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
 import { masked, neat, projected, type Sides, withoutMarks } from "../../compare/neat.ts";
@@ -138,7 +138,7 @@ async function madeOn(
 ): Promise<Comparable> {
   const expected = made.get(component.metadata.uid);
   if (expected === undefined) throw new Error("Unreachable: left out by the caller");
-  const found = await foundNamespaces(component, { client, hubId: undefined }, signal);
+  const found = await findAnchorNamespaces(component, { client, hubId: undefined }, signal);
   const namespace = await settings.namespaceOf(component, found);
   return comparableIn(namespace, expected, { component, settings });
 }

@@ -1,17 +1,17 @@
 import type { Component } from "../../api/component.ts";
 import { describe, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Unblocked } from "../apply/unblock.ts";
-import type { Happening } from "../events.ts";
+import type { ComponentEvent } from "../events.ts";
 import { failedJobsMessage } from "./progress.ts";
 
 const maxNamed = 3;
 
 /** What is worth an Event of objects that somebody else had deleted or changed; undefined: nothing. */
-export function repairsOf({
+export function repairEvent({
   repaired,
 }: {
   readonly repaired: readonly ObjectKey[];
-}): Happening | undefined {
+}): ComponentEvent | undefined {
   if (repaired.length === 0) return undefined;
   const names = repaired.map(describe).toSorted();
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
@@ -21,25 +21,25 @@ export function repairsOf({
 }
 
 /** What is worth an Event of Jobs that failed; `news` has a sentence for each of which nobody was told yet. Undefined: nothing. */
-export function jobsFailed(news: readonly string[]): Happening | undefined {
+export function failedJobsEvent(news: readonly string[]): ComponentEvent | undefined {
   const message = failedJobsMessage(news);
   return message === undefined ? undefined : { type: "Warning", reason: "JobFailed", message };
 }
 
 /** The anchor of an installation is gone, and with it what it owned. */
-export function anchorLost(cluster: string): Happening {
+export function anchorLostEvent(cluster: string): ComponentEvent {
   const message = `The anchor of this installation is gone from ${cluster}; everything is installed again`;
   return { type: "Warning", reason: "AnchorLost", message };
 }
 
 /** The rules of a webhook were emptied; see apply/unblock.ts. */
-export function webhookUnblocked({ webhook, configuration }: Unblocked): Happening {
+export function webhookUnblockedEvent({ webhook, configuration }: Unblocked): ComponentEvent {
   const message = `Emptied the rules of ${configuration}: for minutes nobody answered for ${webhook}, without which the cluster refuses ConfigMaps that its pods need; they fill them again`;
   return { type: "Warning", reason: "WebhookUnblocked", message };
 }
 
 /** What upstream's operator had installed is managed from here now; see apply/adopt.ts. */
-export function adopted(count: number, cluster: string): Happening {
+export function adoptedEvent(count: number, cluster: string): ComponentEvent {
   const message = `Took over ${count} objects that the upstream operator installed on ${cluster}`;
   return { type: "Normal", reason: "Adopted", message };
 }
@@ -54,11 +54,11 @@ export interface TokenSharers {
  * The Event that the cluster of a component shares its credential with others, when that is news. It does not name them: who may
  * see a component need not know of other clusters; the log does. Security: T-21.
  */
-export function sharingOf(
+export function sharedCredentialEvent(
   component: Component,
   installation: { sharedWith: string },
   tokens: TokenSharers,
-): Happening | undefined {
+): ComponentEvent | undefined {
   const ref = component.spec?.clusterProfileRef;
   if (ref === undefined) return undefined;
   const sharers = tokens.sharers(`${ref.namespace}/${ref.name}`);
