@@ -2,7 +2,7 @@ import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
 import { diagnosisReport } from "../commands/diagnose/diagnose.ts";
 import type { DiagnoseFlags, Diagnosis, DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
-import { askedTargets } from "../commands/diagnose/targets.ts";
+import { selectTargets } from "../commands/diagnose/targets.ts";
 import { UsageError } from "../errors.ts";
 import { reportApiVersion } from "../output/report.ts";
 import { stringAt } from "../selection/fields.ts";
@@ -23,7 +23,7 @@ export async function recordedDiagnosis(
     ]);
   }
   const looking = { hub: recordedClient(recorded.hub), namespace: recorded.namespace };
-  const { targets, missing } = await askedTargets(input, looking, signal);
+  const { targets, missing } = await selectTargets(input, looking, signal);
   const walks = targets.map((target) => ({
     name: `${target.kind} ${target.namespace}/${target.name}`,
     walk: report.items.find((item) => isSame(item.target, target)),

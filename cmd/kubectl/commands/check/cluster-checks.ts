@@ -16,7 +16,7 @@ import {
 } from "../../spokes/read-clusters.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import { rootCauseOf } from "../diagnose/diagnosis.ts";
-import { componentsOf } from "../diagnose/hops/component-hops.ts";
+import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { checkVersion } from "../diagnose/hops/installation-hops.ts";
 import { checkRights } from "../diagnose/hops/spoke-hops.ts";
 import type { HubWalk } from "../diagnose/walk-hub.ts";
@@ -184,7 +184,7 @@ async function checkDuplicate(
   { access, base }: Pick<FileCheckDeps, "access"> & { readonly base: Base },
   signal: AbortSignal,
 ): Promise<CheckItem> {
-  const all = (await componentsOf(component.kind, access.hub, signal)) ?? [];
+  const all = (await listComponents(component.kind, access.hub, signal)) ?? [];
   const duplicate = all.find(
     (other) => targetIdOf(other) === targetIdOf(component) && titleOf(other) !== titleOf(component),
   );

@@ -5,7 +5,7 @@ import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { fleetFinding } from "../diagnose/explain-error.ts";
-import { componentsOf } from "../diagnose/hops/component-hops.ts";
+import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { readProviderFile } from "../diagnose/hops/provider-hops.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
 import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
@@ -99,7 +99,7 @@ export async function checkCollisions(
   const check = "one per cluster";
   const lists = await Promise.all(
     (["KnativeServing", "KnativeEventing"] as const).map(async (kind) => {
-      const found = await unlessDenied(componentsOf(kind, hub, signal));
+      const found = await unlessDenied(listComponents(kind, hub, signal));
       return found ?? [];
     }),
   );

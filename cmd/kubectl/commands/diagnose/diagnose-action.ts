@@ -14,7 +14,7 @@ import {
   vantages,
 } from "./diagnosis.ts";
 import { prepareWalk } from "./prepare-walk.ts";
-import { askedTargets } from "./targets.ts";
+import { selectTargets } from "./targets.ts";
 import type { Elsewhere } from "./walk-elsewhere.ts";
 import type { WalkContext } from "./walk.ts";
 
@@ -49,7 +49,7 @@ export async function walk(
   await using opened = new AsyncDisposableStack();
   const { client, namespace, source } = opened.use(await openHub(flags, { env, ...watching }));
   const context = await prepareWalk(input, { hub: client, source, files: opened, ...watching });
-  const { targets, missing } = await askedTargets(input, { hub: client, namespace }, signal);
+  const { targets, missing } = await selectTargets(input, { hub: client, namespace }, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const walks = { targets, concurrency: flags.concurrency, onProgress: progress.update };
   const diagnoses = await walkFrom(vantage, { input, context, walks }, signal).finally(

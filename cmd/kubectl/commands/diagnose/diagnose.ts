@@ -23,14 +23,14 @@ export interface DiagnoseOptions {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Walks to every target, the steps on the hub once for all. An abort ends the walks where they are. */
+/** Walks to every target, and takes the steps on the hub once for all. Returns unfinished walks when the signal aborts. */
 export async function diagnose(
   { targets, vantage, concurrency, onProgress }: DiagnoseOptions,
   context: WalkContext,
   signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
   const hub = await walkHub(context, signal);
-  // Nothing was found out before the time was over.
+  // The time was over before the first step ended.
   if (hub.hops.length === 0) signal.throwIfAborted();
   let done = 0;
   return mapLimited(targets, concurrency, async (target) => {
@@ -41,7 +41,7 @@ export async function diagnose(
   });
 }
 
-/** Result of a walk. */
+/** The diagnosis for the steps of a walk. */
 export function diagnosisOf(target: Target, vantage: Vantage, hops: readonly Hop[]): Diagnosis {
   const rootCause = rootCauseOf(hops) ?? null;
   return {
@@ -55,7 +55,7 @@ export function diagnosisOf(target: Target, vantage: Vantage, hops: readonly Hop
   };
 }
 
-/** The document of some walks. */
+/** The document for some walks. */
 export function diagnosisReport(
   diagnoses: readonly Diagnosis[],
   { missing, now, cliVersion }: { missing: readonly string[]; now: Date; cliVersion?: string },
@@ -70,7 +70,7 @@ export function diagnosisReport(
 
 const ranks = { error: 0, warning: 1, ok: 2 } as const;
 
-/** Nothing was left out for want of a provider file or of leave to run a plugin. */
+/** Whether no step was left out because the provider file, or the permission to run a plugin, is missing. */
 function isComplete({ hops, finished }: Diagnosis): boolean {
   return finished && !hops.some(({ code }) => code === "KNF3001" || code === "KNF3013");
 }
@@ -90,7 +90,7 @@ function summaryOf(diagnoses: readonly Diagnosis[]): DiagnosisSummary {
   };
 }
 
-/** The exit code that some walks stand for. */
+/** 2 when the hub cannot be asked, 1 for findings from `failOn` on and for unknown names, 3 for an incomplete walk. */
 export function diagnosisExitCode(report: DiagnosisReport, failOn: FailOn): ExitCode {
   const { items, errors, complete, summary } = report;
   if (items.some(({ rootCause }) => rootCause !== null && isOfHub(rootCause.code))) {
@@ -101,7 +101,7 @@ export function diagnosisExitCode(report: DiagnosisReport, failOn: FailOn): Exit
   return complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
 }
 
-/** The hub itself could not be asked: the command could not do its work. */
+/** Whether a code means that the hub itself cannot be asked. */
 function isOfHub(code: string): boolean {
   return ["KNF1001", "KNF1002", "KNF1003", "KNF1004"].includes(code);
 }

@@ -15,15 +15,15 @@ import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
 import type { Diagnosis, DiagnosisReport } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
 
-interface Looking {
+interface DiagnosisView {
   readonly flags: Flags;
   readonly terminal: Pick<Terminal, "env" | "stdout">;
 }
 
-/** Output of walks: one as a list of its steps, several as a table. */
+/** Output of walks: one walk as a list of its steps, several as a table. */
 export function diagnosisRendering(
   report: DiagnosisReport,
-  { flags, terminal: { env, stdout } }: Looking,
+  { flags, terminal: { env, stdout } }: DiagnosisView,
 ): Rendering {
   const { items } = report;
   const [first, ...others] = items;
@@ -45,7 +45,7 @@ export function diagnosisRendering(
   };
 }
 
-/** As `-o name` of kubectl writes it and this command reads it. */
+/** `TYPE.GROUP/NAME`, as `kubectl -o name` prints it and this command reads it. */
 function nameOf({ kind, name }: DiagnosisReport["items"][number]["target"]): string {
   const group = kind === "ClusterProfile" ? "multicluster.x-k8s.io" : "operator.knative.dev";
   return `${kind.toLowerCase()}.${group}/${name}`;
@@ -61,7 +61,7 @@ const tones: Readonly<Record<HopState, Tone | undefined>> = {
 };
 const stateWidth = Math.max(...Object.keys(tones).map(({ length }) => length));
 
-/** One walk for people: every step with its time, the root cause with evidence, and the next steps. */
+/** One walk as text: every step with its time, the root cause with evidence, and the next steps. */
 function diagnosisText(
   diagnosis: Diagnosis,
   paint: Paint,
@@ -115,7 +115,7 @@ function hopLines(
   return [`${head}${first}`.trimEnd(), ...rest.map((text) => " ".repeat(indent) + text)];
 }
 
-// Less room than that makes columns of single words.
+// With less room a column has one word a line.
 const leastRoom = 24;
 
 function differenceLines({ differences, vantage }: Diagnosis): readonly string[] {
@@ -131,12 +131,12 @@ function rootCauseLines(
   paint: Paint,
   columns: number | undefined,
 ): readonly string[] {
-  const early = finished ? [] : [paint("The walk ended early.", "warning")];
-  if (rootCause === null) return finished ? [paint("All is well.", "good")] : early;
+  const endedEarly = finished ? [] : [paint("The walk ended early.", "warning")];
+  if (rootCause === null) return finished ? [paint("All is well.", "good")] : endedEarly;
   const { code, name, message, evidence, next, because, severity } = rootCause;
   const tone = severity === "error" ? "bad" : "warning";
   return [
-    ...early,
+    ...endedEarly,
     ...wrapped(`root cause: ${code} ${name}: ${plainText(message)}`, columns, 2).map((line) =>
       line.replace(/^root cause/, (text) => paint(text, tone)),
     ),
@@ -147,7 +147,7 @@ function rootCauseLines(
   ];
 }
 
-/** Many walks for people: a row each, worst first. */
+/** A row for each walk, worst first. */
 function diagnosisTable({ items }: DiagnosisReport): Table {
   return {
     headers: ["NAMESPACE", "NAME", "KIND", "RESULT", "CODE", "CAUSE", "MESSAGE"],
@@ -170,7 +170,7 @@ const words = {
   error: { text: "FAIL", tone: "bad" },
 } as const;
 
-/** The lines below many walks: counts, causes, and how to see one of them whole. */
+/** Lines below the table: counts, causes, and the command that shows the worst walk in full. */
 function diagnosisNotes(report: DiagnosisReport, commands: Commands): readonly string[] {
   const { summary, items, errors } = report;
   const missing = errors.map(({ message }) => `error: ${plainText(message)}`);

@@ -5,7 +5,7 @@ import type { FilenameFlag } from "../../common-options.ts";
 import type { Report } from "../../output/report.ts";
 import type { Finding, Hop, HopId, HopState } from "./hops/hop.ts";
 
-/** From where a way is walked: this machine, this machine as the controller's identity on the hub, or a Job on the hub. */
+/** Where a walk starts: this machine, this machine with the controller's identity on the hub, or a Job on the hub. */
 export const vantages = ["local", "controller-identity", "controller"] as const;
 export type Vantage = (typeof vantages)[number];
 
@@ -14,12 +14,11 @@ export interface Target extends NamespacedName {
   readonly kind: ComponentKind | "ClusterProfile";
 }
 
-/** A step that went differently from somewhere else. */
+/** A step that has another result from another vantage. */
 export interface Difference {
   readonly hop: Hop["id"];
   readonly here: HopState;
   readonly there: HopState;
-  /** Meaning, as a sentence. */
   readonly meaning: string;
 }
 
@@ -30,9 +29,9 @@ export interface Diagnosis {
   readonly severity: "ok" | "warning" | "error";
   readonly rootCause: RootCause | null;
   readonly hops: readonly Hop[];
-  /** Where a walk from this machine went otherwise; empty for vantage `local`. */
+  /** Steps that have another result from this machine; empty for vantage `local`. */
   readonly differences: readonly Difference[];
-  /** False when the time of the command was over, or it was interrupted, before the last step. */
+  /** False when the command ended before the last step, by its time limit or an interrupt. */
   readonly finished: boolean;
 }
 
@@ -62,12 +61,12 @@ export interface DiagnoseFlags extends FilenameFlag {
   readonly reportFile?: string;
 }
 
-/** The one finding that explains most of the others. */
+/** The finding that explains most of the others. */
 export interface RootCause extends Finding {
   /** Short name of the code. */
   readonly name: string;
   readonly hop: HopId;
-  /** A finding that keeps this one from going away by itself. */
+  /** Code of the finding because of which this one does not go away by itself. */
   readonly because: KnfCode | null;
 }
 
@@ -98,7 +97,7 @@ export function rootCauseOf(hops: readonly Hop[]): RootCause | undefined {
     .map((one, at) => ({ ...one, rank: rankOf(one.finding, one.hop, isReached), at }))
     .toSorted((a, b) => a.rank - b.rank || a.at - b.at);
   const [worst] = candidates;
-  // With a wrong clock no expiry can be judged.
+  // A wrong clock makes every statement about an expiry doubtful.
   const clock = candidates.find(({ finding: { code } }) => code === "KNF1021");
   const isByClock = worst !== undefined && timed.includes(worst.finding.code);
   const first = isByClock ? (clock ?? worst) : worst;
@@ -116,7 +115,7 @@ export function rootCauseOf(hops: readonly Hop[]): RootCause | undefined {
   };
 }
 
-// Codes that depend only on the clock of this machine.
+// Codes that depend on the clock of this machine alone.
 const timed: readonly KnfCode[] = ["KNF3014", "KNF3020", "KNF4011", "KNF4013"];
 
 const warningRank = 100;
@@ -124,7 +123,7 @@ const warningRank = 100;
 function rankOf({ severity, code }: Finding, hop: HopId, isReached: boolean): number {
   const at = groups.findIndex((group) => group.test(code));
   const rank = at < 0 ? groups.length : at;
-  // The controller's word on the way is older than the walk's own, where that got through.
-  const isOld = hop === "conditions" && isReached && /^KNF[2-5]/.test(code);
-  return rank + (isOld ? groups.length : 0) + (severity === "error" ? 0 : warningRank);
+  // The walk reached the spoke, so the controller's condition about the connection is out of date.
+  const isOutdated = hop === "conditions" && isReached && /^KNF[2-5]/.test(code);
+  return rank + (isOutdated ? groups.length : 0) + (severity === "error" ? 0 : warningRank);
 }

@@ -11,7 +11,7 @@ import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { knfOfCode, knfOfReason, knfOfSocket } from "../../output/knf-of.ts";
 import { finding, type Finding } from "./hops/hop.ts";
 
-/** What a failed step on the network between here and a spoke means; `stalled` is the code for silence at this step. */
+/** Finding of a failed step on the network to a spoke; `stalled` is the code for no answer at this step. */
 export function networkFinding(error: unknown, stalled: KnfCode, what: string): Finding {
   if (error instanceof ConnectionError && error.failure === "notAllowed") {
     return finding("error", "KNF4005", { message: `${what}: ${error.message}` });
@@ -41,7 +41,7 @@ function isLate(error: unknown): boolean {
   return ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT"].includes(codeOf(error));
 }
 
-/** The codes of one cluster's API server. */
+/** Codes for failures of one API server. */
 interface ServerCodes {
   readonly unreachable: KnfCode;
   readonly unauthorized: KnfCode;
@@ -63,7 +63,7 @@ export const spokeServer: ServerCodes = {
   other: "KNF4016",
 };
 
-/** Finding of a failed request; errors that no server caused keep their own text. */
+/** Finding of a failed request to an API server. */
 export function requestFinding(error: unknown, server: ServerCodes): Finding {
   if (error instanceof FleetError && error.code === "CredentialRejected") {
     return finding("error", server.unauthorized, { message: error.sentence });

@@ -44,8 +44,8 @@ export async function prepareWalk(
     execTimeoutMs:
       execTimeout === undefined ? 10_000 : parseDurationMs(execTimeout, "--exec-timeout"),
     rendering: async () => {
-      const { renderingOf } = await import("./hops/refused-object.ts");
-      return renderingOf(options.releaseDir, terminal.env);
+      const { openReleaseRendering } = await import("./hops/refused-object.ts");
+      return openReleaseRendering(options.releaseDir, terminal.env);
     },
   };
 }

@@ -1,14 +1,14 @@
 import { writeFile } from "node:fs/promises";
 
-import { isRecord, listAt, recordAt, textAt } from "../../../../api/fields.ts";
+import { isRecord, listAt, recordAt } from "../../../../api/fields.ts";
 import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { DiagnosisReport, Target } from "./diagnosis.ts";
 import { finding, hopTitles, type Hop, type HopId, type HopState } from "./hops/hop.ts";
 
-/** Bytes that a kubelet keeps of a termination message. */
+/** Size limit of a termination message in Kubernetes. */
 const maxBytes = 4_096;
 
-/** Writes the walks of a report in a form that fits into the termination message of a container. */
+/** Writes the walks of a report, shortened until they fit into the termination message of a container. */
 export async function writeShortReport(path: string, report: DiagnosisReport): Promise<void> {
   for (const length of [200, 80, 0]) {
     const walks = report.items.map(({ target, hops }) => ({
@@ -34,7 +34,7 @@ interface ShortWalk {
   readonly hops: readonly Hop[];
 }
 
-/** Reads a short report; undefined when the text is none. */
+/** Reads a short report; undefined for any other text. */
 export function readShortReport(
   text: string,
   targets: readonly Target[],
@@ -59,41 +59,29 @@ export function readShortReport(
 const states: readonly HopState[] = ["OK", "WARN", "FAIL", "SKIPPED"];
 
 function hopOf(row: unknown): Hop | undefined {
-  const [idText, stateText, durationMs, detail, message]: readonly unknown[] = Array.isArray(row)
+  const [id, stateText, durationMs, detail, text]: readonly unknown[] = Array.isArray(row)
     ? row
     : [];
-  const id = idOf(idText);
   const state = states.find((one) => one === stateText);
-  if (id === undefined || state === undefined) return undefined;
-  const text = textAt({ message }, "message") ?? "";
-  const code = codeOf(detail);
-  const found =
-    code === undefined
-      ? []
-      : [finding(state === "FAIL" ? "error" : "warning", code, { message: text })];
+  if (!isHopId(id) || state === undefined) return undefined;
+  const message = typeof text === "string" ? text : "";
+  const code = isKnfCode(detail) ? detail : null;
+  const severity = state === "FAIL" ? "error" : "warning";
   return {
     id,
     title: hopTitles[id],
     state,
-    code: code ?? null,
-    message: text,
+    code,
+    message,
     evidence: [],
-    findings: found,
-    because: idOf(detail) ?? null,
+    findings: code === null ? [] : [finding(severity, code, { message })],
+    because: isHopId(detail) ? detail : null,
     durationMs: typeof durationMs === "number" ? durationMs : null,
   };
 }
 
-function idOf(text: unknown): HopId | undefined {
-  return isHopId(text) ? text : undefined;
-}
-
 function isHopId(text: unknown): text is HopId {
   return typeof text === "string" && Object.hasOwn(hopTitles, text);
-}
-
-function codeOf(text: unknown): KnfCode | undefined {
-  return isKnfCode(text) ? text : undefined;
 }
 
 function isKnfCode(text: unknown): text is KnfCode {

@@ -14,7 +14,7 @@ import { requestFinding, spokeServer } from "./explain-error.ts";
 import { failed, failedBy, finding, type HopResult, passedWith } from "./hops/hop.ts";
 import type { WalkContext } from "./walk.ts";
 
-/** A spoke that answers us. */
+/** A connection to a spoke that accepts our credential. */
 export interface SpokeSession {
   readonly client: KubeClient;
   readonly gitVersion: string | undefined;
@@ -22,11 +22,11 @@ export interface SpokeSession {
   readonly user: SelfReview | undefined;
 }
 
-/** A client for the spoke with a credential that is there already; ends with the walk. */
+/** A client for the spoke with a credential that the walk has obtained. The connection ends with the walk. */
 export function spokeClient(
   access: ResolvedAccess,
   credential: Credential,
-  { environment, onRequest, ending }: WalkContext & { readonly ending: AsyncDisposableStack },
+  { environment, onRequest, closing }: WalkContext & { readonly closing: AsyncDisposableStack },
 ): KubeClient {
   const requester = new AuthorizedRequester({
     endpoint: access.endpoint,
@@ -37,11 +37,11 @@ export function spokeClient(
     ...(onRequest === undefined ? {} : { onRequest }),
   });
   // Closing a connection to a silent server takes seconds; the walk does not wait for it.
-  ending.defer(() => void requester[Symbol.asyncDispose]().then(undefined, () => undefined));
+  closing.defer(() => void requester[Symbol.asyncDispose]().then(undefined, () => undefined));
   return createKubeClient(requester);
 }
 
-/** Whether the API server accepts the credential, and its user. */
+/** Checks whether the API server accepts the credential, and asks for its user. */
 export async function authenticate(
   client: KubeClient,
   signal: AbortSignal,
@@ -53,7 +53,7 @@ export async function authenticate(
     signal.throwIfAborted();
     // A 403 means that the API server knows the user.
     if (!(error instanceof ApiError && error.status === 403))
-      return unanswered(error, client.server);
+      return failedVersion(error, client.server);
   }
   const gitVersion = stringAt(version, "gitVersion") ?? undefined;
   if (version !== undefined && gitVersion === undefined) {
@@ -69,11 +69,11 @@ export async function authenticate(
     const message = "The spoke does not say who we are";
     return passedWith(session, message, { findings: [finding("warning", "KNF5003", { message })] });
   }
-  return identified(session, user);
+  return sessionResult(session, user);
 }
 
-function unanswered(error: unknown, server: string): HopResult<never> {
-  // 404, or a success that is no JSON.
+function failedVersion(error: unknown, server: string): HopResult<never> {
+  // Without an ApiError the answer was a success that is no JSON.
   const status = error instanceof ApiError ? error.status : 200;
   const isForeign =
     status === 404 || (error instanceof ConnectionError && error.failure === "standIn");
@@ -84,7 +84,7 @@ function unanswered(error: unknown, server: string): HopResult<never> {
   );
 }
 
-function identified(session: SpokeSession, user: SelfReview): HopResult<SpokeSession> {
+function sessionResult(session: SpokeSession, user: SelfReview): HopResult<SpokeSession> {
   const text = `as ${user.username}`;
   if (user.username === "system:anonymous") {
     return failed("KNF5001", "The spoke takes us for nobody (system:anonymous)");

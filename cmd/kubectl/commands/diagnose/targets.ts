@@ -1,4 +1,4 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
+import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
 import { type ComponentKey, componentKeyOf } from "../../../../api/component.ts";
@@ -11,29 +11,29 @@ import { ifDenied } from "../../spokes/spoke-reading.ts";
 import type { DiagnoseFlags, Target } from "./diagnosis.ts";
 
 /** Targets of the arguments, or of the file of `--filename`. */
-export async function askedTargets(
+export async function selectTargets(
   { args, flags, options, terminal }: ActionInput<DiagnoseFlags>,
-  { hub, namespace }: Pick<Looking, "hub" | "namespace">,
+  { hub, namespace }: Pick<TargetLookup, "hub" | "namespace">,
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   if (options.filename === undefined) return findTargets(args, { hub, namespace, flags }, signal);
   const { askedSelection } = await import("../../selection/selection-file.ts");
   const selection = await askedSelection({ args, flags, options, terminal }, { namespace }, signal);
-  return targetsInFile(selection, { hub, flags }, signal);
+  return findTargetsOfFile(selection, { hub, flags }, signal);
 }
 
 const profileTypes = /^(?:cp|clusterprofiles?(?:\.multicluster\.x-k8s\.io)?)$/i;
 
-/** Targets of the arguments; a name alone is an installation, or else a ClusterProfile. */
-interface WantedTargets {
+/** What the arguments name, before the hub is asked. */
+interface ArgumentTargets {
   /** ClusterProfiles by name. */
   readonly profiles: readonly Target[];
-  /** Arguments about installations, as `readNames` takes them. */
+  /** All other arguments, which `readNames` reads as installations. */
   readonly rest: readonly string[];
 }
 
-/** Reads `cp/NAME`, `cp NAME …` and `NAMESPACE/PROFILE` apart from what names installations. */
-export function readTargets(args: readonly string[], namespace: string): WantedTargets {
+/** Separates the arguments `cp/NAME` and `cp NAME …` from the others. */
+export function readTargets(args: readonly string[], namespace: string): ArgumentTargets {
   const [first = "", ...names] = args;
   if (profileTypes.test(first))
     return { profiles: names.map((name) => profileOf(namespace, name)), rest: [] };
@@ -52,41 +52,44 @@ function profileOf(namespace: string, name: string): Target {
   return { kind: "ClusterProfile", namespace, name };
 }
 
-/** Targets to walk to, and the names of which there is none. */
+/** Targets to walk to, and names that nothing has. */
 export interface FoundTargets {
   readonly targets: readonly Target[];
   readonly missing: readonly string[];
 }
 
-interface Looking {
+interface TargetLookup {
   readonly hub: KubeClient;
   /** Namespace of the kubeconfig context. */
   readonly namespace: string;
   readonly flags: Flags;
 }
 
-/** Looks up what the arguments select on the hub. Throws UsageError, NotServedError and what KubeClient throws. */
+/**
+ * Looks up on the hub what the arguments select: a name alone is an installation, else a ClusterProfile. Throws UsageError, NotServedError and what
+ * KubeClient throws.
+ */
 export async function findTargets(
   args: readonly string[],
-  { hub, namespace: own, flags }: Looking,
+  { hub, namespace: own, flags }: TargetLookup,
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   const namespace = flags.namespace === null ? own : flags.namespace;
   const { profiles: read, rest } = readTargets(args, namespace ?? own);
-  const looking = {
+  const lookup = {
     hub,
     namespace: namespace ?? own,
-    anywhere: typeof flags.namespace !== "string",
+    inAllNamespaces: typeof flags.namespace !== "string",
   };
-  const bare = bareProfiles(args);
+  const bare = bareProfileNames(args);
   const profiles = await Promise.all(
     read.map(async (one) =>
-      bare.includes(one.name) ? ((await profileTarget(one.name, looking, signal)) ?? one) : one,
+      bare.includes(one.name) ? ((await findProfile(one.name, lookup, signal)) ?? one) : one,
     ),
   );
   if (rest.length === 0 && args.length > 0) return { targets: profiles, missing: [] };
-  const pairs = rest.filter((arg) => isForeignPair(arg));
-  const named = rest.filter((arg) => !isForeignPair(arg));
+  const pairs = rest.filter((arg) => isProfilePair(arg));
+  const named = rest.filter((arg) => !isProfilePair(arg));
   const byPair = pairs.map((pair) => {
     const [space = "", name = ""] = pair.split("/");
     return profileOf(space, name);
@@ -97,9 +100,9 @@ export async function findTargets(
   const selection = selectionOf(named, flags, { namespace: own });
   const exact = exactTargets(selection);
   if (exact !== undefined) return { targets: [...profiles, ...byPair, ...exact], missing: [] };
-  const { targets, all } = await listedTargets(selection, { hub, flags }, signal);
+  const { targets, all } = await listTargets(selection, { hub, flags }, signal);
   const loose = named.filter((name) => !all.some((target) => target.name === name));
-  const others = await profilesNamed(loose, looking, signal);
+  const others = await findProfiles(loose, lookup, signal);
   const missing = missingNames(selection, all).filter(
     (text) => !others.some(({ name }) => text.endsWith(`"${name}"`)),
   );
@@ -107,20 +110,20 @@ export async function findTargets(
 }
 
 /** The installations of `--filename`. */
-async function targetsInFile(
+async function findTargetsOfFile(
   selection: Selection,
-  looking: Pick<Looking, "hub" | "flags">,
+  lookup: Pick<TargetLookup, "hub" | "flags">,
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   const exact = exactTargets(selection);
   if (exact !== undefined) return { targets: exact, missing: [] };
-  const { targets, all } = await listedTargets(selection, looking, signal);
+  const { targets, all } = await listTargets(selection, lookup, signal);
   return { targets, missing: missingNames(selection, all) };
 }
 
-async function listedTargets(
+async function listTargets(
   selection: Selection,
-  { hub, flags }: Pick<Looking, "hub" | "flags">,
+  { hub, flags }: Pick<TargetLookup, "hub" | "flags">,
   signal: AbortSignal,
 ): Promise<{ readonly targets: readonly ComponentKey[]; readonly all: readonly ComponentKey[] }> {
   const hubTimeoutMs = flags.hub.requestTimeoutMs;
@@ -131,7 +134,7 @@ async function listedTargets(
   };
 }
 
-/** Targets that need no request to the hub; the walk itself reports their problems. */
+/** Targets that are named in full, so that the hub need not be asked; the walk reports a target that does not exist. */
 function exactTargets(selection: Selection): readonly Target[] | undefined {
   const { names, namespace, labelSelector, cluster, on, reason, failed } = selection;
   const isFiltered = [labelSelector, cluster, on, reason].some((filter) => filter !== undefined);
@@ -142,8 +145,8 @@ function exactTargets(selection: Selection): readonly Target[] | undefined {
   return targets.length === names.length ? targets : undefined;
 }
 
-/** `fleet/spoke-1`: a pair whose first part is no type of installations. */
-function isForeignPair(arg: string): boolean {
+/** Whether an argument is `NAMESPACE/CLUSTERPROFILE`, and not `TYPE/NAME` of an installation. */
+function isProfilePair(arg: string): boolean {
   const [type = "", name = "", ...more] = arg.split("/");
   if (name === "" || more.length > 0) return false;
   const plain = type.toLowerCase().split(".")[0] ?? "";
@@ -154,8 +157,8 @@ function isForeignPair(arg: string): boolean {
   ].includes(plain);
 }
 
-/** Names of ClusterProfiles that come without a namespace. */
-function bareProfiles(args: readonly string[]): readonly string[] {
+/** Names of ClusterProfiles that are given without a namespace. */
+function bareProfileNames(args: readonly string[]): readonly string[] {
   const [first = "", ...names] = args;
   if (profileTypes.test(first)) return names;
   return args.flatMap((arg) => {
@@ -164,37 +167,31 @@ function bareProfiles(args: readonly string[]): readonly string[] {
   });
 }
 
-interface LookingForProfiles {
+interface ProfileLookup {
   readonly hub: KubeClient;
   readonly namespace: string;
-  /** Whether other namespaces count where this one has no such ClusterProfile. */
-  readonly anywhere: boolean;
+  /** Whether to look in other namespaces, too, when this one has no such ClusterProfile. */
+  readonly inAllNamespaces: boolean;
 }
 
-async function profilesNamed(
+async function findProfiles(
   names: readonly string[],
-  looking: LookingForProfiles,
+  lookup: ProfileLookup,
   signal: AbortSignal,
 ): Promise<readonly Target[]> {
   const plain = names.filter((name) => !name.includes("/"));
-  const found = await Promise.all(plain.map((name) => profileTarget(name, looking, signal)));
+  const found = await Promise.all(plain.map((name) => findProfile(name, lookup, signal)));
   return found.filter((target) => target !== undefined);
 }
 
-async function profileTarget(
+async function findProfile(
   name: string,
-  { hub, namespace, anywhere }: LookingForProfiles,
+  { hub, namespace, inAllNamespaces }: ProfileLookup,
   signal: AbortSignal,
 ): Promise<Target | undefined> {
   const own = await getProfile(hub, { namespace, name }, signal).catch(ifDenied);
   if (own !== undefined) return profileOf(namespace, name);
-  if (!anywhere) return undefined;
-  const other = await profileAnywhere(name, hub, signal).catch(ifAbsent);
+  if (!inAllNamespaces) return undefined;
+  const other = await unlessDenied(profileAnywhere(name, hub, signal));
   return other === undefined ? undefined : profileOf(other.metadata.namespace, name);
-}
-
-/** A hub without ClusterProfiles, or without the right to list them, has none of that name for us. */
-function ifAbsent(error: unknown): undefined {
-  if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return;
-  throw error;
 }

@@ -36,7 +36,7 @@ export async function walkElsewhere(
   signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
   const { input, context, walks, local } = elsewhere;
-  const controller = await controllerOf(context.hub, signal);
+  const controller = await findController(context.hub, signal);
   const diagnoses =
     vantage === "controller"
       ? await walkByJob(controller, elsewhere, signal)
@@ -69,7 +69,7 @@ async function walkAs(
   );
 }
 
-async function controllerOf(hub: KubeClient, signal: AbortSignal): Promise<ControllerDeployment> {
+async function findController(hub: KubeClient, signal: AbortSignal): Promise<ControllerDeployment> {
   const { deployments = [] } = await findControllers(hub, signal);
   const found = deployments.find(({ flavour }) => flavour === "knfleet") ?? deployments[0];
   if (found !== undefined) return found;
@@ -85,8 +85,8 @@ const reportFile = "/dev/termination-log";
 const deadlineSeconds = 120;
 
 /**
- * Walks in a Job with the controller's image, ServiceAccount, volumes and environment, so over its network and as its identity. Asks first;
- * the Job is deleted in the end. Throws UsageError when nobody agreed, or when the Job does not report.
+ * Walks in a Job with the controller's image, ServiceAccount, volumes and environment, so with its network and identity. Asks the user first, and
+ * deletes the Job at the end. Throws UsageError without the user's consent, and when the Job does not report.
  */
 async function walkByJob(
   controller: ControllerDeployment,
@@ -106,7 +106,7 @@ async function walkByJob(
   const created = await hub.create({ resource: jobs, namespace }, job, {}, signal);
   const ref = { resource: jobs, namespace, name: created.metadata.name };
   try {
-    const text = await lastWords(ref, hub, signal);
+    const text = await readTerminationMessage(ref, hub, signal);
     const walks = readShortReport(text, targets);
     if (walks === undefined) {
       throw new UsageError(`The Job ${namespace}/${ref.name} ended without a report`, [
@@ -115,13 +115,13 @@ async function walkByJob(
     }
     return walks.map(({ target, hops }) => diagnosisOf(target, "controller", hops));
   } finally {
-    // Also after Ctrl-C: the Job must not stay.
+    // The Job is deleted after Ctrl-C, too.
     const late = AbortSignal.timeout(5_000);
     await hub.remove(ref, { propagationPolicy: "Background" }, late).catch(() => undefined);
   }
 }
 
-/** The Job: the controller's pod with another program in it. Throws UsageError for more than one target. */
+/** The Job: the controller's pod, running `diagnose`. Throws UsageError for more than one target. */
 export function jobOf(controller: ControllerDeployment, targets: readonly Target[]): Manifest {
   const pod = recordAt(controller.object, "spec", "template", "spec");
   const labels = {
@@ -189,7 +189,7 @@ function targetArgs({ kind, namespace, name }: Target): readonly string[] {
   return [`${kind.toLowerCase()}/${name}`, "--namespace", namespace];
 }
 
-/** How the image starts this program: beside the controller's, or by its name when the image says itself what it starts. */
+/** The command of this program: beside that of the controller, or by its name when the Deployment sets no command. */
 function programOf(container: Readonly<Record<string, unknown>>): readonly string[] {
   const command = itemsAt(container, "command").map(String);
   const at = command.findIndex((word) => word.includes("knfleet-controller"));
@@ -199,8 +199,8 @@ function programOf(container: Readonly<Record<string, unknown>>): readonly strin
     .map((word) => word.replace("knfleet-controller", "kubectl-knfleet"));
 }
 
-/** Termination message of a Job's container. */
-async function lastWords(
+/** Waits for the termination message of the Job's container; empty when there is none within the Job's time. */
+async function readTerminationMessage(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   hub: KubeClient,
   signal: AbortSignal,
@@ -222,7 +222,7 @@ async function lastWords(
   return "";
 }
 
-/** A walk from another place, with explained differences to the walk from here. */
+/** A walk from another vantage, with its differences from the walk from this machine. */
 export function compared(there: Diagnosis, here: Diagnosis): Diagnosis {
   const byId = new Map(here.hops.map((hop) => [hop.id, hop]));
   const differences = there.hops.flatMap((hop) => {
@@ -234,7 +234,7 @@ export function compared(there: Diagnosis, here: Diagnosis): Diagnosis {
 
 function differenceOf(here: Hop, there: Hop): Difference | undefined {
   const isSame = here.state === there.state && here.code === there.code;
-  // The step that blocks a skipped one is reported itself.
+  // The step because of which a step is skipped differs itself.
   if (isSame || there.state === "SKIPPED" || here.state === "SKIPPED") return undefined;
   const meaning = `${hopTitles[there.id]}: ${side("from here", here)}; ${side("from there", there)}`;
   return { hop: there.id, here: here.state, there: there.state, meaning };

@@ -22,17 +22,17 @@ import {
   passedWith,
 } from "./hops/hop.ts";
 import { checkWebhooks } from "./hops/webhook-hop.ts";
-import { type Had, Walk, type WalkContext } from "./walk.ts";
+import { type StepValue, Walk, type WalkContext } from "./walk.ts";
 
-/** The steps that all targets of a command have in common. */
+/** The steps on the hub, which all targets of a command share. */
 export interface HubWalk {
   readonly hops: readonly Hop[];
-  readonly facts: Had<HubFacts>;
-  readonly kinds: Had<true>;
-  readonly controllers: Had<Controllers>;
+  readonly facts: StepValue<HubFacts>;
+  readonly kinds: StepValue<true>;
+  readonly controllers: StepValue<Controllers>;
 }
 
-/** Walks to the hub and finds the controllers of its components. Stops early when the signal aborts. */
+/** Walks to the hub and finds the controllers of its components. Returns the steps taken so far when the signal aborts. */
 export async function walkHub(context: WalkContext, signal: AbortSignal): Promise<HubWalk> {
   const { hubTimeoutMs } = context;
   const walk = new Walk({
@@ -41,7 +41,7 @@ export async function walkHub(context: WalkContext, signal: AbortSignal): Promis
     explain: (_, error) => requestFinding(error, hubServer),
   });
   try {
-    return { ...(await walkAll(walk, context)), hops: walk.hops };
+    return { ...(await takeHubSteps(walk, context)), hops: walk.hops };
   } catch (error) {
     if (!signal.aborted) throw error;
     const unknown = { ok: false, because: "hub" } as const;
@@ -49,9 +49,9 @@ export async function walkHub(context: WalkContext, signal: AbortSignal): Promis
   }
 }
 
-async function walkAll(walk: Walk, { hub, now }: WalkContext): Promise<Omit<HubWalk, "hops">> {
+async function takeHubSteps(walk: Walk, { hub, now }: WalkContext): Promise<Omit<HubWalk, "hops">> {
   const facts = await walk.take("hub", [], (_, late) => reachHub(hub, now, late));
-  const kinds = await walk.take("kinds", [facts], (_, late) => servedKinds(hub, late));
+  const kinds = await walk.take("kinds", [facts], (_, late) => checkKinds(hub, late));
   const controllers = await walk.take("controller", [facts], ([known], late) =>
     findController(hub, known, late),
   );
@@ -68,14 +68,14 @@ interface HubFacts {
   readonly id: string | undefined;
 }
 
-/** Asks the hub for our user. */
+/** Asks the hub for our user and its time. */
 async function reachHub(
   hub: KubeClient,
   now: () => Date,
   signal: AbortSignal,
 ): Promise<HopResult<HubFacts>> {
   const who = await unlessDenied(whoAmI(hub, signal));
-  // An identity without the right to ask is still authenticated.
+  // An identity that may not ask for its user is still authenticated.
   if (who === undefined) await hub.request("GET", "/version", undefined, signal);
   const ref = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
   const system = await unlessDenied(hub.get(ref, { metadataOnly: true }, signal));
@@ -86,10 +86,10 @@ async function reachHub(
   });
 }
 
-// The hub's time is one of whole seconds, and an answer takes a while.
+// The hub tells whole seconds, and its answer takes time.
 const clockGraceMs = 120_000;
 
-/** Credentials and certificates are judged by the clock of this machine. */
+/** Warns when the clock of this machine, which judges credentials and certificates, is not that of the hub. */
 function clockFindings(hereMs: number, thereMs: number): readonly Finding[] {
   const aheadMs = hereMs - thereMs;
   if (Math.abs(aheadMs) <= clockGraceMs) return [];
@@ -105,8 +105,8 @@ function clockFindings(hereMs: number, thereMs: number): readonly Finding[] {
   ];
 }
 
-/** Whether the hub serves the kinds of components. */
-async function servedKinds(hub: KubeClient, signal: AbortSignal): Promise<HopResult<true>> {
+/** Checks whether the hub serves the kinds of components. */
+async function checkKinds(hub: KubeClient, signal: AbortSignal): Promise<HopResult<true>> {
   const path = `/apis/${operatorApiVersion}`;
   try {
     await hub.request("GET", path, undefined, signal);
@@ -124,10 +124,10 @@ async function servedKinds(hub: KubeClient, signal: AbortSignal): Promise<HopRes
   }
 }
 
-// Clocks and a busy hub: a Lease that ended just now may have been renewed.
+// Clocks differ and a busy hub answers late: a Lease that ended this recently may have been renewed.
 const leaseGraceMs = 5_000;
 
-/** The active controller: a Lease proves it, a Deployment makes it likely. */
+/** Finds the active controller: a held Lease proves one, an available Deployment makes one likely. */
 async function findController(
   hub: KubeClient,
   { timeMs }: HubFacts,
@@ -140,16 +140,16 @@ async function findController(
     ...deployments.map(deploymentText),
     ...(lease === undefined ? [] : [leaseText(lease, timeMs)]),
   ];
-  const working = workingText(deployments, lease, timeMs);
+  const working = activeControllerText(deployments, lease, timeMs);
   if (working !== undefined) {
     const ours = deployments.find(({ flavour }) => flavour === "knfleet");
-    return passedWith(found, working, { evidence, findings: notReady(ours) });
+    return passedWith(found, working, { evidence, findings: readinessFindings(ours) });
   }
   const [what] = lease === undefined ? evidence : evidence.slice(-1);
   if (what !== undefined) {
     const next = restartSteps(deployments[0]);
     const more = { message: what, evidence, next };
-    // The Leases cannot be read, so a controller in another place may hold one.
+    // Without the right to read Leases, a controller elsewhere may hold one.
     const isSure = found.leases !== undefined;
     const dead = isSure ? finding("error", "KNF1005", more) : finding("warning", "KNF1007", more);
     return passedWith(found, what, { evidence, findings: [dead] });
@@ -158,7 +158,7 @@ async function findController(
   const message = mayNotLook
     ? "Leases or Deployments of the hub may not be listed"
     : "Neither a Lease nor a Deployment of a controller is on the hub";
-  // The rights are there and nothing was found: more rights would not help.
+  // Nothing was found with all rights, so more rights would not help.
   const next = mayNotLook ? [] : [startOne];
   return passedWith(found, message, {
     findings: [finding("warning", "KNF1006", { message, next })],
@@ -168,8 +168,8 @@ async function findController(
 const startOne =
   "Start a controller; one that runs elsewhere, without a Lease on this hub, cannot be seen from here.";
 
-/** The active controller in a few words; undefined when there is none. */
-function workingText(
+/** The active controller in a few words; undefined without one. */
+function activeControllerText(
   deployments: readonly ControllerDeployment[],
   lease: ControllerLease | undefined,
   timeMs: number,
@@ -177,14 +177,14 @@ function workingText(
   if (lease !== undefined && lease.holder !== "" && lease.endsAtMs + leaseGraceMs > timeMs) {
     return leaseText(lease, timeMs);
   }
-  // The upstream operator has Leases of its own; one of ours may be a leftover.
+  // The upstream operator has Leases of its own; a Lease of ours may be left over.
   const running = deployments.find(
     ({ available, flavour }) => available > 0 && (lease === undefined || flavour === "upstream"),
   );
   return running === undefined ? undefined : deploymentText(running);
 }
 
-function notReady(deployment: ControllerDeployment | undefined) {
+function readinessFindings(deployment: ControllerDeployment | undefined) {
   if (deployment === undefined || deployment.available >= deployment.wanted) return [];
   const message = deploymentText(deployment);
   return [finding("warning", "KNF1007", { message, next: restartSteps(deployment) })];

@@ -11,7 +11,7 @@ import {
   checkConditions,
   checkDeletion,
   checkDuplicates,
-  type HearRefusal,
+  type AskRefusal,
   readComponent,
 } from "./hops/component-hops.ts";
 import { type Hop, type HopId, hopTitles } from "./hops/hop.ts";
@@ -29,41 +29,41 @@ import {
   type FoundFile,
   readProviderFile,
   resolveEndpoint,
-  upstreamQuirks,
+  findUpstreamQuirks,
 } from "./hops/provider-hops.ts";
 import { checkGuard, checkPods, checkRights } from "./hops/spoke-hops.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import type { HubWalk } from "./walk-hub.ts";
-import { type Had, Walk, type WalkContext } from "./walk.ts";
+import { type StepValue, Walk, type WalkContext } from "./walk.ts";
 
-interface Way {
+interface WalkDeps {
   readonly walk: Walk;
   readonly hub: HubWalk;
-  readonly context: WalkContext & { readonly ending: AsyncDisposableStack };
+  readonly context: WalkContext & { readonly closing: AsyncDisposableStack };
 }
 
-/** The steps that were taken, and whether they are all there are. */
+/** The steps that were taken, and whether the last one was among them. */
 interface TargetWalk {
   readonly hops: readonly Hop[];
   readonly finished: boolean;
 }
 
-/** Walks from the hub to the pods of a target, as far as it gets until the signal aborts. */
+/** Walks from the hub to the pods of a target. Returns the steps taken so far when the signal aborts. */
 export async function walkTarget(
   target: Target,
   hub: HubWalk,
   { signal, ...context }: WalkContext & { readonly signal: AbortSignal },
 ): Promise<TargetWalk> {
-  await using ending = new AsyncDisposableStack();
+  await using closing = new AsyncDisposableStack();
   const walk = new Walk({
     timeoutMsOf: (id) => timeoutMsOf(id, context),
     signal,
     explain: (id, error) =>
-      requestFinding(error, isFrom("authentication", id) ? spokeServer : hubServer),
+      requestFinding(error, isAtOrAfter("authentication", id) ? spokeServer : hubServer),
   });
-  const way: Way = { walk, hub, context: { ...context, ending } };
+  const deps: WalkDeps = { walk, hub, context: { ...context, closing } };
   try {
-    await walkWay(target, way);
+    await takeTargetSteps(target, deps);
     return { hops: walk.hops, finished: true };
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -71,84 +71,86 @@ export async function walkTarget(
   }
 }
 
-async function walkWay(target: Target, way: Way): Promise<void> {
-  const { facts } = way.hub;
+async function takeTargetSteps(target: Target, deps: WalkDeps): Promise<void> {
+  const { facts } = deps.hub;
   if (target.kind === "ClusterProfile") {
-    const found: Had<NamespacedName> = facts.ok ? { ok: true, value: target } : facts;
-    await walkToSpoke(found, way);
+    const found: StepValue<NamespacedName> = facts.ok ? { ok: true, value: target } : facts;
+    await walkToSpoke(found, deps);
     return;
   }
   const { kind, namespace, name } = target;
-  const component = await walkComponent({ kind, namespace, name }, way);
-  const session = await sessionOf(component, way);
-  await walkInstallation(component, session, way);
+  const component = await walkComponent({ kind, namespace, name }, deps);
+  const session = await openSession(component, deps);
+  await walkInstallation(component, session, deps);
 }
 
 const ids = Object.keys(hopTitles);
 
-/** Whether a step is another one or comes after it. */
-function isFrom(first: HopId, id: HopId): boolean {
+/** Whether a step is `first` or comes after it. */
+function isAtOrAfter(first: HopId, id: HopId): boolean {
   return ids.indexOf(id) >= ids.indexOf(first);
 }
 
-// A step ends by itself a little earlier, with a better word.
+// The connection has a timeout of its own, whose error says more; it must come first.
 const slackMs = 1_000;
 
 function timeoutMsOf(
   id: HopId,
   { hubTimeoutMs, hopTimeoutMs, execTimeoutMs }: Omit<WalkContext, "signal">,
 ): number {
-  if (!isFrom("file", id) || id === "conditions") return hubTimeoutMs;
-  // Looks at its Secret on the hub when it fails.
+  if (!isAtOrAfter("file", id) || id === "conditions") return hubTimeoutMs;
+  // When the plugin fails, the step also reads its Secret on the hub.
   if (id === "plugin") return execTimeoutMs + hubTimeoutMs;
   return hopTimeoutMs + slackMs;
 }
 
 async function walkComponent(
   key: ComponentKey,
-  { walk, hub, context }: Way,
-): Promise<Had<Component>> {
+  { walk, hub, context }: WalkDeps,
+): Promise<StepValue<Component>> {
   const component = await walk.take("component", [hub.kinds], (_, late) =>
     readComponent(key, context, late),
   );
   if (component.ok && component.value.metadata.deletionTimestamp !== undefined) {
-    await walk.take("deletion", [component], ([one]) => checkDeletion(one, context));
+    await walk.take("deletion", [component], ([value]) => checkDeletion(value, context));
   }
-  await walk.take("twin", [component], ([one], late) => checkDuplicates(one, context, late));
+  await walk.take("twin", [component], ([value], late) => checkDuplicates(value, context, late));
   return component;
 }
 
-/** A connection to the cluster of a component; on the hub itself that is the hub's. */
-async function sessionOf(component: Had<Component>, way: Way): Promise<Had<SpokeSession>> {
-  if (!component.ok) return walkToSpoke(component, way);
+/** Connects to the cluster of a component, which may be the hub itself. */
+async function openSession(
+  component: StepValue<Component>,
+  deps: WalkDeps,
+): Promise<StepValue<SpokeSession>> {
+  if (!component.ok) return walkToSpoke(component, deps);
   const ref = component.value.spec?.clusterProfileRef;
-  if (ref !== undefined) return walkToSpoke({ ok: true, value: ref }, way);
-  const { walk, context, hub } = way;
-  const session = await walk.take("authentication", [hub.facts], (_, late) =>
-    authenticate(context.hub, late),
-  );
-  return session;
+  if (ref !== undefined) return walkToSpoke({ ok: true, value: ref }, deps);
+  const { walk, context, hub } = deps;
+  return walk.take("authentication", [hub.facts], (_, late) => authenticate(context.hub, late));
 }
 
-async function walkToSpoke(ref: Had<ClusterProfileRef>, way: Way): Promise<Had<SpokeSession>> {
-  const { walk, context } = way;
-  const access = await walkProfile(ref, way);
-  const [resolved, credential] = access;
-  await walkNetwork(resolved, way);
+async function walkToSpoke(
+  ref: StepValue<ClusterProfileRef>,
+  deps: WalkDeps,
+): Promise<StepValue<SpokeSession>> {
+  const { walk, context } = deps;
+  const [resolved, credential] = await walkProfile(ref, deps);
+  await walkNetwork(resolved, deps);
   const tls = walk.hops.find(({ id }) => id === "tls");
-  const isReached: Had<true> =
+  const isReached: StepValue<true> =
     tls?.state === "OK" || tls?.state === "WARN"
       ? { ok: true, value: true }
       : { ok: false, because: tls?.because ?? "tls" };
-  return walk.take("authentication", [resolved, credential, isReached], ([at, as], late) =>
-    authenticate(spokeClient(at, as, context), late),
+  return walk.take("authentication", [resolved, credential, isReached], ([access, value], late) =>
+    authenticate(spokeClient(access, value, context), late),
   );
 }
 
 async function walkProfile(
-  ref: Had<ClusterProfileRef>,
-  { walk, hub, context }: Way,
-): Promise<readonly [Had<ResolvedAccess>, Had<Credential>]> {
+  ref: StepValue<ClusterProfileRef>,
+  { walk, hub, context }: WalkDeps,
+): Promise<readonly [StepValue<ResolvedAccess>, StepValue<Credential>]> {
   const profile = await walk.take("profile", [ref], ([at], late) => readProfile(at, context, late));
   await walk.take("health", [profile], ([one]) => checkHealth(one));
   const controllers: Controllers | undefined = hub.controllers.ok
@@ -165,7 +167,7 @@ async function walkProfile(
     await walk.take("upstream", [profile], async ([one], signal) => {
       const late = { ...context, signal };
       const result = await checkUpstream(one, operator, late);
-      const quirks = provider.ok ? await upstreamQuirks(provider.value, late) : [];
+      const quirks = provider.ok ? await findUpstreamQuirks(provider.value, late) : [];
       return { ...result, findings: [...(result.findings ?? []), ...quirks] };
     });
   }
@@ -179,19 +181,22 @@ async function walkProfile(
   return [resolved, credential];
 }
 
-/** The wait for a place among the plugins of this command is no time of the step. */
+/** Runs the plugin of a way. The time of the step begins when the limit of plugins lets this one run. */
 async function takePlugin(
-  resolved: Had<ResolvedAccess>,
-  file: Had<FoundFile>,
-  { walk, context }: Pick<Way, "walk" | "context">,
-): Promise<Had<Credential>> {
+  resolved: StepValue<ResolvedAccess>,
+  file: StepValue<FoundFile>,
+  { walk, context }: Pick<WalkDeps, "walk" | "context">,
+): Promise<StepValue<Credential>> {
   using _place = resolved.ok ? await context.plugins.enter(resolved.value, walk.signal) : undefined;
   return await walk.take("plugin", [resolved, file], ([access, found], signal) =>
     runPlugin(access, found, { ...context, signal }),
   );
 }
 
-async function walkNetwork(resolved: Had<ResolvedAccess>, { walk, context }: Way): Promise<void> {
+async function walkNetwork(
+  resolved: StepValue<ResolvedAccess>,
+  { walk, context }: WalkDeps,
+): Promise<void> {
   const { environment, hopTimeoutMs: timeoutMs } = context;
   const limitsOf = (access: ResolvedAccess, signal: AbortSignal) => ({
     guard: guardOf(access, { environment }),
@@ -220,9 +225,9 @@ async function walkNetwork(resolved: Had<ResolvedAccess>, { walk, context }: Way
 }
 
 async function walkInstallation(
-  component: Had<Component>,
-  session: Had<SpokeSession>,
-  { walk, hub, context }: Way,
+  component: StepValue<Component>,
+  session: StepValue<SpokeSession>,
+  { walk, hub, context }: WalkDeps,
 ): Promise<void> {
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
   await walk.take("authorization", [session], ([one], late) => checkRights(one, late));
@@ -252,20 +257,23 @@ async function walkInstallation(
     const { kind, metadata } = one;
     const target = `${kind.toLowerCase()}/${metadata.name}`;
     const compare = words("kubectl", "knfleet", "diff", target, "-n", metadata.namespace);
-    return checkConditions(one, { compare, hear: hearingOf(one, session, { ...context, signal }) });
+    return checkConditions(one, {
+      compare,
+      askRefusal: refusalAsker(one, session, { ...context, signal }),
+    });
   });
 }
 
-/** Asks the spoke, where the walk got that far and there are releases. */
-function hearingOf(
+/** Asks the spoke why it refuses an object; undefined without a session or without release files. */
+function refusalAsker(
   component: Component,
-  session: Had<SpokeSession>,
+  session: StepValue<SpokeSession>,
   { rendering: open, signal }: Pick<WalkContext, "rendering"> & { readonly signal: AbortSignal },
-): HearRefusal {
+): AskRefusal {
   return async (message) => {
     const rendering = session.ok ? await open?.() : undefined;
     if (!session.ok || rendering === undefined) return undefined;
-    const { refusalWords } = await import("./hops/refused-object.ts");
-    return refusalWords({ component, message, rendering, client: session.value.client }, signal);
+    const { readRefusal } = await import("./hops/refused-object.ts");
+    return readRefusal({ component, message, rendering, client: session.value.client }, signal);
   };
 }

@@ -17,24 +17,24 @@ interface WalkOptions {
   /** Time for a step, in ms. */
   readonly timeoutMsOf: (id: HopId) => number;
   readonly signal: AbortSignal;
-  /** Meaning of an error of the step. */
+  /** Finding for an error that a step throws. */
   readonly explain: (id: HopId, error: unknown) => Finding;
   /** Called after each step, in order. */
   readonly onHop?: (hop: Hop) => void;
 }
 
-/** A value of a step, or the step that is in its way. */
-export type Had<Value> =
+/** The value of a step, or the failed step because of which there is none. */
+export type StepValue<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly because: HopId };
 
-type ValuesOf<Needs extends readonly Had<unknown>[]> = {
-  readonly [At in keyof Needs]: Needs[At] extends Had<infer Value> ? Value : never;
+type ValuesOf<Needs extends readonly StepValue<unknown>[]> = {
+  readonly [At in keyof Needs]: Needs[At] extends StepValue<infer Value> ? Value : never;
 };
 
 /**
- * Goes step by step. A step that needs what an earlier one could not give is skipped, and says which; no step fails the walk. A step that
- * throws, also because its time was over, is a failed one.
+ * Takes the steps of a walk in order. A step that needs the value of a failed step is skipped, and names that step. A step that throws or runs
+ * out of time is a failed step; it does not end the walk.
  */
 export class Walk {
   readonly hops: Hop[] = [];
@@ -50,37 +50,37 @@ export class Walk {
   }
 
   /** Takes one step. Rejects only with the reason of the signal. */
-  async take<Value, const Needs extends readonly Had<unknown>[]>(
+  async take<Value, const Needs extends readonly StepValue<unknown>[]>(
     id: HopId,
     needs: Needs,
     work: (
       values: ValuesOf<Needs>,
       signal: AbortSignal,
     ) => HopResult<Value> | Promise<HopResult<Value>>,
-  ): Promise<Had<Value>> {
+  ): Promise<StepValue<Value>> {
     const missing = needs.find((need) => !need.ok);
     if (missing?.ok === false) {
-      this.#note(skippedHop(id, missing.because));
+      this.#record(skippedHop(id, missing.because));
       return missing;
     }
     const { signal, timeoutMsOf } = this.#options;
     signal.throwIfAborted();
     const startMs = performance.now();
-    const result = await this.#result(id, () =>
+    const result = await this.#run(id, () =>
       work(valuesOf(needs), AbortSignal.any([signal, AbortSignal.timeout(timeoutMsOf(id))])),
     );
-    this.#note(hopOf(id, result, Math.round(performance.now() - startMs)));
+    this.#record(hopOf(id, result, Math.round(performance.now() - startMs)));
     return result.value === undefined
       ? { ok: false, because: id }
       : { ok: true, value: result.value };
   }
 
-  /** Notes a step that is of no interest here. */
+  /** Records a step that does not apply. */
   skip(id: HopId, message: string): void {
-    this.#note({ ...skippedHop(id, null), message });
+    this.#record({ ...skippedHop(id, null), message });
   }
 
-  async #result<Value>(
+  async #run<Value>(
     id: HopId,
     work: () => HopResult<Value> | Promise<HopResult<Value>>,
   ): Promise<HopResult<Value>> {
@@ -93,21 +93,21 @@ export class Walk {
     }
   }
 
-  #note(hop: Hop): void {
+  #record(hop: Hop): void {
     this.hops.push(hop);
     this.#options.onHop?.(hop);
   }
 }
 
-// The compiler does not see that each need was looked at.
-function valuesOf<Needs extends readonly Had<unknown>[]>(needs: Needs): ValuesOf<Needs>;
-function valuesOf(needs: readonly Had<unknown>[]): readonly unknown[] {
+// The compiler cannot see that every need was checked.
+function valuesOf<Needs extends readonly StepValue<unknown>[]>(needs: Needs): ValuesOf<Needs>;
+function valuesOf(needs: readonly StepValue<unknown>[]): readonly unknown[] {
   return needs.map((need) => (need.ok ? need.value : undefined));
 }
 
 function hopOf(id: HopId, result: HopResult<unknown>, durationMs: number): Hop {
-  const { message, evidence = [], findings = [], isUnseen = false } = result;
-  if (isUnseen) return { ...skippedHop(id, null), message };
+  const { message, evidence = [], findings = [], isSkipped = false } = result;
+  if (isSkipped) return { ...skippedHop(id, null), message };
   const worst = findings.find(({ severity }) => severity === "error") ?? findings[0];
   return {
     id,
@@ -142,31 +142,31 @@ function skippedHop(id: HopId, because: HopId | null): Hop {
   };
 }
 
-/** From where, as whom and within which limits a way is walked. */
+/** Hub, identity and limits of a walk. */
 export interface WalkContext {
   readonly hub: KubeClient;
-  /** The hub with an identity that may read the provider file, when the walk's identity may not; absent: `hub`. */
+  /** The hub with an identity that may read the provider file; absent: `hub`. */
   readonly fileHub?: KubeClient;
-  /** Environment of our process as plugins see it, with the kubeconfig that they are to use. */
+  /** Environment of exec plugins, with the kubeconfig that they use. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
   /** Time for one step on the hub, in ms. */
   readonly hubTimeoutMs: number;
   /** Time for one step on the way to the spoke and there, in ms. */
   readonly hopTimeoutMs: number;
-  /** A file of this machine; undefined: the controller's, as the hub has it. */
+  /** A file of this machine; undefined: the file that the controller has on the hub. */
   readonly providerFile: string | undefined;
-  /** Where the readers of the hub's file look for Secrets; absent: where the controller does. */
+  /** Namespace in which readers of the hub's file look for Secrets; absent: that of the controller. */
   readonly pluginNamespace?: string;
   /** Folders below which exec plugins have to be; empty: anywhere, for a provider file of this machine. */
   readonly pluginRoots: readonly string[];
-  /** Whether commands that came from the cluster may be run, too. Security: T-85. */
+  /** Whether commands of a provider file from the cluster may run, too. Security: T-85. */
   readonly exec: boolean;
   readonly execTimeoutMs: number;
   /** Limits how many plugins run at the same time. */
   readonly plugins: PluginLimits;
   readonly onRequest?: RequestObserver;
-  /** Renders objects that the cluster refuses, to find out why; absent or undefined: that is not possible. */
+  /** Opens the release files, to render an object that the cluster refuses; absent, or undefined without release files. */
   readonly rendering?: () => Promise<Rendering | undefined>;
   /** Called with every credential, so that the caller can keep it out of its output. */
   readonly onCredential?: (credential: Credential) => void;

@@ -18,7 +18,7 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { componentsOf } from "../diagnose/hops/component-hops.ts";
+import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { installationError } from "../diff/diff-list.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import { askHub, type Look, planItem, type PlanItem, type PlannedChange } from "./plan-item.ts";
@@ -83,7 +83,7 @@ async function findDuplicate(
   { hub }: Pick<ClusterAccess, "hub">,
   signal: AbortSignal,
 ): Promise<Component | undefined> {
-  const all = (await componentsOf(component.kind, hub, signal)) ?? [];
+  const all = (await listComponents(component.kind, hub, signal)) ?? [];
   const own = keyOf(component);
   return all.find((other) => keyOf(other) !== own && targetIdOf(other) === targetIdOf(component));
 }

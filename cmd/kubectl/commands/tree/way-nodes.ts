@@ -11,7 +11,7 @@ import { FleetError } from "../../../../api/errors.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { codedReason } from "../../output/names.ts";
-import { wantedSecret } from "../diagnose/hops/plugin-secret.ts";
+import { findWantedSecret } from "../diagnose/hops/plugin-secret.ts";
 import type { TreeNode } from "./tree-node.ts";
 
 /** Objects on the hub between a component and its cluster. */
@@ -122,7 +122,7 @@ async function secretNode(
   { hub, environment, pluginNamespace }: Omit<WayDeps, "providers">,
   signal: AbortSignal,
 ): Promise<TreeNode | null> {
-  const wanted = await wantedSecret(plan, environment);
+  const wanted = await findWantedSecret(plan, environment);
   if (wanted === undefined) return null;
   const { name } = wanted;
   // A kubeconfig of the provider file wins over ours.

@@ -120,7 +120,7 @@ async function askHub(
   const [answer, controllers, listed] = await Promise.all([
     hub.request("GET", "/version", undefined, deadline),
     controllerVersions(hub, deadline),
-    componentsOf(access, selection, deadline),
+    listComponents(access, selection, deadline),
   ]);
   const { components } = listed;
   const isRemote = components.some(({ spec }) => spec?.clusterProfileRef !== undefined);
@@ -140,7 +140,7 @@ async function askHub(
   };
 }
 
-async function componentsOf(
+async function listComponents(
   access: ClusterAccess,
   selection: Selection,
   signal: AbortSignal,

@@ -29,11 +29,11 @@ import {
   type HopResult,
   passed,
   passedWith,
-  unseen,
+  skipped,
 } from "./hop.ts";
-import { storedObject } from "./profile-hops.ts";
+import { readStoredObject } from "./profile-hops.ts";
 
-/** Reads the component and says whether its controller has looked at it. */
+/** Reads the component, and checks whether its controller has observed the spec. */
 export async function readComponent(
   key: ComponentKey,
   { hub, now }: WalkContext,
@@ -41,7 +41,7 @@ export async function readComponent(
 ): Promise<HopResult<Component>> {
   const { kind, namespace, name } = key;
   const resource = knownResource(operatorApiVersion, kind);
-  const object = await storedObject({ resource, namespace, name }, hub, signal);
+  const object = await readStoredObject({ resource, namespace, name }, hub, signal);
   const component = asComponent(object);
   if (component === undefined) {
     return failed("KNF1010", `${describe(key)} does not exist`, {
@@ -53,13 +53,13 @@ export async function readComponent(
   const version = component.status?.version ?? "none";
   const text = `generation ${generation}, observed ${observed}, version ${version}`;
   const ageMs = now().getTime() - Date.parse(component.metadata.creationTimestamp ?? "");
-  return passedWith(component, text, { findings: unobserved(component, ageMs) });
+  return passedWith(component, text, { findings: observationFindings(component, ageMs) });
 }
 
-// The first status is written within half a second.
+// A controller writes the first status within half a second.
 const firstStatusMs = 10_000;
 
-function unobserved({ metadata, status }: Component, ageMs: number): readonly Finding[] {
+function observationFindings({ metadata, status }: Component, ageMs: number): readonly Finding[] {
   if (metadata.deletionTimestamp !== undefined) return [];
   const hasNone = (status?.conditions ?? []).length === 0;
   if (hasNone && ageMs > firstStatusMs) {
@@ -73,9 +73,9 @@ function unobserved({ metadata, status }: Component, ageMs: number): readonly Fi
   return [];
 }
 
-const patienceMs = 60_000;
+const deletionGraceMs = 60_000;
 
-/** How far a deletion has got. */
+/** Reports how long a deletion takes and what holds it; after a minute that is an error. */
 export function checkDeletion(
   component: Component,
   { now }: Pick<WalkContext, "now">,
@@ -83,9 +83,11 @@ export function checkDeletion(
   const { deletionTimestamp = "", finalizers = [], uid, name, namespace } = component.metadata;
   const ageMs = Math.max(0, now().getTime() - Date.parse(deletionTimestamp));
   const text = `deleted ${Math.round(ageMs / 1_000)} s ago, held by ${finalizers.join(", ")}`;
-  if (ageMs < patienceMs) return passed(true, text);
+  if (ageMs < deletionGraceMs) return passed(true, text);
   const conditions = component.status?.conditions ?? [];
-  const isForgotten = conditions.some(({ reason }) => reason === "ClusterProfileUnavailable");
+  const isProfileUnavailable = conditions.some(
+    ({ reason }) => reason === "ClusterProfileUnavailable",
+  );
   const said = conditions
     .filter(({ status, message = "" }) => status !== "True" && message !== "")
     .map(({ type, reason = "", message = "" }) => `${type}: ${reason}: ${message}`);
@@ -97,7 +99,7 @@ export function checkDeletion(
         evidence: said.slice(0, 3),
         next: [
           "Remove the cause that the walk found; the deletion then goes on by itself.",
-          ...(isForgotten ? [upstreamWayOut] : []),
+          ...(isProfileUnavailable ? [upstreamWayOut] : []),
           "Or give the cluster up, which leaves everything on it:",
           words("kubectl", "annotate", ...key, `knfleet.dev/force-orphan=${uid}`),
         ],
@@ -106,14 +108,14 @@ export function checkDeletion(
   });
 }
 
-/** Whether other components of the kind are for the same cluster. */
+/** Checks whether other components of the kind are for the same cluster. */
 export async function checkDuplicates(
   component: Component,
   { hub }: WalkContext,
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
-  const all = await componentsOf(component.kind, hub, signal);
-  if (all === undefined) return unseen("components of all namespaces may not be listed");
+  const all = await listComponents(component.kind, hub, signal);
+  if (all === undefined) return skipped("components of all namespaces may not be listed");
   const others = all.filter(
     (other) =>
       other.metadata.uid !== component.metadata.uid && targetIdOf(other) === targetIdOf(component),
@@ -143,7 +145,7 @@ export async function checkDuplicates(
 }
 
 /** The components of a kind in all namespaces of the hub; undefined when they may not be listed. */
-export async function componentsOf(
+export async function listComponents(
   kind: Component["kind"],
   hub: KubeClient,
   signal: AbortSignal,
@@ -155,13 +157,13 @@ export async function componentsOf(
   return list?.items.flatMap((item) => asComponent({ ...item, apiVersion, kind }) ?? []);
 }
 
-/** Asks the cluster why it refuses the object that the controller names; undefined without an answer. */
-export type HearRefusal = (message: string) => Promise<string | undefined>;
+/** Asks the cluster why it refuses the object that a message of the controller names; undefined without an answer. */
+export type AskRefusal = (message: string) => Promise<string | undefined>;
 
-/** The controller's conditions, which may be older than the walk's own findings. */
+/** Checks the controller's conditions, which may be older than the walk's own findings. */
 export async function checkConditions(
   { status }: Component,
-  { hear, compare }: { readonly hear: HearRefusal; readonly compare: string },
+  { askRefusal, compare }: { readonly askRefusal: AskRefusal; readonly compare: string },
 ): Promise<HopResult<true>> {
   const conditions = status?.conditions ?? [];
   const ready = conditionOf(conditions, "Ready");
@@ -169,12 +171,14 @@ export async function checkConditions(
   const text = `Ready=${ready.status} ${ready.reason ?? ""}`.trim();
   const blocking = blockingCondition(conditions);
   if (blocking === undefined) return passed(true, text);
-  return passedWith(true, text, { findings: [await findingOf(blocking, { hear, compare })] });
+  return passedWith(true, text, {
+    findings: [await findingOfCondition(blocking, { askRefusal, compare })],
+  });
 }
 
-async function findingOf(
+async function findingOfCondition(
   condition: Condition,
-  { hear, compare }: { readonly hear: HearRefusal; readonly compare: string },
+  { askRefusal, compare }: { readonly askRefusal: AskRefusal; readonly compare: string },
 ): Promise<Finding> {
   const { type, status, reason = "", message = "", lastTransitionTime } = condition;
   const code = conditionCode(condition) ?? "KNF1018";
@@ -182,7 +186,7 @@ async function findingOf(
   const text = `${type}=${status} ${reason}: ${message}`;
   const severity = isUnderWay(condition) ? "warning" : "error";
   if (code !== "KNF6012") return finding(severity, code, { message: text, evidence: [since] });
-  const refusal = await hear(workMessage(condition));
+  const refusal = await askRefusal(workMessage(condition));
   if (refusal !== undefined) {
     return finding(severity, code, { message: `${text}; it says: ${refusal}`, evidence: [since] });
   }

@@ -17,9 +17,9 @@ import { mapLimited } from "../../../spokes/read-clusters.ts";
 /** How the objects of an installation differ from its inventory. */
 export interface Drift {
   readonly checked: number;
-  /** Of kinds that we may not read. */
+  /** Objects of kinds that may not be read. */
   readonly unread: number;
-  /** Without finished Jobs that Kubernetes has removed. */
+  /** Missing objects, without Jobs that Kubernetes removed after they had finished. */
   readonly missing: readonly ObjectKey[];
   /** Objects with conflicts, and the field managers that took our fields. */
   readonly changed: readonly { readonly key: ObjectKey; readonly managers: readonly string[] }[];
@@ -29,10 +29,10 @@ const finder = resourceFinder([]);
 const isForeign = foreignKindFinder([]);
 
 /**
- * Compares an inventory with the objects as they are, by one list for each kind and one request for each object that the list lacks. Reads
- * metadata only.
+ * Compares an inventory with the live objects: one list request for each kind, and one request for each object that is not in the list. Reads metadata
+ * only.
  */
-export async function driftOf(
+export async function readDrift(
   entries: readonly InventoryEntry[],
   { client, uid }: { readonly client: KubeClient; readonly uid: string },
   signal: AbortSignal,
@@ -41,7 +41,7 @@ export async function driftOf(
     ...Map.groupBy(entries, ({ apiVersion, kind }) => `${apiVersion}|${kind}`).values(),
   ];
   const drifts = await mapLimited(kinds, 4, (ofKind) =>
-    driftOfKind(ofKind, { client, uid }, signal),
+    readDriftOfKind(ofKind, { client, uid }, signal),
   );
   return {
     checked: drifts.reduce((sum, { checked }) => sum + checked, 0),
@@ -51,7 +51,7 @@ export async function driftOf(
   };
 }
 
-async function driftOfKind(
+async function readDriftOfKind(
   entries: readonly InventoryEntry[],
   { client, uid }: { readonly client: KubeClient; readonly uid: string },
   signal: AbortSignal,
@@ -59,7 +59,7 @@ async function driftOfKind(
   const [first] = entries;
   if (first === undefined) return { checked: 0, unread: 0, missing: [], changed: [] };
   try {
-    const resource = await resourceOf(first, client, signal);
+    const resource = await findResource(first, client, signal);
     const labelSelector = `${componentUidLabel}=${uid}`;
     const { items } = await client.list(
       { resource, labelSelector },
@@ -77,18 +77,18 @@ async function driftOfKind(
     return {
       checked: entries.length,
       unread: 0,
-      missing: missingKeys(entries.filter((_, at) => live[at] === undefined)),
-      changed: entries.flatMap((entry, at) => changeOf(entry, live[at]) ?? []),
+      missing: missingObjects(entries.filter((_, at) => live[at] === undefined)),
+      changed: entries.flatMap((entry, at) => changeSinceApply(entry, live[at]) ?? []),
     };
   } catch (error) {
     if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
     if (error.status === 403)
       return { checked: 0, unread: entries.length, missing: [], changed: [] };
-    return { checked: 0, unread: 0, missing: missingKeys(entries), changed: [] };
+    return { checked: 0, unread: 0, missing: missingObjects(entries), changed: [] };
   }
 }
 
-async function resourceOf(
+async function findResource(
   entry: InventoryEntry,
   client: KubeClient,
   signal: AbortSignal,
@@ -99,16 +99,16 @@ async function resourceOf(
   return served.get(kindKeyOf(entry)) ?? guess;
 }
 
-function missingKeys(absent: readonly InventoryEntry[]): readonly ObjectKey[] {
-  return absent.filter((entry) => !mayBeGone(entry)).map(plainKey);
+function missingObjects(absent: readonly InventoryEntry[]): readonly ObjectKey[] {
+  return absent.filter((entry) => !mayBeGone(entry)).map(objectKey);
 }
 
-function plainKey({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {
+function objectKey({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {
   return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** An installation of ours is written by one manager, `knfleet-…`; the fingerprint tells whether it still owns what it wrote. */
-function changeOf(
+/** The change of an object since knfleet applied it: its field manager `knfleet-…` no longer owns the fields of the fingerprint. */
+function changeSinceApply(
   entry: InventoryEntry,
   live: KubeObject | undefined,
 ): { readonly key: ObjectKey; readonly managers: readonly string[] } | undefined {
@@ -120,5 +120,5 @@ function changeOf(
   const isAsSent = ours.some((manager) => fingerprintOf(live, manager) === entry.fingerprint);
   if (isAsSent) return undefined;
   const others = managers.filter((manager) => !ours.includes(manager));
-  return { key: plainKey(entry), managers: [...new Set(others)] };
+  return { key: objectKey(entry), managers: [...new Set(others)] };
 }

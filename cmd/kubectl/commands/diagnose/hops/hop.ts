@@ -3,7 +3,7 @@ import { knfCodes, type KnfCode } from "../../../../../api/knf/knf-codes.ts";
 /** State of one step. `SKIPPED`: an earlier step failed, a right is missing, or the step was not requested. */
 export type HopState = "OK" | "WARN" | "FAIL" | "SKIPPED";
 
-/** One problem or suspicion. */
+/** One problem, or a suspected one. */
 export interface Finding {
   readonly severity: "warning" | "error";
   readonly code: KnfCode;
@@ -23,23 +23,23 @@ export interface HopResult<Value> {
   readonly evidence?: readonly string[];
   readonly findings?: readonly Finding[];
   /** The step was not possible, and no other step needs it; the message says why. */
-  readonly isUnseen?: boolean;
+  readonly isSkipped?: boolean;
 }
 
 /** One step of the walk, as it is printed. */
 export interface Hop {
-  /** Never changes its meaning. */
+  /** Part of the JSON document: an id keeps its meaning. */
   readonly id: HopId;
   readonly title: string;
   readonly state: HopState;
-  /** Code of the first finding of the worst kind; null when there is none. */
+  /** Code of the first error, else of the first warning; null without findings. */
   readonly code: KnfCode | null;
   readonly message: string;
   readonly evidence: readonly string[];
   readonly findings: readonly Finding[];
   /** The step that blocks this one. */
   readonly because: HopId | null;
-  /** How long it took; null when it was skipped. */
+  /** Time that the step took; null for a skipped step. */
   readonly durationMs: number | null;
 }
 
@@ -107,7 +107,7 @@ export function failedBy(found: Finding, evidence: readonly string[] = []): HopR
   return { value: undefined, message: found.message, evidence, findings: [found] };
 }
 
-/** A step of which all is well. */
+/** A step that finds no problem. */
 export function passed<Value>(
   value: Value,
   message: string,
@@ -117,8 +117,8 @@ export function passed<Value>(
 }
 
 /** A step that was not possible and that no other step needs. */
-export function unseen(message: string): HopResult<true> {
-  return { value: true, message, isUnseen: true };
+export function skipped(message: string): HopResult<true> {
+  return { value: true, message, isSkipped: true };
 }
 
 /** A step with findings that still has a value. */

@@ -14,7 +14,7 @@ import {
 } from "../../../spokes/live-view.ts";
 import { readSpokeFacts, type SpokeFacts } from "../../../spokes/spoke-facts.ts";
 import type { SpokeSession } from "../spoke-session.ts";
-import { type Drift, driftOf } from "./drift.ts";
+import { type Drift, readDrift } from "./drift.ts";
 import {
   failed,
   finding,
@@ -22,23 +22,23 @@ import {
   type HopResult,
   passed,
   passedWith,
-  unseen,
+  skipped,
 } from "./hop.ts";
 
-/** Whether Knative runs on this version of Kubernetes; `least` is KUBERNETES_MIN_VERSION of the controller. */
+/** Checks the cluster's version of Kubernetes; `least` is KUBERNETES_MIN_VERSION of the controller. Throws FleetError for one that is too old. */
 export function checkVersion(
   { gitVersion }: SpokeSession,
   least: string | undefined,
 ): HopResult<true> {
-  if (gitVersion === undefined) return unseen("the version may not be read");
+  if (gitVersion === undefined) return skipped("the version may not be read");
   assertKubernetesVersion(gitVersion, { KUBERNETES_MIN_VERSION: least });
   return passed(true, gitVersion);
 }
 
-/** Objects of the cluster, and the anchor of this installation. */
+/** Facts of the cluster, and the anchor of the installation. */
 interface Installed {
   readonly facts: SpokeFacts;
-  /** Undefined on the hub itself, and where there is none. */
+  /** Undefined on the hub itself, and for an installation without an anchor. */
   readonly anchor: KubeObject | undefined;
 }
 
@@ -57,19 +57,19 @@ export async function findAnchor(
     return failed("KNF5002", message);
   }
   const fact = anchorOf(component, facts);
-  if (fact === undefined) return withoutAnchor(component, facts);
+  if (fact === undefined) return missingAnchor(component, facts);
   const { namespace, name } = fact;
   const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name };
   const anchor = await client.get(ref, {}, signal);
   const text = `ConfigMap ${namespace}/${name}`;
   const findings = [
-    ...(await terminating(component, { namespace, client }, signal)),
-    ...held(anchor, text),
+    ...(await checkNamespace(component, { namespace, client }, signal)),
+    ...anchorFindings(anchor, text),
   ];
   return passedWith({ facts, anchor }, text, { findings });
 }
 
-function withoutAnchor(component: Component, facts: SpokeFacts): HopResult<Installed> {
+function missingAnchor(component: Component, facts: SpokeFacts): HopResult<Installed> {
   const { deletionTimestamp, name, namespace } = component.metadata;
   const kubectl = kubectlOn(component.spec?.clusterProfileRef);
   if (deletionTimestamp !== undefined) {
@@ -93,14 +93,14 @@ function withoutAnchor(component: Component, facts: SpokeFacts): HopResult<Insta
   return failed("KNF6004", "The spoke has no anchor of the component", { next: [see] });
 }
 
-function held(anchor: KubeObject | undefined, text: string): readonly Finding[] {
+function anchorFindings(anchor: KubeObject | undefined, text: string): readonly Finding[] {
   const deletedAt = anchor?.metadata.deletionTimestamp;
   if (deletedAt === undefined) return [];
   const message = `${text} is being deleted since ${deletedAt}`;
   return [finding("error", "KNF6002", { message })];
 }
 
-async function terminating(
+async function checkNamespace(
   component: Component,
   { namespace, client }: Pick<SpokeSession, "client"> & { readonly namespace: string },
   signal: AbortSignal,
@@ -114,7 +114,7 @@ async function terminating(
   return [finding("error", "KNF6011", { message, next })];
 }
 
-const shown = 10;
+const mostEvidence = 10;
 
 /** Compares the inventory in the anchor with the objects of the cluster. */
 export async function checkObjects(
@@ -125,12 +125,12 @@ export async function checkObjects(
   const inventory = anchor === undefined ? undefined : decodeInventory(inventoryTextOf(anchor));
   if (inventory === undefined) return passed(true, "there is no inventory to compare with");
   const { uid } = component.metadata;
-  const drift = await driftOf(inventory.entries, { client, uid }, signal);
+  const drift = await readDrift(inventory.entries, { client, uid }, signal);
   const isOurs = anchor?.metadata.annotations?.[anchorAnnotations.componentUid] === uid;
   const findings = [
     ...missingFindings(drift),
     ...(isOurs ? changedFindings(drift) : []),
-    ...unfinished(inventory),
+    ...completenessFindings(inventory),
   ];
   const unread = drift.unread === 0 ? "" : `, ${drift.unread} may not be read`;
   return passedWith(true, `${drift.checked} objects as they should be${unread}`, { findings });
@@ -140,7 +140,7 @@ function missingFindings({ missing }: Drift): readonly Finding[] {
   const [first] = missing;
   if (first === undefined) return [];
   const message = `${missing.length} objects of the inventory are missing: ${describe(first)}`;
-  const evidence = missing.slice(0, shown).map(describe);
+  const evidence = missing.slice(0, mostEvidence).map(describe);
   return [finding("error", "KNF6006", { message, evidence })];
 }
 
@@ -150,18 +150,18 @@ function changedFindings({ changed }: Drift): readonly Finding[] {
   const by = first.managers.length === 0 ? "" : ` by ${first.managers.join(", ")}`;
   const message = `${changed.length} objects were changed: ${describe(first.key)}${by}`;
   const evidence = changed
-    .slice(0, shown)
+    .slice(0, mostEvidence)
     .map(({ key, managers }) => `${describe(key)}: ${managers.join(", ")}`);
   return [finding("error", "KNF6007", { message, evidence })];
 }
 
-function unfinished({ complete, version }: Inventory): readonly Finding[] {
+function completenessFindings({ complete, version }: Inventory): readonly Finding[] {
   if (complete) return [];
   const message = `The installation of ${version} was begun and is not finished`;
   return [finding("warning", "KNF6008", { message })];
 }
 
-/** Whether the Deployments of the installation are there and available. */
+/** Checks whether the Deployments of the installation exist and are available. The value: those that are not available. */
 export function checkDeployments(
   component: Component,
   { facts }: Installed,
@@ -186,7 +186,7 @@ export function checkDeployments(
   }
   if (message === "") return passed([], `${own.length} available`);
   const kubectl = kubectlOn(component.spec?.clusterProfileRef);
-  const next = [...waiting, ...missing.map(pairOf)]
+  const next = [...waiting, ...missing.map(namespacedName)]
     .slice(0, 3)
     .map(
       ({ namespace, name }) =>
@@ -196,11 +196,13 @@ export function checkDeployments(
     said === null ? [] : [`${name}: ${said}`],
   );
   return passedWith(waiting, message, {
-    findings: [finding("error", "KNF6009", { message, evidence: evidence.slice(0, shown), next })],
+    findings: [
+      finding("error", "KNF6009", { message, evidence: evidence.slice(0, mostEvidence), next }),
+    ],
   });
 }
 
-function pairOf(id: string): { readonly namespace: string; readonly name: string } {
+function namespacedName(id: string): { readonly namespace: string; readonly name: string } {
   const [namespace = "", name = ""] = id.split("/");
   return { namespace, name };
 }

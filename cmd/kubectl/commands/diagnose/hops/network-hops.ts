@@ -23,10 +23,10 @@ interface NetworkLimits {
   readonly signal: AbortSignal;
 }
 
-/** Looks up the name of the server, or of the proxy in front of it, which looks up the server's by itself. */
+/** Resolves the name of the server. Behind a proxy it resolves the proxy's name, because the proxy resolves that of the server. */
 export function checkName(endpoint: Endpoint, limits: NetworkLimits): Promise<HopResult<true>> {
   const { host } = firstPlace(endpoint);
-  const guard = guardOfFirst(endpoint, limits);
+  const guard = firstPlaceGuard(endpoint, limits);
   return attempt(endpoint, "KNF4001", async () => {
     const addresses = await probeName(host, { ...limits, guard });
     const isAddress = addresses.includes(host);
@@ -37,29 +37,29 @@ export function checkName(endpoint: Endpoint, limits: NetworkLimits): Promise<Ho
 /** Connects to the server, or to the proxy in front of it. */
 export function checkTcp(endpoint: Endpoint, limits: NetworkLimits): Promise<HopResult<true>> {
   const { timeoutMs: connectTimeoutMs, signal } = limits;
-  const guard = guardOfFirst(endpoint, limits);
+  const guard = firstPlaceGuard(endpoint, limits);
   return attempt(endpoint, "KNF4003", async () => {
     const socket = await openSocket(firstPlace(endpoint), { connectTimeoutMs, signal, guard });
     socket.destroy();
-    return passed(true, `${firstText(endpoint)} accepts connections`);
+    return passed(true, `${firstPlaceText(endpoint)} accepts connections`);
   });
 }
 
-/** Where the first connection goes. */
+/** The server, or the proxy in front of it. */
 function firstPlace(endpoint: Endpoint): Place {
   return endpoint.proxy ?? placeOf(endpoint);
 }
 
-function firstText(endpoint: Endpoint): string {
+function firstPlaceText(endpoint: Endpoint): string {
   const { host, port } = firstPlace(endpoint);
   return `${endpoint.proxy === undefined ? "" : "proxy "}${host}:${port}`;
 }
 
-function guardOfFirst({ proxy }: Endpoint, { guard }: NetworkLimits): AddressGuard {
+function firstPlaceGuard({ proxy }: Endpoint, { guard }: NetworkLimits): AddressGuard {
   return proxy === undefined ? guard : (guard.proxy ?? guard);
 }
 
-/** Lets the proxy connect to the server. */
+/** Checks that the proxy connects to the server. */
 export async function checkProxy(
   endpoint: Endpoint,
   limits: NetworkLimits,
@@ -87,14 +87,14 @@ async function attempt(
   try {
     return await work();
   } catch (error) {
-    const found = networkFinding(error, stalled, firstText(endpoint));
+    const found = networkFinding(error, stalled, firstPlaceText(endpoint));
     const isProxy = endpoint.proxy !== undefined && found.code !== "KNF4005";
     const { message, evidence } = found;
     return failedBy(isProxy ? finding("error", "KNF4006", { message, evidence }) : found);
   }
 }
 
-/** Shakes hands and judges the certificate; nothing of ours is sent. */
+/** Does a TLS handshake and judges the server's certificate. No credential is sent. */
 export async function checkTls(
   endpoint: Endpoint,
   limits: NetworkLimits,
@@ -106,7 +106,7 @@ export async function checkTls(
   try {
     socket = await probeConnection(endpoint, limits);
     const shown = await probeCertificate(socket, endpoint, limits);
-    return judged(shown, endpoint, nowMs);
+    return certificateResult(shown, endpoint, nowMs);
   } catch (error) {
     limits.signal.throwIfAborted();
     return failedBy(networkFinding(error, "KNF4009", what));
@@ -117,7 +117,11 @@ export async function checkTls(
 
 const soonMs = 14 * 24 * 3_600_000;
 
-function judged(shown: ShownCertificate, endpoint: Endpoint, nowMs: number): HopResult<true> {
+function certificateResult(
+  shown: ShownCertificate,
+  endpoint: Endpoint,
+  nowMs: number,
+): HopResult<true> {
   const { subject, issuer, protocol, chain, names, notBeforeMs, notAfterMs } = shown;
   const evidence = [
     `subject ${subject}, issuer ${issuer}`,

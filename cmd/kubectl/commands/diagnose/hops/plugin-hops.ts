@@ -18,10 +18,10 @@ import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import { fleetFinding } from "../explain-error.ts";
 import type { WalkContext } from "../walk.ts";
 import { failedBy, finding, type Finding, type HopResult, passedWith } from "./hop.ts";
-import { secretFinding } from "./plugin-secret.ts";
+import { checkSecret } from "./plugin-secret.ts";
 import type { FoundFile } from "./provider-hops.ts";
 
-/** Runs the exec plugin, or the reader inside of this program, as the controller would. */
+/** Runs the exec plugin, or the built-in reader, as the controller does. */
 export async function runPlugin(
   access: ResolvedAccess,
   found: FoundFile,
@@ -34,20 +34,20 @@ export async function runPlugin(
       ? here
       : { ...here, environment: readers.environment };
   const text = [plan.command, ...plan.args.map(redactSecrets)].join(" ");
-  const refusal = (await refusalOf(plan, found.from, context)) ?? readerRefusal(access, found);
+  const refusal = (await findRefusal(plan, found.from, context)) ?? readerRefusalOf(access, found);
   if (refusal !== undefined) return failedBy(refusal);
   try {
-    const credential = await obtain(plan, context);
+    const credential = await getCredential(plan, context);
     context.onCredential?.(credential);
     return { value: credential, message: text, evidence: evidenceOf(plan) };
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;
-    return failedBy(await explained(error, plan, context), evidenceOf(plan));
+    return failedBy(await explainFailure(error, plan, context), evidenceOf(plan));
   }
 }
 
-function obtain(
+function getCredential(
   plan: ExecPlan,
   context: WalkContext & { readonly signal: AbortSignal },
 ): Promise<Credential> {
@@ -64,7 +64,7 @@ function obtain(
   return runExecPlugin({ ...plan, timeoutMs }, surroundings, signal);
 }
 
-/** Only names of variables: their values may be secret. */
+/** Evidence with the names of variables only, because their values may be secret. */
 function evidenceOf({ env, provider, timeoutMs }: ExecPlan): readonly string[] {
   const names = env.map(({ name }) => name);
   return [
@@ -73,13 +73,13 @@ function evidenceOf({ env, provider, timeoutMs }: ExecPlan): readonly string[] {
   ];
 }
 
-async function explained(
+async function explainFailure(
   error: FleetError,
   plan: ExecPlan,
   context: WalkContext & { readonly signal: AbortSignal },
 ): Promise<Finding> {
   const general = fleetFinding(error);
-  const byHand = handStep(plan);
+  const manual = manualStep(plan);
   if (error.code === "PluginNotFound" && error.message.includes("EACCES")) {
     return { ...general, code: "KNF3007", next: [words("chmod", "755", plan.command)] };
   }
@@ -89,23 +89,23 @@ async function explained(
   }
   if (error.code === "PluginTimeout") {
     const evidence = ["the upstream operator has no limit here and would wait for ever"];
-    return { ...general, evidence, next: [byHand] };
+    return { ...general, evidence, next: [manual] };
   }
   if (error.code !== "PluginFailed" && error.code !== "PluginOutputInvalid") return general;
-  const secret = await secretFinding(plan, context, context.signal);
+  const secret = await checkSecret(plan, context, context.signal);
   const evidence = [error.sentence, ...general.evidence];
   if (secret !== undefined) return { ...secret, evidence: [...secret.evidence, ...evidence] };
   if (error.code === "PluginFailed" && isDenied(evidence)) {
     return finding("error", "KNF3017", { message: "The plugin may not read its Secret", evidence });
   }
-  return { ...general, next: [...general.next, byHand] };
+  return { ...general, next: [...general.next, manual] };
 }
 
 function isDenied(texts: readonly string[]): boolean {
   return texts.some((text) => /is forbidden: |the right to get it is missing/.test(text));
 }
 
-/** A text whose URLs have lost user names and passwords, such as those of a proxy. */
+/** A text without user names and passwords in URLs, such as that of a proxy. */
 function withoutLogins(text: string): string {
   return text.replaceAll(/:\/\/[^/@\s"']+@/g, "://");
 }
@@ -114,7 +114,7 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function handStep(plan: ExecPlan): string {
+function manualStep(plan: ExecPlan): string {
   const names = plan.env.map(({ name }) => name).filter((name) => name !== "KUBECONFIG");
   const kubeconfig = plan.env.find(({ name }) => name === "KUBECONFIG")?.value;
   const isWhole = names.length === 0 && plan.args.every((arg) => redactSecrets(arg) === arg);
@@ -131,7 +131,7 @@ function handStep(plan: ExecPlan): string {
 
 const soonMs = 10 * 60_000;
 
-/** Readable facts of the credential; never the credential itself. */
+/** Describes the credential, without the credential itself, and checks when it ends. */
 export function describeCredential(credential: Credential, nowMs: number): HopResult<Credential> {
   const { type, subject, issuer, expiresAtMs, digest } = credentialFacts(credential);
   const until =
@@ -147,13 +147,13 @@ export function describeCredential(credential: Credential, nowMs: number): HopRe
   } else if (expiresAtMs !== undefined && expiresAtMs - nowMs < soonMs) {
     findings.push(finding("warning", "KNF3020", { message: text }));
   }
-  const odd = oddToken(credential);
-  if (odd !== undefined) findings.push(finding("error", "KNF3011", { message: odd }));
+  const problem = tokenProblem(credential);
+  if (problem !== undefined) findings.push(finding("error", "KNF3011", { message: problem }));
   return passedWith(credential, text, { findings, evidence });
 }
 
-/** Why no API server accepts a token: it reads the header `Authorization` up to the second space. Undefined for a usable one. */
-function oddToken({ authorization }: Credential): string | undefined {
+/** Why no API server accepts a token: API servers read the header `Authorization` up to its second space. Undefined for a usable token. */
+function tokenProblem({ authorization }: Credential): string | undefined {
   const token = authorization?.reveal().replace(/^Bearer /, "") ?? "";
   if (/^bearer /i.test(token)) {
     return 'The token itself begins with "Bearer ", which is put in front of it anyway';
@@ -163,23 +163,23 @@ function oddToken({ authorization }: Credential): string | undefined {
     : undefined;
 }
 
-/** What kubectl's own preferences say of exec plugins (kuberc, Kubernetes 1.35). */
+/** Policy for exec plugins in kubectl's preferences (kuberc, Kubernetes 1.35). */
 interface PluginPolicy {
   readonly policy: string;
   readonly allowed: readonly string[];
 }
 
 /**
- * Why a plugin is not run here; undefined when it may be. The policy of kuberc holds for every command; one that came from the cluster
- * needs `--exec` and a list of this machine that holds it, too. Readers inside of this program are no commands. Security: T-85.
+ * Why a plugin may not run on this machine; undefined when it may. The policy of kuberc holds for every command. A command from the cluster also
+ * needs `--exec`, and a list of this machine that has the command. Built-in readers are no commands. Security: T-85.
  */
-export async function refusalOf(
+export async function findRefusal(
   { command, args }: ExecPlan,
   from: FoundFile["from"],
-  context: Permitting,
+  context: PolicyContext,
 ): Promise<Finding | undefined> {
   if (isBuiltIn(command)) return undefined;
-  const { policy, allowed } = await kubercPolicy(context.environment);
+  const { policy, allowed } = await readKubercPolicy(context.environment);
   const path = await resolveCommand(command, context.environment["PATH"] ?? "");
   const isListed = allowed.includes(command) || (path !== undefined && allowed.includes(path));
   if (policy === "DenyAll" || (policy === "Allowlist" && !isListed)) {
@@ -199,10 +199,10 @@ export async function refusalOf(
 }
 
 /**
- * Why a reader inside of this program is not used by a file of the hub: nobody vouches for the file, or the ClusterProfile leads it to a Secret that the
- * controller does not read. It reads with this person's rights, and the server of the ClusterProfile gets what it reads. Security: T-16.
+ * Why a built-in reader may not follow a provider file of the hub: no ClusterRoleBinding vouches for the file, or the ClusterProfile leads to a Secret
+ * that the controller does not read. A reader has the rights of this user, and the server of the ClusterProfile gets what it reads. Security: T-16.
  */
-function readerRefusal(
+function readerRefusalOf(
   access: ResolvedAccess,
   { from, readers }: Pick<FoundFile, "from" | "readers">,
 ): Finding | undefined {
@@ -217,9 +217,9 @@ function readerRefusal(
   return finding("warning", "KNF3013", { message, next });
 }
 
-type Permitting = Pick<WalkContext, "environment" | "exec" | "pluginRoots">;
+type PolicyContext = Pick<WalkContext, "environment" | "exec" | "pluginRoots">;
 
-async function kubercPolicy(environment: WalkContext["environment"]): Promise<PluginPolicy> {
+async function readKubercPolicy(environment: WalkContext["environment"]): Promise<PluginPolicy> {
   const named = environment["KUBERC"] ?? "";
   const home = environment["HOME"] ?? "";
   const path = named === "" ? join(home, ".kube", "kuberc") : named;

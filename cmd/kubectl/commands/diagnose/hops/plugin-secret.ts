@@ -11,7 +11,7 @@ import { stringAt } from "../../../selection/fields.ts";
 import type { WalkContext } from "../walk.ts";
 import { finding, type Finding } from "./hop.ts";
 
-interface Wanted {
+interface WantedSecret {
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
@@ -20,21 +20,21 @@ interface Wanted {
 const secrets = knownResource("v1", "Secret");
 
 /**
- * What is wrong with the Secret that one of the two official readers wants, looked at as who we are on the hub; undefined when nothing
- * is, the plugin is another one, or we may not look.
+ * Reads the Secret that one of the two official readers needs, with our own rights on the hub, and says what is wrong with it. Undefined for a usable
+ * Secret, for another plugin, and without the right to read the Secret.
  */
-export async function secretFinding(
+export async function checkSecret(
   plan: ExecPlan,
   { hub, environment }: Pick<WalkContext, "hub" | "environment">,
   signal: AbortSignal,
 ): Promise<Finding | undefined> {
-  const wanted = await wantedSecret(plan, environment);
+  const wanted = await findWantedSecret(plan, environment);
   if (wanted === undefined) return undefined;
   const { namespace, name, key } = wanted;
   const title = `Secret ${namespace}/${name}`;
   try {
     const secret = await hub.get({ resource: secrets, namespace, name }, {}, signal);
-    if (secret === undefined) return await absent(wanted, hub, signal);
+    if (secret === undefined) return await explainMissing(wanted, hub, signal);
     const data = secret["data"];
     if (isRecord(data) && typeof data[key] === "string" && data[key] !== "") return undefined;
     const keys = Object.keys(isRecord(data) ? data : {});
@@ -48,13 +48,13 @@ export async function secretFinding(
   }
 }
 
-async function absent(
-  { namespace, name, key }: Wanted,
+async function explainMissing(
+  { namespace, name, key }: WantedSecret,
   hub: WalkContext["hub"],
   signal: AbortSignal,
 ): Promise<Finding> {
   const message = `Secret ${namespace}/${name} does not exist`;
-  const others = await namesakes(name, hub, signal);
+  const others = await findNamesakes(name, hub, signal);
   if (others.length === 0) {
     return finding("error", "KNF3015", {
       message,
@@ -82,7 +82,7 @@ async function absent(
   });
 }
 
-async function namesakes(
+async function findNamesakes(
   name: string,
   hub: WalkContext["hub"],
   signal: AbortSignal,
@@ -98,25 +98,25 @@ async function namesakes(
 }
 
 /** The Secret that one of the two official readers needs; undefined for another plugin. */
-export async function wantedSecret(
+export async function findWantedSecret(
   plan: ExecPlan,
   environment: WalkContext["environment"],
-): Promise<Wanted | undefined> {
+): Promise<WantedSecret | undefined> {
   const reader = basename(plan.command).replace(/^builtin:/, "");
   const config = plan.cluster?.["config"];
-  const seen = {
+  const pluginEnv = {
     ...pluginEnvironment(environment),
     ...Object.fromEntries(plan.env.map(({ name, value }) => [name, value])),
   };
   if (reader === "secretreader") {
     const name = stringAt(config, "clusterName");
     if (name === null) return undefined;
-    return { namespace: await secretNamespace(seen), name, key: "token" };
+    return { namespace: await secretNamespace(pluginEnv), name, key: "token" };
   }
   if (reader !== "kubeconfig-secretreader") return undefined;
   const name = stringAt(config, "name");
   const key = stringAt(config, "key");
   if (name === null || key === null) return undefined;
-  const namespace = stringAt(config, "namespace") ?? (await secretNamespace(seen));
+  const namespace = stringAt(config, "namespace") ?? (await secretNamespace(pluginEnv));
   return { namespace, name, key };
 }

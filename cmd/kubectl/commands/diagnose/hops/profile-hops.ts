@@ -27,7 +27,7 @@ export async function readProfile(
   const title = describe({ kind: "ClusterProfile", ...ref });
   const list = "kubectl get clusterprofiles.multicluster.x-k8s.io -A";
   try {
-    const found = await storedProfile(ref, hub, signal);
+    const found = await readStoredProfile(ref, hub, signal);
     if (found !== undefined && isProfile(found)) {
       const { accessProviders, credentialProviders } = found.status ?? {};
       const names = [...(accessProviders ?? []), ...(credentialProviders ?? [])].map(
@@ -57,7 +57,7 @@ async function isServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<b
 
 const profilesType = "clusterprofiles.multicluster.x-k8s.io";
 
-/** The cluster manager's conditions. The walk continues in any case, because the spoke may be healthy all the same. */
+/** Checks the cluster manager's condition. The walk goes on in any case, because the spoke may be healthy all the same. */
 export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> {
   const condition = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
   const { namespace, name } = profile.metadata;
@@ -82,7 +82,7 @@ export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> 
   });
 }
 
-/** The CRD lets the name be empty. Spec: cluster-inventory.md 1.1. */
+/** The cluster manager; the CRD allows an empty name. Spec: cluster-inventory.md 1.1. */
 function managerOf({ spec }: ClusterProfile): string {
   const name = spec?.clusterManager?.name ?? "";
   return name === ""
@@ -90,7 +90,7 @@ function managerOf({ spec }: ClusterProfile): string {
     : `the cluster manager ${name}`;
 }
 
-/** Whether the upstream operator may still use a way in that the profile has no more (cli.md, D4). */
+/** Checks whether the upstream operator may still use an access provider that is no longer in the profile (cli.md, D4). */
 export async function checkUpstream(
   profile: ClusterProfile,
   operator: ControllerDeployment,
@@ -105,14 +105,14 @@ export async function checkUpstream(
   const pods = (await hub.list(ref, {}, signal)).items;
   const starts = pods.flatMap((pod) => stringAt(pod, "status", "startTime") ?? []).toSorted();
   const [first] = starts;
-  const written = writtenAt(profile);
-  if (first === undefined || written === undefined || written <= first) {
+  const writtenTime = lastProviderWrite(profile);
+  if (first === undefined || writtenTime === undefined || writtenTime <= first) {
     return passed(
       true,
       `Deployment ${namespace}/${name} started after the last change of the way in`,
     );
   }
-  const message = `The way in was written at ${written}, the operator runs since ${first}`;
+  const message = `The way in was written at ${writtenTime}, the operator runs since ${first}`;
   return passedWith(true, message, {
     findings: [
       finding("warning", "KNF1014", {
@@ -124,7 +124,7 @@ export async function checkUpstream(
 }
 
 /** Time of the last write to `status.accessProviders`, RFC 3339. */
-function writtenAt({ metadata }: ClusterProfile): string | undefined {
+function lastProviderWrite({ metadata }: ClusterProfile): string | undefined {
   return (metadata.managedFields ?? [])
     .filter(({ fieldsV1 }) =>
       ["f:accessProviders", "f:credentialProviders"].some(
@@ -137,10 +137,10 @@ function writtenAt({ metadata }: ClusterProfile): string | undefined {
 }
 
 /**
- * An object, undefined when it does not exist. Who may list and not get, as the controller some kinds, finds it in a list. Throws as the
- * client does.
+ * Reads an object; undefined when it does not exist. An identity that may list but not get, such as the controller for some kinds, finds it in a
+ * list. Throws as the client does.
  */
-export async function storedObject(
+export async function readStoredObject(
   { resource, namespace, name }: ObjectRef,
   client: KubeClient,
   signal: AbortSignal,
@@ -148,12 +148,12 @@ export async function storedObject(
   try {
     return await client.get({ resource, namespace, name }, {}, signal);
   } catch (error) {
-    return foundIn({ resource, namespace, name }, { client, error }, signal);
+    return findInList({ resource, namespace, name }, { client, error }, signal);
   }
 }
 
-/** The same for a ClusterProfile in whichever version the hub serves. */
-async function storedProfile(
+/** Reads a ClusterProfile in the version that the hub serves; otherwise as `readStoredObject`. */
+async function readStoredProfile(
   ref: ClusterProfileRef,
   client: KubeClient,
   signal: AbortSignal,
@@ -162,11 +162,11 @@ async function storedProfile(
     return await getProfile(client, ref, signal);
   } catch (error) {
     const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
-    return foundIn({ resource, ...ref }, { client: new ServedProfiles(client), error }, signal);
+    return findInList({ resource, ...ref }, { client: new ServedProfiles(client), error }, signal);
   }
 }
 
-async function foundIn(
+async function findInList(
   { resource, namespace, name }: ObjectRef,
   { client, error }: { readonly client: Pick<KubeClient, "list">; readonly error: unknown },
   signal: AbortSignal,

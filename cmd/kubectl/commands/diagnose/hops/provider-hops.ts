@@ -33,13 +33,13 @@ import { failedBy, finding, type Finding, type HopResult, passedWith } from "./h
 export interface FoundFile {
   readonly file: ProviderFile;
   readonly from: "machine" | "cluster";
-  /** By what the readers inside of this program go, where an administrator of the hub vouches for its file; undefined: they go nowhere by such a file. */
+  /** What built-in readers follow when an administrator of the hub vouches for its file; undefined: they do not follow the file. */
   readonly readers?: Pick<HubProviderFile, "environment" | "refusal">;
 }
 
 const flag = "--clusterprofile-provider-file";
 
-/** The provider file that was named, or else the one that the controller on the hub has in a ConfigMap. */
+/** Reads the provider file that was named, else the file that the controller on the hub has in a ConfigMap. */
 export async function readProviderFile(
   controllers: Controllers | undefined,
   context: WalkContext,
@@ -50,25 +50,25 @@ export async function readProviderFile(
     const file = await loadProviderFile(providerFile, signal);
     return fileResult({ file, from: "machine" }, providerFile);
   }
-  const trusted = await trustedFile(context, signal);
-  // Commands are run as the controller has them, with all their variables.
+  const trusted = await readTrustedFile(context, signal);
+  // With --exec, commands run as they stand in the controller's file, with all their variables.
   if (trusted !== undefined && !context.exec) {
     const { file, place, replaced, ...readers } = trusted;
     return fileResult({ file, from: "cluster", readers }, place, replaced);
   }
   const readers = trusted === undefined ? {} : { readers: trusted };
-  for (const deployment of await deploymentsOf(controllers, context, signal)) {
-    const found = await mountedFile(deployment, context, signal);
+  for (const deployment of await listControllers(controllers, context, signal)) {
+    const found = await readMountedFile(deployment, context, signal);
     if (found === undefined) continue;
     return fileResult({ file: found.file, from: "cluster", ...readers }, found.place);
   }
   const message = "No provider file was named, and no controller on the hub names one";
   const next = [`Name a provider file with ${flag}, or set KNFLEET_PROVIDER_FILE.`];
-  // This is about the flags of this command; the controller's conditions report its own file.
+  // A warning only: the controller's conditions report about its own file.
   return failedBy(finding("warning", "KNF3001", { message, next }));
 }
 
-async function trustedFile(
+async function readTrustedFile(
   { hub, fileHub = hub, environment, pluginNamespace, hubTimeoutMs: timeoutMs }: WalkContext,
   signal: AbortSignal,
 ): Promise<HubProviderFile | undefined> {
@@ -77,8 +77,8 @@ async function trustedFile(
   return typeof found === "string" ? undefined : found;
 }
 
-/** The controllers that the walk saw, else those that whoever looks for the file sees. */
-async function deploymentsOf(
+/** The controllers that the walk found, else those that the identity which reads the file can list. */
+async function listControllers(
   controllers: Controllers | undefined,
   { fileHub }: Pick<WalkContext, "fileHub">,
   signal: AbortSignal,
@@ -107,13 +107,13 @@ interface MountedFile {
   readonly place: string;
 }
 
-async function mountedFile(
+async function readMountedFile(
   deployment: ControllerDeployment,
   { hub, fileHub = hub }: WalkContext,
   signal: AbortSignal,
 ): Promise<MountedFile | undefined> {
   const path = flagOf(deployment, flag);
-  const source = path === undefined ? undefined : configMapOf(deployment, path);
+  const source = path === undefined ? undefined : mountedConfigMap(deployment, path);
   if (path === undefined || source === undefined) return undefined;
   const { namespace } = deployment;
   const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name: source.name };
@@ -125,8 +125,8 @@ async function mountedFile(
   return { file: parseProviderFile(content, { path: place, format }), place };
 }
 
-/** The ConfigMap that is mounted where a path of a container leads. */
-function configMapOf(
+/** The ConfigMap, and its key, that is mounted at a path in a container. */
+function mountedConfigMap(
   { object }: ControllerDeployment,
   path: string,
 ): { readonly name: string; readonly key: string } | undefined {
@@ -140,18 +140,18 @@ function configMapOf(
         (one) => stringAt(one, "name") === stringAt(mount, "name"),
       );
       const name = stringAt(volume, "configMap", "name");
-      if (isHere && name !== null) return { name, key: keyOfPath(volume, key) };
+      if (isHere && name !== null) return { name, key: keyAtPath(volume, key) };
     }
   }
   return undefined;
 }
 
-function keyOfPath(volume: unknown, path: string): string {
+function keyAtPath(volume: unknown, path: string): string {
   const item = itemsAt(volume, "configMap", "items").find((one) => stringAt(one, "path") === path);
   return stringAt(item, "key") ?? path;
 }
 
-/** The provider that the profile is reached with, and why not an earlier one. */
+/** Chooses the provider for the profile, and says why earlier ones do not fit. */
 export function chooseProvider(
   profile: ClusterProfile,
   { file }: FoundFile,
@@ -165,7 +165,7 @@ export function chooseProvider(
   return passedWith(selected, `${provider.name}${deprecated}`, { findings });
 }
 
-/** Address of the server, and the command that gets a credential. */
+/** Resolves the address of the server and the command that gets a credential. */
 export function resolveEndpoint(
   profile: ClusterProfile,
   selected: SelectedProvider,
@@ -175,26 +175,28 @@ export function resolveEndpoint(
   const through =
     proxy === undefined ? "" : ` through ${proxy.protocol}//${proxy.host}:${proxy.port}`;
   const as = tlsServerName === undefined ? "" : `, checked as ${tlsServerName}`;
-  const odd = access.warnings.map((what) => finding("warning", "KNF2007", { message: what }));
+  const warnings = access.warnings.map((what) => finding("warning", "KNF2007", { message: what }));
   const unverified = insecureSkipTlsVerify === true ? [finding("warning", "KNF4014", {})] : [];
-  return passedWith(access, `${server}${through}${as}`, { findings: [...odd, ...unverified] });
+  return passedWith(access, `${server}${through}${as}`, { findings: [...warnings, ...unverified] });
 }
 
 /**
- * What the upstream operator does with a way in otherwise than this walk, which goes as knfleet's controller does: fields that it
- * ignores (cli.md, D6), and what one ClusterProfile adds that reaches others (D7).
+ * Warns where the upstream operator connects in another way than knfleet's controller, as which this walk connects: it ignores fields (cli.md, D6), and
+ * it passes additions of one ClusterProfile on to others (D7).
  */
-export async function upstreamQuirks(
+export async function findUpstreamQuirks(
   { provider, entry }: SelectedProvider,
   context: WalkContext & { readonly signal: AbortSignal },
 ): Promise<readonly Finding[]> {
-  return [...ignoredFields(entry.cluster ?? {}), ...(await sharedAdditions(provider, context))];
+  return [...ignoredFields(entry.cluster ?? {}), ...(await findSharedAdditions(provider, context))];
 }
 
-const notRead = ["tls-server-name", "insecure-skip-tls-verify"] as const;
+const ignoredByUpstream = ["tls-server-name", "insecure-skip-tls-verify"] as const;
 
 function ignoredFields(cluster: AccessCluster): readonly Finding[] {
-  const ignored = notRead.filter((field) => ![undefined, "", false].includes(cluster[field]));
+  const ignored = ignoredByUpstream.filter(
+    (field) => ![undefined, "", false].includes(cluster[field]),
+  );
   if (ignored.length === 0) return [];
   const message = `The upstream operator ignores ${ignored.join(" and ")} of the ClusterProfile`;
   const next = [
@@ -203,7 +205,7 @@ function ignoredFields(cluster: AccessCluster): readonly Finding[] {
   return [finding("warning", "KNF2007", { message, next })];
 }
 
-async function sharedAdditions(
+async function findSharedAdditions(
   { name, argsPolicy, envPolicy }: Provider,
   { hub, signal }: Pick<WalkContext, "hub"> & { readonly signal: AbortSignal },
 ): Promise<readonly Finding[]> {

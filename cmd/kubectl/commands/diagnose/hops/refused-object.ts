@@ -14,29 +14,29 @@ import { readPlace } from "../../../compare/place.ts";
 import type { RenderSettings } from "../../../compare/render-component.ts";
 import { namespaceOfBy } from "../../../compare/rendering-options.ts";
 
-/** Renders an object as the controller does, to find out why it is refused. */
+/** Release files, to render a refused object as the controller does. */
 export type Rendering = Pick<RenderSettings, "releases" | "preparations">;
 
-const limitMs = 5_000;
+const timeLimitMs = 5_000;
 // Spec: security.md T-51.
-const longestWords = 256;
+const maxLength = 256;
 
-/** Releases of a folder, else those of the cache as far as it is complete; undefined when there are none. Fetches nothing. */
-export async function renderingOf(
+/** Opens the releases of a folder, else those of a complete cache; undefined without releases. Fetches nothing. */
+export async function openReleaseRendering(
   releaseDir: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Rendering | undefined> {
   try {
-    if (releaseDir !== undefined) return await openedOf(releaseDir);
+    if (releaseDir !== undefined) return await openRendering(releaseDir);
     const { dir, problems } = await checkReleases({ environment });
-    return problems.length === 0 ? await openedOf(dir) : undefined;
+    return problems.length === 0 ? await openRendering(dir) : undefined;
   } catch (error) {
     if (error instanceof FleetError) return undefined;
     throw error;
   }
 }
 
-async function openedOf(dir: string): Promise<Rendering> {
+async function openRendering(dir: string): Promise<Rendering> {
   return { releases: await openReleases(dir), preparations: new Preparations() };
 }
 
@@ -49,23 +49,23 @@ interface Refused {
 }
 
 /**
- * What an admission webhook or policy says of the object that it refuses: the controller's own request, as a dry run. Undefined when that cannot be asked, or is not
- * refused any more. Never fails, but with the reason of the signal.
+ * Sends the controller's request as a dry run, and returns what the admission webhook or policy says that refuses it. Undefined when the request cannot
+ * be sent, or is no longer refused. Throws the reason of the signal only.
  */
-export async function refusalWords(
+export async function readRefusal(
   refused: Refused,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-    return wordsIn((await serverSays(refused, limited)) ?? "");
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
+    return webhookMessage((await askServer(refused, limited)) ?? "");
   } catch {
     signal.throwIfAborted();
     return undefined;
   }
 }
 
-async function serverSays(
+async function askServer(
   { component, message, rendering, client }: Refused,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -91,7 +91,7 @@ async function serverSays(
   return result.kind === "refused" ? result.message : undefined;
 }
 
-function wordsIn(answer: string): string | undefined {
+function webhookMessage(answer: string): string | undefined {
   const said = /denied (?:the )?request: (?<words>[^]+)$/.exec(answer)?.groups?.["words"];
-  return said === undefined ? undefined : foreignText(redactSecrets(said), longestWords);
+  return said === undefined ? undefined : foreignText(redactSecrets(said), maxLength);
 }

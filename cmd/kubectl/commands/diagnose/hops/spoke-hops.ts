@@ -24,12 +24,12 @@ import { type SpokeRight, spokeRights } from "../../can-i/permissions.ts";
 import type { SpokeSession } from "../spoke-session.ts";
 import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
 
-const asked = 24;
-const shown = 12;
+const mostReviews = 24;
+const mostEvidence = 12;
 
 /**
- * Whether the identity has the rights that the controller needs. One request tells the rules; what they do not hold is asked one by one,
- * because the rules of other authorizers than RBAC are not told.
+ * Checks that the identity has the rights that the controller needs. One request returns the rules of RBAC. A right that they do not grant is asked for
+ * by itself, because another authorizer may grant it.
  */
 export async function checkRights(
   { client, user }: SpokeSession,
@@ -38,12 +38,14 @@ export async function checkRights(
   const rights = spokeRights.flatMap(rightsOf);
   const { isGranted } = await grantedRules(client, signal);
   const doubtful = rights.filter((right) => !isGranted(right));
-  // Enough to be sure; of the rest the rules are believed.
-  const answers = await mapLimited(doubtful.slice(0, asked), 4, (right) =>
+  // When one of these is refused, the rules count as complete for the rest.
+  const answers = await mapLimited(doubtful.slice(0, mostReviews), 4, (right) =>
     isAllowed(right, client, signal),
   );
   const isBelieved = answers.includes(false);
-  const missing = doubtful.filter((_, at) => answers[at] === false || (at >= asked && isBelieved));
+  const missing = doubtful.filter(
+    (_, at) => answers[at] === false || (at >= mostReviews && isBelieved),
+  );
   if (missing.length === 0) return passed(true, `${rights.length} rights are there`);
   const texts = textsOf(missing);
   const who = user?.username ?? "the identity";
@@ -52,7 +54,7 @@ export async function checkRights(
     "On that cluster, as its administrator: kubectl apply -f docs/spoke-role.yaml",
     `Then bind it there: kubectl create clusterrolebinding knfleet-hub --clusterrole=knfleet-spoke ${words(subjectOf(who))}`,
   ];
-  const evidence = [`as ${who}`, ...texts.slice(0, shown)];
+  const evidence = [`as ${who}`, ...texts.slice(0, mostEvidence)];
   return passedWith(true, message, {
     findings: [finding("error", "KNF5002", { message, evidence, next })],
   });
@@ -78,27 +80,28 @@ function subjectOf(user: string): string {
   return account === undefined ? `--user=${user}` : `--serviceaccount=${account}`;
 }
 
-// Not wanted by policies: chosen, or not to be had there.
-const otherwise = ["TwinOwner", "NotSupported", "PolicyForbidden"];
+// Reasons for which the anchor has no policy: another protection was chosen, or the cluster cannot have one.
+const unguardedReasons = ["TwinOwner", "NotSupported", "PolicyForbidden"];
 
-/** A proof that takes longer is not on its way any more. */
+/** After this time the controller is no longer about to prove the guard. */
 const longestProofMs = 60_000;
 
 /**
- * Whether the API server refuses to delete the anchor: the policy and its binding are there, and a dry run that it has to refuse is
- * refused. Nothing is changed.
+ * Checks that the API server refuses to delete the anchor: the policy and its binding exist, and a dry run that they forbid is refused. Changes
+ * nothing.
  */
 export async function checkGuard(
   component: Component,
   anchor: KubeObject,
-  { now, ...asking }: Asking & { readonly now: Date },
+  { now, ...guardClient }: GuardClient & { readonly now: Date },
 ): Promise<HopResult<true>> {
   const condition = conditionOf(component.status?.conditions, protectedCondition);
   const { [anchorAnnotations.hubId]: hubId } = anchor.metadata.annotations ?? {};
   if (hubId === undefined) return passed(true, "the anchor is not one of knfleet");
-  const whyNot = whyUnasked(condition, now);
+  const whyNot = whyNotChecked(condition, now);
   if (whyNot !== undefined) return passed(true, whyNot);
-  const problem = (await missingPolicy(hubId, asking)) ?? (await unproven(hubId, anchor, asking));
+  const problem =
+    (await findMissingPolicy(hubId, guardClient)) ?? (await probeGuard(hubId, anchor, guardClient));
   const { reason = "" } = condition ?? {};
   if (problem === undefined) return passed(true, `refuses to delete the anchor ${reason}`.trim());
   const evidence = [condition?.message ?? reason].filter((said) => said !== "");
@@ -107,21 +110,21 @@ export async function checkGuard(
   });
 }
 
-/** Why the API server is not asked; undefined: it is. */
-function whyUnasked(condition: Condition | undefined, now: Date): string | undefined {
+/** Why the guard is not checked; undefined: it is. */
+function whyNotChecked(condition: Condition | undefined, now: Date): string | undefined {
   const { reason = "", lastTransitionTime = "" } = condition ?? {};
-  if (otherwise.includes(reason)) return `${protectedCondition} says ${reason}`;
-  // The API server reads policies about once a second; an earlier answer proves nothing.
+  if (unguardedReasons.includes(reason)) return `${protectedCondition} says ${reason}`;
+  // API servers read new policies about once a second, so an answer before that proves nothing.
   const isFresh = now.getTime() - Date.parse(lastTransitionTime) < longestProofMs;
   if (reason !== "Probing" || !isFresh) return undefined;
   return "the guard was just installed, and the controller is proving it";
 }
 
-type Asking = Pick<SpokeSession, "client"> & { readonly signal: AbortSignal };
+type GuardClient = Pick<SpokeSession, "client"> & { readonly signal: AbortSignal };
 
-async function missingPolicy(
+async function findMissingPolicy(
   hubId: string,
-  { client, signal }: Asking,
+  { client, signal }: GuardClient,
 ): Promise<string | undefined> {
   const name = policyNameOf("anchor-guard", hubId);
   try {
@@ -135,10 +138,10 @@ async function missingPolicy(
   return undefined;
 }
 
-async function unproven(
+async function probeGuard(
   hubId: string,
   anchor: KubeObject,
-  { client, signal }: Asking,
+  { client, signal }: GuardClient,
 ): Promise<string | undefined> {
   const { namespace = "" } = anchor.metadata;
   const verdicts = await new Prober(client, hubId).probeCreations(namespace, "new", signal);
@@ -154,13 +157,13 @@ interface Waiting {
 
 interface Cluster {
   readonly client: KubeClient;
-  /** How kubectl is called for it; see commands.ts. */
+  /** The kubectl command for the cluster. */
   readonly kubectl: string;
 }
 
-const looks = 10;
+const mostDeployments = 10;
 
-/** Why the pods of Deployments that are not available do not start. */
+/** Finds out why the pods of Deployments that are not available do not start. */
 export async function checkPods(
   waiting: readonly Waiting[],
   cluster: Cluster,
@@ -168,8 +171,8 @@ export async function checkPods(
 ): Promise<HopResult<true>> {
   if (waiting.length === 0)
     return passed(true, "those of available Deployments were not looked at");
-  const found = await mapLimited(waiting.slice(0, looks), 4, (one) =>
-    causeOf(one, cluster, signal).catch(ifDenied),
+  const found = await mapLimited(waiting.slice(0, mostDeployments), 4, (one) =>
+    findPodCause(one, cluster, signal).catch(ifDenied),
   );
   const causes = found.filter((one) => one !== undefined);
   if (causes.length === 0) return passed(true, "no pod says what it waits for");
@@ -199,7 +202,7 @@ function isUnobserved(deployment: KubeObject): boolean {
   return observed < (deployment.metadata.generation ?? 0);
 }
 
-async function causeOf(
+async function findPodCause(
   { namespace, name }: Waiting,
   { client, kubectl }: Cluster,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import { listAt, recordAt, textAt } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { words } from "../../../output/steps.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
-import { finding, type Finding, type HopResult, passed, passedWith, unseen } from "./hop.ts";
+import { finding, type Finding, type HopResult, passed, passedWith, skipped } from "./hop.ts";
 
 const group = "operator.knative.dev";
 const kinds = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] as const;
@@ -18,13 +18,13 @@ interface Hook {
   readonly client: Fields;
 }
 
-/** Whether the webhooks for components, if there are any, can be called by the hub. */
+/** Checks that the hub can call the webhooks for components, if there are any. */
 export async function checkWebhooks(
   hub: KubeClient,
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
   const hooks = await listHooks(hub, signal).catch(ifDenied);
-  if (hooks === undefined) return unseen("webhook configurations may not be listed");
+  if (hooks === undefined) return skipped("webhook configurations may not be listed");
   if (hooks.length === 0) return passed(true, "none is configured");
   const findings = await Promise.all(hooks.map((hook) => findProblem(hook, hub, signal)));
   return passedWith(true, hooks.map(({ name }) => name).join(", "), {

@@ -5,7 +5,7 @@ import type {
   KubeClient,
   ObjectRef,
 } from "../../../../../../access/kube/kube-client.ts";
-import { driftOf } from "../../../../../../cmd/kubectl/commands/diagnose/hops/drift.ts";
+import { readDrift } from "../../../../../../cmd/kubectl/commands/diagnose/hops/drift.ts";
 import type { InventoryEntry } from "../../../../../../installation/inventory.ts";
 
 const ox: InventoryEntry = { apiVersion: "foreign.dev/v1", kind: "Ox", name: "one", hash: "h" };
@@ -25,7 +25,7 @@ test("objects of a cluster-scoped kind with an odd plural are looked for where t
     },
   };
   const client: KubeClient = Object.assign(Object.create(null), answers);
-  const drift = await driftOf([ox], { client, uid: "uid" }, AbortSignal.timeout(10_000));
+  const drift = await readDrift([ox], { client, uid: "uid" }, AbortSignal.timeout(10_000));
   expect(drift.missing).toEqual([{ apiVersion: ox.apiVersion, kind: "Ox", name: "one" }]);
   expect(asked).toEqual(["oxen", "oxen false  one"]);
 });
@@ -39,7 +39,7 @@ test("a finished Job that Kubernetes removed is not missing, and one that was ne
     get: () => Promise.resolve(undefined),
   };
   const client: KubeClient = Object.assign(Object.create(null), answers);
-  const drift = await driftOf([done, never], { client, uid: "uid" }, AbortSignal.timeout(10_000));
+  const drift = await readDrift([done, never], { client, uid: "uid" }, AbortSignal.timeout(10_000));
   expect(drift).toEqual({
     checked: 2,
     unread: 0,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { refusalOf } from "../../../../../../cmd/kubectl/commands/diagnose/hops/plugin-hops.ts";
+import { findRefusal } from "../../../../../../cmd/kubectl/commands/diagnose/hops/plugin-hops.ts";
 
 let folder = "";
 let plugin = "";
@@ -85,7 +85,7 @@ test.each<Given>([
       installHint: "",
       timeoutMs: 1_000,
     } as const;
-    const refusal = await refusalOf(plan, from, context);
+    const refusal = await findRefusal(plan, from, context);
     expect(refusal?.code).toBe(code);
   },
 );
@@ -106,6 +106,6 @@ test("what is not run is shown with its arguments", async () => {
     pluginRoots: [],
     command: "kubectl knfleet",
   };
-  const refusal = await refusalOf(plan, "cluster", context);
+  const refusal = await findRefusal(plan, "cluster", context);
   expect(refusal?.message).toContain(`${plugin} --for spoke`);
 });
