@@ -39,6 +39,8 @@ describe("values of a ClusterProfile", () => {
     ["$(cluster.properties[registry]:-x)/knative/${NAME}", "r.example.com/knative/${NAME}"],
     ["$(cluster.properties[none]:-fallback)", "fallback"],
     ["$$(cluster.name) $(POD_NAME)", "$(cluster.name) $(POD_NAME)"],
+    // The escape of Kubernetes in variables of containers.
+    ["$$(POD_NAME)", "$$(POD_NAME)"],
   ])("%s becomes %s", (text, expected) => {
     const specs = new DesiredSpecs({
       template: { spec: { registry: { default: `${text} $(cluster.name)` } } },
@@ -107,5 +109,14 @@ test("an operator that does not exist matches nothing, and a glob only whole nam
     globMatches("eu-*", "eu-1"),
     globMatches("eu-*", "neu-1"),
     globMatches("a.b", "axb"),
-  ]).toEqual([true, false, false]);
+    globMatches("*a?c*e", "xaabcdcde"),
+    globMatches("", "a"),
+    globMatches("***", ""),
+  ]).toEqual([true, false, false, true, false, true]);
+});
+
+test("a glob with many stars takes no longer than others", () => {
+  const before = process.threadCpuUsage();
+  expect(globMatches("*a".repeat(126), `${"a".repeat(252)}b`)).toBe(false);
+  expect(process.threadCpuUsage(before).user / 1_000).toBeLessThan(50);
 });
