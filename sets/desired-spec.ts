@@ -1,8 +1,9 @@
-import { type ClusterProfile, globMatches, propertiesOf } from "../api/cluster-profile.ts";
+import { type ClusterProfile, globMatches } from "../api/cluster-profile.ts";
 import { isRecord } from "../api/fields.ts";
 import type { FleetSet, FleetSetSpec, SetOverride } from "../api/fleet-set.ts";
 import { hashOf } from "../render/fields.ts";
 import { matchesLabels } from "./select-clusters.ts";
+import { fillValues, referenceStart, valuesOf } from "./values.ts";
 
 /** What a revision of a set holds. */
 export type RevisionContent = Pick<FleetSetSpec, "template" | "overrides">;
@@ -40,8 +41,17 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(merged);
 }
 
+/** The spec of a template with overrides, before values of a cluster are filled in. */
+export function mergedSpecOf(
+  template: RevisionContent["template"],
+  overrides: readonly SetOverride[],
+): unknown {
+  const start: unknown = template.spec ?? {};
+  return overrides.reduce((merged, { patch }) => mergePatch(merged, patch), start);
+}
+
 /** Whether an override is for a cluster. */
-function isForCluster(override: SetOverride, { metadata }: ClusterProfile): boolean {
+export function isForCluster(override: SetOverride, { metadata }: ClusterProfile): boolean {
   const { selector, clusters = [] } = override;
   return (
     clusters.some((pattern) => globMatches(pattern, metadata.name)) ||
@@ -62,9 +72,8 @@ export class DesiredSpecs {
   of(profile: ClusterProfile): DesiredSpec {
     const { spec, hasValues } = this.#mergedFor(profile);
     if (!hasValues) return { spec: fieldsOf(spec), hash: this.#hashOf(spec) };
-    const values = new Values(profile);
-    const filled = values.fill(spec, []);
-    if (values.missing !== undefined) return { missing: values.missing };
+    const { filled, missing } = fillValues(spec, valuesOf(profile));
+    if (missing !== undefined) return { missing };
     return { spec: fieldsOf(filled), hash: this.#hashOf(filled) };
   }
 
@@ -74,9 +83,8 @@ export class DesiredSpecs {
     const key = matching.map(({ name }) => name).join("\n");
     const known = this.#merged.get(key);
     if (known !== undefined) return known;
-    const start: unknown = template.spec ?? {};
-    const spec = matching.reduce((merged, { patch }) => mergePatch(merged, patch), start);
-    const entry = { spec, hasValues: JSON.stringify(spec).includes("$(cluster.") };
+    const spec = mergedSpecOf(template, matching);
+    const entry = { spec, hasValues: JSON.stringify(spec).includes(referenceStart) };
     this.#merged.set(key, entry);
     return entry;
   }
@@ -93,60 +101,4 @@ export class DesiredSpecs {
 
 function fieldsOf(spec: unknown): Readonly<Record<string, unknown>> {
   return isRecord(spec) ? spec : {};
-}
-
-/** Fields of the spec whose texts are taken as they are. */
-const literalFields: readonly string[] = ["version", "manifests", "additionalManifests"];
-const reference =
-  /\$(?:\$\(|\(cluster\.(name|namespace|displayName|labels\[[^\]]+\]|properties\[[^\]]+\])(?::-([^)]*))?\))/g;
-/** A value comes from a cluster manager; longer ones count as missing. */
-const longestValue = 1_024;
-
-/** What a ClusterProfile gives for `$(cluster.…)`. */
-class Values {
-  readonly #profile: ClusterProfile;
-  #missing: string | undefined;
-
-  constructor(profile: ClusterProfile) {
-    this.#profile = profile;
-  }
-
-  /** The first reference without value and default. */
-  get missing(): string | undefined {
-    return this.#missing;
-  }
-
-  /** Replaces the references in all texts of a value, but not in names of fields and not in literal fields. */
-  fill(value: unknown, path: readonly string[]): unknown {
-    if (typeof value === "string") return this.#fillText(value);
-    if (Array.isArray(value)) return value.map((item) => this.fill(item, [...path, "[]"]));
-    if (!isRecord(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, field]) => [
-        name,
-        path.length === 0 && literalFields.includes(name)
-          ? field
-          : this.fill(field, [...path, name]),
-      ]),
-    );
-  }
-
-  #fillText(text: string): string {
-    return text.replaceAll(reference, (whole, what?: string, standIn?: string) => {
-      if (what === undefined) return "$(";
-      const value = this.#valueOf(what);
-      if (value !== undefined && value !== "" && value.length <= longestValue) return value;
-      if (standIn === undefined) this.#missing ??= `cluster.${what}`;
-      return standIn ?? whole;
-    });
-  }
-
-  #valueOf(what: string): string | undefined {
-    const { metadata, spec } = this.#profile;
-    if (what === "name") return metadata.name;
-    if (what === "namespace") return metadata.namespace;
-    if (what === "displayName") return spec?.displayName;
-    const key = what.slice(what.indexOf("[") + 1, -1);
-    return what.startsWith("labels") ? metadata.labels?.[key] : propertiesOf(this.#profile)[key];
-  }
 }

@@ -62,3 +62,33 @@ function openingOfOne({ cron, duration, timeZone = "UTC" }: Window, now: number)
   }
   return { isOpen: true, changesAt: openedAt + lengthMs };
 }
+
+/** Why a window can never open, and the field that has to change; undefined when it can. */
+export function windowProblem({
+  cron,
+  timeZone = "UTC",
+}: Window): { readonly field: "cron" | "timeZone"; readonly message: string } | undefined {
+  if (!isTimeZone(timeZone)) {
+    return { field: "timeZone", message: "must be an IANA name such as Europe/Berlin" };
+  }
+  // A sixth field would be seconds.
+  if (cron.trim().split(/\s+/).length !== 5) {
+    return { field: "cron", message: "must have five fields: minute hour day month weekday" };
+  }
+  try {
+    const next = new Cron(cron, { timezone: timeZone, paused: true }).nextRun();
+    return next === null ? { field: "cron", message: "never comes to pass" } : undefined;
+  } catch {
+    return { field: "cron", message: "is no cron expression" };
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  // An offset such as +02:00 is no name, though Node knows it.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
