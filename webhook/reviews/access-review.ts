@@ -9,7 +9,8 @@ export interface Attempt {
   readonly group: string;
   readonly resource: string;
   readonly namespace?: string;
-  readonly name: string;
+  /** Absent: every object. */
+  readonly name?: string;
 }
 
 /** Asks the cluster what users may do. */

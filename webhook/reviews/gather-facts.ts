@@ -9,7 +9,7 @@ import { componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { needsApplyRight } from "../rules/manifests.ts";
 import { providerFor } from "../rules/reference.ts";
-import type { ComponentFacts, Subject, RenderCheck } from "../rules/rule.ts";
+import type { ComponentFacts, RenderCheck, RenderFindings, Subject } from "../rules/rule.ts";
 import type { AccessReviews } from "./access-review.ts";
 import type { HubFacts } from "./hub-facts.ts";
 import type { AdmissionRequest } from "./review.ts";
@@ -37,14 +37,14 @@ export async function gatherFacts(
   deps: Gathering,
   signal: AbortSignal,
 ): Promise<ComponentFacts> {
-  const { facts, renderCheck } = deps;
-  const { ref, component, misshapen } = subject;
+  const { facts } = deps;
+  const { ref } = subject;
   const [mayUse, mayApply, cluster, components, render] = await Promise.all([
     orUnknown(mayUseCluster(subject, deps, signal)),
     orUnknown(mayApplyManifests(subject, deps, signal)),
     ref === undefined ? undefined : clusterFacts(ref, deps, signal),
     orUnknown(facts.components(subject.kind, signal)),
-    component === undefined ? undefined : renderCheck?.(component, signal),
+    renderFindings(subject, deps, signal),
   ]);
   // A review that comes too late is not decided at all.
   signal.throwIfAborted();
@@ -55,14 +55,24 @@ export async function gatherFacts(
     providers: cluster?.providers,
     pluginProblem: cluster?.pluginProblem,
     components,
-    // A part of the spec renders to something that nobody wants.
-    render:
-      render === undefined || misshapen.length === 0
-        ? render
-        : { ...render, patches: [], others: [] },
+    render,
     references: deps.references?.policy,
     manifestSources: deps.manifestSources,
   };
+}
+
+/** What rendering finds about a component; undefined where nothing is rendered. */
+export async function renderFindings(
+  { component, misshapen }: Pick<Subject, "component" | "misshapen">,
+  { renderCheck }: Pick<FactSources, "renderCheck">,
+  signal: AbortSignal,
+): Promise<RenderFindings | undefined> {
+  if (component === undefined) return undefined;
+  const render = await renderCheck?.(component, signal);
+  // A part of the spec renders to something that nobody wants.
+  return render === undefined || misshapen.length === 0
+    ? render
+    : { ...render, patches: [], others: [] };
 }
 
 async function orUnknown<Value>(value: Promise<Value>): Promise<Value | "unknown"> {

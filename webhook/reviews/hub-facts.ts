@@ -29,6 +29,7 @@ export interface StoredProviderFile {
 /** What the hub holds. Each call answers from a watch when that is synced, otherwise it asks the hub. Rejects when nothing is known. */
 export interface HubFacts {
   profile(ref: ClusterProfileRef, signal: AbortSignal): Promise<ClusterProfile | undefined>;
+  profiles(signal: AbortSignal): Promise<readonly ClusterProfile[]>;
   components(kind: ComponentKind, signal: AbortSignal): Promise<readonly StoredComponent[]>;
   /** The provider files that can be read; empty when there is none. */
   providerFiles(signal: AbortSignal): Promise<readonly StoredProviderFile[]>;
@@ -49,7 +50,7 @@ const componentResources = {
   KnativeServing: knownResource(operatorApiVersion, "KnativeServing"),
   KnativeEventing: knownResource(operatorApiVersion, "KnativeEventing"),
 } as const;
-const profiles = { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") };
+const profileCollection = { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") };
 const configMaps = knownResource("v1", "ConfigMap");
 // For answers of the hub that no watch keeps.
 const rememberedMs = 2_000;
@@ -62,7 +63,7 @@ export function openHubFacts(options: HubFactsOptions, signal: AbortSignal): Hub
   const watches = new DisposableStack();
   const follow: Follow = (ref) => watches.use(reflectorOf(ref, options, signal));
   return {
-    profile: followProfiles(options, follow),
+    ...followProfiles(options, follow),
     components: followComponents(options, follow),
     providerFiles: followProviderFiles(options, follow),
     [Symbol.dispose]: () => watches.dispose(),
@@ -71,16 +72,28 @@ export function openHubFacts(options: HubFactsOptions, signal: AbortSignal): Hub
 
 type Follow = (ref: Following) => Reflector;
 
-function followProfiles({ client, now }: HubFactsOptions, follow: Follow): HubFacts["profile"] {
+function followProfiles(
+  { client, now }: HubFactsOptions,
+  follow: Follow,
+): Pick<HubFacts, "profile" | "profiles"> {
   const keep = withoutManagedFields;
-  const known = follow({ ...profiles, keep, client: new ServedProfiles(client) });
+  const served = new ServedProfiles(client);
+  const known = follow({ ...profileCollection, keep, client: served });
   const lookedUp = createBriefMemory<KubeObject | undefined>(now, () => rememberedMs);
-  return async (ref, signal) => {
-    const found = known.isSynced ? known.get(reflectorKey(ref)) : undefined;
-    const find = () => getProfile(client, ref, signal);
-    // The watch may not have shown a new profile yet.
-    const object = found ?? (await lookedUp([ref.namespace, ref.name], find));
-    return object === undefined || !isProfile(object) ? undefined : object;
+  const listed = createBriefMemory<readonly KubeObject[]>(now, () => rememberedMs);
+  return {
+    profile: async (ref, signal) => {
+      const found = known.isSynced ? known.get(reflectorKey(ref)) : undefined;
+      const find = () => getProfile(client, ref, signal);
+      // The watch may not have shown a new profile yet.
+      const object = found ?? (await lookedUp([ref.namespace, ref.name], find));
+      return object === undefined || !isProfile(object) ? undefined : object;
+    },
+    profiles: async (signal) => {
+      const list = async () => (await served.list(profileCollection, {}, signal)).items;
+      const objects = known.isSynced ? [...known.values()] : await listed([], list);
+      return objects.filter(isProfile);
+    },
   };
 }
 
@@ -127,7 +140,7 @@ function followProviderFiles(options: HubFactsOptions, follow: Follow): HubFacts
 }
 
 interface Following {
-  readonly resource: (typeof profiles)["resource"];
+  readonly resource: (typeof profileCollection)["resource"];
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;

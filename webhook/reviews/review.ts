@@ -1,4 +1,4 @@
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, recordAt, textAt } from "../../api/fields.ts";
 
 /** The user who sent the reviewed request, as the API server authenticated it. */
 export interface UserInfo {
@@ -80,6 +80,15 @@ export function admissionRequestOf(body: unknown): AdmissionRequest | string {
     object: recordOf(request["object"]),
     oldObject: recordOf(request["oldObject"]),
     dryRun: request["dryRun"] === true,
+  };
+}
+
+/** Namespace and name of the object of a request; empty while nobody has made them. */
+export function placeOf({ namespace, name, object }: AdmissionRequest) {
+  const metadata = recordAt(object, "metadata");
+  return {
+    namespace: namespace ?? textAt(metadata, "namespace") ?? "",
+    name: name ?? textAt(metadata, "name") ?? "",
   };
 }
 

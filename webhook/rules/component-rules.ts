@@ -105,3 +105,16 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
   "namespace-twice": namespaceTwice,
   "manifest-content": manifestContent,
 };
+
+const aboutCluster =
+  /^(?:reference-.*|duplicate|duplicate-unknown|manifest-right|manifest-right-unknown|profile|trust|provider|plugin)$/;
+
+/** The rules for a spec whose cluster, author and stored state do not matter: those that the specs of a set are held to. */
+export const specRules = withoutCluster(componentRules);
+
+/** The warnings of the same kind. */
+export const specWarnings = withoutCluster(componentWarnings);
+
+function withoutCluster<Value>(table: Readonly<Record<string, Value>>) {
+  return Object.fromEntries(Object.entries(table).filter(([name]) => !aboutCluster.test(name)));
+}

@@ -99,6 +99,7 @@ function reservedProblem(key: string, value: string, oldLabels: Fields): string 
   return `must not relax the rules for pods; label the Namespace itself where this is needed`;
 }
 
-function isOwn(key: string): boolean {
+/** Whether a key of a label or annotation is one that only knfleet sets. */
+export function isOwn(key: string): boolean {
   return ownPrefixes.some((prefix) => key.startsWith(prefix));
 }

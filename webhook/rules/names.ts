@@ -99,7 +99,8 @@ export function selectorProblems(entry: Fields, path: string): readonly Problem[
   ];
 }
 
-function labelSelectorProblems(selector: Fields, path: string): readonly Problem[] {
+/** What is wrong with a label selector that an API server would refuse. */
+export function labelSelectorProblems(selector: Fields, path: string): readonly Problem[] {
   const expressions = below(path, "matchExpressions");
   return [
     ...labelProblems(selector["matchLabels"], below(path, "matchLabels")),

@@ -8,6 +8,7 @@ import {
   eventingSpec,
   servingSpec,
 } from "../../api/schema/component-spec.ts";
+import { quantity } from "../../api/schema/primitives.ts";
 import { below, type Check, type Fields, type Problem, problemIf, quoteValue } from "./rule.ts";
 
 /** A component of the right shape, or what is wrong with its shape. */
@@ -32,15 +33,8 @@ const maxProblems = 100;
  * have are no problem: the operator that is installed may know them.
  */
 export function shaper(): (spec: Fields, place: Place) => Shaped {
-  const ajv = new Ajv({
-    allErrors: true,
-    strict: false,
-    // Optimizing takes longer than the result saves.
-    code: { optimize: false },
-    formats: { int32: rangeOf("int32"), int64: rangeOf("int64") },
-  });
-  const serving = ajv.compile<KnativeServingSpec>(withUnionTypes(servingSpec));
-  const eventing = ajv.compile<KnativeEventingSpec>(withUnionTypes(eventingSpec));
+  const serving = compileShape<KnativeServingSpec>(servingSpec);
+  const eventing = compileShape<KnativeEventingSpec>(eventingSpec);
   return (spec, { kind, namespace, name, installed }) => {
     const common = {
       apiVersion: operatorApiVersion,
@@ -54,6 +48,18 @@ export function shaper(): (spec: Fields, place: Place) => Shaped {
     if (eventing(spec)) return { component: { kind, ...common, spec }, problems: [] };
     return { component: undefined, problems: problemsOf(eventing) };
   };
+}
+
+/** A check of specs against a schema of the API. */
+export function compileShape<Spec>(schema: object): ValidateFunction<Spec> {
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: false,
+    // Optimizing takes longer than the result saves.
+    code: { optimize: false },
+    formats: { int32: rangeOf("int32"), int64: rangeOf("int64") },
+  });
+  return ajv.compile<Spec>(withUnionTypes(schema));
 }
 
 function rangeOf(format: keyof typeof integerLimits) {
@@ -74,9 +80,12 @@ function withUnionTypes(schema: unknown): object {
   return { ...rest, type: ["integer", "string"] };
 }
 
-function problemsOf({ errors }: ValidateFunction): readonly Problem[] {
+/** What the last check found, below `spec`. */
+export function problemsOf({ errors }: ValidateFunction): readonly Problem[] {
   return (errors ?? []).slice(0, maxProblems).map(problemOf);
 }
+
+const wantQuantity = "must be a quantity such as 250m or 1Gi";
 
 type Wrong = ErrorObject<string, Fields>;
 
@@ -96,7 +105,10 @@ function problemOf(error: ErrorObject): Problem {
         message: `must be one of ${String(params["allowedValues"]).replaceAll(",", ", ")}`,
       };
     case "pattern":
-      return { path, message: "must be a quantity such as 250m or 1Gi" };
+      return {
+        path,
+        message: params["pattern"] === quantity.pattern ? wantQuantity : message,
+      };
     case "format":
       return { path, message: `must fit into ${quoteValue(params["format"])}` };
     default:
@@ -168,7 +180,12 @@ const renderableValues = 8_000;
 
 /** Whether rendering a spec could keep other reviews waiting. */
 export function isHeavy(spec: Fields): boolean {
-  return measure(spec, renderableValues).values > renderableValues;
+  return countValues(spec) > renderableValues;
+}
+
+/** How many values a spec has; counting stops where a spec is heavy. */
+export function countValues(spec: Fields): number {
+  return measure(spec, renderableValues).values;
 }
 
 /** The spec is compared with its release at admission. */
