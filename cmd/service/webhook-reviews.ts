@@ -11,6 +11,7 @@ import { anchorReview } from "../../webhook/reviews/anchor-review.ts";
 import { componentReview } from "../../webhook/reviews/component-review.ts";
 import { openHubFacts } from "../../webhook/reviews/hub-facts.ts";
 import { providerFileReview } from "../../webhook/reviews/provider-file-review.ts";
+import { setReview } from "../../webhook/reviews/set-review.ts";
 import { componentProblems } from "../../webhook/rules/rendered/component-problems.ts";
 import { openReleases } from "../open-releases.ts";
 import { referenceSettings } from "./flag-values.ts";
@@ -61,20 +62,19 @@ export async function openReviews(
     environment,
     spokeNamespace: flags.spokeNamespace,
   });
-  const sources = flags.companionOf === "knfleet" ? { manifestSources: flags.manifestSource } : {};
-  const reviews: Readonly<Record<string, Review>> = {
-    "/validate/components": componentReview({
-      facts,
-      accessReviews,
-      renderCheck,
-      manifestRight,
-      references,
-      ...sources,
-      ...plugins,
-    }),
+  const isCompanion = flags.companionOf !== "knfleet";
+  const sources = isCompanion ? {} : { manifestSources: flags.manifestSource };
+  const common = { facts, accessReviews, renderCheck, manifestRight, references, ...sources };
+  const reviews: Record<string, Review> = {
+    "/validate/components": componentReview({ ...common, ...plugins }),
     "/validate/provider-file": providerFileReview({ facts, ...plugins, ...named }),
     ...anchors,
   };
+  // Another operator knows no sets.
+  if (!isCompanion) {
+    const { spokeNamespace } = flags;
+    reviews["/validate/sets"] = setReview({ ...common, spokeNamespace });
+  }
   const { waitingFor } = warmUp(renderCheck, log, signal);
   const running = opened.move();
   return { reviews, waitingFor, [Symbol.asyncDispose]: () => running.disposeAsync() };

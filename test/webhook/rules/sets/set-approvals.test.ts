@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+
+import type { Attempt } from "../../../../webhook/reviews/access-review.ts";
+import { linesOf } from "../../component-stage.ts";
+import { goodSpec, reviewSet, writtenSet } from "./set-stage.ts";
+
+const spec = {
+  ...goodSpec,
+  rollout: {
+    stages: [
+      { name: "canary", selector: {} },
+      { name: "a-before", selector: {} },
+    ],
+  },
+};
+const revision = "prod-0123456789";
+const key = (gate: string) => `knfleet.dev/approve.${gate}`;
+const approved = (gate: string, value: string, old: object = {}) =>
+  writtenSet(spec, {
+    before: spec,
+    annotations: { ...old, [key(gate)]: value },
+    oldAnnotations: old,
+  });
+
+describe("approvals", () => {
+  test.each(["canary-before", "canary-after", "unmatched-before", "a-before-before"])(
+    "%s is passed to who may approve",
+    async (gate) => {
+      const asked: Attempt[] = [];
+      const request = approved(gate, `${revision} alice`);
+      const may = (_user: string, attempt: Attempt) => asked.push(attempt) > 0;
+      expect(await reviewSet(request, { may })).toEqual({ violations: [], warnings: [] });
+      expect(asked).toEqual([
+        {
+          verb: "approve",
+          group: "knfleet.dev",
+          resource: "knativeservingsets",
+          namespace: "platform",
+          name: "prod",
+        },
+      ]);
+    },
+  );
+
+  test("who may not approve is refused, and an API that does not answer is never a yes", async () => {
+    const request = approved("canary-after", `${revision} alice`);
+    const field = 'metadata.annotations["knfleet.dev/approve.canary-after"]';
+    expect(linesOf(await reviewSet(request, { may: () => false }))).toEqual([
+      `403 ${field}: user "alice" may not "approve" stages of KnativeServingSet "platform/prod"`,
+    ]);
+    expect(linesOf(await reviewSet(request, { may: () => new Error("away") }))).toEqual([
+      `500 ${field}: the SubjectAccessReview for the right to "approve" stages of KnativeServingSet "platform/prod" was not answered; try again`,
+    ]);
+  });
+
+  test.each([
+    ["another user", `${revision} bob`],
+    ["no user", revision],
+    ["a space too many", `${revision}  alice`],
+    ["a revision of another set", "test-0123456789 alice"],
+    ["no revision", "yes alice"],
+    ["nothing", ""],
+  ])("with %s are refused", async (_name, value) => {
+    expect(linesOf(await reviewSet(approved("canary-after", value)))).toEqual([
+      `422 metadata.annotations["knfleet.dev/approve.canary-after"]: must be "REVISION USER": a revision of the set and the user who approves, here "alice" (is ${JSON.stringify(value)})`,
+    ]);
+  });
+
+  test.each([
+    ["production-after", 'the set has no stage "production"'],
+    ["canary", "the key must end with the name of a stage and -before or -after"],
+    ["-after", "the key must end with the name of a stage and -before or -after"],
+  ])("of %s are refused", async (gate, message) => {
+    expect(linesOf(await reviewSet(approved(gate, `${revision} alice`)))).toEqual([
+      `422 metadata.annotations["knfleet.dev/approve.${gate}"]: ${message}`,
+    ]);
+  });
+
+  test("a user with spaces in the name can approve", async () => {
+    const request = writtenSet(spec, {
+      user: "Jane Doe",
+      before: spec,
+      annotations: { [key("canary-after")]: `${revision} Jane Doe` },
+    });
+    expect(linesOf(await reviewSet(request))).toEqual([]);
+  });
+
+  test("what stays as it is, and what is taken away, needs nothing", async () => {
+    const old = { [key("canary-after")]: `${revision} bob`, [key("gone-after")]: "x" };
+    const kept = writtenSet(spec, {
+      before: spec,
+      annotations: { ...old, a: "b" },
+      oldAnnotations: old,
+    });
+    const removed = writtenSet(spec, { before: spec, annotations: {}, oldAnnotations: old });
+    const nobody = { may: () => false };
+    expect(await reviewSet(kept, nobody)).toEqual({ violations: [], warnings: [] });
+    expect(await reviewSet(removed, nobody)).toEqual({ violations: [], warnings: [] });
+  });
+
+  test("on a create they need the right, too, for every set where the name is yet to be made", async () => {
+    const asked: Attempt[] = [];
+    const annotations = { [key("canary-after")]: `${revision} alice` };
+    const may = (_user: string, attempt: Attempt) => {
+      if (attempt.verb === "approve") asked.push(attempt);
+      return attempt.verb !== "approve";
+    };
+    const named = linesOf(await reviewSet(writtenSet(spec, { annotations }), { may }));
+    const unnamed = linesOf(
+      await reviewSet(writtenSet(spec, { annotations, name: undefined }), { may }),
+    );
+    expect([named.length, unnamed.length]).toEqual([1, 1]);
+    expect(asked.map(({ name }) => name)).toEqual(["prod", undefined]);
+  });
+
+  test("one of many is enough to be asked once", async () => {
+    const asked: Attempt[] = [];
+    const annotations = {
+      [key("canary-after")]: `${revision} alice`,
+      [key("canary-before")]: `${revision} alice`,
+    };
+    const may = (_user: string, attempt: Attempt) => asked.push(attempt) > 0;
+    await reviewSet(writtenSet(spec, { before: spec, annotations }), { may });
+    expect(asked).toHaveLength(1);
+  });
+});

@@ -1,0 +1,108 @@
+import type { SetOverride } from "../../../api/fleet-set.ts";
+import { isOwn } from "../metadata.ts";
+import {
+  annotationProblems,
+  isLabelName,
+  labelProblems,
+  labelSelectorProblems,
+  textsOf,
+  valueProblem,
+} from "../names.ts";
+import { below, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
+import type { SetCheck } from "./set-rule.ts";
+
+/** Selectors that the API server would refuse in a list, and names that no object can have. */
+export const selectors: SetCheck = ({ spec }) => {
+  const { selector = {}, placementDecision = {}, ocmPlacement } = spec.clusters;
+  const at = below("spec", "clusters");
+  return [
+    ...labelSelectorProblems(selector, below(at, "selector")),
+    ...(selector.namespaces ?? []).flatMap((name, index) =>
+      problemIf(
+        !isLabelName(name),
+        below(at, "selector", "namespaces", index),
+        `must be the name of a Namespace (is ${quoteValue(name)})`,
+      ),
+    ),
+    ...textsOf(placementDecision).flatMap(([field, key]) =>
+      labelValue(key, below(at, "placementDecision", field)),
+    ),
+    ...(ocmPlacement === undefined
+      ? []
+      : labelValue(ocmPlacement.name, below(at, "ocmPlacement", "name"))),
+    ...(spec.overrides ?? []).flatMap((override, index) =>
+      labelSelectorProblems(override.selector ?? {}, below("spec", "overrides", index, "selector")),
+    ),
+    ...(spec.rollout?.stages ?? []).flatMap((stage, index) =>
+      labelSelectorProblems(
+        stage.selector ?? {},
+        below("spec", "rollout", "stages", index, "selector"),
+      ),
+    ),
+  ];
+};
+
+/** PlacementDecisions are found by a label with this value. */
+function labelValue(value: string, path: string): readonly Problem[] {
+  if (value === "") return [{ path, message: "must not be empty" }];
+  return problemAt(path, valueProblem(value));
+}
+
+/** Labels and annotations of the components: well-formed, and none that knfleet sets itself. */
+export const templateMetadata: SetCheck = ({ spec }) => {
+  const { labels, annotations } = spec.template.metadata ?? {};
+  const at = below("spec", "template", "metadata");
+  return [
+    ...labelProblems(labels, below(at, "labels")),
+    ...annotationProblems(annotations, below(at, "annotations")),
+    ...Object.entries({ labels, annotations }).flatMap(([field, entries]) =>
+      textsOf(entries).flatMap(([key]) =>
+        problemIf(isOwn(key), below(at, field, key), "is set by knfleet itself"),
+      ),
+    ),
+  ];
+};
+
+const maxPatchBytes = 64 * 1024;
+const glob = /^[a-z0-9.*?-]+$/;
+
+/** Which clusters an override names, and how large its patch is. */
+export const overrides: SetCheck = ({ spec }) =>
+  (spec.overrides ?? []).flatMap((override, index) => {
+    const at = below("spec", "overrides", index);
+    return [...globProblems(override, at), ...patchProblems(override, at)];
+  });
+
+function globProblems({ clusters = [] }: SetOverride, path: string): readonly Problem[] {
+  return clusters.flatMap((pattern, index) =>
+    problemIf(
+      !glob.test(pattern),
+      below(path, "clusters", index),
+      `must be the name of a ClusterProfile, in which * and ? stand for characters (is ${quoteValue(pattern)})`,
+    ),
+  );
+}
+
+function patchProblems({ patch }: SetOverride, path: string): readonly Problem[] {
+  const bytes = Buffer.byteLength(JSON.stringify(patch));
+  return [
+    ...problemIf(
+      bytes > maxPatchBytes,
+      below(path, "patch"),
+      `must not be larger than 64 KiB (is ${bytes} bytes)`,
+    ),
+    ...problemIf(
+      Object.hasOwn(patch, "clusterProfileRef"),
+      below(path, "patch", "clusterProfileRef"),
+      "is set by the set itself, for each cluster",
+    ),
+  ];
+}
+
+/** The template has no place for the reference to a cluster. A schema that keeps unknown fields may have let it in. */
+export const templateReference: SetCheck = ({ spec }) =>
+  problemIf(
+    Object.hasOwn(spec.template.spec ?? {}, "clusterProfileRef"),
+    below("spec", "template", "spec", "clusterProfileRef"),
+    "is set by the set itself, for each cluster",
+  );

@@ -1,0 +1,111 @@
+import { componentKinds } from "../../../api/component.ts";
+import { isRecord, listAt, recordAt, textAt } from "../../../api/fields.ts";
+import { fleetSetKinds, type FleetSetSpec } from "../../../api/fleet-set.ts";
+import { referenceStart } from "../../../sets/values.ts";
+import { needsApplyRight } from "../manifests.ts";
+import { below, type Fields, type Problem, quoteValue } from "../rule.ts";
+import type { AnsweredRight, NeededRight, SetSubject } from "./set-rule.ts";
+
+/**
+ * The rights that the author of a change needs, because the controller carries it out with its own. Nothing for changes of the rollout.
+ * Spec: sets.md R13.
+ */
+export function rightsForSpec(
+  subject: SetSubject,
+  { manifestRight }: { readonly manifestRight: boolean },
+): readonly NeededRight[] {
+  const { changed, spec } = subject;
+  const writes = changed.clusters || changed.content;
+  const deletes = changed.clusters || changed.removal;
+  const manifests = writes && manifestRight ? pathOfManifests(spec) : undefined;
+  const deletion = deletes ? pathOfDeletion(spec) : undefined;
+  return [
+    ...(writes ? clusterRights(subject) : []),
+    ...(writes ? [componentRight(subject, "create", "spec.template")] : []),
+    ...(manifests === undefined
+      ? []
+      : [componentRight(subject, "apply-cluster-scoped", manifests)]),
+    ...(deletion === undefined ? [] : [componentRight(subject, "delete", deletion)]),
+  ];
+}
+
+/** A placement chooses among the ClusterProfiles of the set's own namespace. */
+function clusterRights({ spec, namespace }: SetSubject): readonly NeededRight[] {
+  const { from, selector } = spec.clusters;
+  const named = from === "Selector" ? selector?.namespaces : undefined;
+  if (named === undefined) return [clusterRight(namespace, "spec.clusters")];
+  return named.map((where, index) =>
+    clusterRight(where, below("spec", "clusters", "selector", "namespaces", index)),
+  );
+}
+
+function clusterRight(namespace: string, path: string): NeededRight {
+  const resource = { group: "multicluster.x-k8s.io", resource: "clusterprofiles" };
+  return {
+    path,
+    attempt: { verb: "use", ...resource, namespace },
+    deed: `use all ClusterProfiles of namespace ${quoteValue(namespace)}`,
+  };
+}
+
+function componentRight(
+  { kind, namespace }: SetSubject,
+  verb: "create" | "delete" | "apply-cluster-scoped",
+  path: string,
+): NeededRight {
+  const component = fleetSetKinds[kind].component;
+  const resource = componentKinds[component].plural;
+  const place = `${component}s in namespace ${quoteValue(namespace)}`;
+  return {
+    path,
+    attempt: { verb, group: "operator.knative.dev", resource, namespace },
+    deed:
+      verb === "apply-cluster-scoped"
+        ? `"apply-cluster-scoped" for ${place}, which manifests of one's own and patches of roles and bindings need`
+        : `${verb} ${place}`,
+  };
+}
+
+/** Where the set has manifests of its own, or patches that may be of roles and bindings. */
+function pathOfManifests({ template, overrides = [] }: FleetSetSpec): string | undefined {
+  const places: readonly (readonly [unknown, string])[] = [
+    [template.spec, below("spec", "template", "spec")],
+    ...overrides.map(
+      ({ patch }, index) => [patch, below("spec", "overrides", index, "patch")] as const,
+    ),
+  ];
+  return places.find(([spec]) => isRecord(spec) && needsRight(spec))?.[1];
+}
+
+function needsRight(spec: Fields): boolean {
+  return needsApplyRight(spec, undefined) || listAt(spec, "patches").some(hasOpenTarget);
+}
+
+/** A value of a cluster could make it a role. */
+function hasOpenTarget(patch: unknown): boolean {
+  return textAt(recordAt(patch, "target"), "apiVersion")?.includes(referenceStart) === true;
+}
+
+function pathOfDeletion({ whenUnselected, deletionPolicy }: FleetSetSpec): string | undefined {
+  if (whenUnselected?.policy === "Delete") return "spec.whenUnselected.policy";
+  return deletionPolicy === "Delete" ? "spec.deletionPolicy" : undefined;
+}
+
+/** The rights that the author lacks. The text is the same for namespaces and clusters that do not exist. */
+export function missingRights(
+  rights: readonly AnsweredRight[],
+  username: string,
+): readonly Problem[] {
+  return rights.flatMap(({ answer, path, deed }) =>
+    answer === false ? [{ path, message: `user ${quoteValue(username)} may not ${deed}` }] : [],
+  );
+}
+
+/** The rights of which nobody knows whether the author has them. */
+export function unknownRights(rights: readonly AnsweredRight[]): readonly Problem[] {
+  return rights.flatMap(({ answer, path, deed }) => {
+    if (answer !== "unknown") return [];
+    const message = `the SubjectAccessReview for the right to ${deed} was not answered; try again`;
+    return [{ path, message }];
+  });
+}

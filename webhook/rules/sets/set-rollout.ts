@@ -1,0 +1,99 @@
+import { isSameJson } from "../../../api/fields.ts";
+import type { StageSpec } from "../../../api/fleet-set.ts";
+import { goDurationMs } from "../../../api/go-duration.ts";
+import { type Window, windowProblem } from "../../../sets/limits.ts";
+import { unmatchedStage } from "../../../sets/stages.ts";
+import { keyProblem, valueProblem } from "../names.ts";
+import { below, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
+import type { SetCheck } from "./set-rule.ts";
+
+const at = below("spec", "rollout");
+
+/** Windows in which clusters may start: five fields of cron that come to pass, and a time zone that exists. */
+export const windows: SetCheck = ({ spec }) => {
+  const { windows: ofAll = [], stages = [] } = spec.rollout ?? {};
+  return [
+    ...windowProblems(ofAll, below(at, "windows")),
+    ...stages.flatMap(({ before }, index) =>
+      windowProblems(before?.windows ?? [], below(at, "stages", index, "before", "windows")),
+    ),
+  ];
+};
+
+function windowProblems(list: readonly Window[], path: string): readonly Problem[] {
+  return list.flatMap((window, index) => {
+    const problem = windowProblem(window);
+    if (problem === undefined) return [];
+    const value = quoteValue(window[problem.field]);
+    return problemAt(below(path, index, problem.field), `${problem.message} (is ${value})`);
+  });
+}
+
+/** The key of the label by which clusters are ordered. */
+export const order: SetCheck = ({ spec }) => {
+  const { order: chosen = "" } = spec.rollout ?? {};
+  if (!chosen.startsWith("Label:")) return [];
+  return problemAt(below(at, "order"), keyProblem(chosen.slice("Label:".length)));
+};
+
+const longestMs = 8_760 * 3_600_000;
+
+/** Durations that can be counted: at most a year, and a deadline that can be met. */
+export const durations: SetCheck = ({ spec }) => {
+  const { progressDeadline = "None", stages = [] } = spec.rollout ?? {};
+  return [
+    ...durationProblems(spec.whenUnselected?.after, below("spec", "whenUnselected", "after")),
+    ...stages.flatMap(({ after }, index) =>
+      durationProblems(after?.soak, below(at, "stages", index, "after", "soak")),
+    ),
+    ...(progressDeadline === "None"
+      ? []
+      : [
+          ...durationProblems(progressDeadline, below(at, "progressDeadline")),
+          ...problemIf(
+            goDurationMs(progressDeadline) === 0,
+            below(at, "progressDeadline"),
+            "must be longer than 0s; None is no deadline",
+          ),
+        ]),
+  ];
+};
+
+function durationProblems(text: string | undefined, path: string): readonly Problem[] {
+  if (text === undefined) return [];
+  const ms = goDurationMs(text);
+  const message = `must be a duration such as 1h30m, at most 8760h (is ${quoteValue(text)})`;
+  return problemIf(ms === undefined || ms > longestMs, path, message);
+}
+
+/** Names of stages become values of labels, and one of them is taken. */
+export const stageNames: SetCheck = ({ spec }) =>
+  (spec.rollout?.stages ?? []).flatMap(({ name }, index) => {
+    const path = below(at, "stages", index, "name");
+    return [
+      ...problemAt(path, valueProblem(name)),
+      ...problemIf(
+        name === unmatchedStage,
+        path,
+        `${unmatchedStage} is the stage of the clusters that no other stage has`,
+      ),
+    ];
+  });
+
+/** A stage before it takes every cluster that it would have. */
+export const emptyStages: SetCheck = ({ spec }) => {
+  const stages = spec.rollout?.stages ?? [];
+  return stages.flatMap((stage, index) => {
+    const first = stages.slice(0, index).find((earlier) => takesAll(earlier, stage));
+    const message = `never has a cluster: stage ${quoteValue(first?.name)} before it takes them all`;
+    return problemIf(first !== undefined, below(at, "stages", index), message);
+  });
+};
+
+function takesAll({ selector, decisionGroup }: StageSpec, later: StageSpec): boolean {
+  if (decisionGroup !== undefined) return decisionGroup === later.decisionGroup;
+  if (selector === undefined) return false;
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  const isEmpty = Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
+  return isEmpty || isSameJson(selector, later.selector);
+}

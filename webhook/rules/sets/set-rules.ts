@@ -1,0 +1,49 @@
+import { componentKinds } from "../../../api/component.ts";
+import { fleetSetKinds } from "../../../api/fleet-set.ts";
+import { problemIf, quoteValue } from "../rule.ts";
+import { overrides, selectors, templateMetadata, templateReference } from "./set-fields.ts";
+import { candidatesOf } from "./set-results.ts";
+import { durations, emptyStages, order, stageNames, windows } from "./set-rollout.ts";
+import type { SetCheck, SetRule } from "./set-rule.ts";
+import { values } from "./set-values.ts";
+
+/** The rules about the fields of a set, by name, which is a label of metrics. A test compares docs/webhook.md with them. */
+export const setRules: Readonly<Record<string, SetRule>> = {
+  selectors: { code: 422, check: selectors },
+  "template-metadata": { code: 422, check: templateMetadata },
+  "template-reference": { code: 422, check: templateReference },
+  overrides: { code: 422, check: overrides },
+  values: { code: 422, check: values },
+  stages: { code: 422, check: stageNames },
+  windows: { code: 422, check: windows },
+  order: { code: 422, check: order },
+  durations: { code: 422, check: durations },
+};
+
+/** With --spoke-namespace=Component the namespace of the set is that of Knative on every cluster. Spec: sets.md 3. */
+const spokeNamespace: SetCheck = ({ kind, namespace, before }, facts) => {
+  const canonical = componentKinds[fleetSetKinds[kind].component].label;
+  return problemIf(
+    before === undefined && facts.spokeNamespace === "Component" && namespace !== canonical,
+    "metadata.namespace",
+    `with --spoke-namespace=Component every cluster gets its installation in namespace ${quoteValue(namespace)}, not in ${canonical}`,
+  );
+};
+
+/** Nothing is selected yet, or a label is misspelt. */
+const noCluster: SetCheck = ({ spec, namespace, changed }, { profiles }) =>
+  problemIf(
+    changed.clusters &&
+      profiles !== undefined &&
+      spec.clusters.from === "Selector" &&
+      candidatesOf(spec, profiles, namespace).length === 0,
+    "spec.clusters.selector",
+    "selects no ClusterProfile now",
+  );
+
+/** The warnings about a set, by name. */
+export const setWarnings: Readonly<Record<string, SetCheck>> = {
+  "spoke-namespace": spokeNamespace,
+  "no-cluster": noCluster,
+  "empty-stage": emptyStages,
+};
