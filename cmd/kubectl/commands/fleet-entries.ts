@@ -14,9 +14,10 @@ export const statusEntry = (): CommandEntry => ({
   name: "status",
   args: installationArgs,
   summary: "Show every installation: the hub's view and the spoke's",
-  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\n${selectionText}`,
+  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\nWhere there are fleet sets, a row for each follows: its version, phase and stage, and how many of its clusters are done and failed.\n${selectionText}`,
   examples: [
     ["kubectl knfleet status -A", "the whole fleet"],
+    ["kubectl knfleet status --set kss/prod -n platform", "the installations of one fleet set"],
     ["kubectl knfleet status -A --failed --cluster 'eu-*'", "what is wrong on some clusters"],
     ["kubectl knfleet status -A -w", "and what changes from now on"],
     ["kubectl knfleet status ks/knative-serving ke/knative-eventing", "two installations"],
@@ -31,6 +32,10 @@ export const statusEntry = (): CommandEntry => ({
     noLiveOption(),
     failOnOption(),
     filenameOption(),
+    new Option(
+      "--set <set>",
+      "installations that this fleet set has made: kss/NAME, kes/NAME or NAME",
+    ),
     new Option("-w, --watch", "go on and print rows that change; --timeout ends it"),
     new Option("--since <when>", "only what changed: 2h, 3d, a time, or a bundle to compare with"),
   ],

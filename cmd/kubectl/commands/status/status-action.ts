@@ -1,6 +1,7 @@
 import {
   type ActionInput,
   askedOf,
+  isNarrowed,
   limitsOf,
   openReading,
   print,
@@ -23,6 +24,7 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { keepingSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import type { StatusItem } from "./status-item.ts";
+import { ofSet, setsTable, wantedSetOf } from "./status-sets.ts";
 import type { Before } from "./status-since.ts";
 import { statusDetailText, statusTable, withBefore } from "./status-text.ts";
 import { type FleetStatus, status, statusExitCode, type StatusOptions } from "./status.ts";
@@ -33,6 +35,7 @@ interface StatusFlags extends FilenameFlag {
   readonly failOn?: string;
   readonly watch?: boolean;
   readonly since?: string;
+  readonly set?: string;
 }
 
 type Input = ActionInput<StatusFlags>;
@@ -46,21 +49,37 @@ export async function runStatus(input: Input, signal: AbortSignal): Promise<Exit
   await using ending = new AsyncDisposableStack();
   const opened = ending.use(await openClusterAccess(flags, { env, spokes }, signal));
   const access = options.watch === true ? ending.use(keepingSpokes(opened)) : opened;
-  const selection = await askedSelection(input, access, signal);
+  const { selection, sets } = await askedFor(input, access, signal);
   const before = await changesSince(input, selection, signal);
-  const context = { access, selection, ...before };
+  const context = { access, selection, ...sets, ...before };
   const report = await readFleet(input, context, signal);
   await printReport(report, input, context);
   const last = options.watch === true ? await watch(report, input, { ...context, signal }) : report;
   return statusExitCode(last, failOn);
 }
 
-interface Context {
+interface Context extends Pick<StatusOptions, "sets"> {
   readonly access: ClusterAccess;
   readonly selection: Selection;
   readonly keep?: StatusOptions["keep"];
   /** How it was, with `--since BUNDLE`. */
   readonly before?: Before;
+}
+
+/** The installations that the command line selects, and the sets: with `--set` one, without anything else that selects all. */
+async function askedFor(
+  input: Input,
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<Pick<Context, "selection"> & { readonly sets: Pick<Context, "sets"> }> {
+  const selection = await askedSelection(input, access, signal);
+  const { set, since } = input.options;
+  if (set === undefined) {
+    const isAll = !isNarrowed(selection) && since === undefined;
+    return { selection, sets: isAll ? { sets: "all" } : {} };
+  }
+  const wanted = wantedSetOf(set);
+  return { selection: ofSet(selection, wanted), sets: { sets: wanted } };
 }
 
 /** The installations that `--since` selects. */
@@ -89,13 +108,19 @@ async function changesSince(
 
 async function readFleet(
   { flags, options, terminal }: Input,
-  { access, selection, keep }: Context,
+  { access, selection, sets, keep }: Context,
   signal: AbortSignal,
 ): Promise<FleetStatus> {
   const { now } = terminal;
   const { limits, end } = openReading(flags, terminal);
   const report = await status(
-    { selection, live: options.live ?? true, limits, ...(keep === undefined ? {} : { keep }) },
+    {
+      selection,
+      live: options.live ?? true,
+      limits,
+      ...(sets === undefined ? {} : { sets }),
+      ...(keep === undefined ? {} : { keep }),
+    },
     { access, now },
     signal,
   ).finally(end);
@@ -127,13 +152,25 @@ async function printReport(
         const table = statusTable(report, wide, times);
         return before === undefined ? table : withBefore(table, report, before);
       },
-      footer: flags.output === "table" ? detailText(report, { flags, terminal }) : "",
+      footer: footerText(report, { flags, terminal }),
       names: report.items.map(nameOf),
       notes: [...goneNotes(before), ...notes],
     },
     flags,
     terminal,
   );
+}
+
+/** Below the rows: the sets, and the detail of one installation. */
+function footerText(
+  report: FleetStatus,
+  { flags, terminal }: Pick<Input, "flags" | "terminal">,
+): string {
+  const sets = report.sets ?? [];
+  const table = tableText(setsTable(sets, flags.output === "wide"), flags, terminal);
+  const gap = table === "" || report.items.length === 0 ? "" : "\n";
+  const detail = flags.output === "table" ? detailText(report, { flags, terminal }) : "";
+  return `${gap}${table}${detail}`;
 }
 
 function detailText(

@@ -2,6 +2,7 @@ import type { Component } from "../../../../api/component.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
+import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
 import {
   notFoundErrors,
   type Report,
@@ -27,9 +28,12 @@ import {
   warningsOf,
   worstFirst,
 } from "./status-item.ts";
+import { wantedSets, wantedSetTitle, type WantedSet } from "./status-sets.ts";
 
 export interface StatusOptions {
   readonly selection: Selection;
+  /** The fleet sets that are of interest, too: all of the namespace, or one; absent: none. */
+  readonly sets?: "all" | WantedSet;
   /** False: the hub's view only. */
   readonly live: boolean;
   readonly limits: ReadLimits;
@@ -63,7 +67,10 @@ interface StatusSummary {
   readonly causes: readonly (Cause & { readonly count: number })[];
 }
 
-export type FleetStatus = Report<"FleetStatus", StatusSummary, StatusItem>;
+export type FleetStatus = Report<"FleetStatus", StatusSummary, StatusItem> & {
+  /** Null: they were not asked for, or may not be read. */
+  readonly sets: readonly SetItem[] | null;
+};
 
 export interface StatusDeps {
   readonly access: ClusterAccess;
@@ -75,11 +82,16 @@ export interface StatusDeps {
  * Throws only when the hub cannot be read. An abort while clusters are being read gives an incomplete report.
  */
 export async function status(
-  { selection, live, limits, keep = () => true }: StatusOptions,
+  { selection, sets, live, limits, keep = () => true }: StatusOptions,
   { access, now }: StatusDeps,
   signal: AbortSignal,
 ): Promise<FleetStatus> {
-  const components = await listInstallations(access, selection, signal);
+  const wanted = sets === "all" ? undefined : sets;
+  const [components, beside] = await Promise.all([
+    listInstallations(access, selection, signal),
+    sets === undefined ? null : setsBeside(access, selection, signal),
+  ]);
+  const ownSets = beside === null ? null : wantedSets(beside, wanted);
   const readings: Readings = live
     ? await readClusters(components, { access, limits }, signal)
     : new Map();
@@ -94,7 +106,12 @@ export async function status(
     return keep(component, { item, reading: readings.get(clusterIdOf(component)) });
   });
   const asked = kept.filter((item) => isAsked(item, selection));
-  return fleetStatusOf(asked, missingNames(selection, found), stampAt(now()));
+  const missing = [
+    ...missingNames(selection, found),
+    ...(wanted !== undefined && ownSets?.length === 0 ? [wantedSetTitle(wanted)] : []),
+  ];
+  const report = fleetStatusOf(asked, missing, stampAt(now()));
+  return { ...report, sets: ownSets?.map(setItemOf) ?? null };
 }
 
 interface DetailContext extends Pick<StatusDeps, "access"> {
@@ -125,7 +142,7 @@ export function isAsked(item: StatusItem, { failed, reason }: Selection): boolea
   return reason === undefined || said.some((each) => isReason(reason, each));
 }
 
-/** The document for a list of rows and the names that were asked for and not found. */
+/** The document for a list of rows and the names that were asked for and not found, without sets. */
 export function fleetStatusOf(
   items: readonly StatusItem[],
   missing: readonly string[],
@@ -133,12 +150,13 @@ export function fleetStatusOf(
 ): FleetStatus {
   const unread = items.filter(isUnread);
   const notFound = notFoundErrors(missing);
-  return reportOf("FleetStatus", stamp, {
+  const report = reportOf("FleetStatus", stamp, {
     complete: unread.length === 0,
     summary: summaryOf(items),
     items: worstFirst(items),
     errors: [...notFound, ...errorsOf(unread)],
   });
+  return { ...report, sets: null };
 }
 
 function summaryOf(items: readonly StatusItem[]): StatusSummary {

@@ -1,0 +1,92 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { ComponentKind } from "../../../api/component.ts";
+import {
+  type FleetSet,
+  type FleetSetKind,
+  fleetSetKinds,
+  type FleetSetStatus,
+  type RolloutPhase,
+} from "../../../api/fleet-set.ts";
+import { allSetKinds } from "../selection/set-ref.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
+import { listSets } from "./fleet-sets.ts";
+
+/** A fleet set in one row. */
+export interface SetItem {
+  readonly namespace: string;
+  readonly name: string;
+  readonly kind: FleetSetKind;
+  /** `spec.template.spec.version`; null when the controller chooses. */
+  readonly version: string | null;
+  /** Null: no controller has written a status yet. */
+  readonly phase: RolloutPhase | null;
+  readonly stage: string | null;
+  /** Clusters. */
+  readonly selected: number;
+  readonly done: number;
+  readonly failed: number;
+  /** What is rolled out. */
+  readonly revision: string | null;
+  /** Why the rollout does not go on; null while it does, and when it is complete. */
+  readonly message: string | null;
+}
+
+/** The row of a set, from its status alone. */
+export function setItemOf(set: FleetSet): SetItem {
+  const { kind, metadata, spec, status } = set;
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    kind,
+    version: spec.template.spec?.version ?? null,
+    ...placeOf(status?.rollout),
+    ...countsOf(status?.clusters),
+    revision: status?.updateRevision ?? null,
+    message: isOutdated(set) ? notObserved : (status?.rollout?.waitingFor ?? null),
+  };
+}
+
+function placeOf(rollout: FleetSetStatus["rollout"]): Pick<SetItem, "phase" | "stage"> {
+  return { phase: rollout?.phase ?? null, stage: rollout?.stage ?? null };
+}
+
+function countsOf(
+  clusters: FleetSetStatus["clusters"],
+): Pick<SetItem, "selected" | "done" | "failed"> {
+  const { selected = 0, done = 0, failed = 0 } = clusters ?? {};
+  return { selected, done, failed };
+}
+
+function isOutdated({ metadata, status }: FleetSet): boolean {
+  return (status?.observedGeneration ?? 0) < (metadata.generation ?? 0);
+}
+
+const notObserved = "The controller has not seen the latest change of the set";
+
+/** The kinds of sets that stamp components of these kinds. */
+function setKindsOf(kinds: readonly ComponentKind[]): readonly FleetSetKind[] {
+  return allSetKinds.filter((kind) => kinds.includes(fleetSetKinds[kind].component));
+}
+
+/**
+ * The sets of a namespace, or of all, by namespace and name, for commands that are about components: none where the hub does not serve sets, null where
+ * they cannot be read. Throws what KubeClient throws when the hub does not answer.
+ */
+export async function setsBeside(
+  access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  { kinds, namespace }: { readonly kinds: readonly ComponentKind[]; readonly namespace?: string },
+  signal: AbortSignal,
+): Promise<readonly FleetSet[] | null> {
+  const place = namespace === undefined ? {} : { namespace };
+  try {
+    const sets = await listSets(access, { ...place, kinds: setKindsOf(kinds) }, signal);
+    return sets.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
+  }
+}
+
+function orderOf({ kind, metadata: { namespace, name } }: FleetSet): string {
+  return [namespace, name, kind].join("\u0000");
+}

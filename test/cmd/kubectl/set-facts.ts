@@ -1,0 +1,133 @@
+import type { Component } from "../../../api/component.ts";
+import {
+  type FleetSet,
+  fleetSetApiVersion,
+  type FleetSetKind,
+  type FleetSetStatus,
+  setLabels,
+} from "../../../api/fleet-set.ts";
+import { component, type ComponentFacts } from "./fleet-facts.ts";
+
+interface SetFacts {
+  readonly kind?: FleetSetKind;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly generation?: number;
+  readonly status?: FleetSetStatus;
+}
+
+const conditions = [
+  {
+    type: "Complete",
+    status: "False",
+    reason: "Rolling",
+    message: "Clusters are changing",
+    lastTransitionTime: "2026-11-21T11:00:00Z",
+  },
+] as const;
+
+/** What a set says while its second stage is rolled out. */
+const rolling: FleetSetStatus = {
+  observedGeneration: 1,
+  currentRevision: "prod-6d4f9c01ab",
+  updateRevision: "prod-7c9f1b77e2",
+  rollout: { phase: "Rolling", stage: "early", startedAt: "2026-11-21T11:00:00Z" },
+  clusters: { selected: 12, done: 5, failed: 1, pending: 5, updating: 1 },
+  stages: [
+    {
+      name: "canary",
+      state: "Passed",
+      clusters: 2,
+      done: 2,
+      failed: 0,
+      updating: 0,
+      unreachable: 0,
+    },
+    {
+      name: "early",
+      state: "Rolling",
+      clusters: 10,
+      done: 3,
+      failed: 1,
+      updating: 1,
+      unreachable: 0,
+    },
+  ],
+  conditions,
+};
+
+/** A set as the hub returns it: of two stages, the second of which is rolled out unless said otherwise. */
+export function fleetSet(facts: SetFacts = {}): FleetSet {
+  const { kind = "KnativeServingSet", namespace = "team-a", name = "prod", generation = 1 } = facts;
+  return {
+    apiVersion: fleetSetApiVersion,
+    kind,
+    metadata: {
+      namespace,
+      name,
+      generation,
+      uid: `uid-${kind}-${namespace}-${name}`,
+      resourceVersion: "1",
+      creationTimestamp: "2026-11-18T08:00:00Z",
+    },
+    spec: {
+      clusters: { from: "Selector", selector: {} },
+      template: { spec: { version: "1.23" } },
+      rollout: {
+        stages: [
+          { name: "canary", selector: {}, maxConcurrency: 1 },
+          { name: "early", selector: {} },
+        ],
+        unmatched: "Last",
+        order: "Hashed",
+        minReadySeconds: 0,
+        progressDeadline: "15m",
+        onFailure: "Pause",
+        paused: false,
+      },
+      adoption: "IfEqual",
+      deletionPolicy: "Orphan",
+      revisionHistoryLimit: 10,
+    },
+    status: facts.status ?? rolling,
+  };
+}
+
+/** A set in a phase, as its status tells it. */
+export function phased(
+  phase: NonNullable<FleetSetStatus["rollout"]>["phase"],
+  more: Omit<NonNullable<FleetSetStatus["rollout"]>, "phase"> = {},
+): FleetSetStatus {
+  const isComplete = phase === "Complete";
+  const said = {
+    type: "Complete",
+    status: isComplete ? "True" : "False",
+    reason: phase ?? "",
+    message: more.waitingFor ?? `It is ${phase}`,
+    lastTransitionTime: "2026-11-21T11:00:00Z",
+  } as const;
+  return {
+    ...rolling,
+    rollout: { ...(phase === undefined ? {} : { phase }), ...more },
+    conditions: [said],
+  };
+}
+
+/** A component that a set has stamped. */
+export function stamped(
+  { kind, metadata: { name } }: FleetSet,
+  facts: ComponentFacts & { readonly stage?: string; readonly revision?: string } = {},
+): Component {
+  const { stage = "canary", revision = "prod-7c9f1b77e2", ...own } = facts;
+  const made = component({
+    kind: kind === "KnativeServingSet" ? "KnativeServing" : "KnativeEventing",
+    ...own,
+  });
+  const labels = {
+    [setLabels.set]: name,
+    [setLabels.kind]: kind,
+    [setLabels.revision]: revision,
+    [setLabels.stage]: stage,
+  };
+  return { ...made, metadata: { ...made.metadata, labels } };
+}
