@@ -46,8 +46,8 @@ function wasTakenUp(component: Component): boolean {
   const { conditions = [] } = component.status ?? {};
   const { status, reason } = conditionOf(conditions, "InstallSucceeded") ?? {};
   const isRefused = reason === "DuplicateComponent";
-  const isTold = status === "True" || (reason !== undefined && !isRefused);
-  return hasFinalizer(component) && isTold;
+  const hasResult = status === "True" || (reason !== undefined && !isRefused);
+  return hasFinalizer(component) && hasResult;
 }
 
 /**

@@ -7,44 +7,39 @@ import { type Clock, delay } from "../queue/clock.ts";
 
 /** Kubernetes versions of the targets, requested once for each connection. */
 export class ClusterVersions {
-  readonly #known = new WeakMap<object, string>();
+  /** By client. */
+  readonly #versions = new WeakMap<object, string>();
 
-  /**
-   * `gitVersion` of the cluster behind a client; undefined when the cluster does not say. Rejects when it cannot be reached or
-   * answers something that says nothing for now, and with the reason of the signal.
-   */
+  /** `gitVersion` of the cluster behind a client; undefined when the cluster does not tell it. Rejects when the request fails, unless it is denied, and with the reason of the signal. */
   async of(client: Pick<KubeClient, "request">, signal: AbortSignal): Promise<string | undefined> {
-    const known = this.#known.get(client);
-    if (known !== undefined) return known;
-    const version = await versionOf(client, signal);
-    if (version !== undefined) this.#known.set(client, version);
+    const cached = this.#versions.get(client);
+    if (cached !== undefined) return cached;
+    const version = await readVersion(client, signal);
+    if (version !== undefined) this.#versions.set(client, version);
     return version;
   }
 
   /** Requests the version again next time: a cluster that is too old may be upgraded by then. */
   forget(client: Pick<KubeClient, "request">): void {
-    this.#known.delete(client);
+    this.#versions.delete(client);
   }
 }
 
-async function versionOf(
+async function readVersion(
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  // Without the right to read the version, an old cluster fails at the first request that it does not know.
+  // Without the right to read the version, a cluster that is too old fails at the first request that it does not support.
   const answer = await unlessDenied(client.request("GET", "/version", undefined, signal));
   if (typeof answer !== "object" || answer === null || !("gitVersion" in answer)) return undefined;
-  // It appears in messages, and the cluster can send any text.
+  // The text appears in messages, and a cluster can send any text.
   return typeof answer.gitVersion === "string" ? foreignText(answer.gitVersion, 64) : undefined;
 }
 
 const namespaces = knownResource("v1", "Namespace");
 const retryMs = 2_000;
 
-/**
- * UID of the hub's kube-system namespace, which tells this hub from every other. Asks until the hub answers; rejects only when the
- * signal is aborted.
- */
+/** Reads the UID of the hub's kube-system namespace, which identifies the hub. Repeats the request until the hub answers; rejects only when the signal is aborted. */
 export async function readHubId(
   client: Pick<KubeClient, "get">,
   { clock, log }: { readonly clock: Clock; readonly log: Log },

@@ -6,7 +6,7 @@ import { failedJobsMessage } from "./progress.ts";
 
 const maxNamed = 3;
 
-/** What is worth an Event of objects that somebody else had deleted or changed; undefined: nothing. */
+/** The Event about repaired objects, which others had deleted or changed; undefined without any. */
 export function repairEvent({
   repaired,
 }: {
@@ -20,39 +20,39 @@ export function repairEvent({
   return { type: "Normal", reason: "Repaired", message };
 }
 
-/** What is worth an Event of Jobs that failed; `news` has a sentence for each of which nobody was told yet. Undefined: nothing. */
+/** The Event about failed Jobs; undefined without any. `news` has a sentence for each Job that had no Event yet. */
 export function failedJobsEvent(news: readonly string[]): ComponentEvent | undefined {
   const message = failedJobsMessage(news);
   return message === undefined ? undefined : { type: "Warning", reason: "JobFailed", message };
 }
 
-/** The anchor of an installation is gone, and with it what it owned. */
+/** The Event about an anchor that is gone with all objects that it owned. */
 export function anchorLostEvent(cluster: string): ComponentEvent {
   const message = `The anchor of this installation is gone from ${cluster}; everything is installed again`;
   return { type: "Warning", reason: "AnchorLost", message };
 }
 
-/** The rules of a webhook were emptied; see apply/unblock.ts. */
+/** The Event about a webhook whose rules were emptied; see apply/unblock.ts. */
 export function webhookUnblockedEvent({ webhook, configuration }: Unblocked): ComponentEvent {
   const message = `Emptied the rules of ${configuration}: for minutes nobody answered for ${webhook}, without which the cluster refuses ConfigMaps that its pods need; they fill them again`;
   return { type: "Warning", reason: "WebhookUnblocked", message };
 }
 
-/** What upstream's operator had installed is managed from here now; see apply/adopt.ts. */
+/** The Event about adopted objects of the upstream operator; see apply/adoption/adopt.ts. */
 export function adoptedEvent(count: number, cluster: string): ComponentEvent {
   const message = `Took over ${count} objects that the upstream operator installed on ${cluster}`;
   return { type: "Normal", reason: "Adopted", message };
 }
 
-/** Which spokes were given the same token; PathMetrics has it. */
+/** Tells which spokes get the same token; implemented by PathMetrics. */
 export interface TokenSharers {
   /** `namespace/name` of the ClusterProfiles that have the token of this one, and another server. */
   sharers(spoke: string): readonly string[];
 }
 
 /**
- * The Event that the cluster of a component shares its credential with others, when that is news. It does not name them: who may
- * see a component need not know of other clusters; the log does. Security: T-21.
+ * The Event about a cluster that shares its credential with others; undefined when the last Event said the same. It does not name the other clusters, because readers of the
+ * component may not be allowed to know them; the log names them. Security: T-21.
  */
 export function sharedCredentialEvent(
   component: Component,

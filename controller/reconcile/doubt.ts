@@ -6,15 +6,15 @@ import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import type { InstallationMemory } from "../apply/installation-memory.ts";
 import type { Observation } from "../observe/observation.ts";
 
-/** Why the workloads of an installation are not known to be available, as its watches show it right now. */
+/** Why the watches of an installation contradict the claim of its status that all workloads are available. */
 export interface Doubt {
   readonly status: "False" | "Unknown";
   readonly reason: "NotReady" | "NotSynced";
   readonly message: string;
 }
 
-/** What is known of an installation without asking anybody. */
-export interface Sight {
+/** What the watches show of an installation, and what this process remembers of it. Needs no request. */
+export interface WatchedState {
   readonly observation: Pick<
     Observation,
     "objects" | "workloads" | "refused" | "behind" | "pending"
@@ -28,8 +28,8 @@ export interface Sight {
 const type = "DeploymentsAvailable";
 const maxNamed = 10;
 
-/** The doubt in an installation that the watches give; undefined when there is none, or nothing is known of what is wanted. */
-export function doubtOf({ observation, memory }: Sight): Doubt | undefined {
+/** The doubt that the watches give; undefined without one, or before the desired state is known. */
+export function doubtOf({ observation, memory }: WatchedState): Doubt | undefined {
   const refused = observation.refused();
   const keys = (memory.desired?.objects ?? [])
     .filter(({ key, id }) => isWorkload(key) && !memory.sharing.left.has(id))
@@ -40,7 +40,7 @@ export function doubtOf({ observation, memory }: Sight): Doubt | undefined {
     const message = "The watches of the cluster were interrupted; what is there is being read anew";
     return { status: "Unknown", reason: "NotSynced", message };
   }
-  // Of a kind whose list is on its way nothing can be said, such as after a start.
+  // Before the first list of a kind has arrived, such as after a start, nothing is known of it.
   const pending = new Set(observation.pending().map(kindIdOf));
   if (keys.some((key) => pending.has(kindIdOf(key)))) return undefined;
   const { available, message } = readinessOf(keys, observation.workloads());
@@ -53,7 +53,7 @@ export function doubtOf({ observation, memory }: Sight): Doubt | undefined {
   return { status: "False", reason: "NotReady", message: text };
 }
 
-/** The status without the claim that all workloads are available; the same object when it does not make that claim. */
+/** The status without the claim that all workloads are available; the same object when it has no such claim. */
 export function retractedStatus(status: ComponentStatus, doubt: Doubt, now: Date): ComponentStatus {
   const { conditions = [] } = status;
   const claim = conditionOf(conditions, type);
@@ -63,8 +63,8 @@ export function retractedStatus(status: ComponentStatus, doubt: Doubt, now: Date
   return { ...status, conditions: withCondition(doubted, ready, now) };
 }
 
-/** Names of workloads that were sent like they are wanted and are different now; none while somebody else is let change them. */
-function changedWorkloads({ observation, memory }: Sight): readonly string[] {
+/** Names of workloads that were changed since our last apply; none while a conflict holds repairs back. */
+function changedWorkloads({ observation, memory }: WatchedState): readonly string[] {
   const { desired, inventory, appliedAt } = memory;
   if (desired === undefined || inventory === undefined || memory.conflicts.isHolding) return [];
   const observed = observation.objects();

@@ -20,14 +20,14 @@ export class NotHeld extends Error {
   }
 }
 
-/** Whether anything was written to the target of a component, as far as its status or this process knows. */
+/** Whether anything was written to the target of a component, by its status and the memory of this process. */
 export function wasWritten({ component, installation }: Subject): boolean {
   const { version, manifests = [] } = component.status ?? {};
   return version !== undefined || manifests.length > 0 || installation.wasInstalled;
 }
 
 type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
-  /** Namespace of the installation on the target; absent before the target was asked. */
+  /** Namespace of the installation on the target; absent before it is known. */
   readonly namespace?: string;
 };
 
@@ -41,24 +41,25 @@ export async function hold(
   signal: AbortSignal,
 ): Promise<void> {
   const { component, installation, writer } = attempt;
-  const place = { client, ...(namespace === undefined ? {} : { namespace }) };
+  const edit = { client, ...(namespace === undefined ? {} : { namespace }) };
   const { latest } = writer;
   if (!hasFinalizer(latest)) {
-    // When the answer is lost, the finalizer may be there; but nothing is written to the target without the answer.
+    // When the answer is lost, the finalizer may be stored, but nothing is written to the target.
     if (!wasWritten(attempt)) installation.isUntouched = true;
-    const held = await orNotHeld(() => addFinalizer(latest, place, signal), signal);
+    const held = await orThrowNotHeld(() => addFinalizer(latest, edit, signal), signal);
     if (held === undefined) throw new NotHeld();
-    writer.saw(held);
+    writer.noteNewer(held);
     const message = `Updated "${component.metadata.name}" finalizers`;
     // Not awaited: no work depends on the Event, and it never rejects.
     void events.record(held, { type: "Normal", reason: "FinalizerUpdate", message }, signal);
   }
-  await orNotHeld(() => recordNamespace(writer, place, signal), signal);
+  await orThrowNotHeld(() => recordNamespace(writer, edit, signal), signal);
   signal.throwIfAborted();
   installation.isUntouched = false;
 }
 
-async function orNotHeld<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
+/** Runs a write of the hub. Its failure becomes the cause of `NotHeld`. */
+async function orThrowNotHeld<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await write();
   } catch (error) {
@@ -71,9 +72,7 @@ type Client = Pick<KubeClient, "get" | "patch">;
 
 const maxAttempts = 5;
 
-/**
- * Adds our finalizer and, if it is known, the namespace of the installation; undefined when the component is gone or being deleted. Finalizers of others stay.
- */
+/** Adds our finalizer and, if it is known, the namespace of the installation. Undefined when the component is gone or being deleted. Other finalizers stay. */
 export function addFinalizer(
   component: Component,
   { client, namespace }: { readonly client: Client; readonly namespace?: string },
@@ -145,12 +144,9 @@ function namespaceRecord(
   return { [spokeNamespaceAnnotation]: namespace };
 }
 
-/**
- * Records the namespace of the installation on the component, before the first write to the target: after a crash nothing else may say where that write went. A component
- * that is gone needs no record.
- */
+/** Records the namespace of the installation on the component before the first write to the target. After a crash, only this record may say where that write went. */
 async function recordNamespace(
-  writer: Pick<StatusWriter, "latest" | "saw">,
+  writer: Pick<StatusWriter, "latest" | "noteNewer">,
   {
     client,
     namespace,
@@ -164,7 +160,7 @@ async function recordNamespace(
   const patch = { metadata: { uid: component.metadata.uid, annotations } };
   try {
     const written = asComponent(await client.patch(refOf(component), patch, {}, signal));
-    if (written !== undefined) writer.saw(written);
+    if (written !== undefined) writer.noteNewer(written);
   } catch (error) {
     if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error;
   }

@@ -14,7 +14,7 @@ import {
   type WriterDeps,
 } from "./status-writer.ts";
 
-/** The watches of one target over one connection, and what is remembered of it. */
+/** The watches of one target over one connection, and what this process remembers of the target. */
 export interface View {
   readonly observation: Observation;
   readonly memory: InstallationMemory;
@@ -34,7 +34,7 @@ export class Installation implements AsyncDisposable {
   readonly statusPace = new StatusPace();
   /** Writes first conditions while the component waits for a worker. */
   greeting: { stop(): Promise<void> } | undefined;
-  /** Time of the last attempt for drift, by the controller's clock. */
+  /** Time of the last attempt that repairs drift, by the controller's clock. */
   driftAt = -Infinity;
   /** Number of attempts. */
   attempts = 0;
@@ -42,13 +42,13 @@ export class Installation implements AsyncDisposable {
   sent: string | undefined;
   /** Time of the next audit, which sends every object again, by the controller's clock. */
   auditAt: number | undefined;
-  /** Spokes that share the token of its cluster, as the last Event said. */
+  /** Spokes that share the token of its cluster, as in the last Event. */
   sharedWith = "";
   /** Texts of the Events about the removal, which the next attempts do not repeat. */
   readonly removalEvents = new Set<string>();
   /** Uids of the Jobs whose failure had an Event. */
   readonly toldJobs = new Set<string>();
-  /** This process requested the finalizer and wrote nothing to the target, and nothing was written there before. */
+  /** This process requested the finalizer, and nothing was ever written to the target. */
   isUntouched = false;
   /** The target was reached at least once by this process. */
   wasReached = false;
@@ -59,7 +59,7 @@ export class Installation implements AsyncDisposable {
   retraction: { readonly dueAt: number; readonly timer: Disposable } | undefined;
   #attempt: AbortController | undefined;
   #writer: StatusWriter | undefined;
-  #place: { readonly client: KubeClient; readonly namespace: string } | undefined;
+  #namespace: { readonly client: KubeClient; readonly namespace: string } | undefined;
   #view: (View & { readonly client: KubeClient; readonly end: AbortController }) | undefined;
   #inventory: Inventory | undefined;
   #isClosed = false;
@@ -92,21 +92,21 @@ export class Installation implements AsyncDisposable {
     return this.#writer;
   }
 
-  /** The inventory as this process knows it last; undefined before it has read one. */
+  /** The last inventory that this process read or wrote; undefined without one. */
   get inventory(): Inventory | undefined {
     return this.#view?.memory.inventory ?? this.#inventory;
   }
 
-  /** An inventory was known last, or an anchor was lost. */
+  /** This process read or wrote an inventory, or the anchor is lost. */
   get wasInstalled(): boolean {
     return this.inventory !== undefined || this.#view?.memory.state.kind === "lost";
   }
 
-  /** Identities of the shared objects that are left to a holder, who is named by `holderText` of neighbours.ts. */
-  leftTo(words: string): readonly string[] {
+  /** Identities of the shared objects that are left to another component. `text` is its `holderText`; see neighbours.ts. */
+  leftTo(text: string): readonly string[] {
     const left = this.#view?.memory.sharing.left;
     if (left === undefined || left.size === 0) return [];
-    return [...left].filter(([, holder]) => holder === words).map(([id]) => id);
+    return [...left].filter(([, holder]) => holder === text).map(([id]) => id);
   }
 
   /** The view that is open, if any. */
@@ -137,7 +137,7 @@ export class Installation implements AsyncDisposable {
       return await work(writer, either);
     } finally {
       this.#writer = undefined;
-      await writer.over();
+      await writer.settle();
       this.#keepLatest(writer, undone);
       this.#attempt = undefined;
     }
@@ -161,10 +161,10 @@ export class Installation implements AsyncDisposable {
     this.#attempt?.abort(new DOMException("The component has changed", "AbortError"));
   }
 
-  /** The namespace of the installation on a target, read once for each client, because it does not move. */
+  /** The namespace of the installation on a target, read once for each client, because it does not change. */
   async namespaceOn(client: KubeClient, find: () => Promise<string>): Promise<string> {
-    if (this.#place?.client !== client) this.#place = { client, namespace: await find() };
-    return this.#place.namespace;
+    if (this.#namespace?.client !== client) this.#namespace = { client, namespace: await find() };
+    return this.#namespace.namespace;
   }
 
   /** The view over a client. Another client than before gets a new view. Rejects with an AbortError after the disposal. */
@@ -179,8 +179,8 @@ export class Installation implements AsyncDisposable {
     if (this.#isClosed) throw new DOMException("The installation was closed", "AbortError");
     const memory = new InstallationMemory();
     const end = new AbortController();
-    const known = { causes: new WorkloadCauses(end.signal), jobs: new FailedJobs(end.signal) };
-    this.#view = { client, observation: open(memory), memory, end, ...known };
+    const caches = { causes: new WorkloadCauses(end.signal), jobs: new FailedJobs(end.signal) };
+    this.#view = { client, observation: open(memory), memory, end, ...caches };
     return this.#view;
   }
 

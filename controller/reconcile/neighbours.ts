@@ -24,36 +24,36 @@ import type { Target } from "../apply/target.ts";
 import { clusterNameOf } from "../component-identity.ts";
 import { type Clock, systemClock } from "../queue/clock.ts";
 
-/** A component that was never installed, with all that it would bring to its target. */
+/** A component that was never installed, with the objects that it would write to its target. */
 export interface Newcomer {
   readonly component: Component;
   readonly target: Target;
   readonly manifests: readonly Manifest[];
 }
 
-/** Objects by identity; not those that stay and are shared. */
-type Wanted = ReadonlyMap<string, ObjectKey>;
+/** Objects by identity, without those that outlive an installation. */
+type DesiredKeys = ReadonlyMap<string, ObjectKey>;
 
-/** What somebody has, or is about to have, on a cluster. */
+/** The objects that another installation has, or is about to have, on a cluster. */
 interface Holding {
   readonly kind: ComponentKind;
-  /** Undefined: nobody knows. */
+  /** Identities of its objects; undefined: not known. */
   readonly ids: ReadonlySet<string> | undefined;
-  /** Undefined: it is none of this hub's. */
+  /** Undefined: it belongs to another hub. */
   readonly holder: Component | undefined;
   readonly anchor: KubeObject | undefined;
 }
 
+/** The objects of a component that is about to be installed. */
 interface Claim extends Pick<Holding, "kind" | "ids"> {
-  /** Identity of the cluster. */
-  readonly on: string;
+  readonly clusterId: string;
 }
 
-type Made = Pick<Anchor, "object">;
+type CreatedAnchor = Pick<Anchor, "object">;
 
-// A server in the same network answers much faster.
+// A server in the same network answers faster.
 const farMs = 40;
-// A namespace, the name of an object, and its kind.
+// Characters of kind, namespace and name of an object.
 const longestName = 350;
 
 const namespaces = knownResource("v1", "Namespace");
@@ -66,8 +66,8 @@ export class Neighbours {
   readonly #clock: Clock;
   /** Milliseconds of the last list of anchors, by client. */
   readonly #answerMs = new WeakMap<object, number>();
-  /** Uid of the kube-system namespace of a cluster, by client. */
-  readonly #identities = new WeakMap<object, string>();
+  /** UID of the kube-system namespace of a cluster, by client. */
+  readonly #clusterIds = new WeakMap<object, string>();
   /** By the uid of the component. */
   readonly #claims = new Map<string, Claim>();
 
@@ -76,9 +76,9 @@ export class Neighbours {
   }
 
   /**
-   * Throws FleetError `DuplicateComponent` when another component of its kind, or `AnchorConflict` when anything else has objects that the
-   * newcomer would write; also when that is only about to be installed. Resolves with the newcomer's own anchor as far as its labels show it, and with
-   * `unknown` where nobody may look; rejects with an answer that says nothing for now. `all`: the components of the hub.
+   * Throws FleetError `DuplicateComponent` when another component of its kind has objects that the newcomer would write, and `AnchorConflict` when another installation has them;
+   * also when these are only about to be installed. Resolves with the newcomer's own anchor if the list shows it, and with `unknown` without the right to list anchors. Rejects
+   * when the list fails otherwise. `all`: the components of the hub.
    */
   async assertRoom(
     newcomer: Newcomer,
@@ -86,40 +86,43 @@ export class Neighbours {
     signal: AbortSignal,
   ): Promise<SeenAnchor> {
     const { component, target, manifests } = newcomer;
-    const [found, identity] = await Promise.all([
-      this.#anchorsOn(target.client, signal),
-      hasRival(component, all()) ? this.#identityOf(target, signal) : undefined,
+    const [listed, clusterId] = await Promise.all([
+      this.#listAnchors(target.client, signal),
+      hasRival(component, all()) ? this.#readClusterId(target, signal) : undefined,
     ]);
-    const anchors = found ?? [];
+    const anchors = listed ?? [];
     const ownId = identityOf(anchorKey({ component, target }));
     const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);
-    // The install judges whether it belongs to this component.
+    // The install checks whether the anchor belongs to this component.
     if (own !== undefined) return own;
-    const nothing = found === undefined ? "unknown" : undefined;
-    const wanted = wantedOf(manifests);
+    const noAnchor = listed === undefined ? "unknown" : undefined;
+    const desired = desiredKeys(manifests);
     const known = [...all()];
-    for (const anchor of anchors) assertApart(wanted, component.kind, holdingOf(anchor, known));
-    if (identity === undefined) return nothing;
+    for (const anchor of anchors) assertApart(desired, component.kind, holdingOf(anchor, known));
+    if (clusterId === undefined) return noAnchor;
     const { kind, metadata } = component;
-    // The ClusterProfile may lead to another cluster now.
+    // The ClusterProfile may belong to another cluster now.
     this.#claims.delete(metadata.uid);
     this.#forgetGone(known);
     for (const [uid, claim] of this.#claims) {
-      if (claim.on !== identity) continue;
+      if (claim.clusterId !== clusterId) continue;
       const holder = known.find((one) => one.metadata.uid === uid);
-      assertApart(wanted, kind, { ...claim, holder, anchor: undefined });
+      assertApart(desired, kind, { ...claim, holder, anchor: undefined });
     }
-    this.#claims.set(metadata.uid, { kind, ids: new Set(wanted.keys()), on: identity });
-    return nothing;
+    this.#claims.set(metadata.uid, { kind, ids: new Set(desired.keys()), clusterId });
+    return noAnchor;
   }
 
   /**
-   * Throws the same as `assertRoom` when the anchor of a neighbour was there before the newcomer's own, `making`, which is being made: somebody who came
-   * between the question for room and its answer, for whom nobody of this process may know. Rejects with what `making` rejects with.
+   * Throws the same as `assertRoom` when another anchor was created before the newcomer's own, which `making` is creating: its installation may have begun after `assertRoom`, also in
+   * another process. Rejects when `making` rejects.
    */
   async assertFirst(
     { component, target, manifests }: Newcomer,
-    { making, all }: { readonly making: Promise<Made>; readonly all: () => Iterable<Component> },
+    {
+      making,
+      all,
+    }: { readonly making: Promise<CreatedAnchor>; readonly all: () => Iterable<Component> },
     signal: AbortSignal,
   ): Promise<void> {
     const { client } = target;
@@ -127,48 +130,48 @@ export class Neighbours {
     const born = making.then(({ object }) => object.metadata);
     const anchors = await anchorsBefore(born, { client, clock: this.#clock, isFar }, signal);
     const known = [...all()];
-    const wanted = wantedOf(manifests);
-    for (const one of anchors) assertApart(wanted, component.kind, holdingOf(one, known));
+    const desired = desiredKeys(manifests);
+    for (const one of anchors) assertApart(desired, component.kind, holdingOf(one, known));
   }
 
   /**
-   * Of objects that an installed component wants, those that another component of the hub has on the same cluster, by identity, each with words for whose it
-   * is: of those that are open what it has named, of those that are lost the same unless it is of the same kind, and of those that are fought over what it had
-   * accepted and was installed earlier for. Undefined where nobody may look; rejects with an answer that says nothing for now.
+   * The desired objects of an installed component that another component of the hub holds on the same cluster: identities, each with the `holderText`. An `open` object belongs to
+   * the component that has it in its inventory, and so does a `lost` one, unless that component is of the same kind. A `fought` one belongs to the older installation if the cluster
+   * accepted it there. Undefined without the right to list anchors; rejects when the list fails otherwise.
    */
   async holders(
     { component, target }: Pick<Newcomer, "component" | "target">,
     { open, fought, lost, all }: OwnershipQuestion & { readonly all: () => Iterable<Component> },
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string> | undefined> {
-    const anchors = await this.#anchorsOn(target.client, signal);
+    const anchors = await this.#listAnchors(target.client, signal);
     if (anchors === undefined) return undefined;
     const ownId = identityOf(anchorKey({ component, target }));
     const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);
     const known = [...all()];
-    const theirs = new Map<string, string>();
+    const holders = new Map<string, string>();
     for (const anchor of anchors) {
       const holder = known.find((one) => isAnchorOf(anchor, one));
       if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
-      const words = holderText(holder);
+      const text = holderText(holder);
       const isEarlier = own !== undefined && isOlder(anchor, own);
       const named = holder.kind === component.kind ? [open] : [open, lost];
-      for (const [id, isAccepted] of entriesIn(anchor)) {
+      for (const [id, isAccepted] of acceptedEntries(anchor)) {
         const isNamed = named.some((ids) => ids?.has(id) === true);
         const isTheirs = isNamed || (fought.has(id) && isAccepted && isEarlier);
-        if (isTheirs) theirs.set(id, words);
+        if (isTheirs) holders.set(id, text);
       }
     }
-    return theirs;
+    return holders;
   }
 
-  /** Drops the claims of deleted components on all clusters, also on those for which no component asks again. */
+  /** Drops the claims of deleted components. */
   #forgetGone(known: readonly Component[]): void {
     const uids = new Set(known.map(({ metadata }) => metadata.uid));
     for (const uid of this.#claims.keys()) if (!uids.has(uid)) this.#claims.delete(uid);
   }
 
-  async #anchorsOn(
+  async #listAnchors(
     client: KubeClient,
     signal: AbortSignal,
   ): Promise<readonly KubeObject[] | undefined> {
@@ -178,29 +181,29 @@ export class Neighbours {
     return anchors?.filter(({ metadata }) => anchorKindOf(metadata.name) !== undefined);
   }
 
-  /** Uid of the kube-system namespace; undefined without the right to read it. */
-  async #identityOf({ client, profile, hubId }: Target, signal: AbortSignal) {
+  /** UID of the kube-system namespace; undefined without the right to read it. */
+  async #readClusterId({ client, profile, hubId }: Target, signal: AbortSignal) {
     if (profile === undefined) return hubId;
-    const known = this.#identities.get(client);
+    const known = this.#clusterIds.get(client);
     if (known !== undefined) return known;
     const ref = { resource: namespaces, name: "kube-system" };
     const namespace = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
-    if (namespace !== undefined) this.#identities.set(client, namespace.metadata.uid);
+    if (namespace !== undefined) this.#clusterIds.set(client, namespace.metadata.uid);
     return namespace?.metadata.uid;
   }
 }
 
-/** A sentence that names the holder of a shared object; unique for each component. */
+/** The sentence that names the holder of a shared object; unique for each component. */
 export function holderText(holder: Component): string {
   return `Belongs to the installation of ${describe(componentKeyOf(holder))}`;
 }
 
-function wantedOf(manifests: readonly Manifest[]): Wanted {
+function desiredKeys(manifests: readonly Manifest[]): DesiredKeys {
   const keys = manifests.map(keyOf).filter((key) => !outlives(key));
   return new Map(keys.map((key) => [identityOf(key), key]));
 }
 
-/** Whether another component may be about to write the same objects, without an anchor that shows it yet. Saves a request for all others. */
+/** Whether another component may be about to write the same objects, without an anchor that shows it yet. All other components save a request. */
 function hasRival(component: Component, all: Iterable<Component>): boolean {
   const { kind, metadata } = component;
   const own = possibleNamespaces(component);
@@ -220,17 +223,18 @@ function holdingOf(anchor: KubeObject, known: readonly Component[]): Holding | u
   return { kind, ids, anchor, holder: known.find((component) => isAnchorOf(anchor, component)) };
 }
 
-/** An anchor of upstream has only the name to tell its component. */
+/** Whether an anchor belongs to a component. An anchor of upstream shows its component only in its name. */
 function isAnchorOf({ metadata }: KubeObject, component: Component): boolean {
   const { namespace, name, annotations = {} } = metadata;
+  const { kind, metadata: own } = component;
   const uid = annotations[anchorAnnotations.componentUid];
-  if (uid !== undefined) return uid === component.metadata.uid;
+  if (uid !== undefined) return uid === own.uid;
   const isPossible = possibleNamespaces(component).some((one) => one === namespace);
-  return isPossible && name === anchorNameOf(nameOf(component));
+  return isPossible && name === anchorNameOf({ kind, name: own.name });
 }
 
-/** The inventory of an anchor: identities, and whether the cluster has ever accepted the object. */
-function entriesIn(anchor: KubeObject): ReadonlyMap<string, boolean> {
+/** The inventory of an anchor: identities, and whether the cluster accepted the object. */
+function acceptedEntries(anchor: KubeObject): ReadonlyMap<string, boolean> {
   const entries = decodeInventory(inventoryTextOf(anchor))?.entries ?? [];
   return new Map(entries.map((one) => [identityOf(one), one.fingerprint !== undefined]));
 }
@@ -241,13 +245,13 @@ function isOlder({ metadata: one }: KubeObject, { metadata: other }: KubeObject)
   return String(a) < String(b);
 }
 
-function nameOf({ kind, metadata: { name } }: Component) {
-  return { kind, name };
-}
-
-function assertApart(wanted: Wanted, kind: ComponentKind, holding: Holding | undefined): void {
-  const shared = holding && sharedOf(wanted, kind, holding);
-  if (shared === undefined || holding === undefined) return;
+function assertApart(
+  desired: DesiredKeys,
+  kind: ComponentKind,
+  holding: Holding | undefined,
+): void {
+  const overlap = holding && overlapText(desired, kind, holding);
+  if (overlap === undefined || holding === undefined) return;
   const { holder, anchor } = holding;
   if (holder !== undefined && holding.kind === kind) {
     const name = describe(componentKeyOf(holder));
@@ -256,17 +260,21 @@ function assertApart(wanted: Wanted, kind: ComponentKind, holding: Holding | und
     throw new FleetError("DuplicateComponent", message);
   }
   const owner = holder === undefined ? anchor && keyOf(anchor) : componentKeyOf(holder);
-  const what =
+  const owned =
     owner === undefined
       ? "another installation"
       : `the installation of ${foreignText(describe(owner), longestName)}`;
-  throw new FleetError("AnchorConflict", `${shared} belongs to ${what}`);
+  throw new FleetError("AnchorConflict", `${overlap} belongs to ${owned}`);
 }
 
-/** An object that both have, or words for all of them where it is not known what the other one has. */
-function sharedOf(wanted: Wanted, kind: ComponentKind, holding: Holding): string | undefined {
+/** Names an object that both have, or the whole installation where the objects of the other one are not known; undefined without an overlap. */
+function overlapText(
+  desired: DesiredKeys,
+  kind: ComponentKind,
+  holding: Holding,
+): string | undefined {
   const { ids } = holding;
   if (ids === undefined) return holding.kind === kind ? `The ${kind} of the cluster` : undefined;
-  const shared = [...wanted].find(([id]) => ids.has(id));
+  const shared = [...desired].find(([id]) => ids.has(id));
   return shared && describe(shared[1]);
 }

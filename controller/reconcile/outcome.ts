@@ -14,19 +14,19 @@ import type { VisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Doubt } from "./doubt.ts";
 import type { Removing } from "./progress.ts";
 
-/** Which steps before the one in question are known to have gone well. */
+/** The first steps of an attempt, and whether they succeeded. */
 export interface Steps {
   /** The version may be installed and its manifests are rendered. */
   readonly eligible: boolean;
   /** There is a connection to the target cluster. */
   readonly resolved: boolean;
-  /** Why there is none, where that is known and not what the outcome is about; its condition is `TargetClusterResolved`. */
+  /** Why there is no connection, when the outcome reports another error. Its condition is `TargetClusterResolved`. */
   readonly obstacle?: FleetError;
 }
 
-/** How a reconcile ended, or how far it has come, and what is known of the protection of the anchor then. */
+/** The result or the progress of an attempt, and the protection of the anchor at that time. */
 export type Outcome = Progression & {
-  /** `off`: it is not to be protected. Absent: nothing is known. */
+  /** `off`: the anchor is not to be protected. Absent: not known. */
   readonly protection?: Protection | "off" | undefined;
 };
 
@@ -34,11 +34,11 @@ type Progression =
   | {
       readonly kind: "working";
       readonly steps: Steps;
-      /** The one that is being installed; absent while that is not known. */
+      /** The version that is being installed; absent before it is known. */
       readonly version?: string;
       readonly progress?: Progress;
     }
-  /** Nothing ended: the watches show what the status must not claim any more; see doubt.ts. */
+  /** No attempt: the watches contradict a claim of the status; see doubt.ts. */
   | { readonly kind: "seen"; readonly doubt: Doubt }
   | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Removing }
   | {
@@ -51,16 +51,16 @@ type Progression =
         Partial<Pick<VisibleReadiness, "stuck" | "unseen">>;
       /** A sentence for each Job that failed, sorted. */
       readonly failedJobs?: readonly string[];
-      /** Of some Jobs it could not be found out whether they failed; nothing but another look tells. */
+      /** For some Jobs it is not known whether they failed. Only another attempt can tell. */
       readonly hasUnsureJobs?: boolean;
-      /** Milliseconds until it can be said whether conflicts that the status tells of are over; default 0. */
+      /** Milliseconds until it is known whether the conflicts of the status are over; default 0. */
       readonly unsureMs?: number;
     }
   | {
       readonly kind: "failed";
       readonly steps: Steps;
       readonly error: FleetError;
-      /** What failed is the removal of the installation. */
+      /** The removal of the installation failed. */
       readonly isRemoval?: boolean | undefined;
     };
 
@@ -75,8 +75,8 @@ export function isComplete({
 }
 
 /**
- * Anything that was caught on the way, as the error that is shown: messages of ours only, what a server said becomes the
- * `cause`. `cluster` names the target, for example `ClusterProfile fleet/a` or `The hub`.
+ * Any caught error as the error to report. Its message has only words of ours; the answer of a server becomes the `cause`. `cluster` names the target, for example
+ * `ClusterProfile fleet/a` or `The hub`.
  */
 export function fleetErrorOf(error: unknown, cluster: string): FleetError {
   if (error instanceof FleetError) return error;
@@ -87,7 +87,7 @@ export function fleetErrorOf(error: unknown, cluster: string): FleetError {
   });
 }
 
-/** Whether nothing failed for good: the cluster answered, and says nothing but that it has no time, or fails, for now. */
+/** Whether the cluster only answered that it is busy, or fails for now. The work goes on later. */
 export function isForNow({ reason, cause }: FleetError): boolean {
   return reason === "ClusterBusy" && cause instanceof ApiError && isAnswerForNow(cause);
 }
@@ -99,27 +99,27 @@ export function isHubFailure(error: unknown): boolean {
   );
 }
 
-/** Milliseconds for which a server that has no time, or fails, asks to be left alone, a minute at most; 0 when none does. */
+/** Milliseconds for which a busy or failing server asks not to be called, a minute at most; 0 without such an answer. */
 export function askedWaitMs(error: unknown): number {
   const answer = error instanceof FleetError ? error.cause : error;
   return answer instanceof ApiError ? askedMsOf(answer) : 0;
 }
 
-/** What tells a cluster that was lost from one that was never reached. */
+/** Distinguishes a cluster that was lost from one that was never reached. */
 export interface ConnectionHistory {
-  /** The way to the cluster that works no more is the one that the ClusterProfile still describes. */
+  /** The connection that failed is the one that the ClusterProfile still describes. */
   readonly isLost: boolean;
   /** This process has been connected to the cluster. */
   readonly wasReached: boolean;
-  /** Of the component, which remembers over restarts of ours. */
+  /** The status of the component, which survives a restart of this process. */
   readonly status: ComponentStatus | undefined;
 }
 
-/** The same failure, but `SpokeUnreachable` for a cluster that was reached before and nothing says that it is somewhere else now. */
-export function asLoss(error: FleetError, known: ConnectionHistory): FleetError {
+/** The same failure, but with `SpokeUnreachable` for a cluster that was reached before, unless its ClusterProfile describes another connection now. */
+export function asLoss(error: FleetError, history: ConnectionHistory): FleetError {
   const { reason, code, message, cause } = error;
   if (reason !== "RemoteClientCreationFailed" || code !== "Unreachable") return error;
-  const { isLost, wasReached, status } = known;
+  const { isLost, wasReached, status } = history;
   if (!isLost && (wasReached || !remembersCluster(status))) return error;
   return new FleetError("SpokeUnreachable", message.replace(`[${code}] `, ""), { code, cause });
 }
@@ -135,7 +135,7 @@ function unreachable(error: ConnectionError, cluster: string): FleetError {
     const code = "TLSUntrusted";
     return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }
-  // It happened in the middle of the work, so the cluster was reached.
+  // The error came after the connection, so the cluster was reached.
   const code = error.failure === "standIn" ? "NotKubernetes" : "Unreachable";
   return new FleetError("SpokeUnreachable", message, { code, cause: error });
 }

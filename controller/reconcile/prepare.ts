@@ -19,8 +19,8 @@ export interface PreparedInstall {
 }
 
 /**
- * Renders and connects at the same time. An error of the component comes before an error of its cluster. The component gets its finalizer just before the first
- * write to the cluster, so that a component without an installation can be deleted freely.
+ * Renders and connects at the same time. Reports an error of the component before an error of its cluster. The component gets its finalizer just before the first write to the
+ * cluster, so that a component without an installation can be deleted freely.
  */
 export async function prepare(
   work: Attempt,
@@ -30,13 +30,13 @@ export async function prepare(
   const { component, installation } = work;
   const resolving = resolveTarget(work, deps, signal);
   let isRendering = true;
-  // The first rendering of a process takes a second; a new component tells before its end that its cluster answers. Rejections are handled below.
-  const tellResolved = async (): Promise<void> => {
+  // The first rendering of a process takes a second. A new component shows before its end that its cluster answers. Rejections are handled below.
+  const reportResolved = async (): Promise<void> => {
     await resolving;
     if (!isRendering || component.status?.conditions !== undefined) return;
-    work.writer.progress({ kind: "working", steps: { ...steps, resolved: true } }, signal);
+    work.writer.reportProgress({ kind: "working", steps: { ...steps, resolved: true } }, signal);
   };
-  tellResolved().catch(() => undefined);
+  reportResolved().catch(() => undefined);
   const renderIn = (namespace: string): Promise<Rendered> =>
     // A source of manifests can be slow.
     abortable(render(component, deps.releases, { ...deps.rendering, namespace }), signal);
@@ -78,11 +78,12 @@ async function suitability(
   const either = AbortSignal.any([signal, connection.signal]);
   const isNew = component.status?.version === undefined && !installation.wasInstalled;
   const newcomer = { component, target, manifests };
-  const room = isNew && deps.neighbours.assertRoom(newcomer, () => deps.components.all(), either);
+  const checking =
+    isNew && deps.neighbours.assertRoom(newcomer, () => deps.components.all(), either);
   // Awaited below.
-  if (room) room.catch(() => undefined);
+  if (checking) checking.catch(() => undefined);
   await assertVersion(target, deps, either);
-  return room === false ? "unknown" : room;
+  return checking === false ? "unknown" : checking;
 }
 
 async function assertVersion(

@@ -3,17 +3,17 @@ import { type Condition, describe } from "../../api/kubernetes.ts";
 import type { ConditionType } from "../../api/reasons.ts";
 import type { ChangeSet, Progress, Trouble, Waiting } from "../apply/change-set.ts";
 
-/** How much of an installation is still to be removed. */
+/** The number of objects of an installation that are not removed yet. */
 export interface Remaining {
   readonly left: number;
-  /** Absent: nobody counted before the removal began. */
+  /** Absent: the objects were not counted before the removal. */
   readonly total?: number;
 }
 
-/** What a condition says of work that goes on; its status is Unknown. */
+/** Reason and message of a condition whose work goes on; its status is Unknown. */
 export type Underway = Pick<Condition, "reason" | "message">;
 
-/** Reasons of conditions that are Unknown because work goes on; docs/reasons.md is held to them by a test. */
+/** Reasons of conditions that are Unknown because work goes on. A test compares docs/reasons.md with them. */
 export const workingReasons = ["Connecting", "Installing", "Finalizing"] as const;
 
 const maxCauses = 2;
@@ -30,7 +30,7 @@ export function progressMessage({ done, total, waiting, failed }: Progress): str
   ].join(", ");
 }
 
-/** What an apply waits for, with the name of an object; undefined: for nothing but Deployments. */
+/** What an apply waits for, with the name of an object; undefined when it waits for Deployments only. */
 export function waitingMessage({
   parked,
   lingering = [],
@@ -39,14 +39,14 @@ export function waitingMessage({
   return waiting.length === 0 ? undefined : troublesMessage(waiting);
 }
 
-/** The first object in the order of names, and how many more there are. */
+/** The first object in the order of names, and the number of the others. */
 export function troublesMessage(troubles: readonly Trouble[]): string {
   const texts = troubles.map(({ key, message }) => `${describe(key)}: ${message}`).toSorted();
   const more = texts.length - 1;
   return more === 0 ? `${texts[0]}` : `${texts[0]} (and ${more} more)`;
 }
 
-/** What a removal does that has not deleted anything yet. */
+/** The progress of a removal; undefined before its objects are counted. */
 export type Removing = Remaining | "looking for users" | undefined;
 
 /** `Removing from ClusterProfile fleet/a: 34 of 150 objects left`. */
@@ -61,14 +61,14 @@ export function removalMessage(cluster: string, remaining: Removing): string {
   return `${from}: ${left}${all} ${left === 1 && total === undefined ? "object" : "objects"} left`;
 }
 
-/** Whether conditions say what kept the last attempt at a removal that has begun, and not only how far that has come. */
+/** Whether the conditions of a removal show why its last attempt failed, and not only its progress. */
 export function showsRemovalFailure(conditions: readonly Condition[] = []): boolean {
   const types: readonly ConditionType[] = ["DeploymentsAvailable", "InstallSucceeded"];
   const [progress, install] = types.map((type) => conditionOf(conditions, type));
   return progress?.reason === "Finalizing" && install?.message !== progress.message;
 }
 
-/** What the conditions say before there is anything to count. `cluster` names the target, for example `ClusterProfile fleet/a`. */
+/** Reasons and messages of the conditions before anything is applied. `cluster` names the target, for example `ClusterProfile fleet/a`. */
 export function beginningOf(cluster: string): Readonly<Record<ConditionType, Underway>> {
   return {
     TargetClusterResolved: {
@@ -86,10 +86,10 @@ function installing(message: string): Underway {
   return { reason: "Installing", message };
 }
 
-/** Whether a condition says nothing, or only that work goes on: other words take its place. */
+/** Whether a condition has no result yet, so that its message may be replaced. */
 export function isUnderway({ status, reason }: Condition): boolean {
   if (status !== "Unknown") return false;
-  return reason === undefined || workingReasons.some((known) => known === reason);
+  return reason === undefined || workingReasons.some((working) => working === reason);
 }
 
 /** `The hub` in the middle of a sentence. */
@@ -107,7 +107,7 @@ function waitingText({ message, count }: Waiting): string {
 
 const maxJobsNamed = 3;
 
-/** The first of the sentences about Jobs that failed, and how many more there are; undefined: none did. */
+/** The first sentences about failed Jobs, and the number of the others; undefined without any. */
 export function failedJobsMessage(failed: readonly string[] = []): string | undefined {
   if (failed.length === 0) return undefined;
   const more = failed.length - maxJobsNamed;

@@ -23,7 +23,7 @@ import type { StatusWriter } from "./status-writer.ts";
 export interface ReconcileDeps {
   /** For components, their status and Events. */
   readonly hub: KubeClient;
-  /** The hub as a target: a connection of its own, so that an install on the hub holds back nothing else. */
+  /** The hub as a target. A connection of its own, so that an install on the hub delays no other request. */
   readonly hubAsTarget: KubeClient;
   /** UID of the hub's kube-system namespace. */
   readonly hubId: string;
@@ -31,9 +31,9 @@ export interface ReconcileDeps {
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: Pick<References, "policy">;
   readonly releases: Releases;
-  /** What rendering depends on besides component, releases and target. */
+  /** Options of rendering that are the same for all components. */
   readonly rendering: Pick<RenderOptions, "environment" | "manifestText">;
-  /** Where components are installed on spokes that are not installed yet. */
+  /** Decides the namespace of new installations on spokes. */
   readonly spokeNamespace: SpokeNamespaceMode;
   readonly versions: ClusterVersions;
   readonly preparations: Preparations;
@@ -45,20 +45,20 @@ export interface ReconcileDeps {
     Metrics,
     "countFailure" | "countHubFailure" | "countObjects" | "countRepairs"
   >;
-  /** Absent: it is not known who shares a credential. */
+  /** Absent: shared credentials are not reported. */
   readonly tokens?: TokenSharers;
   readonly guards: Guards;
-  /** CRDs get the label by which they are guarded. */
+  /** CRDs get the label of the guard. */
   readonly guardsCrds: boolean;
   readonly clock: Clock;
   readonly log: Log;
-  /** Pace at which a component that is not ready is looked at again. */
+  /** Milliseconds between two attempts for a component that is not ready. */
   readonly pollMs: number;
-  /** Something changed on the target of a component. */
+  /** Called for each change on the target of a component. */
   readonly onChange: (component: Component, change: ObservedChange) => void;
 }
 
-/** One component and what is remembered of it. */
+/** A component and what this process remembers of it. */
 export interface Subject {
   readonly component: Component;
   readonly installation: Installation;

@@ -66,7 +66,7 @@ async function installComponent(
   const steps: Writable<Steps> = { eligible: false, resolved: false };
   const { component } = attempt;
   try {
-    // First: without permission the component must learn nothing about the cluster.
+    // Before all requests: without permission the component must learn nothing about its cluster.
     assertPermitted(component, deps);
     assertOnlyOne(component, deps);
     writeFirstConditions(attempt, signal);
@@ -89,11 +89,11 @@ async function installComponent(
   }
 }
 
-/** Writes first conditions for a component that has none. */
+/** Gives a new component its first conditions. */
 function writeFirstConditions({ component, writer }: Attempt, signal: AbortSignal): void {
   if (component.status?.conditions !== undefined) return;
   const steps = { eligible: false, resolved: false };
-  writer.progress({ kind: "working", steps }, signal);
+  writer.reportProgress({ kind: "working", steps }, signal);
 }
 
 async function apply(
@@ -101,20 +101,20 @@ async function apply(
   { rendered, resolved, suited, deps }: PreparedInstall & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
-  // Awaited by the install.
+  // The install awaits it.
   suited.catch(() => undefined);
   const { target, connection } = resolved;
   const { client } = target;
   const isNew = !hasFinalizer(component);
   const log = deps.log.child(logFieldsOf({ component, installation }));
   // Not awaited: no work depends on the Event, and it never rejects.
-  const tell = (event: ComponentEvent): void =>
+  const recordEvent = (event: ComponentEvent): void =>
     void deps.events.record(writer.latest, event, signal);
-  const view = await viewOf({ component, installation }, target, deps);
+  const view = await openView({ component, installation }, target, deps);
   const { version, paths, manifests } = rendered;
   const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
-  const sending = `${component.metadata.generation} ${version}`;
-  const tells = installation.sent !== sending && isNews(component, rendered);
+  const content = `${component.metadata.generation} ${version}`;
+  const showsProgress = installation.sent !== content && isNewContent(component, rendered);
   const changes = await install(
     { component, rendered, target, ...view, isNew },
     {
@@ -122,53 +122,54 @@ async function apply(
       log,
       suited,
       seen: suited,
-      ...neighbourhoodOf({ component, target, wanted: () => manifests.filter(isOurs) }, deps),
+      ...neighbourQuestions({ component, target, wanted: () => manifests.filter(isOurs) }, deps),
       awaiting: installation.awaiting,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
         const protection = deps.guards.protectionOf(component);
         const outcome = { kind: "working", steps, version, progress, protection } as const;
-        if (tells) writer.progress(outcome, signal);
+        if (showsProgress) writer.reportProgress(outcome, signal);
       },
       gate: gateOf(component, { target, signal: connection.signal, suited, isNew, ...deps }),
-      onAdopted: (count) => tell(adoptedEvent(count, clusterNameOf(component))),
-      onAnchorLost: () => tell(anchorLostEvent(clusterNameOf(component))),
-      onUnblocked: (unblocked) => tell(webhookUnblockedEvent(unblocked)),
+      onAdopted: (count) => recordEvent(adoptedEvent(count, clusterNameOf(component))),
+      onAnchorLost: () => recordEvent(anchorLostEvent(clusterNameOf(component))),
+      onUnblocked: (unblocked) => recordEvent(webhookUnblockedEvent(unblocked)),
     },
     AbortSignal.any([signal, connection.signal]),
   );
-  installation.sent = sending;
+  installation.sent = content;
   countChanges(changes, log, deps);
   const repairs = repairEvent(changes);
-  if (repairs !== undefined) tell(repairs);
+  if (repairs !== undefined) recordEvent(repairs);
   const said = messageOf(component, "InstallSucceeded");
-  const telling = { tell, toldJobs: installation.toldJobs };
-  const asking = { ...view, client, clock: deps.clock, log, said, ...telling };
-  const found = await healthOf(manifests.filter(isOurs).map(keyOf), asking, signal);
+  const { toldJobs } = installation;
+  const question = { ...view, client, clock: deps.clock, log, said, recordEvent, toldJobs };
+  const health = await readHealth(manifests.filter(isOurs).map(keyOf), question, signal);
   const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
-  return { kind: "applied", version, paths, changes, ...found, unsureMs };
+  return { kind: "applied", version, paths, changes, ...health, unsureMs };
 }
 
-interface Asking extends View, Omit<JobQuestion, "observed" | "client">, Pick<Target, "client"> {
-  readonly tell: (event: ComponentEvent) => void;
+interface HealthQuestion
+  extends View, Omit<JobQuestion, "observed" | "client">, Pick<Target, "client"> {
+  readonly recordEvent: (event: ComponentEvent) => void;
   readonly toldJobs: Set<string>;
 }
 
 type Health = Omit<JobFindings, "failures"> & { readonly readiness: VisibleReadiness };
 
-/** The state of the workloads and Jobs of an installation. Sends an Event for Jobs whose failure is new. */
-async function healthOf(
+/** Reads the state of the workloads and Jobs of an installation. Records an Event for Jobs whose failure is new. */
+async function readHealth(
   desired: readonly ObjectKey[],
-  { tell, toldJobs, ...asking }: Asking,
+  { recordEvent, toldJobs, ...question }: HealthQuestion,
   signal: AbortSignal,
 ): Promise<Health> {
-  const observed = asking.observation.objects();
+  const observed = question.observation.objects();
   const [readiness, { failures, ...jobs }] = await Promise.all([
-    readVisibleReadiness(desired, asking, signal),
-    asking.jobs.findFailed(desired, { ...asking, observed }, signal),
+    readVisibleReadiness(desired, question, signal),
+    question.jobs.findFailed(desired, { ...question, observed }, signal),
   ]);
-  const failure = failedJobsEvent(takeUntold(failures, { told: toldJobs, said: asking.said }));
-  if (failure !== undefined) tell(failure);
+  const failure = failedJobsEvent(takeUntold(failures, { told: toldJobs, said: question.said }));
+  if (failure !== undefined) recordEvent(failure);
   return { readiness, ...jobs };
 }
 
@@ -177,8 +178,8 @@ function messageOf({ status }: Component, type: string): string {
   return conditionOf(status?.conditions, type)?.message ?? "";
 }
 
-/** The watches of the target of a component, and what is remembered of it. */
-async function viewOf(
+/** Opens the watches of the target of a component, unless they are open. */
+async function openView(
   { component, installation }: Subject,
   { client, fieldManager }: Target,
   deps: ReconcileDeps,
@@ -202,21 +203,24 @@ async function viewOf(
   return view;
 }
 
-/** Questions to the other anchors on the target. `wanted` is without the shared objects that are left to others: they must not stop a component that lost its anchor. */
-function neighbourhoodOf(
-  { wanted, ...one }: Omit<Newcomer, "manifests"> & { readonly wanted: () => readonly Manifest[] },
+/** Questions about the other anchors on the target. `wanted` is without the shared objects that are left to others: they must not stop a component that lost its anchor. */
+function neighbourQuestions(
+  {
+    wanted,
+    ...installation
+  }: Omit<Newcomer, "manifests"> & { readonly wanted: () => readonly Manifest[] },
   { neighbours, components }: ReconcileDeps,
 ): Pick<InstallDeps, "assertFirst" | "holders"> {
   const all = (): Iterable<Component> => components.all();
   return {
     assertFirst: (making, signal) =>
-      neighbours.assertFirst({ ...one, manifests: wanted() }, { making, all }, signal),
-    holders: (question, signal) => neighbours.holders(one, { ...question, all }, signal),
+      neighbours.assertFirst({ ...installation, manifests: wanted() }, { making, all }, signal),
+    holders: (question, signal) => neighbours.holders(installation, { ...question, all }, signal),
   };
 }
 
-/** Whether progress is written: for a new version or specification, not for a repair or a retry. A failure stays in the status until it is over. */
-function isNews({ status, metadata }: Component, { version }: Rendered): boolean {
+/** Whether a new version or specification is applied, and not a repair or a retry. Progress must not replace a failure in the status. */
+function isNewContent({ status, metadata }: Component, { version }: Rendered): boolean {
   if (status?.observedGeneration !== metadata.generation) return true;
   const installed = conditionOf(status?.conditions, "InstallSucceeded")?.status;
   if (installed === "False") return false;

@@ -10,16 +10,17 @@ import { sharedCredentialEvent } from "./component-events.ts";
 import { doubtOf } from "./doubt.ts";
 import { type Outcome, askedWaitMs, isComplete } from "./outcome.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import type { StatusChange, WriterDeps } from "./status-writer.ts";
+import type { WriterDeps } from "./status-writer.ts";
+import type { StatusChange } from "./transitions.ts";
 
 export interface Conclusion extends Attempt {
   readonly outcome: Outcome;
 }
 
 /**
- * Ends an attempt: writes the outcome as status, Events, metrics and one line of log, and says when to come back. When the pace of the status forbids the write,
- * the next attempt comes at that time and writes the state of that time. Only when the next attempt must not come so soon, this one waits. Rejects when the hub refuses
- * the status.
+ * Ends an attempt: writes the outcome as status, Events, metrics and one line of log, and says when to come back. When the pace of the status forbids the write, the next attempt
+ * comes as soon as the pace allows it, and writes the state of that time. This attempt waits only when the next one must not come so soon. Rejects when the hub refuses the
+ * status.
  */
 export async function conclude(
   { component, installation, writer, outcome }: Conclusion,
@@ -28,14 +29,14 @@ export async function conclude(
 ): Promise<Next> {
   const next = nextOf(outcome, deps.pollMs);
   if (outcome.kind === "failed") deps.metrics.countFailure(outcome.error);
-  // A progress write that is running may already say the outcome, and no progress may follow the outcome.
-  await writer.quiet();
+  // A running write of progress may already have written the same status, and no progress may follow the outcome.
+  await writer.stopProgress();
   const postponedMs = writer.postponedMs(outcome);
   if (postponedMs > 0 && leastMsOf(next) < postponedMs) return soonerOf(next, postponedMs);
   if (postponedMs > 0) await delay(deps.clock, postponedMs, signal);
   const change = await writer.finish(outcome, signal);
-  tellLog({ component, installation, outcome, change }, deps);
-  await writer.told();
+  logOutcome({ component, installation, outcome, change }, deps);
+  await writer.eventsRecorded();
   const sharing = deps.tokens && sharedCredentialEvent(component, installation, deps.tokens);
   if (sharing !== undefined) await deps.events.record(component, sharing, signal);
   return next;
@@ -49,35 +50,38 @@ function soonerOf(next: Next, ms: number): Next {
   return { kind: "after", ms: next.kind === "after" ? Math.min(ms, next.ms) : ms };
 }
 
-interface Told extends Subject {
+interface LoggedOutcome extends Subject {
   readonly outcome: Outcome;
   readonly change: StatusChange;
 }
 
 /** Logs a new failure as an error, and a repeated one for debugging only. */
-function tellLog({ outcome, change, ...subject }: Told, { log }: Pick<ReconcileDeps, "log">): void {
-  const lines = log.child(logFieldsOf(subject));
+function logOutcome(
+  { outcome, change, ...subject }: LoggedOutcome,
+  { log }: Pick<ReconcileDeps, "log">,
+): void {
+  const child = log.child(logFieldsOf(subject));
   const isNews = change.before !== change.after;
   if (outcome.kind === "failed") {
     const fields = { reason: outcome.error.reason, err: outcome.error };
-    if (isNews) lines.error(fields, "Reconcile failed");
-    else lines.debug(fields, "Reconcile failed again");
+    if (isNews) child.error(fields, "Reconcile failed");
+    else child.debug(fields, "Reconcile failed again");
     return;
   }
   const ready = conditionOf(change.after?.conditions, "Ready");
   const { status, reason, message } = ready ?? {};
   const fields = { ready: status, reason, message };
-  if (isNews) lines.info(fields, "Reconciled");
-  else lines.debug(fields, "Reconciled, nothing new");
+  if (isNews) child.info(fields, "Reconciled");
+  else child.debug(fields, "Reconciled, nothing new");
 }
 
-// During a removal nothing is watched: only another attempt shows that the wait is over.
+// A removal has no watches: only another attempt can see that the wait is over.
 const removalPaceMs = 10_000;
 
 /** When to come back after an outcome. `pollMs` is the interval at which an installation that is not ready is checked. */
 export function nextOf(outcome: Outcome, pollMs: number): Next {
   if (outcome.kind === "applied") return afterApplied(outcome, pollMs);
-  // An attempt that did not end is repeated.
+  // An attempt without a result is repeated.
   if (outcome.kind !== "failed") return { kind: "backoff" };
   const { error, isRemoval = false } = outcome;
   if (reasons[error.reason].retry !== "backoff") return { kind: "after", ms: pollMs };
@@ -105,19 +109,19 @@ function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: nu
   return leastMs === 0 ? { kind: "after", ms } : { kind: "after", ms, leastMs };
 }
 
-// The attempt that the change starts usually ends earlier, and its status says more.
+// The change also starts an attempt, which usually ends earlier and writes a better status.
 const patienceMs = 2_000;
 
 /** Milliseconds after which the status must show a change on the target; undefined: the change does not concern workloads. */
 export function retractionDelayOf({ kind }: ObservedChange): number | undefined {
   if (kind === "labels" || kind === "job") return undefined;
-  // The watch was interrupted some seconds ago.
+  // This change comes some seconds after the interruption of the watch.
   return kind === "watch" ? 0 : patienceMs;
 }
 
 /**
- * Takes the claim back that all workloads are available, when the watches show otherwise and no attempt has done so in time: an attempt can wait for its cluster or for
- * a worker. Only an attempt writes the claim again. Rejects when the hub refuses the status.
+ * Removes the claim that all workloads are available from the status when the watches contradict it. Called when no attempt did so in time, because it waits for its cluster or
+ * for a worker. Only an attempt writes the claim again. Rejects when the hub refuses the status.
  */
 export async function retract(
   { component, installation }: Subject,
@@ -127,13 +131,13 @@ export async function retract(
   const doubt = mayDoubt(component, deps) && installation.view && doubtOf(installation.view);
   if (!doubt) return;
   const outcome = { kind: "seen", doubt } as const;
-  // The running attempt writes it.
-  if (installation.writer !== undefined) return installation.writer.progress(outcome, signal);
+  // The writer of the running attempt must be the only one.
+  if (installation.writer !== undefined) return installation.writer.reportProgress(outcome, signal);
   const writer = await installation.writeBetweenAttempts(outcome, { component, ...deps }, signal);
-  await writer.told();
+  await writer.eventsRecorded();
 }
 
-/** Not for a lost cluster, of which the attempts tell, and not during a removal, when the status claims nothing. */
+/** False for a lost cluster, which the attempts report, and during a removal, when the status has no such claim. */
 function mayDoubt(
   { spec, metadata }: Component,
   { spokes }: Pick<ReconcileDeps, "spokes">,
@@ -143,7 +147,7 @@ function mayDoubt(
   return ref === undefined || spokes.state(ref)?.kind === "connected";
 }
 
-// An attempt writes first conditions itself. This is for components that have to wait for a worker.
+// The first attempt writes first conditions, too. The greeting is for components that wait for a worker.
 const delayMs = 150;
 
 /** The timer that gives a new component its first conditions, unless its first attempt begins before. */

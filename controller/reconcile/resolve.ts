@@ -25,7 +25,7 @@ export interface Resolved {
 
 const fieldManagerPrefix = "knfleet-";
 
-/** Field manager of everything that one hub applies. */
+/** The field manager of all objects that one hub applies. */
 export function fieldManagerOf(hubId: string): string {
   return `${fieldManagerPrefix}${hubId.slice(0, 8)}`;
 }
@@ -33,7 +33,7 @@ export function fieldManagerOf(hubId: string): string {
 type ResolveDeps = Pick<ReconcileDeps, "hubAsTarget" | "hubId" | "spokes" | "spokeNamespace">;
 
 /**
- * The cluster that a component is for, the one of its ClusterProfile or the hub itself, and the namespace there. Throws FleetError with a reason of
+ * Connects to the cluster of a component, which is that of its ClusterProfile or the hub, and finds the namespace of the installation there. Throws FleetError with a reason of
  * `TargetClusterResolved`, or the error of the connection.
  */
 export async function resolveTarget(
@@ -45,7 +45,7 @@ export async function resolveTarget(
   const connection =
     ref === undefined ? { client: hubAsTarget, signal } : await spokes.acquire(ref, signal);
   const { client } = connection;
-  const unplaced = {
+  const cluster = {
     client,
     ...(ref === undefined ? {} : { profile: ref }),
     fieldManager: fieldManagerOf(hubId),
@@ -53,20 +53,17 @@ export async function resolveTarget(
   };
   const either = AbortSignal.any([signal, connection.signal]);
   const namespace = await installation.namespaceOn(client, async () =>
-    installationNamespace(component, mode, await findAnchorNamespaces(component, unplaced, either)),
+    installationNamespace(component, mode, await findAnchorNamespaces(component, cluster, either)),
   );
-  return { target: { ...unplaced, namespace }, connection };
+  return { target: { ...cluster, namespace }, connection };
 }
 
-/** A cluster and the hub that manages it. Without the id of the hub every anchor is accepted. */
+/** A cluster and the hub that manages it. Without a hubId the anchors of all hubs count. */
 interface AnchorHolder extends Pick<Target, "client"> {
   readonly hubId: string | undefined;
 }
 
-/**
- * The namespaces of a cluster that have an anchor of a component, as `installationNamespace` wants them. The cluster is asked only where more than one
- * is possible; where it refuses to answer there is none.
- */
+/** The namespaces of a cluster that have an anchor of the component, for `installationNamespace`. Sends no request when only one namespace is possible; none when the cluster denies the answer. */
 export async function findAnchorNamespaces(
   component: Component,
   { client, hubId }: AnchorHolder,
@@ -89,7 +86,7 @@ export async function findAnchorNamespaces(
   return anchoredNamespaces(anchors.flat());
 }
 
-/** What tells a lost cluster from one that was never reached. */
+/** Whether the cluster of a component was reached before; see `asLoss`. */
 export function connectionHistoryOf(
   { component, installation }: Subject,
   { spokes }: Pick<ReconcileDeps, "spokes">,
@@ -100,9 +97,7 @@ export function connectionHistoryOf(
   return { isLost, wasReached, status: component.status };
 }
 
-/**
- * The state of the connection right now, for a component that has an error of its own: it does not wait for a slow cluster. Rejects with the reason of the signal.
- */
+/** The state of the connection right now, without waiting for a slow cluster: used when the component has an error of its own. Rejects with the reason of the signal. */
 export async function resolvedSoFar(
   resolving: Promise<Resolved>,
   { deps, ...subject }: Subject & { readonly deps: Pick<ReconcileDeps, "clock" | "spokes"> },
@@ -123,9 +118,7 @@ export async function resolvedSoFar(
   }
 }
 
-/**
- * Ends watches, guard and repairs for a component that may not use its cluster any more. The installation stays, with the policies that guard its anchor. Security: T-05.
- */
+/** Ends watches, guard and repairs of a component that may not use its cluster any more. The installation and the policies that guard its anchor stay. Security: T-05. */
 export async function stopManaging(
   { component, installation }: Subject,
   { guards }: Pick<ReconcileDeps, "guards">,

@@ -8,44 +8,39 @@ import type { EventRecorder } from "../events.ts";
 import { type Clock, outlasting } from "../queue/clock.ts";
 import { statusOf } from "./component-status.ts";
 import type { Outcome } from "./outcome.ts";
-import { transitionEvents } from "./transitions.ts";
+import { type StatusChange, transitionEvents } from "./transitions.ts";
 
 export interface StatusWriterOptions {
   readonly client: WriterDeps["hub"];
   readonly clock: Clock;
-  /** One for each component, shared by its attempts. */
+  /** One for each component, for all its attempts. */
   readonly pace: StatusPace;
   /** Called after every write, in order; must not reject. */
   readonly onWritten?: (written: WrittenStatus) => Promise<void>;
 }
 
-/** A status that was written, the component since then, and the outcome that the status shows. */
+/** A status that was written, the component after the write, and the outcome that the status shows. */
 export interface WrittenStatus extends StatusChange {
   readonly outcome: Outcome;
   readonly component: Component;
 }
 
-/** A status before and after a write; the same object twice when there was nothing to write. */
-export interface StatusChange {
-  readonly before: ComponentStatus | undefined;
-  readonly after: ComponentStatus | undefined;
-}
-
 const maxAttempts = 5;
 
 /**
- * Writes the status of one component during one attempt: progress at most once a second unless a condition becomes True or False, one write at the end, and no write that
- * changes nothing. `postponedMs` says how long the write at the end has to wait. After a conflict the newest object is written. A component that is gone needs no status.
+ * Writes the status of one component during one attempt: progress at most once a second unless a condition becomes True or False, the outcome at the end, and nothing that changes
+ * nothing. `postponedMs` says how long the write at the end has to wait. After a conflict, writes the newest object. A component that is gone gets no status.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #generation: number | undefined;
   #latest: Component;
-  #wanted: Outcome | undefined;
+  /** Progress that is not written yet. */
+  #pending: Outcome | undefined;
   #timer: Disposable | undefined;
   #isWriting = false;
   #writing: Promise<void> = Promise.resolve();
-  #telling: Promise<void> = Promise.resolve();
+  #recording: Promise<void> = Promise.resolve();
 
   constructor(component: Component, options: StatusWriterOptions) {
     this.#options = options;
@@ -58,14 +53,14 @@ export class StatusWriter {
     return this.#latest;
   }
 
-  /** Takes over the component after another write of this process. */
-  saw(component: Component): void {
+  /** Takes over the component after another write of it. */
+  noteNewer(component: Component): void {
     this.#latest = newerOf(this.#latest, component);
   }
 
-  /** Writes progress in the background; newer progress replaces what is not written yet. The write at the end reports failures. */
-  progress(outcome: Outcome, signal: AbortSignal): void {
-    this.#wanted = outcome;
+  /** Writes progress in the background. Newer progress replaces pending progress. A failure is ignored, because the write at the end repeats it. */
+  reportProgress(outcome: Outcome, signal: AbortSignal): void {
+    this.#pending = outcome;
     if (this.#timer !== undefined || this.#isWriting) return;
     this.#timer = this.#options.clock.after(this.#untilProgressMs(outcome), () => {
       this.#timer = undefined;
@@ -75,33 +70,30 @@ export class StatusWriter {
 
   /** Writes the outcome after a running write. Throws the error of the hub, but not a conflict or 404. */
   async finish(outcome: Outcome, signal: AbortSignal): Promise<StatusChange> {
-    await this.quiet();
+    await this.stopProgress();
     return this.#write(outcome, signal);
   }
 
-  /** Drops progress that is not written yet; resolves when a running write has ended. */
-  async quiet(): Promise<void> {
+  /** Drops pending progress; resolves when a running write has ended. */
+  async stopProgress(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
-    this.#wanted = undefined;
+    this.#pending = undefined;
     await this.#writing;
   }
 
   /** Resolves when `onWritten` has returned for all writes so far. */
-  told(): Promise<void> {
-    return this.#telling;
+  eventsRecorded(): Promise<void> {
+    return this.#recording;
   }
 
-  /** `quiet` and `told`. To be awaited at the end of every attempt. */
-  async over(): Promise<void> {
-    await this.quiet();
-    await this.told();
+  /** `stopProgress` and `eventsRecorded`. To be awaited at the end of every attempt. */
+  async settle(): Promise<void> {
+    await this.stopProgress();
+    await this.eventsRecorded();
   }
 
-  /**
-   * Milliseconds to wait before an outcome may be written; 0 when the status would not change. A component causes one write a second over any longer time. Transitions
-   * may burst; a changed message always waits.
-   */
+  /** Milliseconds until an outcome may be written; 0 when the status would not change. See `StatusPace`. */
   postponedMs(outcome: Outcome): number {
     const { pace, clock } = this.#options;
     const { status } = this.#latest;
@@ -113,21 +105,21 @@ export class StatusWriter {
   }
 
   async #writeProgress(signal: AbortSignal): Promise<void> {
-    const outcome = this.#wanted;
+    const outcome = this.#pending;
     if (outcome === undefined) return;
-    this.#wanted = undefined;
+    this.#pending = undefined;
     this.#isWriting = true;
     try {
       await this.#write(outcome, signal);
     } catch {
-      // The write at the end includes this progress, and its failure is reported.
+      // The write at the end includes this progress and reports its failure.
     }
     this.#isWriting = false;
     this.#continue(signal);
   }
 
   #continue(signal: AbortSignal): void {
-    if (this.#wanted !== undefined) this.progress(this.#wanted, signal);
+    if (this.#pending !== undefined) this.reportProgress(this.#pending, signal);
   }
 
   #untilProgressMs(outcome: Outcome): number {
@@ -150,8 +142,8 @@ export class StatusWriter {
         const body = { ...this.#latest, status: after };
         const stored = await client.replace(ref, body, { subresource: "status" }, signal);
         this.#latest = asComponent(stored) ?? this.#latest;
-        pace.written(clock.now());
-        this.#tell({ before, after, outcome, component: this.#latest });
+        pace.countWrite(clock.now());
+        this.#recordEvents({ before, after, outcome, component: this.#latest });
         return { before, after };
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
@@ -162,10 +154,10 @@ export class StatusWriter {
     }
   }
 
-  #tell(written: WrittenStatus): void {
+  #recordEvents(written: WrittenStatus): void {
     const { onWritten } = this.#options;
     if (onWritten === undefined) return;
-    this.#telling = this.#telling.then(() => onWritten(written));
+    this.#recording = this.#recording.then(() => onWritten(written));
   }
 
   /** The newest object with the generation of this attempt: the status belongs to that generation. */
@@ -188,7 +180,7 @@ function differsInMessagesOnly(a: ComponentStatus | undefined, b: ComponentStatu
   return canonicalJson(withoutMessages(a)) === canonicalJson(withoutMessages(b));
 }
 
-/** Whether a condition becomes True or False. People wait for that. */
+/** Whether a condition becomes True or False. Users wait for that. */
 function settlesAny(before: ComponentStatus | undefined, after: ComponentStatus): boolean {
   return (after.conditions ?? []).some(({ type, status }) => {
     const was = conditionOf(before?.conditions, type)?.status;
@@ -205,7 +197,7 @@ function withoutMessages(status: ComponentStatus | undefined): unknown {
   return { ...status, conditions };
 }
 
-// A hub answers in milliseconds, and the next leader waits for our end.
+// A hub answers in milliseconds, and the next leader waits until this process ends.
 const lastEventsMs = 300;
 
 export interface WriterDeps {
@@ -215,8 +207,8 @@ export interface WriterDeps {
 }
 
 /**
- * The writer for one attempt, or for one write between two attempts. Each change that is written is also told in Events. After the signal is aborted, 300 ms are
- * left for the Events of the last write: nobody else would send them.
+ * Opens the writer for one attempt, or for one write between two attempts. It also records the Events of each write. After the signal is aborted, the Events of the last write have
+ * 300 ms, because no later attempt records them.
  */
 export function openStatusWriter(
   { component, pace }: { readonly component: Component; readonly pace: StatusPace },
@@ -241,7 +233,10 @@ const burst = 4;
 // Kept for transitions while messages change every second.
 const keptForTransitions = 2;
 
-/** Token bucket for the status writes of one component: one write a second, with a burst of four for transitions. Times are of the controller's clock. */
+/**
+ * Token bucket for the status writes of one component: one write a second over any longer time. Transitions may burst (4); a change of messages only waits a second after the last
+ * write. Times are of the controller's clock.
+ */
 export class StatusPace {
   /** Tokens at `#countedAt`, in milliseconds: one write costs `minIntervalMs`. */
   #credit = burst * minIntervalMs;
@@ -267,7 +262,7 @@ export class StatusPace {
   }
 
   /** Counts a write. */
-  written(now: number): void {
+  countWrite(now: number): void {
     this.#credit = Math.max(0, this.#creditAt(now) - minIntervalMs);
     this.#countedAt = now;
     this.#lastWrittenAt = now;

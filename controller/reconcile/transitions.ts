@@ -7,80 +7,78 @@ import { initialProtection } from "../guard/protection.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
 import { waitingMessage } from "./progress.ts";
 
+/** A status before and after a write; the same object twice when there was nothing to write. */
+export interface StatusChange {
+  readonly before: ComponentStatus | undefined;
+  readonly after: ComponentStatus | undefined;
+}
+
 /**
- * What changed between two statuses, for the people who look at a component's Events: a version was installed, it became
- * ready, a condition turned False, it waits for its cluster. Nothing for two equal statuses.
+ * The Events of a change of the status: a version was installed, the component became ready, a condition became False, the component waits for its cluster. None for two equal
+ * statuses.
  */
 export function transitionEvents(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
   outcome: Outcome,
 ): readonly ComponentEvent[] {
+  const change = { before, after };
   const failures = (after?.conditions ?? []).filter((condition) =>
     condition.type === "DeploymentsAvailable"
-      ? isNewlyUnseen(before, condition) || isNewlyUnavailable(before, after, outcome)
+      ? isNewlyUnwatched(before, condition) || isNewlyUnavailable(change, outcome)
       : isNewFailure(conditionIn(before, condition.type), condition),
   );
   return [
-    ...beginningsOf(before, after, outcome),
-    ...installedOf(before, after),
-    ...recoveriesOf(before, after),
-    ...failures.map((condition) => warningOf(condition, outcome)),
-    ...peaceOf(before, after),
-    ...readinessOf(before, after),
+    ...workEvents(change, outcome),
+    ...versionEvents(change),
+    ...recoveryEvents(change),
+    ...failures.map((condition) => failureEvent(condition, outcome)),
+    ...conflictOverEvents(change),
+    ...readyEvents(change),
   ];
 }
 
-function peaceOf(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-): readonly ComponentEvent[] {
-  const [was, is] = [before, after].map((status) => conditionIn(status, contestedCondition));
+function conflictOverEvents(change: StatusChange): readonly ComponentEvent[] {
+  const [was, is] = conditionsIn(change, contestedCondition);
   if (was === undefined || is !== undefined) return [];
   const message = "Nobody has changed the contested objects for a minute";
   return [{ type: "Normal", reason: "ContestOver", message }];
 }
 
 /** The beginning of work has one Event, and its progress none. */
-function beginningsOf(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-  outcome: Outcome,
-): readonly ComponentEvent[] {
-  if (outcome.kind === "failed") return isForNow(outcome.error) ? pausesOf(before, after) : [];
-  if (outcome.kind === "applied") return turnsOf(before, after, outcome);
+function workEvents(change: StatusChange, outcome: Outcome): readonly ComponentEvent[] {
+  const { before, after } = change;
+  if (outcome.kind === "failed") return isForNow(outcome.error) ? pauseEvents(change) : [];
+  if (outcome.kind === "applied") return applyEvents(change, outcome);
   if (outcome.kind === "seen") return [];
   const is = conditionIn(after, "InstallSucceeded");
-  if (is?.status !== "Unknown" || wentOn(before, is)) return [];
-  if (outcome.kind === "working") return [beginningOf(before, outcome.version)];
+  if (is?.status !== "Unknown" || wasUnderway(before, is)) return [];
+  if (outcome.kind === "working") return [beginningEvent(before, outcome.version)];
   const { reason = "", message = "" } = is;
   // Without the number of objects, which changes.
   return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
 }
 
-/** Work that waits for a busy cluster. One Event, and none when the same work had one before. */
-function pausesOf(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-): readonly ComponentEvent[] {
+/** Work that waits for a busy cluster. One Event, and none when the beginning of the same work had one. */
+function pauseEvents({ before, after }: StatusChange): readonly ComponentEvent[] {
   const is = conditionIn(after, "InstallSucceeded");
-  if (is === undefined || wentOn(before, is)) return [];
+  if (is === undefined || wasUnderway(before, is)) return [];
   const { reason = "", message = "" } = is;
   return [{ type: "Warning", reason: reason === "Installing" ? "Waiting" : reason, message }];
 }
 
 /**
- * What an apply turned that did not make the component ready: it was over before anybody was told that it began, an installation that was complete
- * waits for its cluster, or what kept the objects from being applied is over. An installation that was not complete yet says in its condition alone what it waits for.
+ * The Events of an apply after which the component is not ready yet: the apply ended before its beginning had an Event, a complete installation waits for its cluster, or a failure
+ * to apply objects is over. While an installation was never complete, only its condition says what it waits for.
  */
-function turnsOf(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
+function applyEvents(
+  change: StatusChange,
   outcome: Extract<Outcome, { kind: "applied" }>,
 ): readonly ComponentEvent[] {
-  const [was, is] = [before, after].map((status) => conditionIn(status, "InstallSucceeded"));
+  const { before, after } = change;
+  const [was, is] = conditionsIn(change, "InstallSucceeded");
   if (is === undefined || is.status === "False" || isInstalling(was) || isReady(after)) return [];
-  if (isBegun(before, after, outcome.version)) return [beginningOf(before, outcome.version)];
+  if (isNewWork(change, outcome.version)) return [beginningEvent(before, outcome.version)];
   if (is.status !== "Unknown") return [];
   const message = waitingMessage(outcome.changes);
   return message === undefined
@@ -89,18 +87,14 @@ function turnsOf(
 }
 
 /** Whether the apply was for a new version or specification, and not a retry, so that its beginning had no Event. */
-function isBegun(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-  version: string,
-): boolean {
+function isNewWork({ before, after }: StatusChange, version: string): boolean {
   if (before?.observedGeneration !== after?.observedGeneration) return true;
   const was = conditionIn(before, "InstallSucceeded")?.status ?? "Unknown";
   return was === "Unknown" || (before?.version !== version && isReady(before));
 }
 
 /** Whether the same work was running before. After a failed attempt at a removal, only the second condition still says so. */
-function wentOn(before: ComponentStatus | undefined, { reason }: Condition): boolean {
+function wasUnderway(before: ComponentStatus | undefined, { reason }: Condition): boolean {
   const was = conditionIn(before, "InstallSucceeded");
   if (was?.status === "Unknown" && was.reason === reason) return true;
   return reason === "Finalizing" && conditionIn(before, "DeploymentsAvailable")?.reason === reason;
@@ -110,7 +104,7 @@ function isInstalling(condition: Condition | undefined): boolean {
   return condition?.status === "Unknown" && condition.reason === "Installing";
 }
 
-function beginningOf(
+function beginningEvent(
   before: ComponentStatus | undefined,
   version: string | undefined,
 ): ComponentEvent {
@@ -131,29 +125,23 @@ const recoveries: Readonly<Record<string, string>> = {
   [protectedCondition]: "The API server refuses to delete the anchor again",
 };
 
-function recoveriesOf(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-): readonly ComponentEvent[] {
+function recoveryEvents(change: StatusChange): readonly ComponentEvent[] {
   return Object.entries(recoveries).flatMap(([type, message]): ComponentEvent[] => {
-    const [was, is] = [before, after].map((status) => conditionIn(status, type));
-    const failed = was?.status === "False" || isLoss(was) || isUnguarded(was);
+    const [was, is] = conditionsIn(change, type);
+    const failed = was?.status === "False" || isUnreachable(was) || isUnguarded(was);
     if (!failed || is === undefined) return [];
     if (is.status === "True") return [{ type: "Normal", reason: "Recovered", message }];
-    // Nobody has tried to reach it yet.
-    const mayBeUsed = is.status === "Unknown" && is.reason === "Connecting";
-    const words = "The target cluster may be used again";
-    return mayBeUsed ? [{ type: "Normal", reason: "Recovered", message: words }] : [];
+    // The component may use its cluster again, but did not try to reach it yet.
+    const isPermitted = is.status === "Unknown" && is.reason === "Connecting";
+    const permitted = "The target cluster may be used again";
+    return isPermitted ? [{ type: "Normal", reason: "Recovered", message: permitted }] : [];
   });
 }
 
-function installedOf(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-): readonly ComponentEvent[] {
+function versionEvents({ before, after }: StatusChange): readonly ComponentEvent[] {
   const version = after?.version;
-  if (version === undefined || version === before?.version) return [];
   const previous = before?.version;
+  if (version === undefined || version === previous) return [];
   const message =
     previous === undefined
       ? `Installed version ${version}`
@@ -161,10 +149,7 @@ function installedOf(
   return [{ type: "Normal", reason: "Installed", message }];
 }
 
-function readinessOf(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-): readonly ComponentEvent[] {
+function readyEvents({ before, after }: StatusChange): readonly ComponentEvent[] {
   if (!isReady(after) || isReady(before)) return [];
   return [{ type: "Normal", reason: "Ready", message: "All Deployments are available" }];
 }
@@ -174,14 +159,14 @@ function isReady(status: ComponentStatus | undefined): boolean {
 }
 
 function isNewFailure(before: Condition | undefined, after: Condition): boolean {
-  return isNewTrouble(before, after) ?? isNewlyFalse(before, after);
+  return isNewProblem(before, after) ?? isNewlyFalse(before, after);
 }
 
 /** Undefined for a condition that is a problem only when it is False. */
-function isNewTrouble(before: Condition | undefined, after: Condition): boolean | undefined {
+function isNewProblem(before: Condition | undefined, after: Condition): boolean | undefined {
   if (after.type === contestedCondition) return before?.message !== after.message;
   if (isUnguarded(after)) return isNewlyUnguarded(before, after);
-  if (isLoss(after)) return !isLoss(before) && after.type === "TargetClusterResolved";
+  if (isUnreachable(after)) return !isUnreachable(before) && after.type === "TargetClusterResolved";
   return undefined;
 }
 
@@ -193,39 +178,34 @@ function isNewlyFalse(before: Condition | undefined, after: Condition): boolean 
 }
 
 /** The right to watch the Deployments was lost. */
-function isNewlyUnseen(before: ComponentStatus | undefined, { type, reason }: Condition): boolean {
+function isNewlyUnwatched(
+  before: ComponentStatus | undefined,
+  { type, reason }: Condition,
+): boolean {
   return reason === "NotWatched" && conditionIn(before, type)?.reason !== reason;
 }
 
 /** Deployments became unavailable, or the cause became known. */
-function isNewlyUnavailable(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-  outcome: Outcome,
-): boolean {
-  const [was, is] = [before, after].map((status) => conditionIn(status, "DeploymentsAvailable"));
+function isNewlyUnavailable(change: StatusChange, outcome: Outcome): boolean {
+  const [was, is] = conditionsIn(change, "DeploymentsAvailable");
   if (is?.status !== "False") return false;
-  const isTurn = was?.status !== "False";
-  if (outcome.kind === "seen") return isTurn;
+  const wasAvailable = was?.status !== "False";
+  if (outcome.kind === "seen") return wasAvailable;
   if (outcome.kind !== "applied") return false;
   const { stuck = [] } = outcome.readiness;
   const isKnown = stuck.some((text) => was?.message?.includes(text));
   if (stuck.length > 0 && !isKnown) return true;
-  return isTurn && !isRollout(before, after, outcome.version);
+  return wasAvailable && !isRollout(change, outcome.version);
 }
 
 /** Our own change is being rolled out: Deployments are unavailable for a while, without an Event. */
-function isRollout(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-  version: string,
-): boolean {
+function isRollout({ before, after }: StatusChange, version: string): boolean {
   if (before?.version !== version) return true;
   if (before.observedGeneration !== after?.observedGeneration) return true;
   return conditionIn(before, "InstallSucceeded")?.status === "Unknown";
 }
 
-function isLoss(condition: Condition | undefined): boolean {
+function isUnreachable(condition: Condition | undefined): boolean {
   return condition?.reason === "SpokeUnreachable";
 }
 
@@ -235,22 +215,30 @@ function isUnguarded(condition: Condition | undefined): boolean {
   return condition.message !== initialProtection.message;
 }
 
-/** A new proof after a loss has no Event. */
+/** Whether the protection is newly unproven. The new proof after a missing binding has no Event. */
 function isNewlyUnguarded(before: Condition | undefined, { reason }: Condition): boolean {
   if (reason === "NotEnforced") return before?.reason !== reason;
   return !isUnguarded(before) && before?.reason !== "BindingMissing";
 }
 
-function warningOf(
+function failureEvent(
   { type, reason = type, message = "" }: Condition,
   outcome: Outcome,
 ): ComponentEvent {
   if (reason !== "Error") return { type: "Warning", reason, message };
-  // Upstream's reason for what failed says nothing; the catalogue has a better one.
-  const better = outcome.kind === "failed" ? outcome.error.reason : "ApplyFailed";
-  return { type: "Warning", reason: better, message };
+  // The condition has upstream's reason `Error`. The reason of the catalogue says more.
+  const catalogued = outcome.kind === "failed" ? outcome.error.reason : "ApplyFailed";
+  return { type: "Warning", reason: catalogued, message };
 }
 
 function conditionIn(status: ComponentStatus | undefined, type: string): Condition | undefined {
   return conditionOf(status?.conditions, type);
+}
+
+/** A condition before and after. */
+function conditionsIn(
+  { before, after }: StatusChange,
+  type: string,
+): readonly [Condition | undefined, Condition | undefined] {
+  return [conditionIn(before, type), conditionIn(after, type)];
 }

@@ -39,7 +39,7 @@ export async function uninstall(
   const retry = await removeInstallation({ ...attempt, steps }, deps, signal);
   if (retry !== undefined) return retry;
   // From here on only the hub can fail, and such a failure is not written to the status.
-  await writer.quiet();
+  await writer.stopProgress();
   await removeFinalizer(writer.latest, deps.hub, signal);
   return { kind: "done" };
 }
@@ -146,7 +146,7 @@ function writeRemovalProgress(
 ): void {
   if (showsRemovalFailure(component.status?.conditions)) return;
   const left = remaining === undefined ? {} : { remaining };
-  writer.progress({ kind: "removing", steps, ...left }, signal);
+  writer.reportProgress({ kind: "removing", steps, ...left }, signal);
 }
 
 /** The objects of the last known inventory and of the rendered component. */

@@ -210,7 +210,7 @@ test("progress does not follow an end that waits to be told", async () => {
   const concluded = async (outcome: Outcome, progress: readonly Outcome[]): Promise<Next> => {
     const component = stored();
     const writer = openStatusWriter({ component, pace: installation.statusPace }, deps, signal);
-    for (const step of progress) writer.progress(step, signal);
+    for (const step of progress) writer.reportProgress(step, signal);
     return conclude({ component, installation, writer, outcome }, deps, signal);
   };
   await concluded(applied(["a"]), []);
@@ -237,9 +237,9 @@ test("what was written as the process ends is told in its Event all the same", a
     deps,
     ending.signal,
   );
-  writer.progress({ kind: "working", steps }, ending.signal);
+  writer.reportProgress({ kind: "working", steps }, ending.signal);
   await clock.advance(1);
-  await writer.over();
+  await writer.settle();
   expect(ending.signal.aborted).toBe(true);
   expect(memory.all("Event").map(({ reason }) => reason)).toEqual(["Installing"]);
 });
@@ -255,11 +255,11 @@ test("a hub that does not take the last Event is not waited for", async () => {
     deps,
     ending.signal,
   );
-  writer.progress({ kind: "working", steps }, ending.signal);
+  writer.reportProgress({ kind: "working", steps }, ending.signal);
   await clock.advance(1);
   ending.abort(new DOMException("The queue has stopped", "AbortError"));
   let isOver = false;
-  const over = writer.over().then(() => (isOver = true));
+  const over = writer.settle().then(() => (isOver = true));
   await clock.advance(299);
   expect(isOver).toBe(false);
   await clock.advance(1);

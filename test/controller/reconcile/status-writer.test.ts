@@ -61,10 +61,10 @@ function statusSaid(type: string): string | undefined {
 
 test("progress is written at once and then once a second, the latest word only", async () => {
   const writer = reportOn(newComponent());
-  writer.progress(working(0), signal);
+  writer.reportProgress(working(0), signal);
   await clock.advance(1);
   expect(message("InstallSucceeded")).toBe("0 of 150 objects applied");
-  for (const done of [10, 20, 30]) writer.progress(working(done), signal);
+  for (const done of [10, 20, 30]) writer.reportProgress(working(done), signal);
   await clock.advance(900);
   expect(hub.requests).toBe(1);
   await clock.advance(100);
@@ -75,13 +75,13 @@ test("progress is written at once and then once a second, the latest word only",
 test("a condition that becomes True while the work goes on is written at once", async () => {
   const writer = reportOn(newComponent());
   const unresolved = { eligible: false, resolved: false };
-  writer.progress({ kind: "working", steps: unresolved }, signal);
+  writer.reportProgress({ kind: "working", steps: unresolved }, signal);
   await clock.advance(50);
   expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([1, "Unknown"]);
-  writer.progress(working(0), signal);
+  writer.reportProgress(working(0), signal);
   await clock.advance(1);
   expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([2, "True"]);
-  writer.progress(working(10), signal);
+  writer.reportProgress(working(10), signal);
   await clock.advance(900);
   expect(hub.requests).toBe(2);
 });
@@ -91,7 +91,7 @@ test("a hub that is slow gets one word at a time", async () => {
   const slow = new AbortController();
   hub.hang();
   for (const done of [0, 10, 20]) {
-    writer.progress(working(done), slow.signal);
+    writer.reportProgress(working(done), slow.signal);
     await clock.advance(2_000);
   }
   expect(hub.requests).toBe(1);
@@ -105,9 +105,9 @@ test("a hub that is slow gets one word at a time", async () => {
 
 test("the end is written once, after what was being written, and progress no more", async () => {
   const writer = reportOn(newComponent());
-  writer.progress(working(0), signal);
+  writer.reportProgress(working(0), signal);
   await clock.advance(1);
-  writer.progress(working(10), signal);
+  writer.reportProgress(working(10), signal);
   const { before, after } = await writer.finish(applied(), signal);
   expect(before?.version).toBeUndefined();
   expect(after?.version).toBe("1.23.0");
@@ -168,18 +168,18 @@ test("every status that was written is told, in order, and nothing else", async 
       told.push(`${outcome.kind} ${String(before?.version)} ${String(after?.version)}`);
     },
   });
-  writer.progress(working(0), signal);
+  writer.reportProgress(working(0), signal);
   await clock.advance(1);
   await writer.finish(applied(), signal);
   await writer.finish(applied(), signal);
-  await writer.told();
+  await writer.eventsRecorded();
   expect(told).toEqual(["working undefined undefined", "applied undefined 1.23.0"]);
 });
 
 test("a writer that was quieted writes no progress any more", async () => {
   const writer = reportOn(newComponent());
-  writer.progress(working(0), signal);
-  await writer.quiet();
+  writer.reportProgress(working(0), signal);
+  await writer.stopProgress();
   await clock.advance(5_000);
   expect(hub.requests).toBe(0);
 });
@@ -187,7 +187,7 @@ test("a writer that was quieted writes no progress any more", async () => {
 test("a hub that cannot write is told to the caller at the end, not during progress", async () => {
   const writer = reportOn(newComponent());
   hub.fail();
-  writer.progress(working(0), signal);
+  writer.reportProgress(working(0), signal);
   await clock.advance(10);
   await expect(writer.finish(applied(), signal)).rejects.toMatchObject({ status: 500 });
 });
