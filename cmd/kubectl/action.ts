@@ -156,8 +156,12 @@ export function tableText(table: Table, flags: Flags, { stdout, env }: Terminal)
   return renderTable(fits ? table : fitTable(table, columns), { headers: flags.headers, paint });
 }
 
+/** The first word of several commands, as help shows it. */
+export type CommandGroup = Pick<CommandEntry, "name" | "summary" | "text" | "examples">;
+
 /** A command before it is loaded: what help, docs/cli.md and completion show, and how to get at the code. */
 export interface CommandEntry {
+  /** One word, or the word of a group and its own. */
   readonly name: string;
   readonly args: string;
   readonly summary: string;
@@ -169,7 +173,15 @@ export interface CommandEntry {
   /** Formats of `-o` besides those that every command has. */
   readonly formats?: readonly ExtraFormat[];
   /** What completion offers for arguments; absent: nothing. */
-  readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands" | "shells";
+  readonly completes?:
+    | "installations"
+    | "sets"
+    | "components"
+    | "clusters"
+    | "reasons"
+    | "kinds"
+    | "commands"
+    | "shells";
   /** On a terminal a pager shows what it prints: always, or when one object was named. */
   readonly pages?: "always" | "one";
   /** The command keeps `--timeout` itself; absent: it is ended after that time. */

@@ -52,6 +52,10 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<n
     const args = normalizedArgs(terminal.args, switchesOf(optionsOf(program)));
     await program.parseAsync([...args], { from: "user" }).finally(() => paged.show());
   } catch (error) {
+    if (error instanceof CommanderError && error.code === "commander.help") {
+      terminal.stdout.write(greeting(program, terminal.args));
+      return exitCodes.fine;
+    }
     exitCode = await explain(error, { terminal, chosen }, signal);
   }
   return signal.aborted ? exitCodes.interrupted : exitCode;
@@ -70,7 +74,7 @@ function deadlineOf(
 }
 
 function optionsOf(program: Command): readonly Option[] {
-  return [program, ...program.commands].flatMap(({ options }) => options);
+  return [...program.options, ...program.commands.flatMap(optionsOf)];
 }
 
 /** Templates are read before any server is asked. */
@@ -91,10 +95,6 @@ async function explain(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.fine;
-  if (error instanceof CommanderError && error.code === "commander.help") {
-    terminal.stdout.write(greeting());
-    return exitCodes.fine;
-  }
   if (signal.aborted) return exitCodes.interrupted;
   const { failureOf, failureReason } = await import("./failure.ts");
   const { commandsOf, renderFailure, withHubSteps } = await import("./output/steps.ts");
@@ -120,9 +120,11 @@ function isPrinted(error: unknown): boolean {
 
 /** The command line that shows the help of the command that the words are about, or of all. */
 function helpLine(args: readonly string[]): string {
-  const names = commandTable().map(({ name }) => name);
   const end = args.indexOf("--");
   const words = end < 0 ? args : args.slice(0, end);
-  const name = words.find((word) => names.includes(word));
-  return ["kubectl knfleet", ...(name === undefined ? [] : [name]), "--help"].join(" ");
+  const names = commandTable().map(({ name }) => name.split(" "));
+  const at = words.findIndex((word) => names.some(([first]) => first === word));
+  const whole = names.find((name) => name.every((word, index) => words[at + index] === word));
+  const name = (whole ?? words.slice(at, at + 1)).join(" ");
+  return ["kubectl knfleet", ...(at < 0 ? [] : [name]), "--help"].join(" ");
 }

@@ -1,4 +1,4 @@
-import type { CommandEntry } from "./action.ts";
+import type { CommandEntry, CommandGroup } from "./action.ts";
 import { diffEntry, planEntry, renderEntry } from "./commands/change-entries.ts";
 import {
   canIEntry,
@@ -18,6 +18,7 @@ import {
   treeEntry,
   waitEntry,
 } from "./commands/fleet-entries.ts";
+import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import {
   completionEntry,
   connectEntry,
@@ -38,6 +39,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   orphansEntry(),
   checkEntry(),
   waitEntry(),
+  ...rolloutEntries(),
   eventsEntry(),
   logsEntry(),
   treeEntry(),
@@ -51,3 +53,6 @@ export const commandTable = (): readonly CommandEntry[] => [
   completionEntry(),
   versionEntry(),
 ];
+
+/** The first words of commands that have two. */
+export const commandGroups = (): readonly CommandGroup[] => [rolloutGroup()];

@@ -5,9 +5,9 @@ export const exitCodes = {
   unhealthy: 1,
   /** The tool could not do its work: usage, kubeconfig, hub unreachable or forbidden. */
   failed: 2,
-  /** Something could not be read and nothing worse was found. */
+  /** Something could not be read and nothing worse was found; a rollout is neither complete nor failed. */
   incomplete: 3,
-  /** `wait` only: its time was over. */
+  /** `wait` and `rollout status --watch`: the time was over. */
   timedOut: 124,
   interrupted: 130,
 } as const;

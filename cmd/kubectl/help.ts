@@ -33,8 +33,8 @@ const exitCodeText = [
   "  0    fine",
   "  1    something is not healthy, is refused or differs, or what was named does not exist",
   "  2    the command could not do its work: usage, input, kubeconfig, hub unreachable or forbidden",
-  "  3    incomplete: something could not be read and nothing worse was found",
-  "  124  wait: its time was over",
+  "  3    incomplete: something could not be read and nothing worse was found; a rollout goes on",
+  "  124  wait, rollout status --watch: its time was over",
   "  130  interrupted",
 ].join("\n");
 

@@ -1,7 +1,7 @@
 import { Command, type Option } from "commander";
 
 import type { ActionInput, CommandEntry } from "./action.ts";
-import { commandTable } from "./command-table.ts";
+import { commandGroups, commandTable } from "./command-table.ts";
 import { commonOptions, connectionOptions, ignoredOptions } from "./common-options.ts";
 import { UsageError } from "./errors.ts";
 import { type Flags, givenFlags, type RawFlags, readFlags } from "./flags.ts";
@@ -40,14 +40,25 @@ export function createProgram(
     .helpCommand("help [command]", "Help for a command");
   for (const option of [...commonOptions(), ...connectionOptions(), ...ignoredOptions()])
     program.addOption(option);
+  for (const { name, summary, text, examples } of commandGroups()) {
+    program
+      .command(name)
+      .usage("COMMAND [flags]")
+      .summary(summary)
+      .description(text)
+      .helpCommand(false)
+      .configureHelp({ formatHelp: formatHelp(examples) });
+  }
   for (const entry of commandTable()) {
-    const command = program
-      .command(entry.name)
+    const [name = "", verb] = entry.name.split(" ");
+    const group = program.commands.find((command) => command.name() === name);
+    const command = (verb === undefined || group === undefined ? program : group)
+      .command(verb ?? name)
       .usage(`${entry.args} [flags]`.trim())
       .summary(entry.summary)
       .description(entry.text)
       .configureHelp({ showGlobalOptions: true, formatHelp: formatHelp(entry.examples) });
-    if (/\.\.\.|^CLUSTER/.test(entry.args)) command.argument("[names...]");
+    if (/\.\.\.|^(?:CLUSTER|\[?SET|ks)/.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
       const { file, ...typed } = fileAsked(program.opts<RawFlags>(), entry);
@@ -90,9 +101,11 @@ function withNotes(flags: Flags, { isForPrograms }: CommandEntry, { stderr }: Te
   return { ...flags, onNote: (line) => stderr.write(`${line}\n`) };
 }
 
-/** What bare `kubectl knfleet` prints. */
-export function greeting(): string {
-  return shortHelp(description, programExamples);
+/** What a command line without a command prints: the help of the group that it names, or what bare `kubectl knfleet` prints. */
+export function greeting(program: Command, args: readonly string[]): string {
+  const groups = program.commands.filter(({ commands }) => commands.length > 0);
+  const named = groups.find((group) => args.includes(group.name()));
+  return named?.helpInformation() ?? shortHelp(description, programExamples);
 }
 
 /** The spellings of flags that take no value. */

@@ -51,7 +51,7 @@ describe("the programs of dist/, with an empty environment", () => {
   test.each(commandTable().map(({ name }) => name))(
     "kubectl knfleet %s has its help",
     async (name) => {
-      const { stdout, stderr } = await program("kubectl-knfleet", name, "--help");
+      const { stdout, stderr } = await program("kubectl-knfleet", ...name.split(" "), "--help");
       expect(stderr).toBe("");
       expect(stdout).toContain(`kubectl knfleet ${name}`);
     },

@@ -83,7 +83,9 @@ test("the installed plugin runs by its name, and the documents it prints have th
   const schema = await readFile(join(installed, `kubectl-knfleet/schemas/v1/${kind}.json`), "utf8");
   expect(JSON.parse(schema)).toMatchObject({ type: "object" });
   const help = await run(plugin, ["--help"], { env: { PATH } });
-  for (const { name } of commandTable()) expect(help.stdout).toContain(`\n  ${name} `);
+  for (const { name } of commandTable()) {
+    expect(help.stdout).toContain(`\n  ${name.split(" ")[0] ?? ""} `);
+  }
 });
 
 test("a Node that is too old is told in one line", async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -10,7 +11,7 @@ import { inTrouble, listInstallations } from "./installations.ts";
 
 /** Tells when something may have changed. */
 export interface Changes extends Disposable {
-  /** Resolves when a component changed since the last call, or after `paceMs`; never rejects. */
+  /** Resolves when something changed since the last call, or after `paceMs`; never rejects. */
   next(paceMs: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -19,16 +20,27 @@ const settleMs = 300;
 
 /** Watches the selected components of the hub until the signal aborts. */
 export function hubChanges(
-  { hub }: Pick<ClusterAccess, "hub">,
+  access: Pick<ClusterAccess, "hub">,
   { kinds, namespace, labelSelector }: Selection,
+  signal: AbortSignal,
+): Changes {
+  const refs = kinds.map((kind) => {
+    return { resource: knownResource(operatorApiVersion, kind), namespace, labelSelector };
+  });
+  return objectChanges(access, refs, signal);
+}
+
+/** Watches collections of the hub until the signal aborts. */
+export function objectChanges(
+  { hub }: Pick<ClusterAccess, "hub">,
+  refs: readonly CollectionRef[],
   signal: AbortSignal,
 ): Changes {
   let changed = Promise.withResolvers<void>();
   const tell = (): void => changed.resolve();
-  const reflectors = kinds.map((kind) => {
-    const ref = { resource: knownResource(operatorApiVersion, kind), namespace, labelSelector };
-    return new Reflector({ client: hub, ref }, { onChange: tell, onDelete: tell }, signal);
-  });
+  const reflectors = refs.map(
+    (ref) => new Reflector({ client: hub, ref }, { onChange: tell, onDelete: tell }, signal),
+  );
   return {
     async next(paceMs, end) {
       const stop = new AbortController();

@@ -1,3 +1,5 @@
+import type { Command } from "commander";
+
 import { commandTable } from "../../../cmd/kubectl/command-table.ts";
 import { knfOf } from "../../../cmd/kubectl/output/knf-of.ts";
 import { ownReasons } from "../../../cmd/kubectl/output/own-reasons.ts";
@@ -22,14 +24,21 @@ function program() {
 
 /** Help of every command, without what is the same for all of them. */
 function commandsText(): string {
-  const { commands } = program();
+  const all = program();
   return commandTable()
     .map(({ name }) => {
-      const help = commands.find((command) => command.name() === name)?.helpInformation() ?? "";
+      const help = commandAt(all, name.split(" "))?.helpInformation() ?? "";
       const own = help.split("\n\nCommon flags:")[0] ?? "";
       return `### ${name}\n\n\`\`\`text\n${own.trimEnd()}\n\`\`\`\n`;
     })
     .join("\n");
+}
+
+function commandAt(from: Command, words: readonly string[]): Command | undefined {
+  return words.reduce<Command | undefined>(
+    (command, word) => command?.commands.find((child) => child.name() === word),
+    from,
+  );
 }
 
 function flagsText(): string {

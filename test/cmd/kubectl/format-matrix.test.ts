@@ -30,6 +30,7 @@ const usual = [
 const argsOf: Readonly<Record<string, readonly string[]>> = {
   get: ["deployments"],
   explain: ["ApplyFailed"],
+  "rollout status": ["kss/prod"],
 };
 
 /** Commands whose items have no names: `-o name` is refused by them. */
@@ -84,7 +85,14 @@ async function codesOf(
   const releases = ["plan", "diff", "can-i"].includes(command)
     ? ["--release-dir", sampleDirOf()]
     : [];
-  const line = [command, ...files, ...input, ...releases, ...(argsOf[command] ?? []), ...more];
+  const line = [
+    ...command.split(" "),
+    ...files,
+    ...input,
+    ...releases,
+    ...(argsOf[command] ?? []),
+    ...more,
+  ];
   const codes = await Promise.all(
     formatsOf(command).map(async (format) => {
       const { exitCode } = await runText([...line, "-o", format], options);

@@ -54,6 +54,7 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   credential: ["fleet/eu-1"],
   wait: ["--timeout=5s"],
   top: ["--once"],
+  "rollout status": ["kss/prod"],
 };
 
 /** Commands that read release files. */
@@ -71,7 +72,7 @@ function lineOf(name: string): readonly string[] {
   const file = ["render", "plan", "check"].includes(name) ? input : [];
   // Nothing of this depends on what is in a release; without the flag it would be downloaded.
   const releases = rendering.includes(name) ? ["--release-dir", sampleDirOf()] : [];
-  return [name, ...files, ...file, ...releases, ...(argsOf[name] ?? [])];
+  return [...name.split(" "), ...files, ...file, ...releases, ...(argsOf[name] ?? [])];
 }
 
 async function kubeconfigFor(port: number): Promise<Readonly<Record<string, string>>> {
@@ -88,13 +89,13 @@ async function kubeconfigFor(port: number): Promise<Readonly<Record<string, stri
 
 describe("every command", () => {
   test.each(names)("%s --help exits with 0 and says nothing on standard error", async (name) => {
-    const { exitCode, stdout, stderr } = await runText([name, "--help"]);
+    const { exitCode, stdout, stderr } = await runText([...name.split(" "), "--help"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("Exit codes:");
   });
 
   test.each(names)("%s with a flag that does not exist exits with 2", async (name) => {
-    const { exitCode, stdout, stderr } = await runText([name, "--no-such-flag"]);
+    const { exitCode, stdout, stderr } = await runText([...name.split(" "), "--no-such-flag"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(/^error: Unknown option '--no-such-flag'\nnext: /);
   });

@@ -64,7 +64,7 @@ describe("the JSON Schemas of the package", () => {
 
   test.each(kinds)("%s holds when the command could not do its work, too", async (kind) => {
     const name = commandTable().find((entry) => entry.kind === kind)?.name ?? "";
-    const args = name === "get" ? [name, "pods"] : [name];
+    const args = name === "get" ? [name, "pods"] : name.split(" ");
     const { stdout } = await runText([...args, "--kubeconfig", "/nowhere", "-o", "json"]);
     const isValid = ajv.compile({ ...schemaOf(kind), $id: undefined });
     isValid(JSON.parse(stdout));

@@ -1,17 +1,26 @@
 import type { Option } from "commander";
 
-import type { CommandEntry } from "../../action.ts";
+import type { CommandEntry, CommandGroup } from "../../action.ts";
 import { outputFormats } from "../../output/output-format.ts";
 
 /** Numbers that cobra's shells know: what they may do besides offering the words. */
 export const directives = { noSpace: 2, noFiles: 4, files: 0 } as const;
+
+type Names =
+  | "installations"
+  | "sets"
+  | "stages"
+  | "clusters"
+  | "namespaces"
+  | "contexts"
+  | "reasons";
 
 /** What can stand at a place: fixed words, or names that have to be looked up. */
 export type Offer =
   | { readonly kind: "words"; readonly words: readonly Word[]; readonly directive: number }
   | {
       readonly kind: "names";
-      readonly of: "installations" | "clusters" | "namespaces" | "contexts" | "reasons";
+      readonly of: Names;
       readonly prefix: string;
     };
 
@@ -19,23 +28,25 @@ export type Word = readonly [word: string, description: string];
 
 interface Commands {
   readonly entries: readonly CommandEntry[];
+  readonly groups: readonly CommandGroup[];
   /** Flags of all commands. */
   readonly common: readonly Option[];
 }
 
 /** What can stand at the place of the last word, which may be empty. Spec: cli.md, Conventions (completion). */
-export function offerAt(typed: readonly string[], { entries, common }: Commands): Offer {
+export function offerAt(typed: readonly string[], commands: Commands): Offer {
+  const { common } = commands;
   const words = joined(typed);
   const last = words.at(-1) ?? "";
   const before = words.slice(0, -1);
-  const entry = entryOf(before, { entries, common });
+  const { entry, group } = commandOf(before, commands);
   const options = [...(entry?.options ?? []), ...common];
   if (before.includes("--")) return filesOnly;
   const flags = { options, formats: entry?.formats ?? [] };
   const ofFlag = flagOffer(last, before.at(-1) ?? "", flags);
   if (ofFlag !== undefined) return ofFlag;
-  if (entry === undefined) return fixed(commandWords(entries), last);
-  return argumentOffer(entry, last, entries);
+  if (entry === undefined) return fixed(commandWords(commands, group), last);
+  return argumentOffer(entry, last, commands);
 }
 
 /** The words as they were typed: bash makes three words of `--flag=value`. */
@@ -69,17 +80,20 @@ function flagOffer(last: string, before: string, flagged: Flagged): Offer | unde
 
 const filesOnly: Offer = { kind: "words", words: [], directive: directives.files };
 
-/** The command among words; values of flags are none. */
-function entryOf(
+/** The command among words, or the group while its second word is missing; values of flags are none. */
+function commandOf(
   words: readonly string[],
-  { entries, common }: Commands,
-): CommandEntry | undefined {
+  { entries, groups, common }: Commands,
+): { readonly entry?: CommandEntry; readonly group?: string } {
   const options = [...common, ...entries.flatMap((entry) => entry.options)];
-  const place = words.findIndex((word, at) => {
+  const [first, second] = words.filter((word, at) => {
     const flag = optionNamed(words[at - 1] ?? "", options);
     return !word.startsWith("-") && !(flag !== undefined && takesValue(flag));
   });
-  return entries.find(({ name }) => name === words[place]);
+  const entry = entries.find(({ name }) => name === first || name === `${first} ${second}`);
+  if (entry !== undefined) return { entry };
+  const group = groups.find(({ name }) => name === first);
+  return group === undefined ? {} : { group: group.name };
 }
 
 function optionNamed(text: string, options: readonly Option[]): Option | undefined {
@@ -114,19 +128,22 @@ function flagWords(options: readonly Option[]): readonly Word[] {
     .flatMap(({ long, description }) => (long === undefined ? [] : [[long, description] as const]));
 }
 
-function commandWords(entries: readonly CommandEntry[]): readonly Word[] {
-  return entries.map(({ name, summary }) => [name, summary] as const);
+/** The words that commands begin with, or the second words of a group. */
+function commandWords({ entries, groups }: Commands, group?: string): readonly Word[] {
+  if (group !== undefined) {
+    const own = entries.filter(({ name }) => name.startsWith(`${group} `));
+    return own.map(({ name, summary }) => [name.slice(group.length + 1), summary] as const);
+  }
+  const single = entries.filter(({ name }) => !name.includes(" "));
+  return [...single, ...groups].map(({ name, summary }) => [name, summary] as const);
 }
 
-function argumentOffer(
-  { completes }: CommandEntry,
-  last: string,
-  entries: readonly CommandEntry[],
-): Offer {
+function argumentOffer({ completes }: CommandEntry, last: string, commands: Commands): Offer {
   if (completes === undefined) return filesOnly;
-  if (completes === "commands") return fixed(commandWords(entries), last);
+  if (completes === "commands") return fixed(commandWords(commands), last);
   if (completes === "shells") return fixed(shellWords, last);
   if (completes === "kinds") return fixed(kindWords, last);
+  if (completes === "components") return fixed(componentWords, last);
   return { kind: "names", of: completes, prefix: "" };
 }
 
@@ -137,6 +154,11 @@ const shellWords: readonly Word[] = [
   ["powershell", ""],
   ["kubectl", "the file that kubectl runs"],
   ["install", "put that file beside the plugin"],
+];
+
+const componentWords: readonly Word[] = [
+  ["ks", "KnativeServing"],
+  ["ke", "KnativeEventing"],
 ];
 
 const kindWords: readonly Word[] = [
@@ -167,18 +189,7 @@ export function completionText(words: readonly Word[], directive: number): strin
 }
 
 /** What completion offers for the value of a flag; a flag that is not here takes a file or anything. */
-const optionValues: Readonly<
-  Record<
-    string,
-    | readonly string[]
-    | "installations"
-    | "clusters"
-    | "namespaces"
-    | "contexts"
-    | "reasons"
-    | undefined
-  >
-> = {
+const optionValues: Readonly<Record<string, readonly string[] | Names | undefined>> = {
   "--output": outputFormats.map((format) =>
     /^(?:jsonpath|custom)/.test(format) ? `${format}=` : format,
   ),
@@ -188,6 +199,7 @@ const optionValues: Readonly<
   "--for": ["ready", "resolved", "deleted", "version="],
   "--cluster": "clusters",
   "--between": "clusters",
+  "--stage": "stages",
   "--namespace": "namespaces",
   "--context": "contexts",
   "--reason": "reasons",

@@ -1,17 +1,25 @@
 import { ServedProfiles } from "../../../../access/kube/profile-versions.ts";
 import { clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
+import { fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { listSets } from "../../hub/fleet-sets.ts";
 import { hubViewOf, listInstallations } from "../../hub/installations.ts";
 import { allKinds } from "../../selection/selection.ts";
+import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { Offer, Word } from "./complete.ts";
 
 type Of = Extract<Offer, { readonly kind: "names" }>["of"];
 
+interface Place {
+  readonly access: ClusterAccess;
+  readonly namespace: string | undefined;
+}
+
 /** Names on the hub, each with a description. Throws what KubeClient throws. */
 export async function hubNames(
   of: Exclude<Of, "contexts" | "reasons">,
-  { access, namespace }: { readonly access: ClusterAccess; readonly namespace: string | undefined },
+  { access, namespace }: Place,
   signal: AbortSignal,
 ): Promise<readonly Word[]> {
   if (of === "installations") {
@@ -23,6 +31,7 @@ export async function hubNames(
       return [`${type}/${component.metadata.name}`, hubViewOf(component).state];
     });
   }
+  if (of === "sets" || of === "stages") return await setWords(of, { access, namespace }, signal);
   const resource =
     of === "clusters"
       ? knownResource(clusterProfileApiVersion, "ClusterProfile")
@@ -34,4 +43,23 @@ export async function hubNames(
     const isOne = counts.get(name)?.length === 1;
     return [isOne ? name : `${place}/${name}`, place];
   });
+}
+
+/** The sets with their phase, or their stages with the sets that have them. */
+async function setWords(
+  of: "sets" | "stages",
+  { access, namespace }: Place,
+  signal: AbortSignal,
+): Promise<readonly Word[]> {
+  const place = namespace === undefined ? {} : { namespace };
+  const sets = (await listSets(access, { ...place, kinds: allSetKinds }, signal)).map((set) => {
+    const ref = `${fleetSetKinds[set.kind].shortName}/${set.metadata.name}`;
+    return { ref, phase: set.status?.rollout?.phase ?? "", rollout: set.spec.rollout };
+  });
+  if (of === "sets") return sets.map(({ ref, phase }): Word => [ref, phase]);
+  const stages = sets.flatMap(({ ref, rollout }) =>
+    (rollout?.stages ?? []).map(({ name }) => ({ name, ref })),
+  );
+  const byName = Map.groupBy(stages, ({ name }) => name);
+  return [...byName].map(([name, all]): Word => [name, all.map(({ ref }) => ref).join(" ")]);
 }

@@ -1,4 +1,4 @@
-import { commandTable } from "../../command-table.ts";
+import { commandGroups, commandTable } from "../../command-table.ts";
 import { commonOptions, connectionOptions } from "../../common-options.ts";
 import { type Flags, type RawFlags, readFlags } from "../../flags.ts";
 import { parseDurationMs } from "../../output/duration.ts";
@@ -37,7 +37,7 @@ export async function runComplete(
   // PowerShell cannot give every program an empty word.
   const words = given.map((word) => (word === '""' ? "" : word));
   const common = [...commonOptions(), ...connectionOptions()];
-  const offer = offerAt(words, { entries: commandTable(), common });
+  const offer = offerAt(words, { entries: commandTable(), groups: commandGroups(), common });
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(budgetMsOf(terminal))]);
   const found = await withNames(offer, { words, terminal }, deadline).catch(() => nothing);
   const offered = whole ? found.words : withoutFlag(found.words, joined(words).at(-1) ?? "");

@@ -99,5 +99,9 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     served: ["bash", "zsh", "fish", "powershell", "kubectl"].map((shell) => ["completion", shell]),
     isText: true,
   },
+  "rollout status": {
+    file: "commands/rollout/rollout-status.test.ts",
+    why: "recorded fleets have no sets",
+  },
   connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
 };

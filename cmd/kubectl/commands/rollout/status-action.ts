@@ -1,0 +1,194 @@
+import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { type ActionInput, print, tableText, timesOf } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import type { Flags } from "../../flags.ts";
+import { readSet } from "../../hub/fleet-sets.ts";
+import { objectChanges } from "../../hub/hub-changes.ts";
+import { inAscii, wantsAscii, widthOf } from "../../output/characters.ts";
+import { isDocument, jsonLine } from "../../output/output-format.ts";
+import { reportOf, stampAt, troubleOf, Troubles } from "../../output/report.ts";
+import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
+import { painter, wantsColour } from "../../output/terminal.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { namedSet, placedSetOf, rolloutCommand } from "./named-set.ts";
+import { type RolloutItem, rolloutItemOf, type RolloutOutcome } from "./rollout-item.ts";
+import { footerText, headingText, rolloutLine, stagesTable, type Style } from "./rollout-text.ts";
+
+/** Flags of `rollout status` alone. */
+interface StatusFlags {
+  readonly watch?: boolean;
+}
+
+type Input = ActionInput<StatusFlags>;
+
+const codes: Readonly<Record<RolloutOutcome, ExitCode>> = {
+  complete: exitCodes.fine,
+  failed: exitCodes.unhealthy,
+  incomplete: exitCodes.incomplete,
+};
+const pollMs = 10_000;
+
+/** `kubectl knfleet rollout status`. */
+export async function runRolloutStatus(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  if (options.watch === true) checkWatched(flags);
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const set = await namedSet(input, { access, kind: "RolloutStatus" }, signal);
+  if (typeof set === "number") return set;
+  if (options.watch !== true) {
+    await printStatus(set, input);
+    return codes[rolloutItemOf(set).outcome];
+  }
+  const timeout = flags.timeoutGiven ? AbortSignal.timeout(flags.timeoutMs) : undefined;
+  const end = timeout === undefined ? signal : AbortSignal.any([signal, timeout]);
+  const last = await watch(set, { access, input }, end);
+  if (!flags.quiet && !isDocument(flags)) terminal.stderr.write(stepsText(last, flags));
+  if (last.outcome === "incomplete" && timeout?.aborted === true) return exitCodes.timedOut;
+  return codes[last.outcome];
+}
+
+/** Throws UsageError for a format that has no line for a change. */
+function checkWatched({ output }: Flags): void {
+  if (["table", "wide", "json", "yaml"].includes(output)) return;
+  throw new UsageError(`-o ${output} does not go with --watch`, [
+    "Leave --watch out, or take -o json.",
+  ]);
+}
+
+async function printStatus(set: FleetSet, { flags, terminal }: Input): Promise<void> {
+  const item = rolloutItemOf(set);
+  const style = styleOf({ flags, terminal });
+  const document = reportOf("RolloutStatus", stampAt(terminal.now(), clientVersion), {
+    complete: true,
+    summary: { outcome: item.outcome },
+    items: [item],
+    errors: [],
+  });
+  await print(
+    {
+      document,
+      heading: headingText(item, style),
+      table: (wide) => stagesTable(item, wide, style),
+      footer: footerText(item, flags.output === "wide", style),
+      names: [`${item.kind.toLowerCase()}.knfleet.dev/${item.name}`],
+      notes: nextSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags)))),
+    },
+    flags,
+    terminal,
+  );
+}
+
+function styleOf({ flags, terminal }: Pick<Input, "flags" | "terminal">): Style {
+  const { stdout, env } = terminal;
+  return {
+    times: timesOf(flags, terminal),
+    paint: painter(wantsColour(flags.color, env, stdout.isTTY === true)),
+    width: widthOf(stdout),
+  };
+}
+
+/** What a person can do about a rollout that does not go on by itself. */
+function nextSteps(item: RolloutItem): readonly string[] {
+  const { outcome, phase, updateRevision, waitingFor, ...placed } = item;
+  const isGate = phase === "AwaitingApproval" || /waits for an approval/.test(waitingFor ?? "");
+  if (isGate) return [rolloutCommand("approve", placed)];
+  if (phase === "Paused") return [rolloutCommand("resume", placed)];
+  if (outcome !== "failed" || updateRevision === null) return [];
+  return [
+    "Mend the clusters and try the revision again, or go back to the one before:",
+    rolloutCommand("retry", placed),
+    rolloutCommand("undo", placed),
+  ];
+}
+
+function stepsText(item: RolloutItem, flags: Flags): string {
+  const lines = nextSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags))));
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+interface Watched {
+  readonly access: ClusterAccess;
+  readonly input: Input;
+}
+
+/** Shows the rollout each time that it changes, until it is complete or has failed, or the signal aborts. Returns what was shown last. */
+async function watch(
+  first: FleetSet,
+  { access, input }: Watched,
+  signal: AbortSignal,
+): Promise<RolloutItem> {
+  const { terminal, flags } = input;
+  const placed = placedSetOf(first);
+  const resource = knownResource(fleetSetApiVersion, first.kind);
+  const fieldSelector = `metadata.name=${placed.name}`;
+  using changes = objectChanges(
+    access,
+    [{ resource, namespace: placed.namespace, fieldSelector }],
+    signal,
+  );
+  const troubles = new Troubles(({ message }) => terminal.stderr.write(`error: ${message}\n`));
+  const shown = new ShownRollout(input);
+  let item = rolloutItemOf(first);
+  shown.show(item);
+  while (item.outcome === "incomplete" && !signal.aborted) {
+    // oxlint-disable no-await-in-loop -- one look after another
+    await changes.next(pollMs, signal);
+    if (isAborted(signal)) break;
+    try {
+      const set = await readSet(access, placed, signal);
+      troubles.over(null);
+      if (set === undefined) {
+        if (!flags.quiet) terminal.stderr.write("The set was deleted\n");
+        return { ...item, outcome: "failed" };
+      }
+      item = rolloutItemOf(set);
+      shown.show(item);
+    } catch (error) {
+      if (!isAborted(signal)) troubles.tell(troubleOf(error, null, access.hubTimeoutMs));
+    }
+    // oxlint-enable no-await-in-loop
+  }
+  return item;
+}
+
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
+
+/** What a watched rollout shows: in a terminal one picture that is drawn anew, elsewhere a line for each change. */
+class ShownRollout {
+  readonly #input: Input;
+  #last = "";
+
+  constructor(input: Input) {
+    this.#input = input;
+  }
+
+  show(item: RolloutItem): void {
+    const { flags, terminal } = this.#input;
+    const { stdout, env } = terminal;
+    const isDrawn = stdout.isTTY === true && env["TERM"] !== "dumb" && !isDocument(flags);
+    const text = isDrawn ? this.#picture(item) : this.#line(item);
+    if (text === this.#last) return;
+    const lines = isDrawn ? this.#last.split("\n").length - 1 : 0;
+    // Moves the cursor to the first line of the picture and clears what follows.
+    const clear = lines > 0 ? `\u001b[${lines}A\u001b[J` : "";
+    stdout.write(`${clear}${wantsAscii(env) && !isDocument(flags) ? inAscii(text) : text}`);
+    this.#last = text;
+  }
+
+  #picture(item: RolloutItem): string {
+    const { flags, terminal } = this.#input;
+    const isWide = flags.output === "wide";
+    const style = styleOf({ flags, terminal });
+    const table = tableText(stagesTable(item, isWide, style), flags, terminal);
+    return `${headingText(item, style)}${table}${footerText(item, isWide, style)}`;
+  }
+
+  #line(item: RolloutItem): string {
+    return isDocument(this.#input.flags) ? jsonLine(item) : `${rolloutLine(item)}\n`;
+  }
+}
