@@ -15,7 +15,7 @@ import { prepareWalk } from "../diagnose/prepare-walk.ts";
 import { componentReader } from "../render/render-files.ts";
 import type { CheckFlags, CheckItem, CheckReport } from "./check-item.ts";
 import { checkExitCode, checkFleet } from "./check.ts";
-import { radarOf } from "./expiry.ts";
+import { expiryWindow } from "./expiry.ts";
 
 /** `kubectl knfleet check`. */
 export async function runCheck(
@@ -35,7 +35,7 @@ export async function runCheck(
   else {
     const table = (wide: boolean) => checkTable(document, wide);
     await print(
-      { document, table, notes: notesOf(document, widthOf(terminal.stderr)) },
+      { document, table, notes: checkNotes(document, widthOf(terminal.stderr)) },
       flags,
       terminal,
     );
@@ -49,9 +49,9 @@ async function liveCheck(
 ): Promise<CheckReport> {
   const { flags, options, terminal } = input;
   const { env, now } = terminal;
-  const radar = radarOf(options.warnWithin, now().getTime());
+  const window = expiryWindow(options.warnWithin, now().getTime());
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const documents = await documentsOf(input, access.namespace, signal);
+  const documents = await readComponents(input, access.namespace, signal);
   await using settings =
     documents === undefined ? undefined : await openRendering(input, access, signal);
   await using files = new AsyncDisposableStack();
@@ -61,12 +61,16 @@ async function liveCheck(
   const place = flags.namespace === null ? { namespace: undefined } : {};
   return await checkFleet(
     { documents, flags: { ...flags, ...place } },
-    { context, access, limits, radar, settings },
+    { context, access, limits, window, settings },
     signal,
   ).finally(end);
 }
 
-async function documentsOf(input: ActionInput<CheckFlags>, namespace: string, signal: AbortSignal) {
+async function readComponents(
+  input: ActionInput<CheckFlags>,
+  namespace: string,
+  signal: AbortSignal,
+) {
   const { filename } = input.options;
   if (filename === undefined) return undefined;
   const { components } = await usageInstead(
@@ -77,7 +81,7 @@ async function documentsOf(input: ActionInput<CheckFlags>, namespace: string, si
 
 const shownSteps = 5;
 
-function notesOf({ items, summary }: CheckReport, width: number | undefined): readonly string[] {
+function checkNotes({ items, summary }: CheckReport, width: number | undefined): readonly string[] {
   const { ok, warnings, errors, skipped } = summary;
   const wrong = [
     ...items.filter(({ state }) => state === "FAIL"),
@@ -99,7 +103,7 @@ const tones = { OK: "good", WARN: "warning", FAIL: "bad" } as const;
 
 /** A row for each check. */
 function checkTable({ items }: CheckReport, wide: boolean): Table {
-  const placeOf = places(items);
+  const placeOf = placeNames(items);
   return {
     headers: ["STATE", "OF", "CHECK", ...(wide ? ["CODE"] : []), "MESSAGE"],
     wraps: true,
@@ -113,9 +117,9 @@ function checkTable({ items }: CheckReport, wide: boolean): Table {
   };
 }
 
-/** One line for each thing that is not well; nothing when all is. */
+/** One line for each warning and error; empty without any. */
 function shortText({ items }: CheckReport): string {
-  const placeOf = places(items);
+  const placeOf = placeNames(items);
   return items
     .filter(({ state }) => state === "WARN" || state === "FAIL")
     .map((item) => {
@@ -125,10 +129,10 @@ function shortText({ items }: CheckReport): string {
     .join("");
 }
 
-/** The checks as JUnit's XML: a suite for each place, a failure for what is wrong, an output for a warning. */
+/** The checks as JUnit XML: a suite for each cluster or component, a failure for an error, an output for a warning. */
 function junitText(report: CheckReport): string {
   const { items, summary } = report;
-  const placeOf = places(items);
+  const placeOf = placeNames(items);
   const suites = [...Map.groupBy(items, placeOf)].map(([place, all]) => suiteText(place, all));
   const counts = countsText(items.length, summary.errors, summary.skipped);
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kubectl knfleet check" ${counts}>\n${suites.join("")}</testsuites>\n`;
@@ -160,7 +164,7 @@ function caseText(place: string, { check, state, code, message, next }: CheckIte
   return body === "" ? `${head}/>\n` : `${head}>\n      ${body}\n    </testcase>\n`;
 }
 
-/** Text as XML holds it: what XML 1.0 does not allow is left out. */
+/** A text in XML, without the characters that XML 1.0 forbids. */
 function xml(text: string): string {
   return text
     .split("\n")
@@ -173,7 +177,7 @@ function xml(text: string): string {
     .replaceAll(/[\ufffe\uffff]/g, "");
 }
 
-function places(items: readonly CheckItem[]): (item: CheckItem) => string {
+function placeNames(items: readonly CheckItem[]): (item: CheckItem) => string {
   const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
   return ({ subject, cluster }) => subject ?? clusterOf(cluster);
 }

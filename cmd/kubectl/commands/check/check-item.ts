@@ -4,16 +4,16 @@ import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import type { Report } from "../../output/report.ts";
 import type { Hop, HopState } from "../diagnose/hops/hop.ts";
 
-/** One thing that was looked at. */
+/** One check of one subject. */
 export interface CheckItem {
-  /** Never changes its meaning. */
+  /** Part of the JSON document: a name keeps its meaning. */
   readonly check: string;
-  /** What it was looked at of: `hub`, a component, or null for a cluster. */
+  /** The checked subject: `hub`, a component, or null for a cluster. */
   readonly subject: string | null;
-  /** The ClusterProfile of the cluster; null for what is not about one. */
+  /** The ClusterProfile of the cluster; null for a check that is not about a cluster. */
   readonly cluster: ClusterProfileRef | null;
   readonly state: HopState;
-  /** A KNF number, or the reason that a condition would have; null when nothing is wrong, or no code says it. */
+  /** A KNF number, or the reason that a condition would have; null when nothing is wrong, or when no code exists for the problem. */
   readonly code: string | null;
   readonly message: string;
   readonly next: readonly string[];
@@ -31,7 +31,7 @@ export type CheckReport = Report<"Check", CheckSummary, CheckItem>;
 
 type Optional = "code" | "next" | "cluster" | "subject";
 
-/** An item; what is left out is empty. */
+/** An item; fields that are left out are empty. */
 export function checkItem(
   item: Omit<CheckItem, Optional> & Partial<Pick<CheckItem, Optional>>,
 ): CheckItem {

@@ -19,7 +19,7 @@ import {
   type CheckedCluster,
   type ClusterCheckDeps,
 } from "./cluster-checks.ts";
-import { radarOf } from "./expiry.ts";
+import { expiryWindow } from "./expiry.ts";
 import {
   checkCollisions,
   checkHubVersion,
@@ -28,17 +28,17 @@ import {
 } from "./hub-checks.ts";
 
 interface CheckOptions {
-  /** Components that are not applied yet; undefined: the whole fleet is looked at. */
+  /** Components that are not applied yet; undefined: the whole fleet is checked. */
   readonly documents: readonly ComponentDocument[] | undefined;
   readonly flags: Pick<Flags, "namespace" | "cluster" | "on">;
 }
 
 type CheckDeps = Omit<ClusterCheckDeps, "hub"> & {
-  /** Needed with documents alone. */
+  /** Needed with documents only. */
   readonly settings: RenderSettings | undefined;
 };
 
-/** Looks at everything that an installation needs, before there is one. Changes nothing; what is wrong is in the items. */
+/** Checks everything that an installation needs, before there is one. Changes nothing; problems are in the items. */
 export async function checkFleet(
   { documents, flags }: CheckOptions,
   deps: CheckDeps,
@@ -47,35 +47,37 @@ export async function checkFleet(
   const { context, access, settings, limits } = deps;
   const hub = await walkHub(context, signal);
   const hops = hub.hops.map((hop) => itemOfHop(hop, { subject: "hub", cluster: null }));
-  // Nothing was found out before the time was over.
+  // The time was over before the first step ended.
   if (hops.length === 0) signal.throwIfAborted();
   if (!hub.facts.ok) return checkReport(hops, 0, stampAt(context.now()));
   const late = AbortSignal.any([signal, AbortSignal.timeout(4 * context.hubTimeoutMs)]);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
-  const ofHub = [
+  const hubItems = [
     await checkHubVersion(access.hub, late),
     await checkProfileKind(access.hub, late),
     ...(await checkProviderFile(controllers, context, late)),
     ...(hub.kinds.ok ? await checkCollisions(access.hub, late) : []),
   ];
-  const isServed = ofHub.every(({ code }) => code !== "KNF2001");
+  const isServed = hubItems.every(({ code }) => code !== "KNF2001");
   const profiles = isServed
     ? await selectedProfiles({ access, flags: profileFlags(flags, documents) }, late)
     : [];
   const clusters =
-    documents === undefined ? profiles.map(wholeOf) : clustersOf(documents, profiles.map(wholeOf));
+    documents === undefined
+      ? profiles.map(clusterOfProfile)
+      : clustersOf(documents, profiles.map(clusterOfProfile));
   const { items, versions } = await checkClusters(clusters, { ...deps, hub }, signal);
-  const ofFiles =
+  const fileItems =
     documents === undefined || settings === undefined || !hub.kinds.ok
       ? []
       : await mapLimited(documents, limits.concurrency, (document) =>
           checkDocument(document, { access, settings, versions }, signal),
         );
-  const all = [...hops, ...ofHub, ...ofFiles.flat(), ...items];
+  const all = [...hops, ...hubItems, ...fileItems.flat(), ...items];
   return checkReport(all, clusters.length, stampAt(context.now()));
 }
 
-/** `-n` is the namespace of components in files, and that of ClusterProfiles otherwise. */
+/** With files, `-n` is the namespace of their components; without files, that of ClusterProfiles. */
 function profileFlags(
   { namespace, cluster, on }: CheckOptions["flags"],
   documents: CheckOptions["documents"],
@@ -87,7 +89,7 @@ function profileFlags(
 
 type Profile = Awaited<ReturnType<typeof selectedProfiles>>[number];
 
-function wholeOf(profile: Profile): CheckedCluster {
+function clusterOfProfile(profile: Profile): CheckedCluster {
   const { namespace, name } = profile.metadata;
   return { ref: { namespace, name }, profile };
 }
@@ -105,7 +107,7 @@ function clustersOf(
   });
 }
 
-/** The document for what was looked at. */
+/** The document for checked items. */
 export function checkReport(
   items: readonly CheckItem[],
   clusters: number,
@@ -130,7 +132,7 @@ export function checkReport(
   });
 }
 
-/** 2: the hub could not be asked; 1: something is wrong; 3: something could not be looked at. */
+/** 2: the hub cannot be asked; 1: something is wrong; 3: something could not be checked. */
 export function checkExitCode({ items, summary, complete }: CheckReport, failOn: FailOn): ExitCode {
   const isLost = items.some(({ code }) => ["KNF1001", "KNF1002", "KNF1003"].includes(code ?? ""));
   if (isLost) return exitCodes.failed;
@@ -159,7 +161,13 @@ export async function fleetCheck(
       documents: undefined,
       flags: { namespace: undefined, cluster: undefined, on: undefined },
     },
-    { context, access, limits, radar: radarOf(undefined, now().getTime()), settings: undefined },
+    {
+      context,
+      access,
+      limits,
+      window: expiryWindow(undefined, now().getTime()),
+      settings: undefined,
+    },
     signal,
   );
 }

@@ -25,12 +25,12 @@ import type { WalkContext } from "../diagnose/walk.ts";
 import { askHub } from "../plan/plan-item.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
-import { expiryItems, type Radar } from "./expiry.ts";
+import { expiryItems, type ExpiryWindow } from "./expiry.ts";
 
-/** A cluster that is to be looked at. */
+/** A cluster to check. */
 export interface CheckedCluster {
   readonly ref: ClusterProfileRef;
-  /** Undefined when it does not exist, which the walk tells. */
+  /** Undefined when it does not exist, which the walk reports. */
   readonly profile: ClusterProfile | undefined;
 }
 
@@ -39,13 +39,13 @@ export interface ClusterCheckDeps {
   readonly context: WalkContext;
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
-  readonly radar: Radar;
+  readonly window: ExpiryWindow;
 }
 
-/** Versions of clusters that could be read, by `namespace/name`. */
+/** Kubernetes versions of clusters that were read, by `namespace/name`. */
 type Versions = ReadonlyMap<string, string>;
 
-/** Walks to every cluster, and asks those that answer for their version and our rights. */
+/** Walks to every cluster, and asks each that answers for its version and our rights. */
 export async function checkClusters(
   clusters: readonly CheckedCluster[],
   deps: ClusterCheckDeps,
@@ -54,25 +54,27 @@ export async function checkClusters(
   const { limits, access } = deps;
   const counted = countedReading(clusters.length, limits.onProgress);
   const walked = await mapLimited(clusters, limits.concurrency, (cluster) =>
-    counted(`${cluster.ref.namespace}/${cluster.ref.name}`, () => reach(cluster, deps, signal)),
+    counted(`${cluster.ref.namespace}/${cluster.ref.name}`, () =>
+      walkToCluster(cluster, deps, signal),
+    ),
   );
   const reached = clusters.filter((_, at) => walked[at]?.isReached === true);
   const stands = reached.map(({ ref }) => standIn(ref));
   const readings = await readEach(stands, { access, limits, read: askCluster }, signal);
   const versions = new Map<string, string>();
-  const asked = [...readings].flatMap(([id, reading]) => {
-    // What is in the way was told by the walk.
+  const answered = [...readings].flatMap(([id, reading]) => {
+    // The walk has reported the problem.
     if (reading.kind !== "read") return [];
     const { version, items } = reading.facts;
     if (version !== null) versions.set(id, version);
     return items;
   });
-  return { items: [...walked.flatMap(({ items }) => items), ...asked], versions };
+  return { items: [...walked.flatMap(({ items }) => items), ...answered], versions };
 }
 
-async function reach(
+async function walkToCluster(
   { ref, profile }: CheckedCluster,
-  { hub, context, radar }: ClusterCheckDeps,
+  { hub, context, window }: ClusterCheckDeps,
   signal: AbortSignal,
 ): Promise<{ readonly items: readonly CheckItem[]; readonly isReached: boolean }> {
   const target = { kind: "ClusterProfile", ...ref } as const;
@@ -81,10 +83,10 @@ async function reach(
   const isReached = last?.state === "OK" || last?.state === "WARN";
   const base = { check: "reachable", cluster: ref };
   const cause = rootCauseOf(hops);
-  const ends = expiryItems({ hops, profile, cluster: ref }, radar);
+  const ends = expiryItems({ hops, profile, cluster: ref }, window);
   // The end of a credential or certificate has an item of its own.
-  const isTold = cause !== undefined && ["KNF3020", "KNF4013"].includes(cause.code);
-  if (cause === undefined || (isTold && isReached)) {
+  const hasOwnItem = cause !== undefined && ["KNF3020", "KNF4013"].includes(cause.code);
+  if (cause === undefined || (hasOwnItem && isReached)) {
     const message = isReached ? last.message : "not looked at";
     return {
       items: [checkItem({ ...base, state: isReached ? "OK" : "SKIPPED", message }), ...ends],
@@ -97,12 +99,12 @@ async function reach(
   return { items: [checkItem({ ...base, state, code, message, next }), ...ends], isReached };
 }
 
-interface Asked {
+interface ClusterAnswer {
   readonly version: string | null;
   readonly items: readonly CheckItem[];
 }
 
-const askCluster: ReadOne<Asked> = async ({ id, client }, signal) => {
+const askCluster: ReadOne<ClusterAnswer> = async ({ id, client }, signal) => {
   const [namespace = "", name = ""] = id.split("/");
   const cluster = { namespace, name };
   const answer = await client.request("GET", "/version", undefined, signal).catch(ifDenied);
@@ -141,7 +143,7 @@ interface FileCheckDeps {
   readonly versions: Versions;
 }
 
-/** Whether a component that is not applied yet would be taken and installed. Nothing is stored. */
+/** Checks whether the hub would accept a component, and whether it could be installed. Stores nothing. */
 export async function checkDocument(
   { component, where }: ComponentDocument,
   { access, settings, versions }: FileCheckDeps,
@@ -153,7 +155,7 @@ export async function checkDocument(
   const answer = await askHub(component, access.hub, signal);
   const { action, message } = answer;
   const kubernetesVersion = versions.get(targetIdOf(component));
-  const made = await comparableOf(answer.component, settings, { kubernetesVersion });
+  const rendered = await comparableOf(answer.component, settings, { kubernetesVersion });
   const stored = action === "none" ? "is there already" : "would be stored";
   return [
     checkItem({
@@ -162,19 +164,19 @@ export async function checkDocument(
       state: action === "refused" ? "FAIL" : "OK",
       message: message ?? `${where}: ${stored}`,
     }),
-    fileVersionItem(made, base),
+    fileVersionItem(rendered, base),
     await checkDuplicate(component, { access, base }, signal),
   ];
 }
 
-function fileVersionItem(made: Comparable | FleetError, base: Base): CheckItem {
+function fileVersionItem(rendered: Comparable | FleetError, base: Base): CheckItem {
   const check = "version";
-  if (!(made instanceof FleetError)) {
-    const message = `${made.version}, ${made.manifests.length} objects`;
+  if (!(rendered instanceof FleetError)) {
+    const message = `${rendered.version}, ${rendered.manifests.length} objects`;
     return checkItem({ ...base, check, state: "OK", message });
   }
-  const { code, reason, sentence: message } = made;
-  // What could not be fetched from here may be there for the controller.
+  const { code, reason, sentence: message } = rendered;
+  // The controller may be able to fetch what this machine cannot.
   const state = reason === "ManifestSourceUnavailable" ? "WARN" : "FAIL";
   return checkItem({ ...base, check, state, code: code ?? reason, message });
 }

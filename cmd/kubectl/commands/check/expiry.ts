@@ -12,16 +12,16 @@ import { checkItem, type CheckItem } from "./check-item.ts";
 const dayMs = 86_400_000;
 const usualDays = 7;
 
-/** What ends when, before it does. */
-export interface Radar {
+/** The time before an end in which it is reported. */
+export interface ExpiryWindow {
   readonly nowMs: number;
   readonly withinMs: number;
-  /** Whether what ends within that time is an error; else it is a warning. */
+  /** Whether an end within that time is an error; else it is a warning. */
   readonly isStrict: boolean;
 }
 
 /** Reads `--warn-within`: a duration, or days as in `14d`. Throws UsageError. */
-export function radarOf(text: string | undefined, nowMs: number): Radar {
+export function expiryWindow(text: string | undefined, nowMs: number): ExpiryWindow {
   if (text === undefined) return { nowMs, withinMs: usualDays * dayMs, isStrict: false };
   const [, days] = /^(\d{1,4})d$/.exec(text) ?? [];
   const withinMs = days === undefined ? goDurationMs(text) : Number(days) * dayMs;
@@ -29,7 +29,7 @@ export function radarOf(text: string | undefined, nowMs: number): Radar {
   throw new UsageError(`Invalid value "${text}" for --warn-within: want a duration such as 14d`);
 }
 
-/** When credential, server certificate and authority of a cluster end, as far as they say so. */
+/** Items for the ends of a cluster's credential, server certificate and authority, as far as these are known. */
 export function expiryItems(
   {
     hops,
@@ -40,32 +40,36 @@ export function expiryItems(
     readonly profile: ClusterProfile | undefined;
     readonly cluster: ClusterProfileRef;
   },
-  radar: Radar,
+  window: ExpiryWindow,
 ): readonly CheckItem[] {
   const textOf = (id: Hop["id"]): string => {
     const hop = hops.find((one) => one.id === id);
     return [hop?.message ?? "", ...(hop?.evidence ?? [])].join("\n");
   };
-  // Both official plugins, and the readers that stand for them, hand out what a Secret holds.
+  // Both official plugins, and the built-in readers in their place, return the content of a Secret.
   const isStored = /secretreader/.test(textOf("plugin"));
   const credential = /\b(?:ends|ended:.* ends) (\d{4}-[\dT:.-]+Z)/.exec(textOf("credential"))?.[1];
-  const about = { cluster, radar };
+  const expiry = { cluster, window };
   const server = /(?:to|ends) (\d{4}-[\dT:.-]+Z)/.exec(textOf("tls"))?.[1];
   return [
     ...(isStored
-      ? itemFor("the stored credential", credential, { ...about, soon: "KNF3021", over: "KNF3014" })
-      : itemFor("the credential", credential, { ...about, soon: "KNF3020", over: "KNF3014" })),
-    ...itemFor("the server's certificate", server, { ...about, soon: "KNF4013", over: "KNF4011" }),
+      ? itemFor("the stored credential", credential, {
+          ...expiry,
+          soon: "KNF3021",
+          over: "KNF3014",
+        })
+      : itemFor("the credential", credential, { ...expiry, soon: "KNF3020", over: "KNF3014" })),
+    ...itemFor("the server's certificate", server, { ...expiry, soon: "KNF4013", over: "KNF4011" }),
     ...authorityEnds(profile).flatMap((end) =>
-      itemFor("the authority in the ClusterProfile", end, about),
+      itemFor("the authority in the ClusterProfile", end, expiry),
     ),
   ];
 }
 
-interface About {
+interface Expiry {
   readonly cluster: ClusterProfileRef;
-  readonly radar: Radar;
-  /** What is said when it ends within the time of the radar, and when it has ended. */
+  readonly window: ExpiryWindow;
+  /** Codes for an end within the window, and for one in the past. */
   readonly soon?: KnfCode;
   readonly over?: KnfCode;
 }
@@ -73,7 +77,7 @@ interface About {
 function itemFor(
   what: string,
   end: string | undefined,
-  { cluster, radar: { nowMs, withinMs, isStrict }, soon, over }: About,
+  { cluster, window: { nowMs, withinMs, isStrict }, soon, over }: Expiry,
 ): readonly CheckItem[] {
   if (end === undefined) return [];
   const leftMs = Date.parse(end) - nowMs;
@@ -84,7 +88,7 @@ function itemFor(
     return [checkItem({ ...item, state: "FAIL", code, message: `${what} ended ${end}` })];
   }
   if (leftMs > withinMs) return [checkItem({ ...item, state: "OK", message: text })];
-  // What a plugin makes may be of a short life all the time.
+  // A credential that a plugin makes may always have a short life.
   if (soon === "KNF3020" && leftMs < dayMs) {
     const message = `${text}; it may be made anew by its plugin in time`;
     return isStrict
@@ -101,7 +105,7 @@ function leftText(leftMs: number): string {
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** Ends of the certificates that the servers of a profile are checked with, the first one only of each. */
+/** Ends of the authorities with which the servers of a profile are verified, each once. */
 function authorityEnds(profile: ClusterProfile | undefined): readonly string[] {
   const { accessProviders, credentialProviders } = profile?.status ?? {};
   const ends = [...(accessProviders ?? []), ...(credentialProviders ?? [])].flatMap((provider) => {
@@ -113,7 +117,7 @@ function authorityEnds(profile: ClusterProfile | undefined): readonly string[] {
 
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** A bundle serves as long as one of its authorities does. */
+/** The end of a bundle: a bundle is of use until the last of its authorities ends. */
 function endsOf(text: string): readonly string[] {
   const ends = Array.from(text.matchAll(pem), ([block]) => endOf(block)).filter(
     (end) => end !== undefined,
@@ -126,7 +130,7 @@ function endOf(block: string): number | undefined {
   try {
     return Date.parse(new X509Certificate(block).validTo);
   } catch {
-    // What is no certificate is told by the step that uses it.
+    // The step that uses the certificate reports one that cannot be read.
     return undefined;
   }
 }

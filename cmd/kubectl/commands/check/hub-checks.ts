@@ -12,7 +12,7 @@ import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
 
 const subject = "hub";
 
-/** Whether plugins can be mounted as image volumes, which Kubernetes has by default since 1.35. */
+/** Checks whether plugins can be mounted as image volumes, which Kubernetes has by default since 1.35. */
 export async function checkHubVersion(hub: KubeClient, signal: AbortSignal): Promise<CheckItem> {
   const answer = await unlessDenied(hub.request("GET", "/version", undefined, signal));
   const version = stringAt(answer, "gitVersion");
@@ -34,7 +34,7 @@ export async function checkHubVersion(hub: KubeClient, signal: AbortSignal): Pro
   });
 }
 
-/** Whether the hub serves ClusterProfiles, and in which versions. */
+/** Checks whether the hub serves ClusterProfiles, and in which versions. */
 export async function checkProfileKind(hub: KubeClient, signal: AbortSignal): Promise<CheckItem> {
   const check = "ClusterProfile CRD";
   try {
@@ -59,7 +59,7 @@ export async function checkProfileKind(hub: KubeClient, signal: AbortSignal): Pr
   }
 }
 
-/** Whether the provider file can be used, and each provider in it. */
+/** Checks whether the provider file, and each provider in it, can be used. */
 export async function checkProviderFile(
   controllers: Controllers | undefined,
   context: WalkContext,
@@ -91,7 +91,7 @@ export async function checkProviderFile(
   }
 }
 
-/** Whether a cluster has two components of one kind. */
+/** Checks whether a cluster has two components of one kind. */
 export async function checkCollisions(
   hub: KubeClient,
   signal: AbortSignal,

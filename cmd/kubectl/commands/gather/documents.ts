@@ -13,19 +13,19 @@ interface GatherFlags extends RenderingFlags {
   readonly live?: boolean;
   readonly tail?: string;
   readonly diff?: boolean;
-  /** Value of `-o` that is no format. */
+  /** The file to write: a value of `-o` that is no format. */
   readonly file?: string;
 }
 
 export type GatherInput = ActionInput<GatherFlags>;
 
-/** What other commands print, by file name, and why some of it is missing. */
+/** Documents of other commands, by file name, and why some of them are missing. */
 export interface Documents {
   readonly documents: Readonly<Record<string, unknown>>;
   readonly errors: Bundle["errors"];
 }
 
-const nothing: Documents = { documents: {}, errors: [] };
+const noDocuments: Documents = { documents: {}, errors: [] };
 
 interface DocumentDeps {
   readonly logs: LogDeps;
@@ -35,32 +35,37 @@ interface DocumentDeps {
   readonly isWhole: boolean;
 }
 
-/** The walks to all of the installations, the last log lines, and of a whole fleet the checks; a bundle without them is a bundle. */
-export async function documentsOf(
+/**
+ * Gathers the documents of `diagnose`, `logs` and `diff`, and that of `check` for a whole fleet. A document that cannot be made is in `errors`; the bundle
+ * goes without it.
+ */
+export async function gatherDocuments(
   input: GatherInput,
   deps: DocumentDeps,
   signal: AbortSignal,
 ): Promise<Documents> {
   const { logs, selection, onCredential, isWhole } = deps;
-  const tail = tailOf(input.options.tail ?? "500");
+  const tail = readTail(input.options.tail ?? "500");
   const read = await Promise.all([
     logs.live
-      ? orNone("The walks were not made", () => walksOf(input, onCredential, signal))
-      : nothing,
-    orNone("The logs were not read", () => logsOf(input, { logs, selection, tail }, signal)),
+      ? readDocument("The walks were not made", () => gatherWalks(input, onCredential, signal))
+      : noDocuments,
+    readDocument("The logs were not read", () =>
+      gatherLogs(input, { logs, selection, tail }, signal),
+    ),
   ]);
-  // Each asks every cluster for a lot; none should have to answer all of it at once.
+  // Each of these sends many requests to every cluster, so they run one after the other.
   const checks =
     logs.live && isWhole
-      ? await orNone("The checks were not made", () =>
-          checksOf(input, { logs, onCredential }, signal),
+      ? await readDocument("The checks were not made", () =>
+          gatherChecks(input, { logs, onCredential }, signal),
         )
-      : nothing;
+      : noDocuments;
   const diffs = logs.live
-    ? await orNone("The clusters were not compared", () =>
-        diffsOf(input, { logs, selection }, signal),
+    ? await readDocument("The clusters were not compared", () =>
+        gatherDiffs(input, { logs, selection }, signal),
       )
-    : nothing;
+    : noDocuments;
   const found = [...read, checks, diffs];
   return {
     documents: Object.assign({}, ...found.map(({ documents }) => documents)),
@@ -68,7 +73,7 @@ export async function documentsOf(
   };
 }
 
-async function orNone(
+async function readDocument(
   what: string,
   made: () => Promise<Documents["documents"]>,
 ): Promise<Documents> {
@@ -80,16 +85,16 @@ async function orNone(
   }
 }
 
-function tailOf(text: string): number {
+function readTail(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
   throw new UsageError(`Invalid value "${text}" for --tail: want a number, or 0 for no logs`);
 }
 
-// A fleet has thousands of containers; who needs the logs of all gathers them cluster by cluster.
+// A fleet has thousands of containers. For the logs of all of them, a user gathers a bundle for each cluster.
 const maxStreams = 200;
 
-/** Of a bundle that is made of another one: those that it has. */
-async function logsOf(
+/** Reads the last log lines; of a recorded fleet those that its bundle has. */
+async function gatherLogs(
   { flags: { recorded } }: GatherInput,
   { logs, selection, tail }: Pick<DocumentDeps, "logs" | "selection"> & { readonly tail: number },
   signal: AbortSignal,
@@ -104,14 +109,14 @@ async function logsOf(
   return { [logsFile]: await readLogs({ selection, filter }, logs, signal) };
 }
 
-async function walksOf(
+async function gatherWalks(
   input: GatherInput,
   onCredential: KnownSecrets["credential"],
   signal: AbortSignal,
 ): Promise<Documents["documents"]> {
   const { walk } = await import("../diagnose/diagnose-action.ts");
   const { recordedDiagnosis } = await import("../../bundle/recorded-diagnosis.ts");
-  const quiet = quietly(input);
+  const quiet = quietInput(input);
   const report =
     input.flags.recorded === undefined
       ? await walk(quiet, { onCredential }, signal)
@@ -119,12 +124,12 @@ async function walksOf(
   return { [diagnosisFile]: report };
 }
 
-async function checksOf(
+async function gatherChecks(
   input: GatherInput,
   { logs: { access, limits }, onCredential }: Pick<DocumentDeps, "logs" | "onCredential">,
   signal: AbortSignal,
 ): Promise<Documents["documents"]> {
-  const quiet = quietly(input);
+  const quiet = quietInput(input);
   const { recorded } = input.flags;
   if (recorded !== undefined) {
     if (!recorded.documents.has(checkFile)) return {};
@@ -135,8 +140,8 @@ async function checksOf(
   return { [checkFile]: await fleetCheck(quiet, { access, limits, onCredential }, signal) };
 }
 
-/** When it was asked for; of a bundle that is made of another one what that has. */
-async function diffsOf(
+/** Compares the clusters when `--diff` asks for it; of a recorded fleet takes the comparison that its bundle has. */
+async function gatherDiffs(
   input: GatherInput,
   { logs: { access, limits, now }, selection }: Pick<DocumentDeps, "logs" | "selection">,
   signal: AbortSignal,
@@ -146,7 +151,7 @@ async function diffsOf(
   if (recorded !== undefined && !recorded.documents.has(diffFile)) return {};
   const { asRecorded, recordedDiff } = await import("../../bundle/recorded-diff.ts");
   if (recorded !== undefined) {
-    return { [diffFile]: asRecorded(await recordedDiff(quietly(input), signal)) };
+    return { [diffFile]: asRecorded(await recordedDiff(quietInput(input), signal)) };
   }
   const { diff } = await import("../diff/diff.ts");
   const { openRendering } = await import("../../compare/open-rendering.ts");
@@ -158,8 +163,8 @@ async function diffsOf(
   return { [diffFile]: asRecorded(await diff(selection, deps, signal)) };
 }
 
-/** The same command line for another command: without the flags of this one, and without its notes. */
-function quietly(input: GatherInput) {
+/** The command line for another command: without the options of `gather`, and without notes. */
+function quietInput(input: GatherInput) {
   const { onNote: _, ...flags } = input.flags;
   return { ...input, options: {}, flags: { ...flags, quiet: true } };
 }

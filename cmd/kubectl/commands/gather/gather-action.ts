@@ -14,12 +14,12 @@ import { allKinds } from "../../selection/selection.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { statusHtml } from "../status/status-html.ts";
 import { status } from "../status/status.ts";
-import { type Documents, documentsOf, type GatherInput } from "./documents.ts";
-import { gather, isWholeFleet, namesIn, withRows } from "./gather.ts";
-import { KnownSecrets, SecretPrints } from "./known-secrets.ts";
+import { type Documents, gatherDocuments, type GatherInput } from "./documents.ts";
+import { gather, isWholeFleet, objectNames, mapRows } from "./gather.ts";
+import { KnownSecrets, SecretDigests } from "./known-secrets.ts";
 import { bundleOf, checkFiles, Redactor, writeBundle } from "./write-bundle.ts";
 
-// A whole fleet is read, and much of every cluster. One that does not answer at all is given up as soon as elsewhere.
+// The command reads much of every cluster, so it has more time than others.
 const defaultTimeoutMs = 10 * 60_000;
 const defaultSpokeTimeoutMs = 60_000;
 
@@ -27,32 +27,32 @@ const defaultSpokeTimeoutMs = 60_000;
 export async function runGather(input: GatherInput, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
   const known = new KnownSecrets();
-  const { clusters, isWhole, missing, namespace, others } = await collected(input, known, signal);
-  // In a bundle they are printed already.
-  const printed = flags.recorded === undefined ? withPrints(clusters, known) : clusters;
-  for (const name of namesIn(printed)) known.name(name);
+  const { clusters, isWhole, missing, namespace, rest } = await collect(input, known, signal);
+  // A bundle has digests in place of values already.
+  const digested = flags.recorded === undefined ? digestSecrets(clusters, known) : clusters;
+  for (const name of objectNames(digested)) known.name(name);
   const secrets = known.finder();
   const now = terminal.now();
   const { files, bundle } = bundleOf(
     {
-      clusters: printed,
+      clusters: digested,
       isWhole,
       namespace,
-      documents: others.documents,
+      documents: rest.documents,
       now,
     },
     new Redactor(secrets),
   );
-  const all = [...files, await pageOf(files, signal)];
+  const all = [...files, await renderPage(files, signal)];
   checkFiles(all, secrets);
   const path = options.file ?? `knfleet-${now.toISOString().replaceAll(/[-:]|\.\d+/g, "")}.tgz`;
   const isWritten = options.dryRun !== true;
   const bytes = isWritten ? await writeBundle(path, all, now) : bundle.summary.bytes;
   const report = {
     ...bundle,
-    complete: bundle.complete && others.errors.length === 0,
+    complete: bundle.complete && rest.errors.length === 0,
     summary: { ...bundle.summary, file: isWritten ? path : null, bytes },
-    errors: [...notFoundErrors(missing), ...bundle.errors, ...others.errors],
+    errors: [...notFoundErrors(missing), ...bundle.errors, ...rest.errors],
   };
   await print(
     {
@@ -68,8 +68,11 @@ export async function runGather(input: GatherInput, signal: AbortSignal): Promis
   return report.complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
-/** The page for a browser: what `status -o html --bundle` prints of these files. */
-async function pageOf(files: readonly ArchiveFile[], signal: AbortSignal): Promise<ArchiveFile> {
+/** The page for a browser, as `status -o html --bundle` prints it for these files. */
+async function renderPage(
+  files: readonly ArchiveFile[],
+  signal: AbortSignal,
+): Promise<ArchiveFile> {
   const fleet = recordedFleet("the bundle", files);
   const limits = { concurrency: 16, spokeTimeoutMs: defaultSpokeTimeoutMs };
   const report = await status(
@@ -80,14 +83,14 @@ async function pageOf(files: readonly ArchiveFile[], signal: AbortSignal): Promi
   return { path: "index.html", text: statusHtml(report) };
 }
 
-/** The clusters with what may be told of their Secrets; their values are known from now on. */
-function withPrints(
+/** The clusters with digests in place of the values of Secrets. The values become known secrets. */
+function digestSecrets(
   clusters: readonly RecordedCluster[],
   known: KnownSecrets,
 ): readonly RecordedCluster[] {
-  const prints = new SecretPrints(known);
-  return withRows(clusters, (row, { kind }) =>
-    kind.kind === "Secret" && kind.group === "" ? prints.print(row) : row,
+  const digests = new SecretDigests(known);
+  return mapRows(clusters, (row, { kind }) =>
+    kind.kind === "Secret" && kind.group === "" ? digests.digest(row) : row,
   );
 }
 
@@ -96,10 +99,10 @@ interface Collected {
   readonly isWhole: boolean;
   readonly missing: readonly string[];
   readonly namespace: string;
-  readonly others: Documents;
+  readonly rest: Documents;
 }
 
-async function collected(
+async function collect(
   input: GatherInput,
   known: KnownSecrets,
   signal: AbortSignal,
@@ -120,23 +123,23 @@ async function collected(
   const reading = openReading(flags, terminal);
   const spokeTimeoutMs = flags.spokeTimeoutGiven ? flags.spokeTimeoutMs : defaultSpokeTimeoutMs;
   const limits = { ...reading.limits, spokeTimeoutMs };
-  // One progress is enough.
+  // Reading the clusters shows the progress already.
   const quiet = { ...limits, onProgress: undefined };
   const logs = { access, limits: quiet, live, now };
-  const [gathered, others] = await Promise.all([
+  const [gathered, rest] = await Promise.all([
     gather({ access, selection, limits }, deadline),
-    documentsOf(input, { logs, selection, onCredential, isWhole }, deadline),
+    gatherDocuments(input, { logs, selection, onCredential, isWhole }, deadline),
   ]).finally(reading.end);
   return {
     clusters: gathered.clusters,
     isWhole: isWhole && gathered.isWhole,
     missing: gathered.missing,
     namespace: access.namespace,
-    others,
+    rest,
   };
 }
 
-/** A row for each cluster of a bundle, or for each of its files. */
+/** A row for each cluster of a bundle, or for each file. */
 function bundleTable(bundle: Bundle, byFile: boolean): Table {
   return byFile ? filesTable(bundle) : clustersTable(bundle);
 }
@@ -164,7 +167,7 @@ function filesTable({ items, summary: { files } }: Bundle): Table {
   };
 }
 
-/** The lines below the table: where the bundle is, and what it lacks. */
+/** Lines below the table: where the bundle is, and what is missing in it. */
 function bundleNotes({ summary, errors }: Bundle): readonly string[] {
   const { file, bytes, clusters, unread } = summary;
   return [

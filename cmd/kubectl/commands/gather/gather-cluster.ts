@@ -23,13 +23,13 @@ import {
 /** What to gather of one cluster. */
 export interface ClusterPlan {
   readonly namespaces: readonly string[];
-  /** Whether the objects of the hub alone are wanted, and of them one. */
+  /** Whether an object of a kind that only the hub has is wanted; absent: none is. */
   readonly wantsHubObject?: (object: ObjectRow["object"]) => boolean;
-  /** Whether what any installation has left anywhere is wanted, too: what carries its mark. */
+  /** Whether every object with the mark of an installation is wanted, in all namespaces. */
   readonly traces: boolean;
 }
 
-/** What one cluster said. */
+/** What was read of one cluster. */
 export interface ClusterFacts {
   readonly server: string;
   readonly kubernetesVersion: string | null;
@@ -38,7 +38,7 @@ export interface ClusterFacts {
 
 const requestsAtOnce = 4;
 
-/** Reads what may be gathered of one cluster, a few requests at a time. Throws what KubeClient throws when the cluster cannot be read at all. */
+/** Reads the gathered kinds of one cluster, a few requests at a time. Throws what KubeClient throws when the cluster cannot be read at all. */
 export async function gatherCluster(
   client: KubeClient,
   plan: ClusterPlan,
@@ -48,9 +48,9 @@ export async function gatherCluster(
     client.request("GET", "/version", undefined, signal).catch(ifRefused),
     servedKinds(client, signal),
   ]);
-  const wanted = served.flatMap((kind) => listsOf(kind, plan));
+  const wanted = served.flatMap((kind) => wantedKinds(kind, plan));
   const tables = await mapLimited(wanted, requestsAtOnce, ({ kind, lists, isWanted }) =>
-    tableOf(client, { kind, lists, isWanted }, signal),
+    readTable(client, { kind, lists, isWanted }, signal),
   );
   return { server: client.server, kubernetesVersion: stringAt(version, "gitVersion"), tables };
 }
@@ -68,13 +68,13 @@ interface WantedKind {
 
 const labels = Object.values(componentKinds).map(({ label }) => label);
 
-/** What belongs to installations, wherever it is. */
+/** Label selectors of objects that belong to installations, in any namespace. */
 const everywhere: Readonly<Record<string, string>> = {
   "apps/deployments": `app.kubernetes.io/name in (${labels.join(",")})`,
   "/configmaps": `${anchorLabels.managedBy}=${managedByValue},${anchorLabels.componentName}`,
 };
 
-function listsOf(
+function wantedKinds(
   kind: ServedKind,
   { namespaces, wantsHubObject, traces }: ClusterPlan,
 ): readonly WantedKind[] {
@@ -109,7 +109,7 @@ function isKnative(object: ObjectRow["object"], namespaces: readonly string[]): 
   return namespaces.includes(name) || /knative|knfleet/.test(name);
 }
 
-/** What tells of installations by its labels, and the namespace by which a hub is known. */
+/** An object with a label of knfleet, or the namespace `kube-system`, whose uid identifies a cluster. */
 function isTrace(object: ObjectRow["object"]): boolean {
   const { metadata } = object;
   const own = isRecord(metadata) ? metadata["labels"] : undefined;
@@ -119,14 +119,14 @@ function isTrace(object: ObjectRow["object"]): boolean {
   return isMarked || stringAt(metadata, "name") === "kube-system";
 }
 
-/** What is kept of a list that failed; a server that did not answer once may answer the next time. Throws what ends the reading. */
+/** What is recorded of a list that failed. Throws an error after which the cluster cannot be read any further. */
 function refusalOf(error: unknown): Pick<RecordedTable["unread"][number], "status" | "message"> {
   if (error instanceof ConnectionError) return { status: 504, message: error.message };
   if (!(error instanceof ApiError) || error.status === 401) throw error;
   return { status: error.status, message: error.message };
 }
 
-async function tableOf(
+async function readTable(
   client: KubeClient,
   { kind, lists, isWanted }: WantedKind,
   signal: AbortSignal,
@@ -147,15 +147,15 @@ async function tableOf(
   return { kind, columns: found[0]?.columns ?? [], rows: [...byId.values()], unread };
 }
 
-/** Kinds that are gathered, by group and plural; nothing else ever is. Of Secrets only names of keys, sizes and salted hashes are kept. */
+/** Kinds that are gathered, by group and plural; no others. Of Secrets the bundle has names of keys, sizes and salted hashes only. */
 const gatheredKinds = {
-  /** On the hub alone, and there only what the selected installations are about. */
+  /** On the hub alone: the selected installations and their ClusterProfiles. */
   hub: [
     "operator.knative.dev/knativeservings",
     "operator.knative.dev/knativeeventings",
     "multicluster.x-k8s.io/clusterprofiles",
   ],
-  /** In the namespaces of the installations, on the hub also in those of profiles and controllers. */
+  /** In the namespaces of the installations; on the hub also in those of ClusterProfiles and controllers. */
   namespaced: [
     "/configmaps",
     "/events",
@@ -173,13 +173,13 @@ const gatheredKinds = {
     "rbac.authorization.k8s.io/rolebindings",
     "rbac.authorization.k8s.io/roles",
   ],
-  /** Of a whole fleet: those with the mark of an installation, as all other kinds then in all namespaces. */
+  /** Of a whole fleet: objects with the mark of an installation, in all namespaces. */
   marked: [
     "apps/daemonsets",
     "rbac.authorization.k8s.io/clusterrolebindings",
     "rbac.authorization.k8s.io/clusterroles",
   ],
-  /** Those of whose names one says Knative; of a whole fleet also those that a hub guards, and `kube-system`. */
+  /** Objects whose name has `knative` or `knfleet`; of a whole fleet also marked and guarded ones, and `kube-system`. */
   clusterWide: [
     "/namespaces",
     "admissionregistration.k8s.io/mutatingwebhookconfigurations",

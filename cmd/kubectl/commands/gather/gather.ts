@@ -25,19 +25,19 @@ interface GatherDeps {
 interface Gathered {
   /** The hub first. */
   readonly clusters: readonly RecordedCluster[];
-  /** Whether it is of all installations and of every cluster with a ClusterProfile. */
+  /** Whether all installations, and every cluster with a ClusterProfile, were read. */
   readonly isWhole: boolean;
-  /** Names that were asked for and that no installation has. */
+  /** Names in the selection that no installation has. */
   readonly missing: readonly string[];
 }
 
-/** The selected installations and what their clusters said; nothing is redacted yet. Throws only when the hub cannot be read. */
+/** Reads the selected installations and their clusters; nothing is redacted yet. Throws only when the hub cannot be read. */
 export async function gather(
   { access, selection, limits }: GatherDeps,
   signal: AbortSignal,
 ): Promise<Gathered> {
   const components = await listInstallations(access, selection, signal);
-  const profiles = isWholeFleet(selection) ? await allProfiles(access, signal) : undefined;
+  const profiles = isWholeFleet(selection) ? await listProfiles(access, signal) : undefined;
   const stands = (profiles ?? []).map(({ metadata: { namespace, name } }) =>
     standIn({ namespace, name }),
   );
@@ -47,7 +47,7 @@ export async function gather(
   const traces = profiles !== undefined;
   const providers = new Map<string, string | null>();
   const [hub, readings] = await Promise.all([
-    hubPlan([...components, ...stands], { access, traces }, signal).then((plan) =>
+    planHub([...components, ...stands], { access, traces }, signal).then((plan) =>
       gatherCluster(access.hub, plan, signal),
     ),
     readEach(
@@ -57,7 +57,7 @@ export async function gather(
         limits,
         read: ({ id, client, provider }, deadline) => {
           providers.set(id, provider);
-          return gatherCluster(client, { ...spokePlan(id, components), traces }, deadline);
+          return gatherCluster(client, { ...planSpoke(id, components), traces }, deadline);
         },
       },
       signal,
@@ -65,24 +65,24 @@ export async function gather(
   ]);
   const spokes = [...readings].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const clusters = [
-    recorded({ cluster: null, folder: "hub", provider: null }, { kind: "read", facts: hub }),
+    recordedCluster({ cluster: null, folder: "hub", provider: null }, { kind: "read", facts: hub }),
     ...spokes.map(([id, reading], at) => {
       const folder = `spokes/${at + 1}-${id.replaceAll(/[^\w.-]/g, "-").slice(0, 60)}`;
-      return recorded({ cluster: id, folder, provider: providers.get(id) ?? null }, reading);
+      return recordedCluster({ cluster: id, folder, provider: providers.get(id) ?? null }, reading);
     }),
   ];
   const missing = missingNames(selection, components.map(componentKeyOf));
   return { clusters, isWhole: traces, missing };
 }
 
-/** Whether nothing is left out. */
+/** Whether a selection has every installation. */
 export function isWholeFleet(selection: Selection): boolean {
   const { kinds, namespace } = selection;
   return kinds.length === allKinds.length && namespace === undefined && !isNarrowed(selection);
 }
 
-/** The ClusterProfiles of the hub, none when it does not serve them; undefined when they may not be listed. */
-async function allProfiles(
+/** Lists the ClusterProfiles of the hub; none when it does not serve them, undefined when they may not be listed. */
+async function listProfiles(
   access: ClusterAccess,
   signal: AbortSignal,
 ): Promise<readonly ClusterProfile[] | undefined> {
@@ -95,7 +95,7 @@ async function allProfiles(
   }
 }
 
-async function hubPlan(
+async function planHub(
   components: readonly Component[],
   { access, traces }: Pick<GatherDeps, "access"> & Pick<ClusterPlan, "traces">,
   signal: AbortSignal,
@@ -124,12 +124,12 @@ async function hubPlan(
   };
 }
 
-function spokePlan(id: string, components: readonly Component[]): Pick<ClusterPlan, "namespaces"> {
+function planSpoke(id: string, components: readonly Component[]): Pick<ClusterPlan, "namespaces"> {
   const own = components.filter((component) => clusterIdOf(component) === id);
   return { namespaces: namespacesOf(own) };
 }
 
-function recorded(
+function recordedCluster(
   place: Pick<RecordedCluster, "cluster" | "folder" | "provider">,
   reading: Reading<ClusterFacts>,
 ): RecordedCluster {
@@ -143,8 +143,8 @@ function recorded(
   return { ...place, server, kubernetesVersion, objects, tables, unread: null };
 }
 
-/** The clusters with other rows: every row of a kind goes through `change`. */
-export function withRows(
+/** The clusters with every row replaced by the result of `change`. */
+export function mapRows(
   clusters: readonly RecordedCluster[],
   change: (row: ObjectRow, table: RecordedTable) => ObjectRow,
 ): readonly RecordedCluster[] {
@@ -157,8 +157,8 @@ export function withRows(
   }));
 }
 
-/** Names that a cluster shows of its objects: of themselves, of their namespaces, and the values of their labels. */
-export function namesIn(clusters: readonly RecordedCluster[]): readonly string[] {
+/** Names of objects and namespaces, and values of labels: texts that are no secrets. */
+export function objectNames(clusters: readonly RecordedCluster[]): readonly string[] {
   const objects = clusters.flatMap(({ tables }) =>
     tables.flatMap(({ rows }) => rows.map(({ object }) => object)),
   );

@@ -4,18 +4,18 @@ import type { Credential } from "../../../../access/plugins/credential.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import type { ObjectRow } from "../get/object-table.ts";
 
-/** Keys of Secrets whose values everybody may know. */
+/** Keys of Secrets whose values are public. */
 const publicKeys = new Set(["ca.crt", "namespace", "server", "tls.crt", "username"]);
 
 /**
- * Every secret that a run has met, to find it again in what the run writes. Values that are names of the cluster's objects are no secrets:
- * everybody sees them.
+ * Every secret that the run has read, to find it again in the files that the run writes. A value that is also the name of an object in the cluster is
+ * no secret.
  */
 export class KnownSecrets {
   readonly #needles: Needle[] = [];
   readonly #names = new Set<string>();
 
-  /** A credential that was used. */
+  /** Adds a credential that was used. */
   credential({ authorization, certificate }: Credential): void {
     const [scheme = "", token = ""] = authorization?.reveal().split(" ") ?? [];
     this.#add(token);
@@ -29,12 +29,12 @@ export class KnownSecrets {
     this.#add(certificate?.keyPem.reveal() ?? "");
   }
 
-  /** A value of a Secret of a cluster. */
+  /** Adds a value of a Secret. */
   value(key: string, bytes: Buffer): void {
     if (!publicKeys.has(key)) this.#add(bytes.toString("utf8"));
   }
 
-  /** A name that is no secret. */
+  /** Adds a name, which is no secret. */
   name(text: string): void {
     this.#names.add(text);
   }
@@ -43,7 +43,7 @@ export class KnownSecrets {
     this.#needles.push(...needlesOf(secret));
   }
 
-  /** How to find them all: the needles that were met until now. */
+  /** A finder of all secrets that were added until now. */
   finder(): SecretFinder {
     const names = [...this.#names];
     const secrets = this.#needles.filter(({ text }) => !this.#names.has(text));
@@ -54,7 +54,7 @@ export class KnownSecrets {
   }
 }
 
-/** Finds many texts in one pass over another one. */
+/** Finds many texts in one pass over a text. */
 export class SecretFinder {
   readonly #byStart: ReadonlyMap<string, readonly string[]>;
 
@@ -63,7 +63,7 @@ export class SecretFinder {
     this.#byStart = Map.groupBy(longest, (form) => form.slice(0, minLength));
   }
 
-  /** The text without what was found; what looks like the rest of a token behind it is gone, too. */
+  /** The text with every secret replaced, and with it the characters behind it that may be the rest of a token. */
   redacted(text: string): string {
     let from = 0;
     let kept = "";
@@ -74,7 +74,7 @@ export class SecretFinder {
     return kept + text.slice(from);
   }
 
-  /** Whether a text has any of them. */
+  /** Whether a text has one of the secrets. */
   isIn(text: string): boolean {
     return this.#next(text, 0) !== undefined;
   }
@@ -97,18 +97,18 @@ function endOfToken(text: string, from: number): number {
   return rest.lastIndex;
 }
 
-/** A text that must not be written, and whether its first characters alone must not be either. */
+/** A text that must not be written. */
 interface Needle {
   readonly text: string;
-  /** True for what nobody would write by chance: tokens and keys, not words. */
+  /** Whether its first characters alone must not be written either: true for tokens and keys, false for words. */
   readonly prefixes: boolean;
 }
 
-/** Texts shorter than this mean nothing: they would be found everywhere. */
+/** Shorter texts occur by chance. */
 const minLength = 8;
 const prefixLength = 10;
 
-/** All the ways in which a secret may be written: as it is, in JSON, in a URL, in base64 at any offset, and the first 10 characters of each. */
+/** All forms of a secret: as it is, in JSON, in a URL, in base64 at any offset, and the first 10 characters of each. */
 export function formsOf({ text, prefixes }: Needle): readonly string[] {
   const whole = [
     text,
@@ -121,7 +121,7 @@ export function formsOf({ text, prefixes }: Needle): readonly string[] {
   return [...new Set(forms)];
 }
 
-/** What base64 makes of a text in the middle of others: without the characters at its ends that depend on those. */
+/** The base64 of a text inside a longer text: without the characters at both ends, which depend on the bytes around it. */
 function base64sOf(text: string): readonly string[] {
   const bytes = Buffer.from(text, "utf8");
   return [0, 1, 2].flatMap((offset) => {
@@ -138,13 +138,13 @@ const named =
   /(?:auth|token|password|passwd|secret|api[_-]?key|key-data|keydata)["']?\s*[:=]\s*["']?([^\s"',}]+)/gi;
 const logins = /:\/\/([^/@\s"']+)@/g;
 
-/** The needles of a secret text: of a key its lines, of a file such as a kubeconfig what its fields hold, else the text itself. */
+/** The needles of a secret: the lines of a key, the values in a file such as a kubeconfig, else the text itself. */
 function needlesOf(secret: string): readonly Needle[] {
   const text = secret.trim();
   if (text.length < minLength) return [];
   const keys = Array.from(text.matchAll(pem), ([, kind = "", body = ""]) => ({ kind, body }));
   if (keys.length > 0)
-    return keys.filter(({ kind }) => kind.includes("KEY")).flatMap(({ body }) => linesOf(body));
+    return keys.filter(({ kind }) => kind.includes("KEY")).flatMap(({ body }) => lineNeedles(body));
   if (!/[\s{]/.test(text)) return [{ text, prefixes: text.length >= 2 * minLength }];
   const values = Array.from(text.matchAll(named), ([, value = ""]) => value);
   const users = Array.from(text.matchAll(logins), ([, login = ""]) => login);
@@ -152,7 +152,7 @@ function needlesOf(secret: string): readonly Needle[] {
   return [{ text, prefixes: false }, ...inner.flatMap((value) => needlesOf(value))];
 }
 
-function linesOf(body: string): readonly Needle[] {
+function lineNeedles(body: string): readonly Needle[] {
   const lines = body.split(/\s+/).filter(({ length }) => length >= 2 * minLength);
   return [
     { text: body.trim(), prefixes: false },
@@ -168,9 +168,9 @@ function decoded(value: string): string {
   return text.includes("-----BEGIN ") ? text : password;
 }
 
-/** Makes of Secrets what may be told: names of keys, sizes, and hashes that are equal for equal values of one run. */
-export class SecretPrints {
-  // It leaves this process in no way, so nobody can try values against the hashes.
+/** Replaces values of Secrets by their sizes, and by hashes that are equal for equal values of one run. */
+export class SecretDigests {
+  // The salt never leaves this process, so that nobody can guess values by their hashes.
   readonly #salt = randomBytes(32);
   readonly #known: KnownSecrets;
 
@@ -178,8 +178,8 @@ export class SecretPrints {
     this.#known = known;
   }
 
-  /** The row of a Secret without its values; they are known from now on. Other rows stay as they are. */
-  print(row: ObjectRow): ObjectRow {
+  /** The row of a Secret with digests in place of its values, which become known secrets. */
+  digest(row: ObjectRow): ObjectRow {
     const { metadata, type, data } = row.object;
     const entries = Object.entries(isRecord(data) ? data : {}).map(([key, value]) => {
       const bytes = Buffer.from(typeof value === "string" ? value : "", "base64");

@@ -18,7 +18,7 @@ import { reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { SecretFinder } from "./known-secrets.ts";
 
-/** Looks for every secret of the run in files that are to be written. Throws UsageError that names the files, and no secret. */
+/** Searches files for every secret of the run before they are written. Throws UsageError that names the files, and no secret. */
 export function checkFiles(files: readonly ArchiveFile[], secrets: SecretFinder): void {
   const leaking = files.filter(({ path, text }) => secrets.isIn(path) || secrets.isIn(text));
   if (leaking.length === 0) return;
@@ -28,7 +28,7 @@ export function checkFiles(files: readonly ArchiveFile[], secrets: SecretFinder)
   ]);
 }
 
-/** Writes an archive that only the owner may read. Throws UsageError when the file exists or cannot be written. */
+/** Writes an archive that only its owner may read, and returns its size. Throws UsageError when the file exists or cannot be written. */
 export async function writeBundle(
   path: string,
   files: readonly ArchiveFile[],
@@ -53,7 +53,7 @@ export async function writeBundle(
   return archive.length;
 }
 
-interface Facts {
+interface BundleContent {
   readonly clusters: readonly RecordedCluster[];
   readonly namespace: string;
   readonly isWhole: boolean;
@@ -62,12 +62,12 @@ interface Facts {
   readonly now: Date;
 }
 
-/** The files of a bundle, redacted, and their index, which is one of them. */
+/** The redacted files of a bundle, and its index, which is one of the files. */
 export function bundleOf(
-  facts: Facts,
+  content: BundleContent,
   redactor: Redactor,
 ): { readonly files: readonly ArchiveFile[]; readonly bundle: Bundle } {
-  const { clusters, documents, now } = facts;
+  const { clusters, documents, now } = content;
   const write = (path: string, value: unknown): ArchiveFile => ({
     path,
     text: jsonOf(redactor.value(value)),
@@ -85,8 +85,8 @@ export function bundleOf(
     summary: {
       file: null,
       bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
-      namespace: facts.namespace,
-      whole: facts.isWhole,
+      namespace: content.namespace,
+      whole: content.isWhole,
       clusters: clusters.length,
       unread: unread.length,
       objects: clusters.reduce((sum, { objects }) => sum + objects, 0),
@@ -119,13 +119,13 @@ const secretName =
 const secretCamelName = /[a-z](?:Token|Password|Secret|ApiKey|PrivateKey|Credentials?)$/;
 
 const certificate = /-----BEGIN CERTIFICATE-----[\s\S]*?(?:-----END CERTIFICATE-----|$)/g;
-// base64 of "-----BEGIN", with what follows.
+// base64 of "-----BEGIN" and the text behind it.
 const encodedPem = /LS0tLS1CRUdJTi[\w+/=]*/g;
 const login = /(:\/\/)[^/@\s"']+@/g;
-// `name: TOKEN` and below it `value: …`, as variables stand in YAML.
+// `name: TOKEN` and below it `value: …`, as YAML has variables.
 const yamlPair = /(name:[ \t]*["']?([\w.-]+)["']?[ \t]*\n[ \t]*value:[ \t]*)[^\n]+/g;
 
-/** Takes out of documents what is secret: what the run knows as such, and what looks so. */
+/** Removes secrets from documents: those that the run knows, and texts that look like secrets. */
 export class Redactor {
   readonly #secrets: SecretFinder;
 
@@ -133,7 +133,7 @@ export class Redactor {
     this.#secrets = secrets;
   }
 
-  /** A text without secrets; of certificates the fingerprint stays. */
+  /** A text without secrets; a certificate becomes its fingerprint. */
   text(text: string): string {
     const known = this.#secrets.redacted(text);
     const marked = known
@@ -146,7 +146,7 @@ export class Redactor {
     return redactSecrets(marked);
   }
 
-  /** A JSON value without secrets, also in texts that are documents themselves and in pairs `{ name, value }`. */
+  /** A JSON value without secrets, also in texts that are JSON themselves and in pairs `{ name, value }`. */
   value(value: unknown): unknown {
     if (typeof value === "string") return this.#document(value);
     if (Array.isArray(value)) return value.map((item: unknown) => this.value(item));

@@ -7,19 +7,19 @@ import { troubleOf, type Troubles } from "../../output/report.ts";
 import type { LastingSpoke } from "../../spokes/read-clusters.ts";
 import { followContainer, FollowedContainer, type FollowSink } from "./follow-container.ts";
 import type { LogSource } from "./log-line.ts";
-import { type LogFilter, tooMany, wantedSources } from "./read-logs.ts";
+import { type LogFilter, streamLimitError, wantedSources } from "./read-logs.ts";
 
 const pollMs = 5_000;
-/** How much longer the pause is for each cluster that is followed, so that many of them cost no more than few. */
-const pollMsEach = 100;
-const mostPollMs = 60_000;
+/** Part of the pause for each followed cluster, so that the rate of requests does not grow with the number of clusters. */
+const pollMsPerCluster = 100;
+const maxPollMs = 60_000;
 
-/** A cluster whose containers are followed. */
+/** A followed cluster; its containers are followed one by one. */
 export interface FollowedCluster {
   /** `namespace/name` of the ClusterProfile; null for the hub. */
   readonly id: string | null;
   readonly open: (signal: AbortSignal) => Promise<LastingSpoke>;
-  /** The containers that are wanted now. */
+  /** Finds the containers that are to be followed now. */
   readonly sources: (client: KubeClient, signal: AbortSignal) => Promise<readonly LogSource[]>;
   readonly timeoutMs: number;
   /** Containers followed so far, by `namespace/pod/container`. */
@@ -27,30 +27,30 @@ export interface FollowedCluster {
 }
 
 /** Input that all clusters of a command share. */
-export interface SharedFollowing {
+export interface FollowContext {
   readonly filter: LogFilter;
   readonly sink: FollowSink;
   readonly troubles: Troubles;
   readonly streams: { left: number };
-  /** How many clusters are looked at at the same time. */
+  /** Limits how many clusters are read at the same time. */
   readonly turns: Window;
-  /** How many are followed. */
+  /** Number of followed clusters. */
   readonly clusters: () => number;
 }
 
-/** Looks for containers every five seconds or more and follows each that is new; begins anew when the cluster cannot be read. Never rejects. */
+/** Looks for new containers every five seconds or more and follows them. Connects again when the cluster cannot be read. Never rejects. */
 export async function followCluster(
   cluster: FollowedCluster,
-  shared: SharedFollowing,
+  shared: FollowContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { id, timeoutMs, containers } = cluster;
   let opened: LastingSpoke | undefined;
   let failures = 0;
   while (!signal.aborted) {
-    // oxlint-disable no-await-in-loop -- one look after another
+    // oxlint-disable no-await-in-loop -- one read after another
     try {
-      opened = await look(cluster, { opened, shared }, signal);
+      opened = await readSources(cluster, { opened, shared }, signal);
       if (failures > 0) shared.troubles.over(id);
       failures = 0;
     } catch (error) {
@@ -69,18 +69,18 @@ export async function followCluster(
 }
 
 function pauseMs(failures: number, clusters: number): number {
-  const base = Math.max(pollMs, clusters * pollMsEach) * 2 ** Math.max(0, failures - 1);
-  return Math.min(mostPollMs, base) * (0.8 + Math.random() * 0.4);
+  const base = Math.max(pollMs, clusters * pollMsPerCluster) * 2 ** Math.max(0, failures - 1);
+  return Math.min(maxPollMs, base) * (0.8 + Math.random() * 0.4);
 }
 
-interface Look {
+interface OpenedCluster {
   readonly opened: LastingSpoke | undefined;
-  readonly shared: SharedFollowing;
+  readonly shared: FollowContext;
 }
 
-async function look(
+async function readSources(
   { id, open, sources, timeoutMs, containers }: FollowedCluster,
-  { opened, shared }: Look,
+  { opened, shared }: OpenedCluster,
   signal: AbortSignal,
 ): Promise<LastingSpoke> {
   using _place = await shared.turns.enter(signal);
@@ -91,7 +91,7 @@ async function look(
     const { client } = spoke;
     const wanted = wantedSources(await sources(client, deadline), shared.filter);
     followNew(wanted, { id, client, containers, shared }, signal);
-    forgetUnwanted(new Set(wanted.map(keyOf)), containers);
+    stopUnwanted(new Set(wanted.map(sourceKey)), containers);
     return spoke;
   } catch (error) {
     if (opened === undefined) spoke?.close();
@@ -99,40 +99,40 @@ async function look(
   }
 }
 
-interface New extends Pick<FollowedCluster, "id" | "containers"> {
+interface NewSources extends Pick<FollowedCluster, "id" | "containers"> {
   readonly client: KubeClient;
-  readonly shared: SharedFollowing;
+  readonly shared: FollowContext;
 }
 
 function followNew(
   sources: readonly LogSource[],
-  { id, client, containers, shared }: New,
+  { id, client, containers, shared }: NewSources,
   signal: AbortSignal,
 ): void {
   const { filter, sink, streams, troubles } = shared;
-  let left = 0;
+  let skipped = 0;
   for (const source of sources) {
-    const key = keyOf(source);
+    const key = sourceKey(source);
     const state = containers.get(key) ?? new FollowedContainer(source);
     if (state.isActive) continue;
     if (streams.left <= 0) {
-      left += 1;
+      skipped += 1;
       continue;
     }
     streams.left -= 1;
     state.isActive = true;
     containers.set(key, state);
-    // It never rejects.
+    // followContainer never rejects.
     void followContainer(source, { id, client, filter, sink, state }, signal).finally(() => {
       state.isActive = false;
       streams.left += 1;
     });
   }
-  if (left > 0) troubles.tell(tooMany(left, id));
+  if (skipped > 0) troubles.tell(streamLimitError(skipped, id));
 }
 
-/** Stops following a container half a minute after it was last selected, because the last lines of a pod matter too. */
-function forgetUnwanted(
+/** Stops following containers that have not been selected for half a minute; until then the last lines of a pod arrive. */
+function stopUnwanted(
   wanted: ReadonlySet<string>,
   containers: FollowedCluster["containers"],
 ): void {
@@ -146,7 +146,7 @@ function forgetUnwanted(
   }
 }
 
-function keyOf({ namespace, pod, container }: LogSource): string {
+function sourceKey({ namespace, pod, container }: LogSource): string {
   return `${namespace}/${pod}/${container}`;
 }
 

@@ -10,20 +10,20 @@ export interface FollowSink {
   readonly trouble: (error: ReportError) => void;
 }
 
-/** One container and how far it was read. */
+/** One container, and how far its log was read. */
 export class FollowedContainer {
   readonly #source: LogSource;
   readonly stop = new AbortController();
   isActive = false;
-  /** Since when the container is not selected, on a monotonic clock; undefined while it is. */
+  /** Time since which the container is not selected, on a monotonic clock; undefined while it is selected. */
   unwantedMs: number | undefined;
   /** Attempts in a row that the API server refused. */
   refused = 0;
   /** Time of the last line. */
   lastTime: string | undefined;
-  /** Lines of that time, which come again with `sinceTime`. */
+  /** Lines of `lastTime`, which a new stream with `sinceTime` repeats. */
   readonly #sameTime = new Set<string>();
-  /** The last lines that were about nothing that is wanted, as long as that may change. */
+  /** The last lines that are about no selected component. They are shown when the component is selected later. */
   #skipped: string[] = [];
 
   constructor(source: LogSource) {
@@ -31,12 +31,12 @@ export class FollowedContainer {
   }
 
   skip(line: string): void {
-    if (line.length > longestSkipped) return;
+    if (line.length > maxSkippedLength) return;
     this.#skipped.push(line);
-    if (this.#skipped.length > mostSkipped) this.#skipped.shift();
+    if (this.#skipped.length > maxSkipped) this.#skipped.shift();
   }
 
-  /** Lines that were skipped and are selected now, each once; `cluster` is null for the hub. */
+  /** Returns skipped lines that are wanted now, each once; `cluster` is null for the hub. */
   wantedNow(cluster: string | null): readonly LogItem[] {
     const items = this.#skipped.map((line) => ({
       line,
@@ -46,7 +46,7 @@ export class FollowedContainer {
     return items.flatMap(({ item }) => item ?? []);
   }
 
-  /** Remembers how far it was read; `sinceTime` has whole seconds for the kubelet, so what was shown comes again. */
+  /** Whether a line was read before. The kubelet takes whole seconds of `sinceTime`, so a new stream repeats lines. */
   isOld(line: string): boolean {
     const [time = ""] = line.split(" ", 1);
     if (Number.isNaN(Date.parse(time))) return false;
@@ -60,8 +60,8 @@ export class FollowedContainer {
 }
 
 // The controller logs about a new component before the hub reports the component to us.
-const mostSkipped = 500;
-const longestSkipped = 4_096;
+const maxSkipped = 500;
+const maxSkippedLength = 4_096;
 
 interface Stream {
   /** `namespace/name` of the ClusterProfile; null for the hub. */
@@ -72,10 +72,10 @@ interface Stream {
   readonly state: FollowedContainer;
 }
 
-// A container of a new pod says nothing for some seconds, and that is no trouble.
-const patience = 3;
+// The API server refuses the log of a new container for some seconds.
+const mostRefusals = 3;
 
-/** Tells the lines of one container until its stream ends or the signal aborts. Never rejects. */
+/** Passes on the lines of one container until its stream ends or the signal aborts. Never rejects. */
 export async function followContainer(
   source: LogSource,
   stream: Stream,
@@ -89,7 +89,7 @@ export async function followContainer(
       source.isWanted !== undefined &&
       filter.tail !== undefined
     ) {
-      await tellLast(source, stream, end);
+      await reportLastLines(source, stream, end);
     }
     for await (const line of client.logs?.(refOf(source, state, filter), end) ?? []) {
       state.refused = 0;
@@ -104,17 +104,17 @@ export async function followContainer(
   }
 }
 
-/** A pod that is gone is none, and a container that does not run yet only after a while. */
+/** Whether to report an error: not for a deleted pod, and for a container that does not run yet only after some attempts. */
 function isTrouble(error: unknown, state: FollowedContainer): boolean {
   if (!(error instanceof ApiError)) return true;
   if (error.status === 404 || hasNotBegun(error)) return false;
   if (error.status !== 400) return true;
   state.refused += 1;
-  return state.refused >= patience;
+  return state.refused >= mostRefusals;
 }
 
-/** Of a controller's lines the last that are about the components, wherever they are; the server cannot tell. */
-async function tellLast(
+/** Passes on the last lines of a controller that are about the components. The server cannot select them, so the whole log is read. */
+async function reportLastLines(
   source: LogSource,
   { id, client, filter, sink, state }: Stream,
   signal: AbortSignal,

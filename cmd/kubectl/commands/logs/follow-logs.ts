@@ -5,43 +5,43 @@ import { type ReportError, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { isRemote } from "../../spokes/live-view.ts";
 import { clusterIdOf, openLastingSpoke } from "../../spokes/read-clusters.ts";
-import { followCluster, type FollowedCluster, type SharedFollowing } from "./follow-cluster.ts";
+import { followCluster, type FollowedCluster, type FollowContext } from "./follow-cluster.ts";
 import type { FollowSink } from "./follow-container.ts";
-import { controllerSources, isAbout, spokeSources } from "./log-line.ts";
-import { type LogDeps, type LogFilter, unseen } from "./read-logs.ts";
+import { findControllerSources, isAbout, findSpokeSources } from "./log-line.ts";
+import { type LogDeps, type LogFilter, controllerUnseen } from "./read-logs.ts";
 
-interface Following extends Pick<LogDeps, "access" | "limits" | "live"> {
+interface FollowOptions extends Pick<LogDeps, "access" | "limits" | "live"> {
   readonly selection: Selection;
   readonly filter: LogFilter;
   readonly sink: FollowSink;
 }
 
 /**
- * Follows the log lines about the selected components until the signal aborts: also about components, and of clusters and containers, that come later, and again
- * after a connection broke or a container started anew. What is gone is followed for half a minute. Each trouble is told once, however long it lasts. Never
- * rejects.
+ * Follows the log lines about the selected components until the signal aborts. Components, clusters and containers that are added later are followed,
+ * too. A broken connection or a restarted container is followed again; a deleted one for half a minute. A failure is reported once for as long as it
+ * lasts. Never rejects.
  */
-export async function followLogs(following: Following, signal: AbortSignal): Promise<void> {
+export async function followLogs(following: FollowOptions, signal: AbortSignal): Promise<void> {
   const { access, selection } = following;
   const logs = new FleetLogs(following, signal);
   const onComponents = logs.follow.bind(logs);
   await followComponents({ access, selection, onComponents, onTrouble: logs.onTrouble }, signal);
-  await logs.ended();
+  await logs.waitForEnd();
 }
 
-/** The controllers on the hub and the clusters that are followed now. */
+/** The followed controllers on the hub, and the followed clusters. */
 class FleetLogs {
   readonly onTrouble: (error: ReportError) => void;
-  readonly #following: Following;
+  readonly #following: FollowOptions;
   readonly #signal: AbortSignal;
-  readonly #shared: SharedFollowing;
+  readonly #shared: FollowContext;
   readonly #followed = new Map<string, AbortController>();
   readonly #work = new Set<Promise<void>>();
   #components: readonly Component[] = [];
   #tests: readonly ((line: string) => boolean)[] = [];
   #controllers: FollowedCluster | undefined;
 
-  constructor(following: Following, signal: AbortSignal) {
+  constructor(following: FollowOptions, signal: AbortSignal) {
     const { filter, limits, sink } = following;
     const troubles = new Troubles(sink.trouble);
     this.onTrouble = troubles.tell.bind(troubles);
@@ -57,7 +57,7 @@ class FleetLogs {
     };
   }
 
-  /** Follows these components and no others. */
+  /** Follows the clusters of these components and no others. */
   follow(components: readonly Component[]): void {
     this.#components = components;
     this.#tests = components.map(isAbout);
@@ -76,12 +76,12 @@ class FleetLogs {
     }
   }
 
-  /** Resolves when everything has ended that was started. */
-  async ended(): Promise<void> {
+  /** Resolves when all started work has ended. */
+  async waitForEnd(): Promise<void> {
     await Promise.all(this.#work);
   }
 
-  /** Begins when the first components are known, because the last lines about them are looked for once. */
+  /** Starts with the first components, because the last lines of the past are searched once. Shows skipped lines about new components. */
   #followControllers(): void {
     if (this.#controllers === undefined) {
       this.#controllers = this.#controllersOfHub();
@@ -95,14 +95,14 @@ class FleetLogs {
 
   #controllersOfHub(): FollowedCluster {
     const { access } = this.#following;
-    // A stream outlives the list of components that it began with.
+    // A stream lasts longer than the list of components with which it began.
     const isWanted = (line: string): boolean => this.#tests.some((test) => test(line));
     return {
       id: null,
       open: (deadline) => openLastingSpoke(undefined, access, deadline),
       sources: async (client, deadline) => {
-        const found = await controllerSources(this.#components, client, deadline);
-        if (found === undefined) this.onTrouble(unseen);
+        const found = await findControllerSources(this.#components, client, deadline);
+        if (found === undefined) this.onTrouble(controllerUnseen);
         return (found ?? []).map((source) => ({ ...source, isWanted }));
       },
       timeoutMs: access.hubTimeoutMs,
@@ -110,12 +110,12 @@ class FleetLogs {
     };
   }
 
-  #clusterOf(id: string, ref: Reference): FollowedCluster {
+  #clusterOf(id: string, ref: ProfileRef): FollowedCluster {
     const { access, limits } = this.#following;
     return {
       id: id === "" ? null : id,
       open: (deadline) => openLastingSpoke(ref, access, deadline),
-      sources: (client, deadline) => spokeSources(this.#components, { id, client }, deadline),
+      sources: (client, deadline) => findSpokeSources(this.#components, { id, client }, deadline),
       timeoutMs: limits.spokeTimeoutMs,
       containers: new Map(),
     };
@@ -127,12 +127,12 @@ class FleetLogs {
   }
 }
 
-type Reference = NonNullable<Component["spec"]>["clusterProfileRef"];
+type ProfileRef = NonNullable<Component["spec"]>["clusterProfileRef"];
 
 function targetsOf(
   components: readonly Component[],
   live: boolean,
-): ReadonlyMap<string, Reference> {
+): ReadonlyMap<string, ProfileRef> {
   return new Map(
     components
       .filter((component) => live || !isRemote(component))

@@ -12,7 +12,7 @@ import { readSpokeFacts } from "../../spokes/spoke-facts.ts";
 
 /** One line of a container's log. */
 export interface LogItem {
-  /** When the kubelet got it, RFC 3339; null when it says no time. */
+  /** Time at which the kubelet got the line, RFC 3339; null without a time. */
   readonly time: string | null;
   /** `namespace/name` of the ClusterProfile of the cluster; null for the hub. */
   readonly cluster: string | null;
@@ -31,31 +31,31 @@ export interface LogSource extends Pick<LogItem, "namespace" | "pod" | "containe
 
 const timed = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?(.*)$/s;
 
-/** Divides a line of the API server into time and text. */
-function divided(line: string): { readonly time: string | null; readonly text: string } {
+/** Splits a line of the API server into time and text. */
+function splitTime(line: string): { readonly time: string | null; readonly text: string } {
   const [, time, text = ""] = timed.exec(line) ?? [];
   return time === undefined ? { time: null, text: line } : { time, text };
 }
 
-/** The item for a line, when it is wanted. */
+/** The item for a line; undefined when the line is not wanted. */
 export function itemOf(
   line: string,
   cluster: string | null,
   { namespace, pod, container, isWanted = () => true }: LogSource,
 ): LogItem | undefined {
-  const { time, text } = divided(line);
+  const { time, text } = splitTime(line);
   if (!isWanted(text)) return undefined;
   return { time, cluster, namespace, pod, container, line: redactSecrets(text) };
 }
 
-/** Whether a line of a controller is about a component: of knfleet's, as JSON or as text, and of the upstream operator's (zap). */
+/** Whether a line of a controller is about a component. Reads lines of knfleet, as JSON or text, and of the upstream operator (zap). */
 export function isAbout(component: Component): (line: string) => boolean {
   const { kind, metadata } = component;
   const key = `${metadata.namespace}/${metadata.name}`;
   const own = `${kind} ${key}`;
   const asText = `component=${JSON.stringify(own)}`;
   return (line) => {
-    // Cheaper than to read each line of a controller that works on hundreds of components.
+    // This is cheaper than to parse each line of a controller that has hundreds of components.
     if (!line.includes(key)) return false;
     const fields = fieldsOf(line);
     if (fields === undefined) return line.includes(asText);
@@ -76,8 +76,8 @@ function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** Lines by time; those without one keep their place behind the line before them. */
-export function inOrder(streams: readonly (readonly LogItem[])[]): readonly LogItem[] {
+/** Lines by time; a line without a time stays behind the line before it. */
+export function inTimeOrder(streams: readonly (readonly LogItem[])[]): readonly LogItem[] {
   return streams
     .flatMap((items) => {
       let at = 0;
@@ -93,10 +93,10 @@ export function inOrder(streams: readonly (readonly LogItem[])[]): readonly LogI
 const podResource = knownResource("v1", "Pod");
 
 /**
- * The containers of who works on the components on the hub: knfleet's controller and the upstream operator; of their lines those about the components.
- * Undefined when Deployments may not be listed. Throws what KubeClient throws.
+ * Finds the containers of knfleet's controller and of the upstream operator on the hub; only their lines about the components are wanted. Undefined when
+ * Deployments may not be listed. Throws what KubeClient throws.
  */
-export async function controllerSources(
+export async function findControllerSources(
   components: readonly Component[],
   hub: KubeClient,
   signal: AbortSignal,
@@ -105,12 +105,12 @@ export async function controllerSources(
   if (deployments === undefined) return undefined;
   const tests = components.map(isAbout);
   const isWanted = (line: string): boolean => tests.some((test) => test(line));
-  const sources = await sourcesOf(deployments, hub, signal);
+  const sources = await findSources(deployments, hub, signal);
   return sources.map((source) => ({ ...source, isWanted }));
 }
 
-/** The containers of the installations' Deployments on one cluster, by its id. Throws what KubeClient throws. */
-export async function spokeSources(
+/** Finds the containers of the installations' Deployments on the cluster with this id. Throws what KubeClient throws. */
+export async function findSpokeSources(
   components: readonly Component[],
   { id, client }: { readonly id: string; readonly client: KubeClient },
   signal: AbortSignal,
@@ -118,10 +118,10 @@ export async function spokeSources(
   const own = components.filter((component) => clusterIdOf(component) === id);
   const facts = await readSpokeFacts(client, null, signal);
   const deployments = own.flatMap((component) => deploymentsOf(component, facts));
-  return await sourcesOf(deployments, client, signal);
+  return await findSources(deployments, client, signal);
 }
 
-async function sourcesOf(
+async function findSources(
   deployments: readonly { readonly namespace: string; readonly name: string }[],
   client: KubeClient,
   signal: AbortSignal,
@@ -132,13 +132,13 @@ async function sourcesOf(
   );
   return lists
     .flatMap(({ items }) => items)
-    .filter((pod) => deployments.some((deployment) => isOf(pod, deployment)))
-    .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+    .filter((pod) => deployments.some((deployment) => isPodOf(pod, deployment)))
+    .toSorted((a, b) => (podName(a) < podName(b) ? -1 : 1))
     .flatMap(containersOf);
 }
 
-/** A pod's owner is the ReplicaSet of its Deployment and of its own template. */
-function isOf(
+/** Whether a pod is of a Deployment: its owner is the ReplicaSet that has the names of the Deployment and of the pod's template. */
+function isPodOf(
   { metadata }: KubeObject,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): boolean {
@@ -156,6 +156,6 @@ function containersOf(pod: KubeObject): readonly LogSource[] {
   });
 }
 
-function nameOf({ metadata }: KubeObject): string {
+function podName({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }

@@ -42,7 +42,7 @@ export async function runLogs(
   const { flags, options, terminal } = input;
   const { env, now } = terminal;
   const { recorded } = flags;
-  // A bundle costs no connections.
+  // Reading a bundle opens no connections.
   const most = recorded === undefined ? defaultStreams : Number.POSITIVE_INFINITY;
   const filter = filterOf(options, now(), most);
   const { live = true, follow = false } = options;
@@ -137,7 +137,7 @@ function numberOf(text: string, flag: string): number {
   throw new UsageError(`Invalid value "${text}" for ${flag}: want a number`);
 }
 
-/** How a line is written: cluster, pod and container in front, in yellow on a terminal; nothing in it moves the cursor. */
+/** The text of a line: cluster, pod and container in front, in yellow on a terminal. Control characters are removed. */
 function logText({
   flags,
   options,
@@ -150,7 +150,7 @@ function logText({
   return ({ time, cluster, pod, container, line }) => {
     const source = `${cluster ?? "<hub>"} ${pod} ${container}`;
     const stamp = options.timestamps === true ? `${time ?? "<unknown>"} ` : "";
-    // A stack is read by its indentation.
+    // A stack trace keeps its indentation.
     const [indent = ""] = /^[ \t]*/.exec(line) ?? [];
     const text = `${indent.replaceAll("\t", "    ")}${plainText(line)}`;
     return `${paint(plainText(source), "warning")} ${plainText(stamp)}${stamp === "" ? "" : " "}${text}\n`;

@@ -15,12 +15,12 @@ import { isRemote } from "../../spokes/live-view.ts";
 import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
 import { unreadBecause } from "../../spokes/spoke-reading.ts";
 import {
-  controllerSources,
-  inOrder,
+  findControllerSources,
+  inTimeOrder,
   itemOf,
   type LogItem,
   type LogSource,
-  spokeSources,
+  findSpokeSources,
 } from "./log-line.ts";
 
 interface LogSummary {
@@ -33,11 +33,11 @@ interface LogSummary {
 
 export type LogList = Report<"LogList", LogSummary, LogItem>;
 
-/** Which lines. */
+/** Which lines to read. */
 export interface LogFilter {
-  /** RFC 3339; absent: of any age. */
+  /** RFC 3339; undefined: lines of any age. */
   readonly sinceTime: string | undefined;
-  /** Of each container the last so many; absent: all. */
+  /** Number of last lines of each container; undefined: all. */
   readonly tail: number | undefined;
   /** Only containers of this name. */
   readonly container: string | undefined;
@@ -58,7 +58,7 @@ interface ClusterLogs {
   readonly errors: readonly ReportError[];
 }
 
-/** The log lines about the selected installations, of the controllers on the hub and of their Deployments, by time. Throws only when the hub cannot be read. */
+/** Reads the log lines of controllers on the hub about the selected installations, and those of their Deployments, by time. Throws only when the hub cannot be read. */
 export async function readLogs(
   { selection, filter }: { readonly selection: Selection; readonly filter: LogFilter },
   { access, limits, live, now }: LogDeps,
@@ -67,14 +67,14 @@ export async function readLogs(
   const { components, missing } = await selectInstallations(access, selection, signal);
   const budget = new StreamBudget(filter.maxStreams);
   const [hub, readings] = await Promise.all([
-    hubLogs(components, { access, filter, budget }, signal),
+    readHubLogs(components, { access, filter, budget }, signal),
     readEach(
       live ? components : components.filter((component) => !isRemote(component)),
       {
         access,
         limits,
         read: async (cluster, deadline) => {
-          const sources = await spokeSources(components, cluster, deadline);
+          const sources = await findSpokeSources(components, cluster, deadline);
           const place = { ...cluster, id: cluster.id === "" ? null : cluster.id };
           return readSources(sources, { ...place, filter, budget }, deadline);
         },
@@ -84,7 +84,7 @@ export async function readLogs(
   ]);
   const read = [hub, ...[...readings.values()].flatMap(factsOf)];
   const streams = read.flatMap((one) => one.streams);
-  const items = inOrder(streams);
+  const items = inTimeOrder(streams);
   const unread = unreadErrors(readings);
   const errors = [...read.flatMap((one) => one.errors), ...unread];
   return reportOf("LogList", stampAt(now()), {
@@ -104,7 +104,7 @@ function factsOf<Facts>(reading: { readonly kind: string; readonly facts?: Facts
   return reading.facts === undefined ? [] : [reading.facts];
 }
 
-/** Counts the containers that are read, on all clusters. */
+/** Limits the containers that are read on all clusters. */
 class StreamBudget {
   #left: number;
 
@@ -112,7 +112,7 @@ class StreamBudget {
     this.#left = streams;
   }
 
-  /** As many of them as may still be read. */
+  /** The first of the sources, as many as may still be read. */
   take<Source>(sources: readonly Source[]): readonly Source[] {
     const taken = sources.slice(0, this.#left);
     this.#left -= taken.length;
@@ -120,16 +120,16 @@ class StreamBudget {
   }
 }
 
-async function hubLogs(
+async function readHubLogs(
   components: readonly Component[],
-  { access, filter, budget }: Pick<LogDeps, "access"> & Pick<Place, "filter" | "budget">,
+  { access, filter, budget }: Pick<LogDeps, "access"> & Pick<LogPlace, "filter" | "budget">,
   signal: AbortSignal,
 ): Promise<ClusterLogs> {
   const { hub, hubTimeoutMs } = access;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
   try {
-    const sources = await controllerSources(components, hub, deadline);
-    if (sources === undefined) return { streams: [], errors: [unseen] };
+    const sources = await findControllerSources(components, hub, deadline);
+    if (sources === undefined) return { streams: [], errors: [controllerUnseen] };
     return await readSources(sources, { id: null, client: hub, filter, budget }, deadline);
   } catch (error) {
     signal.throwIfAborted();
@@ -137,14 +137,14 @@ async function hubLogs(
   }
 }
 
-/** The place of the controller is unknown. */
-export const unseen: ReportError = {
+/** The controller cannot be looked for. */
+export const controllerUnseen: ReportError = {
   reason: "Forbidden",
   message: "Deployments may not be listed, so the controller's log is not looked for",
   cluster: null,
 };
 
-interface Place {
+interface LogPlace {
   /** Null for the hub. */
   readonly id: string | null;
   readonly client: KubeClient;
@@ -154,7 +154,7 @@ interface Place {
 
 async function readSources(
   all: readonly LogSource[],
-  { id, client, filter, budget }: Place,
+  { id, client, filter, budget }: LogPlace,
   signal: AbortSignal,
 ): Promise<ClusterLogs> {
   const sources = wantedSources(all, filter);
@@ -162,7 +162,7 @@ async function readSources(
   const read = await Promise.all(
     taken.map(async (source) => {
       try {
-        return { items: await linesOf(source, { id, client, filter }, signal), errors: [] };
+        return { items: await readLines(source, { id, client, filter }, signal), errors: [] };
       } catch (error) {
         signal.throwIfAborted();
         return { items: [], errors: hasNotBegun(error) ? [] : [sourceError(error, source, id)] };
@@ -173,16 +173,16 @@ async function readSources(
   const left = sources.length - taken.length;
   return {
     streams: read.map(({ items }) => items),
-    errors: left === 0 ? errors : [...errors, tooMany(left, id)],
+    errors: left === 0 ? errors : [...errors, streamLimitError(left, id)],
   };
 }
 
-/** A pod that no node has yet has no log, which its API server says with 204 and is no trouble. */
+/** Whether a pod has no log yet because no node runs it: the API server answers 204. That is no failure. */
 export function hasNotBegun(error: unknown): boolean {
   return error instanceof ApiError && error.status === 204;
 }
 
-/** The containers that were asked for. */
+/** The sources that the filter selects. */
 export function wantedSources(
   sources: readonly LogSource[],
   { container }: Pick<LogFilter, "container">,
@@ -190,13 +190,13 @@ export function wantedSources(
   return sources.filter((source) => container === undefined || source.container === container);
 }
 
-/** Sources beyond the limit of `--max-streams`. */
-export function tooMany(left: number, cluster: string | null): ReportError {
+/** The error for containers beyond `--max-streams`. */
+export function streamLimitError(left: number, cluster: string | null): ReportError {
   const message = `${left} more containers were not read: --max-streams was reached`;
   return { reason: "StreamLimit", message, cluster };
 }
 
-/** Why one container could not be read. */
+/** The error for one container that could not be read. */
 export function sourceError(
   error: unknown,
   { namespace, pod, container }: LogSource,
@@ -211,9 +211,9 @@ function errorOf(error: unknown, cluster: string | null, timeoutMs: number): Rep
   return { reason, message, cluster };
 }
 
-async function linesOf(
+async function readLines(
   source: LogSource,
-  { id, client, filter }: Pick<Place, "id" | "client" | "filter">,
+  { id, client, filter }: Pick<LogPlace, "id" | "client" | "filter">,
   signal: AbortSignal,
 ): Promise<readonly LogItem[]> {
   const { namespace, pod, container, isWanted } = source;
@@ -223,7 +223,7 @@ async function linesOf(
     {
       ...ref,
       ...(sinceTime === undefined ? {} : { sinceTime }),
-      // Of a controller's lines the last that are about the components, wherever they are.
+      // The last lines of a controller about the components may be anywhere in its log.
       ...(tail === undefined || isWanted !== undefined ? {} : { tailLines: tail }),
     },
     signal,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
-import { expiryItems, radarOf } from "../../../../../cmd/kubectl/commands/check/expiry.ts";
+import { expiryItems, expiryWindow } from "../../../../../cmd/kubectl/commands/check/expiry.ts";
 import type { Hop, HopId } from "../../../../../cmd/kubectl/commands/diagnose/hops/hop.ts";
 import { createAuthority } from "../../../../fleet/certificates.ts";
 import { now } from "../../fleet-facts.ts";
@@ -24,7 +24,7 @@ function hop(id: HopId, message: string): Hop {
 }
 
 function itemsOf(hops: readonly Hop[], within?: string) {
-  const radar = radarOf(within, nowMs);
+  const radar = expiryWindow(within, nowMs);
   return expiryItems({ hops, profile: undefined, cluster }, radar).map(
     ({ state, message, code }) => [state, message, code],
   );
@@ -58,7 +58,10 @@ describe("a token that a plugin reads", () => {
     "%s, as docs/install.md makes it for 24 hours, is a warning that says what to do",
     (command) => {
       const hops = [hop("plugin", command), tokenIn(1)];
-      const [item] = expiryItems({ hops, profile: undefined, cluster }, radarOf(undefined, nowMs));
+      const [item] = expiryItems(
+        { hops, profile: undefined, cluster },
+        expiryWindow(undefined, nowMs),
+      );
       expect(item).toMatchObject({
         state: "WARN",
         code: "KNF3021",
@@ -102,11 +105,14 @@ test("the authority in a profile counts, and of a bundle the one that ends last"
     metadata: { ...cluster, uid: "1", resourceVersion: "1" },
     status,
   };
-  const [item, ...more] = expiryItems({ hops: [], profile, cluster }, radarOf("87600h", nowMs));
+  const [item, ...more] = expiryItems(
+    { hops: [], profile, cluster },
+    expiryWindow("87600h", nowMs),
+  );
   expect(item?.message).toMatch(/^the authority in the ClusterProfile end(?:s|ed) \d{4}-/);
   expect(more).toEqual([]);
 });
 
 test.each(["x", "-1h", "d"])("--warn-within %s is refused", (text) => {
-  expect(() => radarOf(text, nowMs)).toThrow("--warn-within");
+  expect(() => expiryWindow(text, nowMs)).toThrow("--warn-within");
 });
