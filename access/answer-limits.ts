@@ -1,7 +1,7 @@
 import { JsonShape, type ShapeExcess, type ShapeLimits } from "./json.ts";
 import { ConnectionError } from "./kube/api-error.ts";
 
-/** How much one answer may be. */
+/** How large one answer may be. */
 interface AnswerLimits extends ShapeLimits {
   readonly bytes: number;
 }
@@ -9,14 +9,14 @@ interface AnswerLimits extends ShapeLimits {
 const mebibyte = 1024 * 1024;
 
 /**
- * What a server may answer, by kind. All of it is far above what API servers say: an object has 3 MiB at most, and the largest definitions of
- * Knative have some 20,000 values at a depth of 40. Security: T-50, F9.
+ * Limits of an answer, by kind. They are far above the answers of API servers: an object has 3 MiB at most, and the largest definitions of Knative have
+ * some 20,000 values at a depth of 40. Security: T-50, F9.
  */
 export const answerLimits = {
   /** Version and health. */
   status: { bytes: 64 * 1024, depth: 16, values: 1_000 },
   error: { bytes: mebibyte, depth: 32, values: 20_000 },
-  /** Also an event of a watch, and documents such as what a server serves. */
+  /** Also an event of a watch, and documents such as those of discovery. */
   object: { bytes: 8 * mebibyte, depth: 200, values: 200_000 },
   /** One page. */
   list: { bytes: 16 * mebibyte, depth: 200, values: 500_000 },
@@ -24,7 +24,7 @@ export const answerLimits = {
 
 export type AnswerKind = keyof typeof answerLimits;
 
-/** The error for an answer above a limit. `answered` is who answered what, for example `https://spoke answered GET /version`. */
+/** The error for an answer above a limit. `answered`: the beginning of its message, for example `https://spoke answered GET /version`. */
 export function excessError(
   answered: string,
   excess: ShapeExcess | "bytes",
@@ -38,7 +38,7 @@ export function excessError(
   return new ConnectionError("tooLarge", `${answered} with more than ${most}`);
 }
 
-/** The error for an answer that is given up because of all that is being read. */
+/** The error for an answer that was dropped because too much is being read. */
 export function crowdedError(server: string): ConnectionError {
   const message = `${server} answers more than may be read at the same time`;
   return new ConnectionError("tooLarge", message);
@@ -48,15 +48,15 @@ function sizeText(bytes: number): string {
   return bytes < mebibyte ? `${bytes / 1024} KiB` : `${bytes / mebibyte} MiB`;
 }
 
-/** What one answer takes of the budget while it is read. Disposing it gives all of it back. */
+/** The bytes of the budget that one answer takes while it is read. Disposing it returns them. */
 export interface AnswerHold extends Disposable {
-  /** So many bytes more are held. */
+  /** Takes more bytes. */
   add(bytes: number): void;
 }
 
-/** The part of the budget of one cluster. */
+/** The share of one cluster in the budget. */
 export interface ClusterAnswers {
-  /** Begins an answer. `giveUp` is called at most once, when the answer has to go because of all that is held; the caller then drops it. */
+  /** Starts an answer. `giveUp` is called at most once, when the budget is exceeded: the caller has to drop the answer. */
   open(giveUp: () => void): AnswerHold;
 }
 
@@ -67,7 +67,7 @@ interface AnswerBudgetOptions {
   readonly each: number;
 }
 
-const usualBudget: AnswerBudgetOptions = { total: 96 * mebibyte, each: 48 * mebibyte };
+const defaultBudget: AnswerBudgetOptions = { total: 96 * mebibyte, each: 48 * mebibyte };
 
 interface Hold {
   bytes: number;
@@ -75,20 +75,20 @@ interface Hold {
 }
 
 /**
- * The memory that unfinished answers of all clusters take together. When there is too much, the cluster that holds most loses its largest
- * answer: nobody waits, so that a cluster that answers without end takes nothing from the others.
+ * Limits the memory of all unfinished answers. Above the limit, the cluster that holds most loses its largest answer. Nobody waits, so that a cluster that
+ * answers without end takes nothing from the others.
  */
 export class AnswerBudget {
   readonly #options: AnswerBudgetOptions;
-  /** Those that hold something. */
+  /** Clusters that hold bytes. */
   readonly #clusters = new Set<Cluster>();
   #bytes = 0;
 
-  constructor(options: AnswerBudgetOptions = usualBudget) {
+  constructor(options: AnswerBudgetOptions = defaultBudget) {
     this.#options = options;
   }
 
-  /** For one cluster. */
+  /** Returns the share of a new cluster. */
   cluster(): ClusterAnswers {
     const { total, each } = this.#options;
     const cluster: Cluster = new Cluster((bytes) => {
@@ -146,16 +146,15 @@ function largest<Part extends { readonly bytes: number }>(parts: Iterable<Part>)
   return [...parts].toSorted((a, b) => b.bytes - a.bytes)[0];
 }
 
-/** How an answer is read. */
 interface AnswerReading {
-  /** Who answered; for messages. */
+  /** Base URL of the server, for messages. */
   readonly server: string;
   /** `VERB path` without a query, for messages. */
   readonly request: string;
   readonly limits: AnswerLimits;
-  /** What is not JSON is not parsed, and has no shape. */
+  /** Only JSON is limited in depth and values. */
   readonly isJson: boolean;
-  /** What the cluster may hold at the same time; absent: anything. */
+  /** Budget of the cluster. Undefined: no limit. */
   readonly answers: ClusterAnswers | undefined;
   readonly onBytes: (bytes: number) => void;
 }
@@ -166,8 +165,8 @@ export interface AnswerBody extends AsyncIterable<Buffer> {
 }
 
 /**
- * The whole text of an answer. Throws ConnectionError `tooLarge` or `standIn` as soon as what came is more than the limits allow, and
- * `tooLarge` when all that is being read at the same time is too much.
+ * Reads the whole text of an answer. Throws ConnectionError `tooLarge` or `standIn` as soon as the answer exceeds a limit, and `tooLarge` when the budget
+ * is exceeded.
  */
 export async function readAnswer(
   body: AnswerBody,

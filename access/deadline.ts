@@ -1,6 +1,5 @@
 /**
- * Waits for the work until the signal aborts; then rejects with the reason of the signal. The work itself goes on, and its
- * result is ignored.
+ * Waits for the work until the signal aborts, and then rejects with the reason of the signal. The work itself goes on, and its result is ignored.
  */
 export function abortable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -44,7 +43,7 @@ export class Follower implements Disposable {
   }
 }
 
-/** An abort signal that follows another one and aborts with `reason` after `timeoutMs`; dispose it when the work is over. */
+/** A Follower that aborts with `reason` after `timeoutMs`. It has to be disposed when the work is done. */
 export class Deadline extends Follower {
   #timer: NodeJS.Timeout | undefined;
 
@@ -56,7 +55,7 @@ export class Deadline extends Follower {
     }, timeoutMs);
   }
 
-  /** Ends the time limit; from now on only the outer signal aborts. */
+  /** Ends the time limit. Then only the outer signal aborts. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -69,44 +68,44 @@ export class Deadline extends Follower {
 }
 
 /**
- * Counts what waits for its turn in this process, such as a plugin for its place. The spoke is not to blame for that time: the limits
- * made here do not count it.
+ * Counts work that waits for its turn in this process, such as a plugin that waits for its place. The limits of this object do not count that time, because
+ * it is not the fault of the spoke.
  */
 export class TurnWaits {
   readonly #outer: TurnWaits | undefined;
   readonly #limits = new Set<PausedLimit>();
   #waiting = 0;
 
-  /** A wait here is a wait in `outer`, too. */
+  /** Each wait also counts in `outer`. */
   constructor(outer?: TurnWaits) {
     this.#outer = outer;
   }
 
-  /** Begins a wait, which ends when the result is disposed. */
+  /** Starts a wait, which ends when the result is disposed. */
   begin(): Disposable {
     const outer = this.#outer?.begin();
     this.#waiting += 1;
     if (this.#waiting === 1) for (const limit of this.#limits) limit.pause();
-    let over = false;
+    let isOver = false;
     return {
       [Symbol.dispose]: () => {
-        if (over) return;
-        over = true;
+        if (isOver) return;
+        isOver = true;
         this.#waiting -= 1;
-        if (this.#waiting === 0) for (const limit of this.#limits) limit.go();
+        if (this.#waiting === 0) for (const limit of this.#limits) limit.resume();
         outer?.[Symbol.dispose]();
       },
     };
   }
 
-  /** A signal that follows `outer` and aborts with `reason` after `ms` without a wait; dispose it when the work is over. */
+  /** A Follower that aborts with `reason` after `ms`, without the time of waits. It has to be disposed when the work is done. */
   limit(
     outer: AbortSignal,
     { ms, reason }: { readonly ms: number; readonly reason: unknown },
   ): Follower {
     const limit = new PausedLimit(outer, { ms, reason, onEnd: () => this.#limits.delete(limit) });
     this.#limits.add(limit);
-    if (this.#waiting === 0) limit.go();
+    if (this.#waiting === 0) limit.resume();
     return limit;
   }
 }
@@ -128,7 +127,7 @@ class PausedLimit extends Follower {
     this.#onEnd = options.onEnd;
   }
 
-  go(): void {
+  resume(): void {
     this.#since = performance.now();
     this.#timer = setTimeout(() => this.abort(this.#reason), Math.max(0, this.#leftMs));
   }

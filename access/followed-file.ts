@@ -7,21 +7,20 @@ import type { Code } from "../api/reasons.ts";
 export interface FileFollower<Content> {
   /** Reads and checks the file. */
   readonly load: (signal: AbortSignal) => Promise<Content>;
-  /** What is known of the file, so that a change before the first look is not missed. */
+  /** The content that the caller has read, so that a change before the first poll is not missed. */
   readonly known: Content;
   /** The file has a new content, and it is valid. */
   readonly onChange: (content: Content) => void;
-  /** The file was written and is valid, also when its content is the known one. Called after `onChange`. */
+  /** The file was written and is valid, also with the known content. Called after `onChange`. */
   readonly onValid: () => void;
-  /** The file has a new content that cannot be used, or is gone; the last good one stays in use. */
+  /** The file is gone or its new content is not valid. The last valid content stays in use. */
   readonly onInvalid: (error: unknown) => void;
 }
 
 const pollMs = 500;
 
 /**
- * Follows a file until the signal aborts. It is polled, because a mounted ConfigMap changes by a swapped symlink
- * far away from the path, which file notifications do not report.
+ * Follows a file until the signal aborts. It polls, because a mounted ConfigMap changes by a symlink elsewhere, which file notifications do not report.
  */
 export async function followFile<Content>(
   path: string,
@@ -54,11 +53,11 @@ export interface NamedFile {
   /** Name of the file in messages, for example `The provider file`. */
   readonly what: string;
   readonly path: string;
-  /** Of the error when it cannot be read. */
+  /** Code of the error when the file cannot be read. */
   readonly code?: Code;
 }
 
-/** The text of a file. Throws `FleetError` `ConfigInvalid`; the message names the path. */
+/** Reads the text of a file. Throws `FleetError` `ConfigInvalid`, whose message names the path. */
 export async function fileText(
   { what, path, code }: NamedFile,
   signal: AbortSignal,

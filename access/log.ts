@@ -1,4 +1,4 @@
-/** The part of a pino logger that everybody uses: object first, fixed sentence second. */
+/** The used part of a pino logger: object first, fixed sentence second. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -7,31 +7,31 @@ export interface Log {
 }
 
 interface LinePaceOptions {
-  /** So many lines at once. */
+  /** How many lines may come at once. */
   readonly burst: number;
-  /** One more in so many milliseconds. */
+  /** Time after which one more line may come, in ms. */
   readonly intervalMs: number;
 }
 
 const rememberedMs = 3_600_000;
-const usual: LinePaceOptions = { burst: 10, intervalMs: 30_000 };
+const defaults: LinePaceOptions = { burst: 10, intervalMs: 30_000 };
 
 interface Account {
-  /** When it will have a whole burst again. */
+  /** When a whole burst may come again, by `performance.now()`. */
   fullAt: number;
   left: number;
 }
 
-/** How many lines of log one subject may cause: a profile that flaps must not fill a disk. Security: T-22. */
+/** Limits the log lines of one subject: a profile that flaps must not fill a disk. Security: T-22. */
 export class LinePace {
   readonly #options: LinePaceOptions;
   readonly #accounts = new Map<string, Account>();
 
-  constructor(options: LinePaceOptions = usual) {
+  constructor(options: LinePaceOptions = defaults) {
     this.#options = options;
   }
 
-  /** How many lines were left out since the last one, when there may be another one now; undefined: there may not. */
+  /** Asks for one more line. Returns how many lines were left out before it, or undefined when it has to be left out. */
   admit(subject: string): number | undefined {
     const { burst, intervalMs } = this.#options;
     const now = performance.now();

@@ -3,13 +3,13 @@ import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
 
 import { ConnectionError } from "../kube/api-error.ts";
 
-/** Decides to which addresses connections may go, by what a name leads to and not by the name. */
+/** Decides to which addresses connections may go. A name counts by the addresses that it resolves to. */
 export interface AddressGuard {
-  /** Looks a name up and leaves out what is refused; fails with ConnectionError `notAllowed` when nothing is left. */
+  /** Resolves a name without the refused addresses. Fails with ConnectionError `notAllowed` when none is left. */
   readonly lookup: LookupFunction;
-  /** Throws ConnectionError `notAllowed` when the host is itself an address and refused. */
+  /** Throws ConnectionError `notAllowed` when the host is an address that is refused. */
   check(host: string): void;
-  /** The guard of the way to a proxy; absent: the same. */
+  /** The guard for connections to a proxy. Absent: the same guard. */
   readonly proxy?: AddressGuard;
 }
 
@@ -20,13 +20,13 @@ type Resolve = (
 ) => void;
 
 export interface AddressRules {
-  /** Ranges such as `127.0.0.0/8` that may be used although they are refused by default. */
+  /** Ranges such as `127.0.0.0/8` that are allowed although they are refused by default. */
   readonly allowed?: readonly string[];
-  /** The same for proxies alone. */
+  /** The same, only for proxies. */
   readonly allowedProxies?: readonly string[];
-  /** Whether connections to this machine itself are fine: not in a pod, where it is whatever runs beside us. */
+  /** Whether connections to this machine are allowed. Not in a pod, where they lead to its other containers. */
   readonly loopback: boolean;
-  /** For tests: what names lead to. */
+  /** For tests: replaces the resolver of names. */
   readonly resolve?: Resolve;
 }
 
@@ -71,11 +71,11 @@ function guardOf({ allowed, loopback, resolve }: AddressRules): AddressGuard {
     lookup(host, options, callback) {
       lookup(host, { ...options, all: true }, (error, addresses) => {
         if (error !== null) return callback(error, "");
-        const fine = addresses.filter(({ address }) => kindOf(address) === undefined);
-        const [first] = fine;
+        const allowedAddresses = addresses.filter(({ address }) => kindOf(address) === undefined);
+        const [first] = allowedAddresses;
         if (first === undefined) return callback(notAllowed(firstKind(addresses)), "");
-        // The very addresses that were looked at are used: asking again could give others.
-        if (options.all === true) callback(null, fine);
+        // Connects to exactly the checked addresses: a second lookup could return others.
+        if (options.all === true) callback(null, allowedAddresses);
         else callback(null, first.address, first.family);
       });
     },
@@ -98,10 +98,10 @@ function blockListOf(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** The IPv4 address inside of an IPv4-mapped or NAT64 one; other addresses as they are. */
+/** The IPv4 address inside an IPv4-mapped or NAT64 address. Other addresses stay as they are. */
 function embedded(address: string): string {
   if (isIP(address) !== 6) return address;
-  // The URL parser has one spelling for each address; a zone is of no interest.
+  // The URL parser gives each address one spelling. The zone does not matter.
   const text = URL.parse(`http://[${address.split("%", 1)[0] ?? ""}]`)?.hostname.slice(1, -1) ?? "";
   const [, tail = ""] = /^(?:::ffff:|64:ff9b::)([\da-f:]+)$/.exec(text) ?? [];
   if (tail === "") return address;
@@ -120,13 +120,13 @@ function notAllowed(kind: string): ConnectionError {
 }
 
 /**
- * Whether an address means this machine, its link, or nobody in particular: what a name that somebody else controls must never
- * lead to. Private networks are not among them. Spec: security.md T-11.
+ * Whether an address is loopback, link-local, multicast or reserved. A name that somebody else controls must never resolve to such an address. Private
+ * networks are allowed. Spec: security.md T-11.
  */
 export function isForbiddenAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, "");
   const family = isIPv6(bare) ? "ipv6" : "ipv4";
-  // Lists of their own, because a BlockList takes an IPv4 address for the IPv6 address that it is mapped to.
+  // One list a family, because a BlockList treats an IPv4 address like its IPv4-mapped IPv6 address.
   const list = new BlockList();
   for (const [net, prefix] of family === "ipv6" ? v6Ranges : v4Ranges) {
     list.addSubnet(net, prefix, family);

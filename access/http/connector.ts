@@ -11,7 +11,7 @@ import { bareCertificates, type Endpoint } from "./endpoint.ts";
 import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
 import type { EndpointProxy } from "./proxy-url.ts";
 import { openSocket, openTunnel } from "./tunnel.ts";
-import { guarded } from "./write-permit.ts";
+import { guardSocket } from "./write-permit.ts";
 
 export interface ConnectorOptions {
   readonly endpoint: Endpoint;
@@ -21,25 +21,25 @@ export interface ConnectorOptions {
   readonly silence?: Silence;
   /** Absent: connections may go anywhere. */
   readonly guard?: AddressGuard;
-  /** Asked immediately before bytes go out; a no destroys the connection. Absent: it is never asked. */
+  /** Checked immediately before bytes go out. False destroys the connection. Absent: bytes may always go out. */
   readonly mayGoOn?: () => boolean;
-  /** Destroys every socket when it aborts, also one that is still being connected. */
+  /** Destroys every socket when it aborts, also one that is not connected yet. */
   readonly signal: AbortSignal;
-  /** Called when an established connection broke: not on idle close, GOAWAY or our own end. */
+  /** Called when an established connection broke. Not called for an idle close, GOAWAY or our own close. */
   readonly onBroken: (error: Error) => void;
 }
 
-/** Code of the error that says that a server speaks only HTTP/1.1; nothing was sent to it. */
+/** Code of the error for a server that speaks only HTTP/1.1. No request was sent to it. */
 export const http1OnlyCode = "KNFLEET_HTTP1_ONLY";
 
 /**
- * How undici connects to one server: TLS 1.2 or later, verified, HTTP/2, through the endpoint's proxy, watched for silence.
- * Throws when certificate and key do not fit.
+ * Connects undici to one server: verified TLS 1.2 or later, HTTP/2, through the endpoint's proxy. Destroys a connection that falls silent.
+ * Throws when certificate and key do not match.
  */
 export function connectorOf(options: ConnectorOptions): buildConnector.connector {
   const secureContext = secureContextOf(options.endpoint, options.certificate);
   return (target, callback) => {
-    // Node 24 ends the whole process when bytes come over a TLS connection that was begun with a signal that was aborted before.
+    // Node 24 crashes when a TLS connection that was started with an aborted signal receives bytes.
     if (options.signal.aborted) return callback(asError(options.signal.reason), null);
     const end = new Follower(options.signal);
     const limits = { ...options, signal: end.signal };
@@ -54,7 +54,7 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
   };
 }
 
-/** Makes one connection, whose signal is its own. Returns the socket where undici opens it, as undici does (connect-times.ts). */
+/** Opens one connection. Returns the socket where undici opens it, as `timedConnector` expects. */
 function connectOne(
   target: buildConnector.Options,
   options: ConnectorOptions & { readonly connect: buildConnector.connector },
@@ -62,16 +62,16 @@ function connectOne(
 ): void {
   const { endpoint, http2, guard, connect } = options;
   const done: buildConnector.Callback = (...result) => {
-    const [error, socket] = result;
-    if (error !== null) return callback(error, null);
+    const [failure, socket] = result;
+    if (failure !== null) return callback(failure, null);
     if (http2 && socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
       socket.destroy();
-      const only = new Error("The server does not speak HTTP/2");
-      return callback(Object.assign(only, { code: http1OnlyCode }), null);
+      const error = new Error("The server does not speak HTTP/2");
+      return callback(Object.assign(error, { code: http1OnlyCode }), null);
     }
     if (http2) destroyWhenSilent(socket, options.silence ?? defaultSilence);
     socket.once("error", (broken) => {
-      // UND_ERR_INFO: undici closed an idle connection, or the server said GOAWAY. Nothing is wrong.
+      // UND_ERR_INFO is no failure: undici closed an idle connection, or the server sent GOAWAY.
       if (codeOf(broken) !== "UND_ERR_INFO") options.onBroken(broken);
     });
     socket.once("end", () => options.onBroken(new Error("other side closed")));
@@ -91,13 +91,13 @@ function connectOne(
   ): Promise<void> {
     const isPlain = protocol === "http:";
     try {
-      const place = { host: hostname, port: Number(port === "" ? (isPlain ? 80 : 443) : port) };
+      const address = { host: hostname, port: Number(port === "" ? (isPlain ? 80 : 443) : port) };
       const raw = await (proxy === undefined
-        ? openSocket(place, options)
-        : openTunnel(proxy, place, options));
-      tellOpen(target);
+        ? openSocket(address, options)
+        : openTunnel(proxy, address, options));
+      reportOpen(target);
       if (isPlain) done(null, raw);
-      else connect({ ...target, httpSocket: guarded(raw, options.mayGoOn) }, done);
+      else connect({ ...target, httpSocket: guardSocket(raw, options.mayGoOn) }, done);
     } catch (error) {
       callback(asError(error), null);
     }
@@ -116,7 +116,7 @@ function connectorTo(
     keepAliveInitialDelay: 30_000,
     signal: options.signal,
     secureContext,
-    // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
+    // Explicit: otherwise NODE_TLS_REJECT_UNAUTHORIZED decides.
     rejectUnauthorized: endpoint.insecureSkipTlsVerify !== true,
     ...(guard === undefined ? {} : { lookup: guard.lookup }),
     ...(endpoint.tlsServerName === undefined ? {} : { servername: endpoint.tlsServerName }),
@@ -140,29 +140,29 @@ function secureContextOf(endpoint: Endpoint, certificate?: ClientCertificate): S
   });
 }
 
-/** When something began and ended, in ms of `performance.now()`. */
+/** Start and end of a step, by `performance.now()`. */
 export interface Times {
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** How long it took to connect to a server. */
+/** The times of one connection to a server. */
 export interface ConnectTimes extends Times {
-  /** When the way to the server was open and TLS began; absent when it never was. */
+  /** When the TCP connection or the tunnel was open and TLS began. Absent when it never was. */
   readonly connectedMs?: number;
-  /** Code of the error, when it failed. */
+  /** Code of the error, when the connection failed. */
   readonly code?: string;
 }
 
-const whenOpen = Symbol("whenOpen");
+const onOpen = Symbol("onOpen");
 
-/** Says that the way to the server is open, for a connector that opens it before TLS begins. */
-function tellOpen(target: object): void {
-  const tell: unknown = whenOpen in target ? target[whenOpen] : undefined;
-  if (typeof tell === "function") tell();
+/** Reports that the TCP connection or the tunnel is open and TLS begins, for connections that undici does not open. */
+function reportOpen(target: object): void {
+  const report: unknown = onOpen in target ? target[onOpen] : undefined;
+  if (typeof report === "function") report();
 }
 
-/** The same connector, which tells how long each connection took. */
+/** Wraps a connector so that it reports the times of each connection. */
 export function timedConnector(
   connect: buildConnector.connector,
   onConnect: ((times: ConnectTimes) => void) | undefined,
@@ -171,7 +171,7 @@ export function timedConnector(
   return (target, callback) => {
     const startMs = performance.now();
     let connected: { readonly connectedMs?: number } = {};
-    const opened = (): void => {
+    const noteOpen = (): void => {
       connected = { connectedMs: performance.now() };
     };
     const done: buildConnector.Callback = (...result) => {
@@ -180,9 +180,9 @@ export function timedConnector(
       onConnect({ startMs, ...connected, endMs: performance.now(), ...failure });
       return callback(...result);
     };
-    // undici's connectors return the socket at once; where ours opens it before, it says when.
-    const timed = { ...target, [whenOpen]: opened };
+    // undici returns the socket before it is connected. For a socket that we open, `reportOpen` calls back.
+    const timed = { ...target, [onOpen]: noteOpen };
     const socket: unknown = connect(timed, done);
-    if (socket instanceof Socket) socket.once("connect", opened);
+    if (socket instanceof Socket) socket.once("connect", noteOpen);
   };
 }

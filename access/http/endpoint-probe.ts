@@ -11,6 +11,7 @@ import { abortable } from "../deadline.ts";
 import { codeOf } from "../kube/api-error.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
+import type { ServerAddress } from "./socks.ts";
 import { openSocket, openTunnel } from "./tunnel.ts";
 
 /** Limits of one step on the way to a server. */
@@ -20,47 +21,41 @@ export interface ProbeLimits {
   readonly guard: AddressGuard;
 }
 
-/** Host and port of an endpoint's server, as sockets want them. */
-export interface Place {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Where connections for an endpoint's server go, without regard to its proxy. */
-export function placeOf({ server }: Endpoint): Place {
+/** The address of an endpoint's server, without regard to its proxy. */
+export function serverAddressOf({ server }: Endpoint): ServerAddress {
   const { hostname, port, protocol } = new URL(server);
-  const usual = protocol === "http:" ? 80 : 443;
-  return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? usual : Number(port) };
+  const defaultPort = protocol === "http:" ? 80 : 443;
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? defaultPort : Number(port) };
 }
 
-/** The addresses that a host name leads to, none refused by the guard. Rejects as Node's lookup does, or with ConnectionError. */
+/** Resolves a host name. Rejects as Node's lookup does, or with ConnectionError when the guard refuses an address. */
 export async function probeName(
   host: string,
   { timeoutMs, signal, guard }: ProbeLimits,
 ): Promise<readonly string[]> {
   guard.check(host);
   if (isIP(host) !== 0) return [host];
-  const late = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const found = await abortable(lookup(host, { all: true }), late);
-  const addresses = found.map(({ address }) => address);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const entries = await abortable(lookup(host, { all: true }), limit);
+  const addresses = entries.map(({ address }) => address);
   for (const address of addresses) guard.check(address);
   return addresses;
 }
 
-/** A TCP connection to the server, through the endpoint's proxy if there is one. Rejects as sockets do, or with ConnectionError. */
+/** Opens a TCP connection to the server, through the endpoint's proxy if there is one. Rejects as sockets do, or with ConnectionError. */
 export function probeConnection(
   endpoint: Endpoint,
   { timeoutMs, signal, guard }: ProbeLimits,
 ): Promise<Socket> {
   const limits = { connectTimeoutMs: timeoutMs, signal, guard };
   return endpoint.proxy === undefined
-    ? openSocket(placeOf(endpoint), limits)
-    : openTunnel(endpoint.proxy, placeOf(endpoint), { ...limits, endpoint });
+    ? openSocket(serverAddressOf(endpoint), limits)
+    : openTunnel(endpoint.proxy, serverAddressOf(endpoint), { ...limits, endpoint });
 }
 
-/** What a server showed in the TLS handshake; times are in ms since 1970. */
+/** The certificate that a server showed in the TLS handshake. Times are in ms since 1970. */
 export interface ShownCertificate {
-  /** Code of Node or OpenSSL for why it is not trusted; undefined when it is. */
+  /** Code of Node or OpenSSL when the certificate is not trusted. Undefined when it is. */
   readonly problem: string | undefined;
   readonly protocol: string;
   readonly subject: string;
@@ -68,28 +63,28 @@ export interface ShownCertificate {
   readonly names: readonly string[];
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** Subjects from the server's certificate up, as the server sent them. */
+  /** Subjects of the chain in the order of the server, its own certificate first. */
   readonly chain: readonly string[];
-  /** The name that the certificate is checked for. */
-  readonly wantedName: string;
+  /** The name that the certificate has to cover. */
+  readonly expectedName: string;
 }
 
 /**
- * Shakes hands over a connection, looks at the certificate and hangs up; nothing of ours is sent, also to a server that is not
- * trusted. Rejects with the socket's error, or with one of code `ETIMEDOUT` or `ECONNRESET`.
+ * Does the TLS handshake on a connection, reads the certificate and closes the connection. Sends no data of ours, also to a server that is not trusted.
+ * Rejects with the socket's error, or with one of code `ETIMEDOUT` or `ECONNRESET`.
  */
 export async function probeCertificate(
   socket: Socket,
   endpoint: Endpoint,
   { timeoutMs, signal }: Pick<ProbeLimits, "timeoutMs" | "signal">,
 ): Promise<ShownCertificate> {
-  const wantedName = endpoint.tlsServerName ?? placeOf(endpoint).host;
+  const expectedName = endpoint.tlsServerName ?? serverAddressOf(endpoint).host;
   const tls = connectTls({
     socket,
-    host: wantedName,
-    ...(isIP(wantedName) === 0 ? { servername: wantedName } : {}),
+    host: expectedName,
+    ...(isIP(expectedName) === 0 ? { servername: expectedName } : {}),
     ALPNProtocols: ["h2", "http/1.1"],
-    // Looked at below; the connection is closed before anything is said on it.
+    // `problemOf` verifies the certificate, and the connection is closed before any data is sent.
     rejectUnauthorized: false,
     secureContext: createSecureContext({
       minVersion: "TLSv1.2",
@@ -99,21 +94,21 @@ export async function probeCertificate(
     }),
   });
   try {
-    await shaken(tls, { timeoutMs, signal });
-    return shownBy(tls, wantedName);
+    await waitForHandshake(tls, { timeoutMs, signal });
+    return shownCertificate(tls, expectedName);
   } finally {
     tls.destroy();
     socket.destroy();
   }
 }
 
-function shaken(
+function waitForHandshake(
   tls: TLSSocket,
   { timeoutMs, signal }: Pick<ProbeLimits, "timeoutMs" | "signal">,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const late = AbortSignal.timeout(timeoutMs);
-  late.addEventListener("abort", () => reject(errorOf("ETIMEDOUT", "No TLS handshake in time")));
+  const limit = AbortSignal.timeout(timeoutMs);
+  limit.addEventListener("abort", () => reject(errorOf("ETIMEDOUT", "No TLS handshake in time")));
   signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   tls.once("secureConnect", resolve);
   tls.on("error", reject);
@@ -121,7 +116,7 @@ function shaken(
   return promise;
 }
 
-function shownBy(tls: TLSSocket, wantedName: string): ShownCertificate {
+function shownCertificate(tls: TLSSocket, expectedName: string): ShownCertificate {
   const certificate = tls.getPeerCertificate(true);
   const chain: string[] = [];
   const seen = new Set<string>();
@@ -132,7 +127,7 @@ function shownBy(tls: TLSSocket, wantedName: string): ShownCertificate {
     next = "issuerCertificate" in next ? next.issuerCertificate : undefined;
   }
   return {
-    problem: problemOf(tls, wantedName),
+    problem: problemOf(tls, expectedName),
     protocol: tls.getProtocol() ?? "",
     subject: nameOf(certificate.subject),
     issuer: nameOf(certificate.issuer),
@@ -140,16 +135,16 @@ function shownBy(tls: TLSSocket, wantedName: string): ShownCertificate {
     notBeforeMs: Date.parse(certificate.valid_from),
     notAfterMs: Date.parse(certificate.valid_to),
     chain,
-    wantedName,
+    expectedName,
   };
 }
 
-function problemOf(tls: TLSSocket, wantedName: string): string | undefined {
+function problemOf(tls: TLSSocket, expectedName: string): string | undefined {
   const error: unknown = tls.authorized ? undefined : tls.authorizationError;
   if (error !== undefined && error !== null) {
     return typeof error === "string" ? error : codeOf(error);
   }
-  const mismatch = checkServerIdentity(wantedName, tls.getPeerCertificate());
+  const mismatch = checkServerIdentity(expectedName, tls.getPeerCertificate());
   return mismatch === undefined ? undefined : "ERR_TLS_CERT_ALTNAME_INVALID";
 }
 

@@ -5,24 +5,24 @@ import type { AccessCluster } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "./proxy-url.ts";
 
-/** Where an API server is and how it proves who it is. Checked; holds no credential of ours but the proxy's. */
+/** The checked address of an API server, and how to verify it. Holds no credential except the login of the proxy. */
 export interface Endpoint {
   /** Scheme, host, port and path prefix, without a trailing slash. */
   readonly server: string;
-  /** Trust anchors in PEM; absent: those of the system. */
+  /** Trust anchors in PEM. Absent: those of the system. */
   readonly caPem?: string;
   readonly tlsServerName?: string;
-  /** Only true for a hub whose kubeconfig says so, and for a spoke whose provider sets `allowInsecure`. */
+  /** True only for a hub whose kubeconfig sets it, and for a spoke whose provider sets `allowInsecure`. */
   readonly insecureSkipTlsVerify?: boolean;
   readonly proxy?: EndpointProxy;
 }
 
 interface EndpointOptions {
-  /** Trust the system's certificate authorities when the profile brings none, for gateways with public certificates. */
+  /** Trust the system's certificate authorities when the profile has none, for gateways with public certificates. */
   readonly systemRoots?: boolean;
-  /** Accept a server with http, and one that is not verified when the profile says so. */
+  /** Accept http, and a profile that turns verification off. */
   readonly allowInsecure?: boolean;
-  /** Time by which certificates are judged; default: now. */
+  /** Time for which certificates are checked. Default: now. */
   readonly nowMs?: number;
 }
 
@@ -48,7 +48,7 @@ export function endpointOf(
   });
 }
 
-// What comes from the API server has the right type, what comes from a test or another store may not.
+// The API server has checked the type. A profile from a file or a test may have another one.
 function textOf(value: unknown, field: string): string {
   if (value === undefined || value === null) return "";
   if (typeof value !== "string") throw invalid(`${field} is not a string`);
@@ -62,7 +62,7 @@ function serverOf(text: string, allowHttp: boolean): string {
     throw invalid("server has to begin with https://");
   }
   if (!/^https?:\/\/[^/]/i.test(text)) throw invalid("server has no host");
-  // Also an empty one, which the parser drops.
+  // Matches also an empty user name, which the parser drops.
   if (/^https?:\/\/[^/]*@/i.test(text)) throw invalid("server holds a user name");
   if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
     throw invalid("server has a query or a fragment");
@@ -71,7 +71,7 @@ function serverOf(text: string, allowHttp: boolean): string {
   return `${url.origin}${plainPath(url.pathname)}`;
 }
 
-/** A path prefix as Go's clients join it: escapes that need none are undone, slashes are single, none is at the end. */
+/** A path prefix as Go's clients join it: without needless escapes, double slashes and a slash at the end. */
 function plainPath(path: string): string {
   try {
     const decoded = decodeURIComponent(path).replace(/\/+/g, "/").replace(/\/$/, "");
@@ -84,7 +84,7 @@ function plainPath(path: string): string {
 }
 
 function urlOf(text: string, field: string): URL {
-  // The URL parser drops line breaks and tabs and repairs backslashes; such a text is not what it seems.
+  // The URL parser drops line breaks and tabs and repairs backslashes: the URL would differ from the text.
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u0020\u007f\\]/.test(text)) {
     throw invalid(`${field} holds white space, control characters or a backslash`);
@@ -103,7 +103,7 @@ function tlsServerNameOf(text: string): string | undefined {
   return text;
 }
 
-/** What the server is verified with. */
+/** How the server is verified. */
 function trustOf(
   cluster: AccessCluster,
   server: string,
@@ -154,7 +154,7 @@ function proxyOfEntry(text: string): EndpointProxy | undefined {
   }
 }
 
-/** What of a usable access entry is probably not meant, or will soon not work; without any of its content. */
+/** Sentences about fields of a usable access entry that are probably a mistake, or will soon fail. They quote none of its content. */
 export function endpointWarnings(
   { "certificate-authority": path, "certificate-authority-data": data }: AccessCluster,
   nowMs: number,
@@ -163,7 +163,9 @@ export function endpointWarnings(
     ...((path ?? "") === "" ? [] : ["certificate-authority is a file path, and is ignored"]),
     ...((data ?? "") === ""
       ? []
-      : caBundle(data ?? "", nowMs).warnings.map((what) => `certificate-authority-data ${what}`)),
+      : caBundle(data ?? "", nowMs).warnings.map(
+          (warning) => `certificate-authority-data ${warning}`,
+        )),
   ];
 }
 
@@ -174,7 +176,7 @@ function invalid(what: string, cause?: unknown): FleetError {
   });
 }
 
-/** A bundle of certificate authorities cannot be used; the message is a sentence of ours without its subject. */
+/** A bundle of certificate authorities is not usable. The message is a sentence of ours without its subject. */
 class CaBundleError extends Error {
   override readonly name = "CaBundleError";
 }
@@ -188,13 +190,13 @@ const soonMs = 30 * 24 * 3_600_000;
 /** Trust anchors of a server. */
 interface CaBundle {
   readonly pem: string;
-  /** What works today and will not for long, or is of no use beside the others. */
+  /** Certificates that end soon, or that verify nothing. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads base64 of PEM: 1 to 50 certificates, at most 256 KiB, each readable, and at least one that can vouch for a server
- * today. It need not be an authority: as in Go any certificate is a trust anchor. Throws `CaBundleError`. Spec: security.md T-14.
+ * Reads base64 of PEM with 1 to 50 certificates in at most 256 KiB. Each must be readable, and at least one must be able to verify a server now. As in
+ * Go, each certificate is a trust anchor, also one that is no authority. Throws `CaBundleError`. Spec: security.md T-14.
  */
 function caBundle(base64: string, nowMs: number): CaBundle {
   const pem = Buffer.from(base64, "base64").toString("utf8");
@@ -215,8 +217,8 @@ function caBundle(base64: string, nowMs: number): CaBundle {
 }
 
 /**
- * A PEM text with nothing but its certificates: OpenSSL stumbles over what may stand around them, and would silently trust less. A
- * text without any stays as it is.
+ * A PEM text reduced to its certificates: other text between them makes OpenSSL skip certificates without an error. A text without certificates stays as
+ * it is.
  */
 export function bareCertificates(pem: string): string {
   const blocks = pem.match(block) ?? [];
@@ -241,7 +243,7 @@ function certificateOf(text: string): X509Certificate {
   }
 }
 
-/** Why nothing can be verified with a certificate: OpenSSL refuses it wherever it stands in a chain. */
+/** Why a certificate can verify nothing: OpenSSL refuses it anywhere in a chain. */
 function uselessness(certificate: X509Certificate, nowMs: number): string | undefined {
   const { validToDate } = certificate;
   if (validToDate.getTime() <= nowMs) return `has expired on ${dayOf(validToDate.getTime())}`;

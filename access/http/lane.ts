@@ -20,7 +20,7 @@ import {
 } from "./streamed-answer.ts";
 import { assertMayWrite, type MayWrite } from "./write-permit.ts";
 
-/** How many requests a lane may have in flight; a server without HTTP/2 gets a connection for each. */
+/** How many requests a lane may have in flight. A server without HTTP/2 gets a connection for each of them. */
 export const laneSize = 97;
 
 export interface LaneOptions extends Omit<ConnectorOptions, "http2"> {
@@ -31,22 +31,22 @@ export interface LaneOptions extends Omit<ConnectorOptions, "http2"> {
 }
 
 /**
- * One HTTP/2 connection to one server, opened when it is first needed and again after it broke; ordinary connections when
- * the server speaks only HTTP/1.1.
+ * One HTTP/2 connection to one server, opened for the first request and again after it broke. A server that speaks only HTTP/1.1 gets several
+ * connections.
  */
 export class Lane {
   readonly #origin: string;
   readonly #options: LaneOptions;
   readonly #mayWrite: MayWrite;
   #pool: Pool;
-  /** The pool, with a last look at each request. */
+  /** The pool, which checks the write permit before each request. */
   #sender: Dispatcher;
   #http2: boolean;
-  /** Every connection that is not closed yet, and when it is. */
+  /** Each open connection, with a promise that resolves when it is closed. */
   readonly #sockets = new Map<Socket, Promise<void>>();
-  /** Something that changes the cluster was let through: it may still be on its way out. */
+  /** A request that changes the cluster was written: its bytes may still be on their way out. */
   #hasWritten = false;
-  /** Streams that run in this lane, counted by its owner. */
+  /** Streams that run on this lane, counted by its owner. */
   streams = 0;
 
   constructor(origin: string, options: LaneOptions) {
@@ -55,7 +55,7 @@ export class Lane {
     this.#mayWrite = options.mayWrite ?? (() => true);
     this.#http2 = origin.startsWith("https:");
     this.#pool = this.#newPool();
-    this.#sender = this.#guarded(this.#pool);
+    this.#sender = this.#guardPool(this.#pool);
   }
 
   /** Rejects with undici's error, WriteRefusedError, or the reason of the signal. */
@@ -63,71 +63,71 @@ export class Lane {
     options: Dispatcher.RequestOptions,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
-    // undici looks at the signal only when it has a connection.
-    return this.#sent(options, () =>
+    // undici checks the signal only once it has a connection.
+    return this.#sendWithFallback(options, () =>
       abortable(this.#sender.request({ ...options, signal }), signal),
     );
   }
 
-  /** The same for an answer without end, which the signal ends at any time. `timeoutMs` is the limit until it begins. */
+  /** The same for an answer without end. `timeoutMs` is the limit until the answer begins; the signal ends it at any time. */
   stream(
     { timeoutMs, ...options }: Dispatcher.DispatchOptions & { readonly timeoutMs: number },
     reader: StreamReader,
     signal: AbortSignal,
   ): Promise<StreamedHead & { readonly body: StreamedBody }> {
-    return this.#sent(options, async () => {
+    return this.#sendWithFallback(options, async () => {
       const body = new StreamedAnswer(signal, reader);
       const head = await body.begin(this.#sender, options, timeoutMs);
       return { ...head, body };
     });
   }
 
-  async #sent<Answer>(
+  /** Sends a request, and once more over HTTP/1.1 when the server does not speak HTTP/2. */
+  async #sendWithFallback<Answer>(
     { method }: Pick<Dispatcher.DispatchOptions, "method">,
     send: () => Promise<Answer>,
   ): Promise<Answer> {
     const pool = this.#pool;
-    // Not even a connection is opened for it.
+    // Without the permit not even a connection is opened.
     assertMayWrite(method, this.#mayWrite);
     try {
       return await send();
     } catch (error) {
-      // A pool that was replaced never had a connection, so nothing was sent through it.
+      // A replaced pool never had a connection, so that it has sent nothing.
       const wasReplaced = pool !== this.#pool && codeOf(error) === "UND_ERR_DESTROYED";
       if (codeOf(error) !== http1OnlyCode && !wasReplaced) throw error;
-      // Nothing was sent. Such a server gets ordinary connections instead, as many as requests need.
+      // Nothing was sent. The server gets one connection for each request instead.
       if (pool === this.#pool) {
         this.#http2 = false;
         this.#pool = this.#newPool();
-        this.#sender = this.#guarded(this.#pool);
-        // Whoever waits for it comes here as well. Its end is of no interest.
+        this.#sender = this.#guardPool(this.#pool);
+        // Requests that wait for the old pool fail and come here as well. Nothing waits for its end.
         void pool.destroy();
       }
       return send();
     }
   }
 
-  /** Ends the connection at once, and waits until it is closed. */
+  /** Closes the connections at once, and waits until they are closed. */
   async destroy(why: Error): Promise<void> {
     const ends = [...this.#sockets.values()];
-    // Its promise is not waited for: undici listens for the end of a socket only after it has destroyed it, and a TLS socket whose
-    // connection broke a moment ago ends within that call.
+    // Not awaited: undici listens for the close of a socket only after destroying it, which is too late for a TLS socket that closes within that call.
     void this.#pool.destroy(why);
-    // One that said GOAWAY belongs to no pool any more.
+    // A connection that received GOAWAY belongs to no pool any more.
     for (const socket of this.#sockets.keys()) socket.destroy(why);
     await Promise.all(ends);
   }
 
-  /** Ends the connection when what runs on it is done. */
+  /** Closes the connections when their requests are done. */
   close(): Promise<void> {
     return this.#pool.close();
   }
 
-  /** A request may wait in the pool for its connection, and the whole process may be paused meanwhile. */
-  #guarded(pool: Pool): Dispatcher {
+  /** Checks the permit again before each request is written: it may have waited for a connection, or the process may have been paused. */
+  #guardPool(pool: Pool): Dispatcher {
     return pool.compose((dispatch) => (options, handler) => {
       const start = handler.onRequestStart?.bind(handler);
-      // Called when the request is about to be written; what it throws becomes the request's error.
+      // Called immediately before the request is written. Its exception becomes the error of the request.
       handler.onRequestStart = (controller, context) => {
         assertMayWrite(options.method, this.#mayWrite);
         this.#hasWritten ||= options.method !== "GET";
@@ -137,8 +137,8 @@ export class Lane {
     });
   }
 
-  /** Without a permit a connection only reads; one that has written is of no use any more. */
-  #guard(): Pick<ConnectorOptions, "mayGoOn"> {
+  /** Without the permit, a connection that has written is destroyed. One that only reads may continue. */
+  #connectionGuard(): Pick<ConnectorOptions, "mayGoOn"> {
     const { mayWrite } = this.#options;
     if (mayWrite === undefined) return {};
     return { mayGoOn: () => !this.#hasWritten || mayWrite() };
@@ -146,7 +146,7 @@ export class Lane {
 
   #newPool(): Pool {
     const http2 = this.#http2;
-    // Also for one connection: what waits for a connection that cannot be made is given up by a pool only.
+    // A pool also for one connection: only a pool fails the requests that wait for a connection that cannot be opened.
     return new Pool(this.#origin, {
       allowH2: http2,
       connections: http2 ? 1 : laneSize,
@@ -160,10 +160,10 @@ export class Lane {
         connectionWindowSize: 16 * 1024 * 1024,
         pingInterval: pingIntervalMs(this.#options.silence ?? defaultSilence),
       },
-      connect: this.#known(
+      connect: this.#trackSockets(
         pacedConnector(
           timedConnector(
-            connectorOf({ ...this.#options, http2, ...this.#guard() }),
+            connectorOf({ ...this.#options, http2, ...this.#connectionGuard() }),
             this.#options.onConnect,
           ),
         ),
@@ -171,7 +171,7 @@ export class Lane {
     });
   }
 
-  #known(connect: buildConnector.connector): buildConnector.connector {
+  #trackSockets(connect: buildConnector.connector): buildConnector.connector {
     return (target, callback) =>
       connect(target, (...result) => {
         const [error, socket] = result;
@@ -191,9 +191,8 @@ export class Lane {
 const pauseMs = 250;
 
 /**
- * The same connector with a pause of 250 ms after a failed connection. After a GOAWAY undici keeps the requests that wait for a new connection
- * until nothing runs on the old one, and connects again at once, thousands of times a second: for the minute in which a stopping API
- * server still serves its watches.
+ * Wraps a connector so that it pauses 250 ms after a failed connection. After a GOAWAY undici reconnects without a pause, thousands of times a second,
+ * until the old connection has no requests: for the minute in which a stopping API server still serves its watches.
  */
 function pacedConnector(connect: buildConnector.connector): buildConnector.connector {
   let failedAt = -Infinity;

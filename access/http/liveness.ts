@@ -1,28 +1,28 @@
 import type { Socket } from "node:net";
 
-/** How fast a silent connection is given up: `limit` checks in a row, `everyMs` apart, that saw no byte arrive. */
+/** When a connection counts as silent: after `limit` checks in a row, `everyMs` apart, without a new byte. */
 export interface Silence {
   readonly everyMs: number;
   readonly limit: number;
 }
 
-/** 14 to 16 s of silence; with a PING every 4 s a living server is heard three times in it. */
+/** 14 to 16 s. With a PING every 4 s, a living server answers three times in this time. */
 export const defaultSilence: Silence = { everyMs: 2_000, limit: 7 };
 
 const longestPingMs = 4_000;
 
-/** How often a PING is sent, so that a living server is heard three times in what would be silence. */
+/** Interval of PINGs: a living server answers three of them before its connection counts as silent. */
 export function pingIntervalMs({ everyMs, limit }: Silence): number {
   return Math.min(longestPingMs, (everyMs * limit) / 3);
 }
 
 /**
- * How long a server may send nothing but bookmarks before it is asked whether it works: 10 to 12 s. A PING proves little: a proxy may
- * answer it for a dead server, and a server whose storage is stuck still answers it and sends bookmarks.
+ * How long a server may send only bookmarks before a question checks whether it works: 10 to 12 s. A PING proves little: a proxy may answer it for a dead
+ * server, and a server with stuck storage still answers it and sends bookmarks.
  */
 export const defaultQuiet: Silence = { everyMs: 2_000, limit: 6 };
 
-/** Calls back each time that `limit` checks in a row, `everyMs` apart, found the count unchanged; until the signal aborts. */
+/** Calls `onQuiet` each time that the count did not change for `limit` checks in a row, `everyMs` apart. Ends with the signal. */
 export function whenQuiet(
   { count, onQuiet }: { readonly count: () => number; readonly onQuiet: () => void },
   { everyMs, limit }: Silence,
@@ -43,13 +43,12 @@ export function whenQuiet(
 }
 
 /**
- * Destroys a socket on which nothing is read any more. Works without requests because the HTTP/2 session sends a PING
- * every few seconds, whose answers are bytes; undici itself never acts on a missing answer.
+ * Destroys a socket that receives no bytes any more. This works without requests, because the HTTP/2 session sends a PING every few seconds and the
+ * answers are bytes. undici itself ignores a missing answer.
  *
- * A session that said GOAWAY sends no PING any more: what still runs on it is cut after the same time, and watches move to
- * the new connection instead of staying with a server that is going away.
+ * After GOAWAY a session sends no PING. Its remaining streams are then cut after the same time, so that watches leave a server that stops.
  *
- * Checks are counted, not time: a process that was stopped for a minute must not find all its connections dead.
+ * Counts checks instead of time: a process that was stopped for a minute must not lose all its connections.
  */
 export function destroyWhenSilent(socket: Socket, silence: Silence): void {
   let seen = socket.bytesRead;

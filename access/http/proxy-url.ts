@@ -1,30 +1,30 @@
 import { Secret } from "../plugins/credential.ts";
 
-/** A forward proxy: connections to the API server go through a tunnel that it makes. */
+/** A forward proxy, which opens a tunnel to the API server. */
 export interface EndpointProxy {
   readonly protocol: "http:" | "https:" | "socks5:";
   readonly host: string;
   readonly port: number;
-  /** What the proxy is told about us. */
+  /** Our login at the proxy. */
   readonly login?: { readonly user: Secret; readonly password: Secret };
 }
 
-/** A `proxy-url` cannot be used; the message is a sentence of ours without its subject. */
+/** A `proxy-url` is not usable. The message is a sentence of ours without its subject. */
 export class ProxyUrlError extends Error {
   override readonly name = "ProxyUrlError";
 }
 
 const defaultPorts = { "http:": 80, "https:": 443, "socks5:": 1080 } as const;
 
-// What RFC 1929 has room for.
+// Limit of RFC 1929.
 const maxLoginBytes = 255;
 
 /**
- * The proxy that a `proxy-url` names: http, https or socks5 (`socks5h` is the same: names are always resolved by the proxy,
- * as in Go). Throws `ProxyUrlError`, which holds nothing of the text.
+ * The proxy of a `proxy-url`: http, https or socks5. `socks5h` means the same, because the proxy always resolves names, as in Go.
+ * Throws `ProxyUrlError`, which quotes nothing of the text.
  */
 export function proxyOf(text: string): EndpointProxy {
-  // The URL parser drops line breaks and tabs and repairs backslashes; such a text is not what it seems.
+  // The URL parser drops line breaks and tabs and repairs backslashes: the URL would differ from the text.
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u0020\u007f\\]/.test(text)) {
     throw new ProxyUrlError("holds white space, control characters or a backslash");
@@ -42,7 +42,7 @@ export function proxyOf(text: string): EndpointProxy {
   });
 }
 
-/** The parser leaves out the port that is the scheme's own, so it is asked with two schemes. */
+/** The parser drops the default port of a scheme, so that the text is parsed with two schemes. */
 function portOf(rest: string): number | undefined {
   const ports = ["http", "https"].map((scheme) => URL.parse(`${scheme}://${rest}`)?.port ?? "");
   const port = ports.find((text) => text !== "");

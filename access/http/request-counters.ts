@@ -1,18 +1,18 @@
-/** What one kind of request has cost so far. Bytes are those of bodies, without headers and TLS. */
+/** Requests of one verb so far. Bytes are those of bodies, without headers and TLS. */
 export interface RequestCount {
   requests: number;
   sentBytes: number;
   receivedBytes: number;
 }
 
-/** One request that was answered, or failed. */
+/** The end of one request: its answer began, or it failed. */
 export interface RequestEnd {
   /** Host and port of the server. */
   readonly host: string;
   readonly method: string;
   /** Kubernetes verb. */
   readonly verb: string;
-  /** HTTP status, or `<error>` when there was no answer, as client-go says. */
+  /** HTTP status, or `<error>` without an answer, as in client-go. */
   readonly code: string;
   /** Until the answer began. */
   readonly elapsedMs: number;
@@ -31,8 +31,8 @@ interface Server {
 const rememberedMs = 10 * 60_000;
 
 /**
- * Counts requests by Kubernetes verb: `get`, `list`, `watch`, `create`, `apply`, `patch`, `update`, `delete`, …, and how they ended by server,
- * for as long as a server is used and ten minutes more.
+ * Counts requests by Kubernetes verb: `get`, `list`, `watch`, `create`, `apply`, `patch`, `update`, `delete`, … Counts their ends by server, and forgets
+ * a server ten minutes after its last use.
  */
 export class RequestCounters {
   readonly #counts = new Map<string, RequestCount>();
@@ -60,8 +60,8 @@ export class RequestCounters {
     return Object.fromEntries(sorted.map(([verb, count]) => [verb, { ...count }]));
   }
 
-  /** Says that a server is used until the result is disposed. */
-  using(host: string): Disposable {
+  /** Keeps the counts of a server until the result is disposed. */
+  use(host: string): Disposable {
     const server = this.#serverOf(host);
     server.users += 1;
     let isUsed = true;
@@ -75,7 +75,7 @@ export class RequestCounters {
     };
   }
 
-  ended(end: RequestEnd): void {
+  countEnd(end: RequestEnd): void {
     const { host, method, code } = end;
     const { ends } = this.#serverOf(host);
     const key = `${method} ${code}`;

@@ -18,13 +18,13 @@ export interface TransportRequest {
   readonly verb: string;
   /** How long the server may take until its answer begins. */
   readonly timeoutMs: number;
-  /** Called for each part of an answer that is streamed. */
+  /** Called for each part of a streamed answer. */
   readonly onHeard?: () => void;
-  /** Requests with the same object share a connection of their own, which ends with the last of them. */
+  /** Requests with the same object share a separate connection, which ends with the last of them. */
   readonly ownConnection?: object;
-  /** What the answer may be; absent: an object. */
+  /** Kind of the answer, which limits its size. Absent: an object. */
   readonly answer?: AnswerKind;
-  /** A check whether the server answers: sent at once, even when the window is full. One at a time. */
+  /** A question whether the server answers: sent at once, even when the window is full. One at a time. */
   readonly isQuestion?: boolean;
 }
 
@@ -35,25 +35,25 @@ export interface TransportAnswer {
   readonly text: string;
 }
 
-/** An answer whose body is read as it comes. */
+/** An answer whose body is streamed. */
 export interface TransportStream {
   readonly status: number;
   readonly contentType: string;
   readonly retryAfter: string | undefined;
   readonly body: StreamedBody;
-  /** Begins to hold a part of it that is not complete; absent: nobody counts. */
+  /** Counts the bytes of an incomplete part against the budget of answers. Absent: no budget. */
   readonly hold?: ClusterAnswers["open"];
-  /** Call it for each watch event that shows that the server works; a bookmark does not. */
+  /** Has to be called for each watch event except bookmarks: it shows that the server works. */
   readonly onEvent?: () => void;
 }
 
-/** A request to be repeated when that is safe. */
+/** A request that is repeated when that is safe. */
 export interface AuthorizedRequest extends TransportRequest {
   /** Sending it twice has the effect of sending it once. */
   readonly idempotent: boolean;
 }
 
-/** Sends requests to one API server as somebody. */
+/** Sends requests to one API server with a credential. */
 export interface Requester {
   /** Base URL, for messages. */
   readonly server: string;
@@ -65,7 +65,7 @@ export interface Requester {
   ): Promise<TransportStream & Disposable>;
 }
 
-/** One request as it went over the wire, and its end. Headers, and with them credentials, are not in it. */
+/** One request as it was sent, and its end. It has no headers, and so no credentials. */
 export interface RequestRecord {
   readonly method: string;
   /** Address of the server and the path with its query. */
@@ -73,14 +73,14 @@ export interface RequestRecord {
   readonly requestBody: string | undefined;
   /** Undefined when there was no answer. */
   readonly status: number | undefined;
-  /** Body of the answer; undefined when there was none, and of watches and logs, whose answers go on. */
+  /** Body of the answer. Undefined without an answer, and for watches and logs, whose answers are streams. */
   readonly answerBody: string | undefined;
   /** Why there was no answer. */
   readonly error: unknown;
   readonly elapsedMs: number;
 }
 
-/** Called with every request after its end. */
+/** Called after the end of each request. */
 export type RequestObserver = (record: RequestRecord) => void;
 
 export interface TransportOptions {
@@ -93,7 +93,7 @@ export interface TransportOptions {
   readonly guard?: AddressGuard;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
-  /** What the cluster may answer at the same time; absent: anything. */
+  /** Budget for the unfinished answers of the cluster. Absent: no limit. */
   readonly answers?: ClusterAnswers;
   /** Called when an established connection broke, or fell silent. */
   readonly onBroken?: (error: Error) => void;

@@ -19,31 +19,31 @@ import { Transport } from "./transport.ts";
 
 export interface RequesterOptions extends Omit<TransportOptions, "certificate" | "onBroken"> {
   readonly credentials: CredentialSource;
-  /** Called when the connection broke or the server rejected a fresh credential; a reason to look closer. */
+  /** Called when the connection broke or the server rejected a fresh credential, to check the server. */
   readonly onTrouble?: (error: Error) => void;
-  /** Is told of every request, also of one that is repeated. */
+  /** Called after each request, also after each repetition. */
   readonly onRequest?: RequestObserver;
 }
 
-/** How long a write may take, in ms. A server answers within 34 s, of which a webhook may take 30, and names the webhook that was too slow; a shorter limit would lose that answer. */
+/** How long a write may take, in ms. A slow webhook takes up to 30 s, and the server names it after at most 34 s: a shorter limit would lose that answer. */
 export const writeTimeoutMs = 40_000;
 
 /**
- * The way to one API server: the current credential on each request, one refresh and one repetition after 401, bounded
- * repetition of what may be repeated, and a connection of its own for each client certificate.
+ * Sends requests to one API server. Puts the current credential on each request, refreshes it once after a 401, and repeats requests that are safe to
+ * repeat a limited number of times. Each client certificate has its own connection.
  *
- * Throws `ConnectionError` (also for a 401 that is no Status, which comes from something in front of the server), `WriteRefusedError`, `FleetError` `AccessProviderFailed` (no credential, or code `CredentialRejected`), or the
- * reason of the signal. Every other answer is returned.
+ * Throws `ConnectionError` (also for a 401 that is no Status, which a proxy in front of the server sent), `WriteRefusedError`, `FleetError`
+ * `AccessProviderFailed` (no credential, or code `CredentialRejected`), or the reason of the signal. Returns every other answer.
  */
 export class AuthorizedRequester implements Requester, AsyncDisposable {
   readonly server: string;
   readonly #options: RequesterOptions;
   #transport: Transport | undefined;
-  /** Those of earlier certificates, on which something still runs. */
+  /** Transports of earlier certificates with running requests. */
   readonly #draining = new Set<Transport>();
   #certificate: ClientCertificate | undefined;
-  /** A credential that was fresh when something in front of the server answered 401: a fresher one changes nothing. */
-  #inVain: Credential | undefined;
+  /** The fresh credential for which a proxy in front of the server answered 401: another refresh would not help. */
+  #uselessCredential: Credential | undefined;
   #closed = false;
 
   constructor(options: RequesterOptions) {
@@ -55,7 +55,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     const started = performance.now();
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await this.#attempt(request, signal);
-      // Any answer shows that the server is there.
+      // Any answer shows that the server exists.
       if (request.isQuestion === true && !("error" in outcome)) return outcome;
       const facts = {
         attempts,
@@ -70,7 +70,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
       try {
         await delay(waitMs, undefined, { signal });
       } catch (error) {
-        // A timer says only that it was aborted.
+        // The timer does not pass on the reason of the signal.
         signal.throwIfAborted();
         throw error;
       }
@@ -82,7 +82,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     silenceMs: number,
     signal: AbortSignal,
   ): Promise<TransportStream & Disposable> {
-    return this.#authorized(
+    return this.#sendAuthorized(
       request,
       async (transport, authorized) => {
         const answer = await transport.stream(authorized, silenceMs, signal);
@@ -93,7 +93,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     );
   }
 
-  /** Sends later requests over a new connection; running requests have 40 s to finish on the old one. */
+  /** Sends later requests over a new connection. Running requests have 40 s to finish on the old one. */
   reconnect(): void {
     if (this.#transport === undefined) return;
     void this.#drain(this.#transport);
@@ -114,7 +114,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     signal: AbortSignal,
   ): Promise<TransportAnswer | { readonly error: unknown }> {
     try {
-      return await this.#authorized(
+      return await this.#sendAuthorized(
         request,
         (transport, authorized) => transport.send(authorized, signal),
         signal,
@@ -125,44 +125,44 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     }
   }
 
-  async #authorized<Answer extends Answered>(
+  async #sendAuthorized<Answer extends Answered>(
     request: TransportRequest,
     use: (transport: Transport, request: TransportRequest) => Promise<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> {
     const { credentials, onRequest } = this.#options;
-    const sent = (as: Credential): Promise<Answer> =>
-      recorded({ server: this.server, onRequest }, request, () =>
+    const sendAs = (as: Credential): Promise<Answer> =>
+      sendRecorded({ server: this.server, onRequest }, request, () =>
         use(this.#transportFor(as), withHeaders(request, as)),
       );
-    const credential = await this.#credential(signal);
-    const answer = await sent(credential);
+    const credential = await this.#currentCredential(signal);
+    const answer = await sendAs(credential);
     if (answer.status !== 401) return answer;
-    if (isForeign(answer) && credential === this.#inVain) throw this.#away();
+    if (isForeign(answer) && credential === this.#uselessCredential) throw this.#foreignRefusal();
     credentials.reject(credential);
     // A server answers 401 before it processes the request, so repeating is safe.
-    const fresh = await this.#credential(signal);
-    const second = await sent(fresh);
+    const fresh = await this.#currentCredential(signal);
+    const second = await sendAs(fresh);
     if (second.status !== 401) return second;
     if (isForeign(second)) {
-      this.#inVain = fresh;
-      throw this.#away();
+      this.#uselessCredential = fresh;
+      throw this.#foreignRefusal();
     }
     credentials.reject(fresh);
-    throw this.#rejected();
+    throw this.#reportRejection();
   }
 
-  async #credential(signal: AbortSignal): Promise<Credential> {
+  async #currentCredential(signal: AbortSignal): Promise<Credential> {
     try {
       return await this.#options.credentials.current(signal);
     } catch (error) {
-      // While new attempts are held back, the cause is still the same and so is what is said of it.
-      const held = error instanceof FleetError && error.code === "CredentialRejected";
-      throw held ? this.#rejected() : error;
+      // While new runs of the plugin are held back, the last rejection is still the cause.
+      const isHeldBack = error instanceof FleetError && error.code === "CredentialRejected";
+      throw isHeldBack ? this.#reportRejection() : error;
     }
   }
 
-  #rejected(): FleetError {
+  #reportRejection(): FleetError {
     const error = new FleetError(
       "AccessProviderFailed",
       `${this.server} does not accept the credential, also not a fresh one`,
@@ -172,19 +172,20 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     return error;
   }
 
-  /** A frozen API server behind a proxy is an outage; the credential may be good. */
-  #away(): ConnectionError {
+  /** A proxy in front of a frozen API server may answer 401: that is an outage, and the credential may be valid. */
+  #foreignRefusal(): ConnectionError {
     const message = `${this.server} answered 401, but not as an API server does: something in front of it does not reach it, or does not accept the credential`;
     return new ConnectionError("other", message);
   }
 
   #transportFor({ certificate }: Credential): Transport {
-    if (this.#closed)
+    if (this.#closed) {
       throw new ConnectionError("closed", `${this.server}: the connection was closed`);
+    }
     if (this.#transport !== undefined && sameCertificate(certificate, this.#certificate)) {
       return this.#transport;
     }
-    // The new certificate needs a new connection; what runs on the old one may finish.
+    // A new certificate needs a new connection. Running requests may finish on the old one.
     if (this.#transport !== undefined) void this.#drain(this.#transport);
     this.#certificate = certificate;
     const { credentials: _, onRequest: _observer, onTrouble, ...options } = this.#options;
@@ -209,7 +210,7 @@ interface Answered {
   readonly text?: string;
 }
 
-/** An API server refuses a credential with a Status, which is JSON. */
+/** Whether something else than an API server answered 401. An API server answers with a Status, which is JSON. */
 function isForeign({ contentType }: Answered): boolean {
   return !isJson(contentType);
 }
@@ -234,24 +235,24 @@ function sameCertificate(
   return a.certificatePem === b.certificatePem && a.keyPem.reveal() === b.keyPem.reveal();
 }
 
-/** Sends a request and tells an observer, if there is one, how it went. */
-async function recorded<Answer extends { readonly status: number; readonly text?: string }>(
+/** Sends a request, and reports its end to an observer if there is one. */
+async function sendRecorded<Answer extends { readonly status: number; readonly text?: string }>(
   { server, onRequest }: { readonly server: string; readonly onRequest?: RequestObserver },
   { method, path, body }: TransportRequest,
   send: () => Promise<Answer>,
 ): Promise<Answer> {
   if (onRequest === undefined) return await send();
   const startedAt = performance.now();
-  const tell = (end: Pick<RequestRecord, "status" | "answerBody" | "error">): void => {
+  const report = (end: Pick<RequestRecord, "status" | "answerBody" | "error">): void => {
     const elapsedMs = performance.now() - startedAt;
     onRequest({ method, url: `${server}${path}`, requestBody: body, elapsedMs, ...end });
   };
   try {
     const answer = await send();
-    tell({ status: answer.status, answerBody: answer.text, error: undefined });
+    report({ status: answer.status, answerBody: answer.text, error: undefined });
     return answer;
   } catch (error) {
-    tell({ status: undefined, answerBody: undefined, error });
+    report({ status: undefined, answerBody: undefined, error });
     throw error;
   }
 }

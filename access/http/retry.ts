@@ -1,6 +1,6 @@
 import { ConnectionError } from "../kube/api-error.ts";
 
-/** Result of one attempt: an error of the connection, or the status of an answer. */
+/** Result of one try: an error of the connection, or the status of an answer. */
 export type Attempt =
   | { readonly error: unknown }
   | { readonly status: number; readonly retryAfter: string | undefined };
@@ -9,7 +9,7 @@ export interface RetryFacts {
   /** Attempts made so far, at least 1. */
   readonly attempts: number;
   readonly elapsedMs: number;
-  /** Whether doing it twice equals doing it once. */
+  /** Whether sending the request twice has the effect of sending it once. */
   readonly idempotent: boolean;
 }
 
@@ -20,8 +20,8 @@ const busyBudgetMs = 60_000;
 const busyAttempts = 10;
 
 /**
- * How long to wait before the next attempt, in ms; undefined when there is no next attempt. A server that asks for more than the rest of
- * a minute is left to the caller, which can do other work meanwhile. `random` is in [0, 1).
+ * How long to wait before the next try, in ms. Undefined when the request must not be repeated. A server that asks for more than the rest of a minute is
+ * left to the caller, which can do other work meanwhile. `random` is in [0, 1).
  * Spec: engine-facts.md 7 and table C.
  */
 export function retryDelayMs(

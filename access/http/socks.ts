@@ -3,8 +3,8 @@ import { isIP, type LookupFunction, Socket } from "node:net";
 
 import type { EndpointProxy } from "./proxy-url.ts";
 
-/** Where a tunnel has to lead. */
-export interface TunnelTarget {
+/** Host, without the brackets of IPv6, and port of a server. */
+export interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
@@ -15,7 +15,7 @@ const passwordVersion = 1;
 const connect = 1;
 const addressTypes = { ipv4: 1, name: 3, ipv6: 4 } as const;
 
-/** The proxy said no, or something else than SOCKS 5; the message is ours. */
+/** The proxy refused, or does not speak SOCKS 5. The message is ours. */
 export class SocksError extends Error {
   override readonly name = "SocksError";
 }
@@ -38,7 +38,7 @@ const refusals: Readonly<Record<number, string>> = {
  */
 export async function openSocksTunnel(
   { host, port, login }: EndpointProxy,
-  target: TunnelTarget,
+  target: ServerAddress,
   { connectTimeoutMs, signal, lookup }: SocksLimits,
 ): Promise<Socket> {
   const socket = new Socket({ signal });
@@ -50,11 +50,11 @@ export async function openSocksTunnel(
     socket.connect({ host, port, ...(lookup === undefined ? {} : { lookup }) });
     await once(socket, "connect");
     await greet(socket, login);
-    await ask(socket, target);
+    await requestConnection(socket, target);
     socket.setTimeout(0);
     return socket;
   } catch (error) {
-    // Nobody else is told of it.
+    // A later error event has no other listener.
     socket.on("error", () => undefined).destroy();
     throw error;
   }
@@ -69,7 +69,7 @@ interface SocksLimits {
 async function greet(socket: Socket, login: EndpointProxy["login"]): Promise<void> {
   const offered = login === undefined ? [methods.none] : [methods.none, methods.password];
   socket.write(Buffer.from([version, offered.length, ...offered]));
-  const [spoken, method] = await bytesOf(socket, 2);
+  const [spoken, method] = await readBytes(socket, 2);
   if (spoken !== version) throw new SocksError("does not speak SOCKS 5");
   if (method === methods.none) return;
   if (method !== methods.password || login === undefined) {
@@ -77,20 +77,20 @@ async function greet(socket: Socket, login: EndpointProxy["login"]): Promise<voi
   }
   const parts = [login.user, login.password].map((part) => Buffer.from(part.reveal(), "utf8"));
   socket.write(Buffer.from([passwordVersion, ...parts.flatMap((part) => [part.length, ...part])]));
-  const [, status] = await bytesOf(socket, 2);
+  const [, status] = await readBytes(socket, 2);
   if (status !== 0) throw new SocksError("does not accept the login of proxy-url");
 }
 
-async function ask(socket: Socket, { host, port }: TunnelTarget): Promise<void> {
+async function requestConnection(socket: Socket, { host, port }: ServerAddress): Promise<void> {
   socket.write(
     Buffer.from([version, connect, 0, ...addressOf(host), Math.trunc(port / 256), port % 256]),
   );
-  const [spoken, reply = 1, , kind] = await bytesOf(socket, 4);
+  const [spoken, reply = 1, , kind] = await readBytes(socket, 4);
   if (spoken !== version) throw new SocksError("does not speak SOCKS 5");
   if (reply !== 0) throw new SocksError(refusals[reply] ?? `answered ${reply}`);
-  // Where the connection begins, which is of no interest, but in front of what the server says.
+  // Reads the address that the proxy uses. It does not matter, but precedes the bytes of the server.
   const length = kind === addressTypes.ipv4 ? 4 : kind === addressTypes.ipv6 ? 16 : undefined;
-  await bytesOf(socket, (length ?? (await bytesOf(socket, 1))[0] ?? 0) + 2);
+  await readBytes(socket, (length ?? (await readBytes(socket, 1))[0] ?? 0) + 2);
 }
 
 function addressOf(host: string): readonly number[] {
@@ -113,20 +113,20 @@ function ipv6BytesOf(address: string): readonly number[] {
   return groups.flatMap((group) => [group >> 8, group & 255]);
 }
 
-/** The next bytes of a socket that is read by nobody else. */
-async function bytesOf(socket: Socket, count: number): Promise<Buffer> {
+/** Reads the next bytes of a socket. Nobody else may read it meanwhile. */
+async function readBytes(socket: Socket, count: number): Promise<Buffer> {
   for (;;) {
     const chunk: unknown = socket.read(count);
     if (Buffer.isBuffer(chunk) && chunk.length === count) return chunk;
     if (Buffer.isBuffer(chunk) || socket.readableEnded || socket.destroyed) {
       throw new SocksError("closed the connection");
     }
-    // oxlint-disable-next-line no-await-in-loop -- the next bytes come when they come
-    await readable(socket);
+    // oxlint-disable-next-line no-await-in-loop -- the bytes arrive one part after the other
+    await waitUntilReadable(socket);
   }
 }
 
-async function readable(socket: Socket): Promise<void> {
+async function waitUntilReadable(socket: Socket): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const ends = ["readable", "end", "close"] as const;
   for (const event of ends) socket.once(event, resolve);

@@ -18,12 +18,11 @@ export type StreamedHead = Pick<Dispatcher.ResponseData, "statusCode" | "headers
 type Chunk = IteratorResult<Buffer, undefined>;
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
-// With more than that the connection is paused, and the server waits.
-const mostWaitingBytes = 256 * 1024;
+// With more unread bytes the stream is paused, and the server waits.
+const maxWaitingBytes = 256 * 1024;
 
 /**
- * The answer to one request whose body has no end. Each spoke has about 25 of them as long as it is connected, and
- * undici's own readable takes several times the memory.
+ * The answer to one request whose body has no end. Each connected spoke has about 25 of them, and undici's own readable takes several times the memory.
  */
 export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody {
   readonly #reader: StreamReader;
@@ -39,7 +38,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   #awaited: PromiseWithResolvers<Chunk> | undefined;
   #end: End | undefined;
 
-  /** `signal` ends it also while the body is read. */
+  /** `signal` ends the answer, also while its body is read. */
   constructor(signal: AbortSignal, reader: StreamReader) {
     this.#signal = signal;
     this.#reader = reader;
@@ -47,8 +46,8 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   }
 
   /**
-   * Sends the request. Resolves when the answer begins; rejects with undici's error, the reason of the signal, or a TimeoutError when it has not
-   * begun within `timeoutMs`.
+   * Sends the request. Resolves when the answer begins. Rejects with undici's error, the reason of the signal, or a TimeoutError
+   * after `timeoutMs`.
    */
   begin(
     sender: Dispatcher,
@@ -57,7 +56,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   ): Promise<StreamedHead> {
     this.#head = Promise.withResolvers();
     const { promise } = this.#head;
-    this.#late = setTimeout(() => this.#abort(tooLate()), timeoutMs);
+    this.#late = setTimeout(() => this.#abort(deadlineError()), timeoutMs);
     if (this.#signal.aborted) this.#onAbort();
     else sender.dispatch(options, this);
     return promise;
@@ -65,13 +64,13 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#end !== undefined) controller.abort(givenUp());
+    if (this.#end !== undefined) controller.abort(abandonedError());
   }
 
   onResponseStart(_: unknown, statusCode: number, headers: IncomingHttpHeaders): void {
     // 1xx: the answer itself is still to come.
     if (statusCode < 200) return;
-    // Kept by undici for as long as the answer goes on.
+    // undici would keep the headers as long as the answer.
     if (this.#controller !== undefined) this.#controller.rawHeaders = null;
     this.#clear();
     this.#head?.resolve({ statusCode, headers });
@@ -87,7 +86,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     }
     this.#chunks.push(chunk);
     this.#waitingBytes += chunk.length;
-    if (this.#waitingBytes > mostWaitingBytes) controller.pause();
+    if (this.#waitingBytes > maxWaitingBytes) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -98,7 +97,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     this.#finish({ kind: "failed", error });
   }
 
-  /** Call it only after the previous call has settled. */
+  /** Must not be called before the previous call has settled. */
   next(): Promise<Chunk> {
     const chunk = this.#chunks.shift();
     if (chunk !== undefined) {
@@ -120,7 +119,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     const isRunning = this.#end === undefined;
     this.#chunks = [];
     this.#finish({ kind: "done" });
-    if (isRunning) this.#controller?.abort(givenUp());
+    if (isRunning) this.#controller?.abort(abandonedError());
     return Promise.resolve({ done: true, value: undefined });
   }
 
@@ -132,7 +131,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   #abort(error: unknown): void {
     this.#chunks = [];
     this.#finish({ kind: "failed", error });
-    this.#controller?.abort(givenUp());
+    this.#controller?.abort(abandonedError());
   }
 
   #finish(end: End): void {
@@ -141,7 +140,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     this.#clear();
     this.#signal.removeEventListener("abort", this.#onAbort);
     if (end.kind === "done") {
-      this.#head?.reject(givenUp());
+      this.#head?.reject(abandonedError());
       this.#head = undefined;
       this.#answer({ done: true, value: undefined });
       return;
@@ -163,10 +162,10 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   }
 }
 
-function tooLate(): DOMException {
+function deadlineError(): DOMException {
   return new DOMException("The deadline has passed", "TimeoutError");
 }
 
-function givenUp(): Error {
+function abandonedError(): Error {
   return new Error("The answer is not read any more");
 }

@@ -16,10 +16,10 @@ import type { StreamedBody, StreamReader } from "./streamed-answer.ts";
 import { Window } from "./window.ts";
 import { WriteRefusedError } from "./write-permit.ts";
 
-// A server admits 100 streams on a connection: 40 of them may be watches, which stay; more watches get connections of
-// their own. Spec: engine-facts.md, table C.
+// A server allows 100 streams on a connection. 40 of them may be watches, which stay open. Further watches get more connections.
+// Spec: engine-facts.md, table C.
 const streamsPerLane = 40;
-// One more may be a question.
+// One place is reserved for a question.
 const maxRequestsInFlight = laneSize - streamsPerLane - 1;
 const maxStreams = 16 * streamsPerLane;
 const connectTimeoutMs = 5_000;
@@ -31,7 +31,7 @@ interface ReadAnswer extends Pick<TransportAnswer, "status" | "contentType"> {
 
 interface OwnLane {
   readonly lane: Lane;
-  /** Requests that are under way over it. */
+  /** Requests that run on this lane. */
   users: number;
 }
 
@@ -43,8 +43,9 @@ type Opening<Body> = (
 ) => Promise<Pick<Dispatcher.ResponseData, "statusCode" | "headers"> & { readonly body: Body }>;
 
 /**
- * The connection to one API server under one TLS identity, HTTP/2 where possible: deadlines, limits, counters, and notice
- * of a dead connection. Many watches take more than one. Knows no credentials and repeats nothing. Throws `ConnectionError`, `WriteRefusedError`, or the reason of the signal.
+ * Connects to one API server with one TLS identity, over HTTP/2 where possible. Applies deadlines and limits, counts requests, and notices a dead
+ * connection. Many watches use several connections. Knows no credentials and repeats nothing.
+ * Throws `ConnectionError`, `WriteRefusedError`, or the reason of the signal.
  */
 export class Transport implements AsyncDisposable {
   readonly #options: TransportOptions;
@@ -55,9 +56,9 @@ export class Transport implements AsyncDisposable {
   readonly #streams = new Window(maxStreams);
   readonly #end = new AbortController();
   readonly #counted: Disposable;
-  /** Ordinary requests take the first one; watches the first that has a place. */
+  /** Ordinary requests use the first lane, watches the first one with a free place. */
   readonly #lanes: [Lane, ...Lane[]];
-  /** Those of requests that asked for one of their own, by what they asked with. */
+  /** Separate lanes, by `ownConnection` of their requests. */
   readonly #ownLanes = new Map<object, OwnLane>();
 
   constructor(options: TransportOptions) {
@@ -66,12 +67,12 @@ export class Transport implements AsyncDisposable {
     const url = new URL(options.endpoint.server);
     this.#origin = url.origin;
     this.#host = url.host;
-    this.#counted = options.counters.using(url.host);
+    this.#counted = options.counters.use(url.host);
     this.#prefix = url.pathname.replace(/\/$/, "");
     this.#lanes = [this.#newLane()];
   }
 
-  /** Sends a request and reads the whole answer: at most what answer-limits.ts says, and 10 s without progress. */
+  /** Sends a request and reads the whole answer, within the limits of answer-limits.ts and 10 s without progress. */
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
     using _place = request.isQuestion === true ? undefined : await this.#requests.enter(signal);
     using deadline = new Deadline(signal, request.timeoutMs);
@@ -92,7 +93,7 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  /** Sends a request whose answer goes on and on; ends with an error after `silenceMs` without a byte, and when it is disposed. */
+  /** Sends a request whose answer has no end. Fails after `silenceMs` without a byte. Disposing the result ends the request. */
   async stream(
     request: TransportRequest,
     silenceMs: number,
@@ -134,16 +135,16 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  /** Ends the connection at once; what is in flight fails as `closed`. */
+  /** Closes the connections at once. Running requests fail as `closed`. */
   async [Symbol.asyncDispose](): Promise<void> {
-    // Without it the end would wait for a connection that is being made to a server that does not answer.
+    // Aborts connections that are being opened, so that the disposal does not wait for a silent server.
     this.#end.abort();
     this.#counted[Symbol.dispose]();
     const own = [...this.#ownLanes.values()].map(({ lane }) => lane);
-    await Promise.all([...this.#lanes, ...own].map(destroyed));
+    await Promise.all([...this.#lanes, ...own].map(destroyLane));
   }
 
-  /** Takes no new requests and ends the connection when the running ones are done, at the latest after `timeoutMs`. */
+  /** Takes no new requests, and closes the connections when the running requests are done, at the latest after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     using deadline = new Deadline(this.#end.signal, timeoutMs);
     const closed = Promise.all(this.#lanes.map((lane) => lane.close()));
@@ -167,10 +168,10 @@ export class Transport implements AsyncDisposable {
         body: request.body ?? null,
         headersTimeout: request.timeoutMs,
       });
-      const answer = await this.#ended(request, answering, signal);
+      const answer = await this.#countEnd(request, answering, signal);
       const { statusCode: status, headers, body } = answer;
       if (status >= 300 && status < 400) {
-        await dropped(body);
+        await dropBody(body);
         throw new ConnectionError(
           "other",
           `${this.#options.endpoint.server} answered with a redirect`,
@@ -183,29 +184,29 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  /** Counts how a request ended; one that was given up counts as none. */
-  async #ended<Answer extends { readonly statusCode: number }>(
+  /** Waits for the answer and counts it. A request that the caller aborted is not counted. */
+  async #countEnd<Answer extends { readonly statusCode: number }>(
     { method, verb }: TransportRequest,
     answering: Promise<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> {
     const startedAt = performance.now();
-    const tell = (code: string): void => {
+    const count = (code: string): void => {
       const elapsedMs = performance.now() - startedAt;
-      this.#options.counters.ended({ host: this.#host, method, verb, code, elapsedMs });
+      this.#options.counters.countEnd({ host: this.#host, method, verb, code, elapsedMs });
     };
     try {
       const answer = await answering;
-      tell(String(answer.statusCode));
+      count(String(answer.statusCode));
       return answer;
     } catch (error) {
-      if (!signal.aborted) tell("<error>");
+      if (!signal.aborted) count("<error>");
       throw error;
     }
   }
 
   #ownLane(key: object): AsyncDisposable & { readonly lane: Lane } {
-    // Its end is no trouble of the others.
+    // Without `onBroken`: the end of this lane does not concern the others.
     const own = this.#ownLanes.get(key) ?? { lane: this.#newLane({}), users: 0 };
     const { lane } = own;
     own.users += 1;
@@ -216,7 +217,7 @@ export class Transport implements AsyncDisposable {
         own.users -= 1;
         if (own.users > 0) return;
         this.#ownLanes.delete(key);
-        await destroyed(lane);
+        await destroyLane(lane);
       },
     };
   }
@@ -229,9 +230,9 @@ export class Transport implements AsyncDisposable {
     return lane;
   }
 
-  #newLane(told: Pick<TransportOptions, "onBroken" | "onConnect"> = this.#options): Lane {
+  #newLane(hooks: Pick<TransportOptions, "onBroken" | "onConnect"> = this.#options): Lane {
     const { endpoint, certificate, silence, guard, mayWrite } = this.#options;
-    const { onBroken = () => undefined, onConnect } = told;
+    const { onBroken = () => undefined, onConnect } = hooks;
     return new Lane(this.#origin, {
       endpoint,
       connectTimeoutMs,
@@ -269,12 +270,12 @@ export class Transport implements AsyncDisposable {
   }
 }
 
-async function dropped(body: ReadableBody | StreamedBody): Promise<void> {
+async function dropBody(body: ReadableBody | StreamedBody): Promise<void> {
   if ("dump" in body) await body.dump().catch(() => undefined);
   else await body.return();
 }
 
-function destroyed(lane: Lane): Promise<void> {
+function destroyLane(lane: Lane): Promise<void> {
   return lane.destroy(Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" }));
 }
 

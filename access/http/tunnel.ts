@@ -7,7 +7,7 @@ import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
 import type { EndpointProxy } from "./proxy-url.ts";
-import { openSocksTunnel, SocksError, type TunnelTarget } from "./socks.ts";
+import { openSocksTunnel, type ServerAddress, SocksError } from "./socks.ts";
 
 export interface OpenOptions {
   readonly connectTimeoutMs: number;
@@ -15,13 +15,13 @@ export interface OpenOptions {
   readonly guard?: { readonly lookup: LookupFunction };
 }
 
-/** Opens a TCP connection; rejects with Node's error. */
+/** Opens a TCP connection. Rejects with Node's error. */
 export async function openSocket(
-  place: { readonly host: string; readonly port: number },
+  address: ServerAddress,
   { connectTimeoutMs, signal, guard }: OpenOptions,
 ): Promise<Socket> {
   const lookup = guard === undefined ? {} : { lookup: guard.lookup };
-  const socket = connect({ ...place, ...lookup, noDelay: true });
+  const socket = connect({ ...address, ...lookup, noDelay: true });
   const tooLate = Object.assign(new Error("Connect timeout"), { code: "UND_ERR_CONNECT_TIMEOUT" });
   using deadline = new Deadline(signal, connectTimeoutMs, tooLate);
   try {
@@ -41,12 +41,12 @@ interface TunnelLimits {
 }
 
 /**
- * Opens a connection to a server through a proxy: CONNECT, or SOCKS 5. An https proxy is verified with the trust anchors
- * of the system and those of the endpoint (T07). Rejects with `ConnectionError`, which tells the proxy from the server.
+ * Opens a connection to a server through a proxy, by CONNECT or SOCKS 5. An https proxy is verified with the trust anchors of the system and of the
+ * endpoint (T07). Rejects with `ConnectionError`, whose message says whether the proxy or the server failed.
  */
 export async function openTunnel(
   proxy: EndpointProxy,
-  target: TunnelTarget,
+  target: ServerAddress,
   limits: TunnelLimits,
 ): Promise<Socket> {
   const host = target.host.replace(/^\[|\]$/g, "");
@@ -54,13 +54,13 @@ export async function openTunnel(
   const guard = limits.guard?.proxy ?? limits.guard;
   try {
     guard?.check(proxy.host);
-    const way = { ...limits, ...(guard === undefined ? {} : { lookup: guard.lookup }) };
-    if (proxy.protocol !== "socks5:") return await openHttpTunnel(proxy, authority, way);
-    return await openSocksTunnel(proxy, { host, port: target.port }, way);
+    const options = { ...limits, ...(guard === undefined ? {} : { lookup: guard.lookup }) };
+    if (proxy.protocol !== "socks5:") return await openHttpTunnel(proxy, authority, options);
+    return await openSocksTunnel(proxy, { host, port: target.port }, options);
   } catch (error) {
-    const who = `The proxy of ${authority}`;
-    if (!(error instanceof SocksError)) throw connectionErrorOf(error, who);
-    throw new ConnectionError("other", `${who} ${error.message}`, { cause: error });
+    const subject = `The proxy of ${authority}`;
+    if (!(error instanceof SocksError)) throw connectionErrorOf(error, subject);
+    throw new ConnectionError("other", `${subject} ${error.message}`, { cause: error });
   }
 }
 
@@ -69,7 +69,7 @@ async function openHttpTunnel(
   authority: string,
   limits: Omit<TunnelLimits, "guard"> & { readonly lookup?: LookupFunction },
 ): Promise<Socket> {
-  // Loaded for who has a proxy: it brings all of fetch with it.
+  // Loaded only for a proxy, because it loads all of fetch.
   const { request: open } =
     proxy.protocol === "https:" ? await import("node:https") : await import("node:http");
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
@@ -87,11 +87,11 @@ async function openHttpTunnel(
   });
   const refuse = (status: number | undefined): void => {
     request.destroy();
-    const what = `The proxy of ${authority} answered ${status ?? "nothing"} to CONNECT`;
-    reject(new ConnectionError("other", what));
+    const message = `The proxy of ${authority} answered ${status ?? "nothing"} to CONNECT`;
+    reject(new ConnectionError("other", message));
   };
   request.once("connect", (response, socket) => {
-    // Kept open by the tunnel from now on: the timeout was for the handshake with the proxy.
+    // The timeout was for the handshake with the proxy only.
     socket.setTimeout(0);
     if (response.statusCode === 200) resolve(socket);
     else refuse(response.statusCode);
@@ -110,7 +110,7 @@ function trustOf(
 ): Pick<SecureContextOptions, "ca" | "allowPartialTrustChain"> {
   return caPem === undefined
     ? {}
-    : // As for the server itself: a certificate of the bundle is a trust anchor.
+    : // As for the server: each certificate of the bundle is a trust anchor.
       { ca: [...rootCertificates, bareCertificates(caPem)], allowPartialTrustChain: true };
 }
 

@@ -15,7 +15,7 @@ export class Window {
     this.#size = ceiling;
   }
 
-  /** Waits for a place; dispose the result to give it back. Rejects with the reason of the signal. */
+  /** Waits for a place, which ends when the result is disposed. Rejects with the reason of the signal. */
   async enter(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     if (this.#used >= this.#size) await this.#wait(signal);
@@ -31,19 +31,19 @@ export class Window {
     };
   }
 
-  /** Sets a new limit; requests in flight keep their places. */
+  /** Sets a new limit. Requests in flight keep their places. */
   resize(ceiling: number): void {
     this.#ceiling = ceiling;
     this.#size = ceiling;
     this.#admit();
   }
 
-  /** The server said 429. */
+  /** Halves the limit, after a 429. */
   shrink(): void {
     this.#size = Math.max(floor, Math.floor(this.#size / 2));
   }
 
-  /** A request succeeded. */
+  /** Raises the limit by one, after a success. */
   grow(): void {
     if (this.#size >= this.#ceiling) return;
     this.#size += 1;

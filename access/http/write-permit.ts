@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 
 /**
- * Whether this process may change anything on any cluster at this moment. Asked as late as can be: when a request that changes something is
- * about to go onto its connection, and again for each repetition of it.
+ * Whether this process may change anything on any cluster now. Checked as late as possible: immediately before a request that changes something is sent,
+ * and again before each retry.
  */
 export type MayWrite = () => boolean;
 
-/** A request that would have changed something was not sent: another process may be the one that writes. */
+/** A request that changes something was not sent, because another process may be the leader. */
 export class WriteRefusedError extends Error {
   override readonly name = "WriteRefusedError";
 
@@ -21,22 +21,21 @@ export function assertMayWrite(method: string, mayWrite: MayWrite): void {
   if (method !== "GET" && !mayWrite()) throw new WriteRefusedError();
 }
 
-/** The connection, guarded if there is something to ask. */
-export function guarded(raw: Socket, mayGoOn: (() => boolean) | undefined): Socket {
+/** Guards a connection, if there is a permit to check. */
+export function guardSocket(raw: Socket, mayGoOn: (() => boolean) | undefined): Socket {
   if (mayGoOn === undefined) return raw;
   const socket = new GuardedSocket(raw, mayGoOn);
   return isSocket(socket) ? socket : raw;
 }
 
-// TLS takes any stream, but undici's type asks for a socket.
+// TLS accepts any stream, but the type of undici requires a socket.
 function isSocket(stream: Duplex): stream is Socket {
   return stream instanceof GuardedSocket;
 }
 
 /**
- * A connection that is destroyed when bytes are about to go out and `mayGoOn` says no. Node collects HTTP/2 frames and sends them some
- * callbacks later; when the process is paused in between, what was let through would go out when it wakes. This looks again
- * immediately before the system call.
+ * A connection that is destroyed when bytes are about to go out and `mayGoOn` is false. Node collects HTTP/2 frames and sends them some callbacks later.
+ * A process that is paused in between would send them when it wakes. Therefore this class checks again immediately before the system call.
  */
 class GuardedSocket extends Duplex {
   readonly #raw: Socket;

@@ -17,23 +17,23 @@ export interface PathStep extends Times {
 }
 
 /**
- * `spoke.resolve`: profile and provider file to an access plan. `spoke.attempt`: all that follows, until the server answered.
- * `spoke.plugin`: a run of the plugin or built-in reader. `spoke.tcp`, or `spoke.tunnel` through a proxy: the way to the
- * server; `spoke.tls`: the handshake on it. `spoke.request`: the first request, on the connection.
+ * `spoke.resolve`: from profile and provider file to an access plan. `spoke.attempt`: all later steps, until the server answered. `spoke.plugin`: a run of
+ * the plugin or built-in reader. `spoke.tcp`, or `spoke.tunnel` through a proxy: the connection to the server. `spoke.tls`: the handshake on the connection.
+ * `spoke.request`: the first request on the connection.
  */
 type StepName = `spoke.${"resolve" | "attempt" | "plugin" | "tcp" | "tls" | "tunnel" | "request"}`;
 
-/** Called with every finished step. */
+/** Called with each finished step. */
 export type StepObserver = (step: PathStep) => void;
 
-/** Reports what one connection to a spoke does: each attempt to connect, and later runs of the plugin and new connections. */
+/** Reports the steps of one connection to a spoke: those of each attempt to connect, and later runs of the plugin and reconnects. */
 export class AttemptSteps {
   readonly #report: (name: StepName, times: Times, error?: { readonly code: string }) => void;
   readonly #opening: StepName;
   readonly #hasTls: boolean;
-  /** Id of the attempt under way. */
+  /** Id of the running attempt. */
   #attempt: string | undefined;
-  /** When the last step of the attempt ended: the request begins there. */
+  /** When the last step of the attempt ended, and the request began. */
   #readyMs = 0;
 
   constructor(access: ResolvedAccess, onStep: StepObserver | undefined) {
@@ -44,8 +44,8 @@ export class AttemptSteps {
     this.#hasTls = access.endpoint.server.startsWith("https:");
   }
 
-  /** Reports the work as one attempt. `resolved`: when the access was resolved, for the first attempt with it. */
-  async attempt(work: () => Promise<void>, resolved?: Times): Promise<void> {
+  /** Runs and reports one attempt. `resolved`: the times of the resolve step, for the first attempt after it. */
+  async measureAttempt(work: () => Promise<void>, resolved?: Times): Promise<void> {
     this.#attempt = newAttempt();
     if (resolved !== undefined) this.#report("spoke.resolve", resolved);
     try {
@@ -55,7 +55,7 @@ export class AttemptSteps {
     }
   }
 
-  async plugin<Result>(work: () => Promise<Result>): Promise<Result> {
+  async measurePlugin<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await this.#measure("spoke.plugin", work);
     } finally {
@@ -63,7 +63,7 @@ export class AttemptSteps {
     }
   }
 
-  connected({ startMs, connectedMs, endMs, code }: ConnectTimes): void {
+  reportConnection({ startMs, connectedMs, endMs, code }: ConnectTimes): void {
     const failure = code === undefined ? undefined : { code };
     this.#readyMs = endMs;
     if (connectedMs === undefined || !this.#hasTls) {
@@ -74,12 +74,14 @@ export class AttemptSteps {
     this.#report("spoke.tls", { startMs: connectedMs, endMs }, failure);
   }
 
-  /** The first request of an attempt; what came before it is not counted. */
-  async request(work: () => Promise<{ readonly status: number }>): Promise<{ status: number }> {
-    const beganMs = performance.now();
+  /** Runs the first request of an attempt, and reports it without the steps before it. */
+  async measureRequest(
+    work: () => Promise<{ readonly status: number }>,
+  ): Promise<{ status: number }> {
+    const startedMs = performance.now();
     const report = (error?: { readonly code: string }): void => {
       if (this.#attempt === undefined) return;
-      const startMs = Math.max(beganMs, this.#readyMs);
+      const startMs = Math.max(startedMs, this.#readyMs);
       this.#report("spoke.request", { startMs, endMs: performance.now() }, error);
     };
     try {
@@ -87,7 +89,7 @@ export class AttemptSteps {
       report();
       return answer;
     } catch (error) {
-      // Without a credential nothing was sent.
+      // Without a credential no request was sent.
       if (isSent(error)) report({ code: failureCode(error) });
       throw error;
     }
@@ -107,7 +109,7 @@ export class AttemptSteps {
   }
 }
 
-/** The step of a ClusterProfile to which no access is known: no attempt follows. */
+/** The resolve step of a ClusterProfile without access. No attempt follows. */
 export function failedResolve(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   times: Times,
@@ -122,7 +124,7 @@ function newAttempt(): string {
   return randomBytes(8).toString("hex");
 }
 
-/** Our or Node's code of a failure, because messages may hold foreign text. */
+/** Our or Node's code of a failure. Messages are not used, because they may hold foreign text. */
 function failureCode(error: unknown): string {
   if (error instanceof FleetError) return error.code ?? error.reason;
   const code = codeOf(error);

@@ -3,17 +3,17 @@ import { Window } from "../http/window.ts";
 export interface ConnectTurnsOptions {
   /** How many attempts run at the same time. */
   readonly limit: number;
-  /** How many of these may be repetitions of attempts that failed. */
+  /** How many of these may be retries of failed attempts. */
   readonly repeats: number;
-  /** How long an attempt counts at most, in ms: an attempt that only waits for a silent server costs nothing. */
+  /** How long an attempt occupies its place at most, in ms: waiting for a silent server costs nothing. */
   readonly holdMs: number;
 }
 
-const usual: ConnectTurnsOptions = { limit: 32, repeats: 16, holdMs: 2_000 };
+const defaults: ConnectTurnsOptions = { limit: 32, repeats: 16, holdMs: 2_000 };
 
 /**
- * Limits how many spokes are connected to at the same time. A start with hundreds of spokes must not open all connections at once, and
- * spokes that are down must not delay the others. First come, first served; repetitions have half of the places.
+ * Limits how many spokes are being connected at the same time. A start with hundreds of spokes must not open all connections at once, and spokes that are
+ * down must not delay the others. Places are given in order of arrival, at most half of them to retries.
  * Spec: cluster-inventory.md 6.4.
  */
 export class ConnectTurns {
@@ -21,7 +21,7 @@ export class ConnectTurns {
   readonly #all: Window;
   readonly #repeats: Window;
 
-  constructor(options: ConnectTurnsOptions = usual) {
+  constructor(options: ConnectTurnsOptions = defaults) {
     this.#options = options;
     this.#all = new Window(options.limit);
     this.#repeats = new Window(options.repeats);

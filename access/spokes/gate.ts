@@ -19,10 +19,10 @@ export class Gate implements Requester {
   #blocked: Error | undefined;
   #opened = Promise.withResolvers<void>();
   #closed: Error | undefined;
-  /** The watches that run, with the time of the last news on each, by `performance.now()`. */
+  /** The running watches, with the time of their last bytes by `performance.now()`. */
   readonly #running = new Map<Follower, number>();
   #heard = 0;
-  readonly #hear = (): void => void (this.#heard += 1);
+  readonly #countHeard = (): void => void (this.#heard += 1);
   readonly #inFlight = new Set<Follower>();
 
   /** `onDoubt` is called when a watch could not be opened; the answer may come from a load balancer and not from the server. */
@@ -32,7 +32,7 @@ export class Gate implements Requester {
     this.server = inner.server;
   }
 
-  /** Counts what shows that the server works. Bookmarks and opened watches do not count: the server needs no storage for them. */
+  /** Count of answers and events that show that the server works. Bookmarks and opened watches do not count: the server needs no storage for them. */
   get heard(): number {
     return this.#heard;
   }
@@ -42,12 +42,12 @@ export class Gate implements Requester {
     return this.#running.size > 0 || this.#inFlight.size > 0;
   }
 
-  /** Ends the watches without news after `since` with the error: their news may never come. Their users open them again. */
+  /** Ends the watches without bytes after `since` with the error, because their events may never come. Their users open them again. */
   cut(reason: Error, since: number): void {
-    for (const [running, cameAt] of this.#running) if (cameAt < since) running.abort(reason);
+    for (const [watch, heardAt] of this.#running) if (heardAt < since) watch.abort(reason);
   }
 
-  /** Ends the watches and requests that run with the error; later ones are not affected. */
+  /** Ends the running watches and requests with the error. Later ones are not affected. */
   breakOff(reason: Error): void {
     this.cut(reason, Infinity);
     for (const request of this.#inFlight) request.abort(reason);
@@ -65,7 +65,7 @@ export class Gate implements Requester {
     this.#opened.resolve();
   }
 
-  /** Closes the gate for ever: later requests fail with the error, and so does what waits. */
+  /** Closes the gate for ever: waiting and later requests fail with the error. */
   close(reason: Error): void {
     this.#closed ??= reason;
     this.open();
@@ -73,18 +73,18 @@ export class Gate implements Requester {
 
   async send(request: AuthorizedRequest, signal: AbortSignal): Promise<TransportAnswer> {
     signal.throwIfAborted();
-    const shut = this.#closed ?? this.#blocked;
-    if (shut !== undefined) throw shut;
-    using either = new Follower(signal);
-    this.#inFlight.add(either);
+    const refusal = this.#closed ?? this.#blocked;
+    if (refusal !== undefined) throw refusal;
+    using follower = new Follower(signal);
+    this.#inFlight.add(follower);
     try {
-      const answer = await this.#inner.send(request, either.signal);
+      const answer = await this.#inner.send(request, follower.signal);
       this.#heard += 1;
       return answer;
     } catch (error) {
-      throw this.#explained(error, signal);
+      throw this.#closedOr(error, signal);
     } finally {
-      this.#inFlight.delete(either);
+      this.#inFlight.delete(follower);
     }
   }
 
@@ -96,37 +96,37 @@ export class Gate implements Requester {
     while (this.#blocked !== undefined) await abortable(this.#opened.promise, signal);
     signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
-    const following = new Follower(signal);
-    const came = (): void => {
-      if (this.#running.has(following)) this.#running.set(following, performance.now());
+    const follower = new Follower(signal);
+    const noteBytes = (): void => {
+      if (this.#running.has(follower)) this.#running.set(follower, performance.now());
     };
-    this.#running.set(following, Number.NEGATIVE_INFINITY);
+    this.#running.set(follower, Number.NEGATIVE_INFINITY);
     const dispose = (): void => {
-      this.#running.delete(following);
-      following[Symbol.dispose]();
+      this.#running.delete(follower);
+      follower[Symbol.dispose]();
     };
     try {
       const isWatch = request.verb === "watch";
       const onHeard = (): void => {
-        if (!isWatch) this.#hear();
-        came();
+        if (!isWatch) this.#countHeard();
+        noteBytes();
       };
-      const answer = await this.#inner.stream({ ...request, onHeard }, silenceMs, following.signal);
+      const answer = await this.#inner.stream({ ...request, onHeard }, silenceMs, follower.signal);
       if (isDoubtful(answer.status)) this.#onDoubt();
       onHeard();
       const end = (): void => {
         dispose();
         answer[Symbol.dispose]();
       };
-      return { ...answer, onEvent: this.#hear, [Symbol.dispose]: end };
+      return { ...answer, onEvent: this.#countHeard, [Symbol.dispose]: end };
     } catch (error) {
       dispose();
       if (error instanceof ConnectionError) this.#onDoubt();
-      throw this.#explained(error, signal);
+      throw this.#closedOr(error, signal);
     }
   }
 
-  #explained(error: unknown, signal: AbortSignal): unknown {
+  #closedOr(error: unknown, signal: AbortSignal): unknown {
     return signal.aborted ? error : (this.#closed ?? error);
   }
 }

@@ -22,9 +22,9 @@ import { failedResolve } from "./attempt-steps.ts";
 import { ConnectTurns } from "./connect-turns.ts";
 import {
   notConfigured,
-  type Outlook,
-  outlookOf,
-  sameOutlook,
+  type AccessOutcome,
+  accessOutcomeOf,
+  isSameOutcome,
   withFileNote,
 } from "./resolved-access.ts";
 import type { SpokeDeps } from "./spoke-deps.ts";
@@ -34,20 +34,20 @@ import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
 
 export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "answers" | "hub"> {
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
-  /** Path of the provider file; without it every `acquire` throws `AccessProviderNotConfigured`. */
+  /** Path of the provider file. Without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
-  /** Managers whose profiles are trusted; absent: all. */
+  /** Managers whose profiles are trusted. Absent: all. */
   readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
   readonly log?: SpokeLog;
-  /** How long an unused connection is kept, in ms; default a minute. */
+  /** How long an unused connection is kept, in ms. Default: a minute. */
   readonly releaseMs?: number;
 }
 
 /**
- * Opens the connections to spokes: loads the provider file and follows it and the ClusterProfiles on the hub. Connects
- * to a spoke when it is asked for the first time.
+ * Manages the connections to spokes: loads the provider file, and follows it and the ClusterProfiles on the hub. The first `acquire` for a spoke connects
+ * to it. Disposing closes all connections.
  *
- * Throws `FleetError` `ConfigInvalid` when the provider file cannot be used. Disposing closes all connections.
+ * Throws `FleetError` `ConfigInvalid` when the provider file is not usable.
  */
 export async function openSpokes(options: SpokesOptions, signal: AbortSignal): Promise<Spokes> {
   const { providerFile } = options;
@@ -70,7 +70,7 @@ class SpokeFleet implements Spokes {
   readonly #keepers = new Map<string, SpokeKeeper>();
   /** Timers that close released connections. */
   readonly #released = new Map<string, NodeJS.Timeout>();
-  readonly #outlooks = new Map<string, Outlook>();
+  readonly #outcomes = new Map<string, AccessOutcome>();
   readonly #profiles: Reflector | undefined;
   #providers: ProviderFile | undefined;
   readonly #logger: SpokeLogger;
@@ -94,7 +94,7 @@ class SpokeFleet implements Spokes {
     if (providerFile === undefined || providers === undefined) return;
     this.#logger.logProviders(providers);
     this.#plugins.follow(providers);
-    options.path?.providerFileIs(true);
+    options.path?.setProviderFileValid(true);
     this.#profiles = new Reflector(
       {
         client: new ServedProfiles(hub),
@@ -115,9 +115,9 @@ class SpokeFleet implements Spokes {
       onChange: (file: ProviderFile) => this.#onProviders(file),
       onInvalid: (error: unknown) => {
         this.#options.log?.warn(factsOf(error), "Kept the last good provider file");
-        this.#fileIs(false);
+        this.#setFileValid(false);
       },
-      onValid: () => this.#fileIs(true),
+      onValid: () => this.#setFileValid(true),
     };
     // Ends when the fleet is disposed.
     void watchProviderFile(providerFile, watch, this.#stop.signal);
@@ -127,15 +127,15 @@ class SpokeFleet implements Spokes {
     signal.throwIfAborted();
     if (this.#stop.signal.aborted) throw closed();
     if (this.#profiles === undefined) throw notConfigured();
-    await this.#synced(this.#profiles, signal);
+    await this.#waitForProfiles(this.#profiles, signal);
     const key = reflectorKey(ref);
-    this.#keep(key);
-    const outlook = this.#outlooks.get(key);
-    if (outlook === undefined) {
+    this.#cancelRelease(key);
+    const outcome = this.#outcomes.get(key);
+    if (outcome === undefined) {
       const name = describe({ kind: "ClusterProfile", ...ref });
       throw new FleetError("ClusterProfileNotFound", `${name} does not exist`);
     }
-    return this.#keeperOf(ref, outlook).acquire(signal);
+    return this.#keeperOf(ref, outcome).acquire(signal);
   }
 
   onChange(listener: (ref: ClusterProfileRef) => void): Disposable {
@@ -150,7 +150,7 @@ class SpokeFleet implements Spokes {
   release(ref: ClusterProfileRef): void {
     const key = reflectorKey(ref);
     if (!this.#keepers.has(key)) return;
-    this.#keep(key);
+    this.#cancelRelease(key);
     const close = (): void => {
       this.#logger.logRelease(key);
       this.#end(key, new FleetError("RemoteClusterStale", "No component is for the cluster"));
@@ -162,37 +162,37 @@ class SpokeFleet implements Spokes {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(closed());
     this.#listeners.clear();
-    for (const key of this.#released.keys()) this.#keep(key);
+    for (const key of this.#released.keys()) this.#cancelRelease(key);
     const keepers = [...this.#keepers.values()];
-    for (const key of this.#keepers.keys()) this.#options.path?.spokeGone(key);
+    for (const key of this.#keepers.keys()) this.#options.path?.removeSpoke(key);
     this.#keepers.clear();
     await Promise.all(keepers.map((keeper) => keeper.close(closed())));
   }
 
-  #keeperOf({ namespace, name }: ClusterProfileRef, outlook: Outlook): SpokeKeeper {
+  #keeperOf({ namespace, name }: ClusterProfileRef, outcome: AccessOutcome): SpokeKeeper {
     const ref = { namespace, name };
     const key = reflectorKey(ref);
     const known = this.#keepers.get(key);
     if (known !== undefined) return known;
-    const keeper: SpokeKeeper = new SpokeKeeper(outlook, this.#deps, () => {
-      this.#tellState(ref);
-      // Who waits for the attempt hears of its end, and who does not wait has nothing to do before.
+    const keeper: SpokeKeeper = new SpokeKeeper(outcome, this.#deps, () => {
+      this.#reportState(ref);
+      // Nothing changes for callers before the end of the attempt.
       if (this.state(ref)?.kind !== "connecting") this.#notify(ref);
     });
     this.#keepers.set(key, keeper);
-    this.#options.path?.spokeIs(key, keeper.state.kind);
+    this.#options.path?.setSpokeState(key, keeper.state.kind);
     return keeper;
   }
 
-  async #synced(profiles: Reflector, signal: AbortSignal): Promise<void> {
-    const synced = (): boolean => profiles.isSynced;
-    if (synced()) return;
+  async #waitForProfiles(profiles: Reflector, signal: AbortSignal): Promise<void> {
+    const isSynced = (): boolean => profiles.isSynced;
+    if (isSynced()) return;
     if (this.#hubError === undefined) {
       const late = AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]);
       await abortable(profiles.synced, late).catch(() => undefined);
       signal.throwIfAborted();
     }
-    if (synced()) return;
+    if (isSynced()) return;
     throw new FleetError("ClusterProfileUnavailable", "ClusterProfiles cannot be read on the hub", {
       cause: this.#hubError,
     });
@@ -202,16 +202,16 @@ class SpokeFleet implements Spokes {
     if (!isClusterProfile(object)) return;
     const { namespace, name } = object.metadata;
     const key = reflectorKey(object.metadata);
-    const before = this.#outlooks.get(key);
+    const before = this.#outcomes.get(key);
     const startMs = performance.now();
-    const found = outlookOf(object, { ...this.#options, providers: this.#providers });
+    const resolved = accessOutcomeOf(object, { ...this.#options, providers: this.#providers });
     const times = { startMs, endMs: performance.now() };
-    const outlook = withFileNote({ ...found, resolved: times }, this.#isFileValid);
-    if (before !== undefined && sameOutlook(before, outlook)) return;
-    this.#outlooks.set(key, outlook);
-    if (outlook.kind === "access") this.#logger.logAccess(outlook.access);
-    this.#reportFailure({ namespace, name }, outlook);
-    this.#keepers.get(key)?.update(outlook);
+    const outcome = withFileNote({ ...resolved, resolved: times }, this.#isFileValid);
+    if (before !== undefined && isSameOutcome(before, outcome)) return;
+    this.#outcomes.set(key, outcome);
+    if (outcome.kind === "access") this.#logger.logAccess(outcome.access);
+    this.#reportFailure({ namespace, name }, outcome);
+    this.#keepers.get(key)?.update(outcome);
     this.#notify({ namespace, name });
   }
 
@@ -219,24 +219,24 @@ class SpokeFleet implements Spokes {
     const { namespace = "", name } = object.metadata;
     const ref = { namespace, name };
     const key = reflectorKey(ref);
-    this.#outlooks.delete(key);
+    this.#outcomes.delete(key);
     this.#logger.forget(object);
-    // The words of `acquire`: one fact, one message.
+    // The same message as in `acquire`.
     const gone = `${describe({ kind: "ClusterProfile", ...ref })} does not exist`;
     this.#end(key, new FleetError("ClusterProfileNotFound", gone));
     this.#notify(ref);
   }
 
   #end(key: string, error: FleetError): void {
-    this.#keep(key);
+    this.#cancelRelease(key);
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
-    this.#options.path?.spokeGone(key);
+    this.#options.path?.removeSpoke(key);
     // Not awaited: the signal of the connection tells its users.
     void keeper?.close(error);
   }
 
-  #keep(key: string): void {
+  #cancelRelease(key: string): void {
     clearTimeout(this.#released.get(key));
     this.#released.delete(key);
   }
@@ -245,38 +245,38 @@ class SpokeFleet implements Spokes {
     this.#providers = file;
     this.#options.log?.info({ providers: file.providers.length }, "Loaded the provider file");
     this.#logger.logProviders(file);
-    // A connection that stays as it is would not hear of it.
+    // Connections that stay need the new limits, too.
     this.#plugins.follow(file);
     for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
   }
 
-  /** Says whether the file on disk is the one in use, where a profile cannot be reached with the one in use. */
-  #fileIs(isValid: boolean): void {
-    this.#options.path?.providerFileIs(isValid);
+  /** Notes whether the file on disk is valid. Errors of profiles say when an older file is in use. */
+  #setFileValid(isValid: boolean): void {
+    this.#options.path?.setProviderFileValid(isValid);
     if (this.#isFileValid === isValid) return;
     this.#isFileValid = isValid;
     for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
   }
 
   #onHubError(error: unknown): void {
-    const first = this.#hubError === undefined;
+    const isFirst = this.#hubError === undefined;
     this.#hubError = error;
     // This process has released the Lease and is about to end.
     if (error instanceof WriteRefusedError) return;
-    if (first) this.#options.log?.warn(factsOf(error), "Cannot watch ClusterProfiles");
+    if (isFirst) this.#options.log?.warn(factsOf(error), "Cannot watch ClusterProfiles");
   }
 
   /** A ClusterProfile without access has no attempt that would report this step. */
-  #reportFailure(ref: ClusterProfileRef, outlook: Outlook): void {
-    if (outlook.kind !== "error" || outlook.resolved === undefined) return;
-    this.#options.onStep?.(failedResolve(ref, outlook.resolved, outlook.error));
+  #reportFailure(ref: ClusterProfileRef, outcome: AccessOutcome): void {
+    if (outcome.kind !== "error" || outcome.resolved === undefined) return;
+    this.#options.onStep?.(failedResolve(ref, outcome.resolved, outcome.error));
   }
 
-  #tellState(ref: ClusterProfileRef): void {
+  #reportState(ref: ClusterProfileRef): void {
     const state = this.state(ref);
     if (state === undefined) return;
     const spoke = `${ref.namespace}/${ref.name}`;
-    this.#options.path?.spokeIs(spoke, state.kind);
+    this.#options.path?.setSpokeState(spoke, state.kind);
     this.#logger.logState(spoke, state);
   }
 
@@ -290,7 +290,7 @@ function isClusterProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
-// Not the error itself: its cause may hold what a server or a plugin said.
+// Without the cause, which may hold text of a server or plugin.
 function factsOf(error: unknown): object {
   return { error: error instanceof Error ? error.message : "unknown" };
 }

@@ -4,7 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import type { Credential, Secret } from "../plugins/credential.ts";
 import type { SpokeState } from "./spokes.ts";
 
-/** One run of a plugin, or of a built-in reader. */
+/** One run of a plugin or built-in reader. */
 interface PluginRun {
   readonly provider: string;
   /** Code of the failure, `OK` without one. */
@@ -12,69 +12,69 @@ interface PluginRun {
   readonly durationMs: number;
 }
 
-/** What is known of the connection to one spoke. */
+/** The connection to one spoke, as the metrics show it. */
 export interface SpokeGauge {
   readonly state: SpokeState["kind"];
-  /** When the credential ends, in ms since the epoch; absent: not known, or there is none that the spoke accepts. */
+  /** When the credential expires, in ms since 1970. Absent: not known, or the spoke has no accepted credential. */
   readonly expiresAtMs?: number;
 }
 
-/** Numbers of the path to the spokes: it is told what happens, and asked when metrics are wanted. */
+/** Collects the numbers of the path to the spokes for the metrics. */
 export class PathMetrics {
   readonly #spokes = new Map<string, SpokeGauge>();
   readonly #credentials = new Map<string, Credential>();
   readonly #listeners = new Set<(run: PluginRun) => void>();
-  /** Which spokes have been given which tokens. */
+  /** The tokens of the spokes. */
   readonly tokens = new SharedTokens();
   #isFileValid: boolean | undefined;
 
-  /** Calls back after every run of a plugin. */
+  /** Calls back after each run of a plugin. */
   onRun(listener: (run: PluginRun) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** By `namespace/name` of the ClusterProfile; a spoke that is gone is not in it. */
+  /** The present spokes, by `namespace/name` of the ClusterProfile. */
   spokes(): ReadonlyMap<string, SpokeGauge> {
     return this.#spokes;
   }
 
-  /** Whether the provider file that is there now can be used; undefined when there is none at all. */
+  /** Whether the present provider file is valid. Undefined without a provider file. */
   isProviderFileValid(): boolean | undefined {
     return this.#isFileValid;
   }
 
-  /** Measures the work of a plugin. Rejects as the work does; work that was given up is not counted. */
+  /** Runs and measures the work of a plugin. Rejects as the work does. Aborted work is not counted. */
   async measure<Result>(
     provider: string,
     work: () => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> {
-    const started = performance.now();
-    const tell = (code: string): void => {
-      const durationMs = performance.now() - started;
+    const startedAt = performance.now();
+    const report = (code: string): void => {
+      const durationMs = performance.now() - startedAt;
       for (const listener of this.#listeners) listener({ provider, code, durationMs });
     };
     try {
       const result = await work();
-      tell("OK");
+      report("OK");
       return result;
     } catch (error) {
-      if (!signal.aborted) tell(codeOf(error));
+      if (!signal.aborted) report(codeOf(error));
       throw error;
     }
   }
 
-  providerFileIs(isValid: boolean): void {
+  setProviderFileValid(isValid: boolean): void {
     this.#isFileValid = isValid;
   }
 
-  spokeIs(spoke: string, state: SpokeState["kind"]): void {
+  setSpokeState(spoke: string, state: SpokeState["kind"]): void {
     this.#spokes.set(spoke, { ...this.#spokes.get(spoke), state });
   }
 
-  /** A spoke that is not known is not brought back by its last credential. */
-  credentialOf(spoke: string, credential: Credential): void {
+  /** Sets the credential of a spoke. Ignores a spoke that was removed. */
+  setCredential(spoke: string, credential: Credential): void {
     const known = this.#spokes.get(spoke);
     if (known === undefined) return;
     const { state } = known;
@@ -83,15 +83,15 @@ export class PathMetrics {
     this.#spokes.set(spoke, expiresAtMs === undefined ? { state } : { state, expiresAtMs });
   }
 
-  /** A credential is not used any more; nothing is said of its end then, unless the spoke has got another one since. */
-  credentialDropped(spoke: string, credential: Credential): void {
+  /** Drops a credential that is not used any more, unless the spoke has a newer one. */
+  dropCredential(spoke: string, credential: Credential): void {
     if (this.#credentials.get(spoke) !== credential) return;
     this.#credentials.delete(spoke);
     const known = this.#spokes.get(spoke);
     if (known !== undefined) this.#spokes.set(spoke, { state: known.state });
   }
 
-  spokeGone(spoke: string): void {
+  removeSpoke(spoke: string): void {
     this.tokens.forget(spoke);
     this.#credentials.delete(spoke);
     this.#spokes.delete(spoke);
@@ -108,14 +108,14 @@ interface Holder {
 }
 
 /**
- * Notices when servers of two spokes are sent the same token: whoever runs one of them could use it at the other. Keeps
- * digests alone. Spec: security.md T-21.
+ * Notices when two spokes with different servers get the same token: the operator of one server could use the token at the other. Keeps only digests of
+ * the tokens. Spec: security.md T-21.
  */
 export class SharedTokens {
   readonly #key = randomBytes(32);
   readonly #holders = new Map<string, Holder>();
 
-  /** Spokes with another server that are known to have the same token, sorted; call it for each new credential. */
+  /** Notes a new credential of a spoke. Returns the spokes with another server and the same token, sorted. */
   note(spoke: string, server: string, token: Secret | undefined): readonly string[] {
     this.#holders.delete(spoke);
     if (token === undefined) return [];
@@ -124,7 +124,7 @@ export class SharedTokens {
     return this.sharers(spoke);
   }
 
-  /** Spokes that share the token of this one. */
+  /** The spokes that share the token of this spoke, sorted. */
   sharers(spoke: string): readonly string[] {
     const own = this.#holders.get(spoke);
     return [...this.#holders]
@@ -133,7 +133,7 @@ export class SharedTokens {
       .toSorted();
   }
 
-  /** How many spokes have a token that is not theirs alone. */
+  /** How many spokes have a shared token. */
   count(): number {
     const groups = Map.groupBy(this.#holders.values(), ({ digest }) => digest);
     return [...groups.values()]

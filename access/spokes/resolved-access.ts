@@ -9,16 +9,16 @@ import { allowsProxy, allowsServer } from "../providers/provider-rules.ts";
 import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
 import { isHealthy, type SelectedProvider, selectProvider } from "../providers/select-provider.ts";
 
-/** All that is needed to reach the cluster of a profile. */
+/** Everything that is needed to reach the cluster of a profile. */
 export interface ResolvedAccess {
   readonly profile: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly provider: string;
   readonly endpoint: Endpoint;
   readonly plan: ExecPlan;
   readonly fingerprint: string;
-  /** `credentialProviders` is deprecated. */
+  /** List of the profile that has the provider. `credentialProviders` is deprecated. */
   readonly source: "accessProviders" | "credentialProviders";
-  /** Matching providers that were passed over because the provider file does not make them usable. */
+  /** Matching providers that were skipped because the provider file does not make them usable. */
   readonly skipped: readonly string[];
   /** How many plugins of the provider may run at the same time. */
   readonly maxConcurrency?: number;
@@ -26,12 +26,12 @@ export interface ResolvedAccess {
   readonly allowedServers: readonly string[];
   /** `allowedProxies` of the provider. */
   readonly allowedProxies: readonly string[];
-  /** What of the access entry is probably not meant, or will soon not work. */
+  /** Sentences about the access entry; see `endpointWarnings`. */
   readonly warnings: readonly string[];
 }
 
 /**
- * How to reach the cluster that a profile describes, from the profile and the provider file alone.
+ * Resolves how to reach the cluster of a profile, from the profile and the provider file alone.
  *
  * Throws `FleetError` with a reason of `TargetClusterResolved`: `AccessProviderNotConfigured`, `ClusterProfileNotReady`,
  * `MulticlusterDisabled`, `AccessProviderFailed` or `RemoteClientCreationFailed`.
@@ -52,8 +52,8 @@ export function resolveAccess(
 }
 
 /**
- * How to reach the cluster of a profile with the provider that was selected for it, whether or not the profile is healthy. Throws
- * `FleetError` `AccessProviderFailed` or `RemoteClientCreationFailed`.
+ * Resolves how to reach the cluster of a profile with the selected provider, also when the profile is not healthy. Throws `FleetError`
+ * `AccessProviderFailed` or `RemoteClientCreationFailed`.
  */
 export function accessOf(
   profile: ClusterProfile,
@@ -93,22 +93,22 @@ function notAllowed({ name }: Provider, rule: string, what: string): FleetError 
   );
 }
 
-/** No provider file was configured. */
+/** The error for a program without a provider file. */
 export function notConfigured(): FleetError {
   return new FleetError("AccessProviderNotConfigured", "No provider file is configured");
 }
 
-/** What a profile and the provider file say about a spoke: how to reach it, or why that cannot be known. */
-export type Outlook = (
+/** The result of resolving a profile: how to reach its cluster, or why it cannot be reached. */
+export type AccessOutcome = (
   | { readonly kind: "access"; readonly access: ResolvedAccess }
   | { readonly kind: "error"; readonly error: FleetError }
 ) & {
-  /** When it was found out. */
+  /** When it was resolved. */
   readonly resolved?: Times;
 };
 
-/** What a profile and the provider file say about a spoke now. */
-export function outlookOf(
+/** Checks that the manager of a profile is trusted, and resolves the access. Throws no FleetError. */
+export function accessOutcomeOf(
   profile: ClusterProfile,
   {
     trust = {},
@@ -117,7 +117,7 @@ export function outlookOf(
     readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
     readonly providers: ProviderFile | undefined;
   },
-): Outlook {
+): AccessOutcome {
   const distrust = distrustedProfile(profile, trust);
   if (distrust !== undefined) {
     return { kind: "error", error: new FleetError("ReferenceNotPermitted", distrust) };
@@ -130,17 +130,17 @@ export function outlookOf(
   }
 }
 
-/** The same, and in an error that the provider file on disk is not the one in use. */
-export function withFileNote(outlook: Outlook, isFileValid: boolean): Outlook {
-  if (isFileValid || outlook.kind !== "error") return outlook;
-  const { reason, code, sentence, cause } = outlook.error;
+/** Adds to an error that the provider file on disk is not valid, and so not the one in use. */
+export function withFileNote(outcome: AccessOutcome, isFileValid: boolean): AccessOutcome {
+  if (isFileValid || outcome.kind !== "error") return outcome;
+  const { reason, code, sentence, cause } = outcome.error;
   const text = `${sentence}; the provider file was changed and is not usable, the last good one is in use`;
   const options = { ...(code === undefined ? {} : { code }), cause };
-  return { ...outlook, error: new FleetError(reason, text, options) };
+  return { ...outcome, error: new FleetError(reason, text, options) };
 }
 
-/** Whether two outlooks ask for the same connection, or say the same error. */
-export function sameOutlook(a: Outlook, b: Outlook): boolean {
+/** Whether two outcomes lead to the same connection, or have the same error. */
+export function isSameOutcome(a: AccessOutcome, b: AccessOutcome): boolean {
   if (a.kind === "access" && b.kind === "access") {
     return (
       a.access.fingerprint === b.access.fingerprint && a.access.profile.uid === b.access.profile.uid

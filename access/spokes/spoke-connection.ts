@@ -16,13 +16,13 @@ import type { ProviderFile } from "../providers/provider-config.ts";
 import { AttemptSteps } from "./attempt-steps.ts";
 import { Gate } from "./gate.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
-import { guardOf, obtaining, type SpokeDeps, spokeOf } from "./spoke-deps.ts";
+import { addressGuardOf, credentialObtainer, type SpokeDeps, spokeName } from "./spoke-deps.ts";
 import type { SpokeConnection } from "./spokes.ts";
 
 const probeTimeoutMs = 10_000;
-// What a question may take besides the server's answer, such as the time for a credential.
+// Time of a question in addition to the answer of the server, for example for a credential.
 const questionSlackMs = 1_000;
-// The pace of plugins: callers get the error at once meanwhile and do not wait.
+// Pause after a rejected credential, as for plugins. Callers get the error at once in this time.
 const rejectedPauseMs = 5_000;
 const question = {
   method: "GET",
@@ -38,7 +38,7 @@ const codes: Partial<Record<ConnectionFailure, Code>> = {
 };
 
 /**
- * Connects to the cluster of a profile once: resolve, plugin, `GET /version`. For programs that do not stay.
+ * Connects to the cluster of a profile once: resolve, plugin, `GET /version`. For short-lived programs.
  *
  * Throws `FleetError` with a reason of `TargetClusterResolved`, or the reason of the signal.
  */
@@ -58,13 +58,13 @@ export async function connectSpoke(
   }
 }
 
-/** Whether a status says that the server is there, to who asks for its version. */
-function isThere(status: number): boolean {
-  // 403: the server knows the user; missing rights show where they are needed. 429: the server is there, but busy.
+/** Whether the status of an answer to `GET /version` shows that the server is reachable. */
+function isReachable(status: number): boolean {
+  // 403: the server knows the user; later requests show the missing rights. 429: the server is busy.
   return status === 200 || status === 403 || status === 429;
 }
 
-/** One connection to a spoke, made for one fingerprint. */
+/** One connection to a spoke, for one fingerprint. */
 export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly client: KubeClient;
   readonly profile: ResolvedAccess["profile"];
@@ -77,7 +77,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly #steps: AttemptSteps;
   readonly #waits: TurnWaits;
 
-  /** Opens nothing yet. `onTrouble` is called when the connection broke, the credential was rejected, or a watch was answered as if there was no server. */
+  /** Opens no connection yet. `onTrouble` is called when the connection broke, the credential was rejected, or a load balancer without a server answered a watch. */
   constructor(access: ResolvedAccess, deps: SpokeDeps, onTrouble: () => void) {
     this.profile = access.profile;
     this.provider = access.provider;
@@ -86,12 +86,12 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.#steps = steps;
     this.#waits = new TurnWaits(deps.waits);
     this.#credentials = new RenewingCredentials({
-      obtain: obtaining(access, { ...deps, waits: this.#waits }, steps),
+      obtain: credentialObtainer(access, { ...deps, waits: this.#waits }, steps),
       now: Date.now,
       elapsed: () => performance.now(),
       random: Math.random,
       rejectedPauseMs,
-      onDropped: (credential) => deps.path?.credentialDropped(spokeOf(access), credential),
+      onDropped: (credential) => deps.path?.dropCredential(spokeName(access), credential),
     });
     const answers = (deps.answers ?? new AnswerBudget()).cluster();
     this.#requester = new AuthorizedRequester({
@@ -101,8 +101,8 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       counters: deps.counters ?? new RequestCounters(),
       credentials: this.#credentials,
       onTrouble,
-      onConnect: (times) => steps.connected(times),
-      guard: guardOf(access, deps),
+      onConnect: (times) => steps.reportConnection(times),
+      guard: addressGuardOf(access, deps),
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
       ...(deps.mayWrite === undefined ? {} : { mayWrite: deps.mayWrite }),
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
@@ -115,50 +115,52 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return this.#abort.signal;
   }
 
-  /** The first attempt of this connection: plugin, connection, first answer. Throws as `probe` does. */
+  /** Makes the first attempt of this connection: plugin, connection, first answer. Throws as `probe` does. */
   connect(signal: AbortSignal, resolved?: Times): Promise<void> {
-    return this.#steps.attempt(() => this.probe(signal), resolved);
+    return this.#steps.measureAttempt(() => this.probe(signal), resolved);
   }
 
-  /** Asks the server for its version, and not again when it has no time for that: then it is there. Throws `FleetError`. */
+  /** Asks the server for its version. Does not repeat the request for a busy server, which is reachable. Throws `FleetError`. */
   async probe(signal: AbortSignal): Promise<void> {
     const request = { ...question, path: "/version", timeoutMs: probeTimeoutMs };
     try {
-      const { status } = await this.#steps.request(() => this.#requester.send(request, signal));
-      if (!isThere(status)) throw this.#unreachable(status, request.path);
+      const { status } = await this.#steps.measureRequest(() =>
+        this.#requester.send(request, signal),
+      );
+      if (!isReachable(status)) throw this.#unreachable(status, request.path);
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#explained(error);
+      throw this.#fleetErrorFor(error);
     }
   }
 
-  /** Asks the server whether it is there, also while the connection is blocked. Throws `FleetError`, within this time and a second. */
-  async call(signal: AbortSignal, timeoutMs: number): Promise<void> {
+  /** Checks that the server is reachable, also while the connection is blocked. Throws `FleetError` within `timeoutMs` and a second. */
+  async checkReachable(signal: AbortSignal, timeoutMs: number): Promise<void> {
     try {
-      const { status } = await this.#asked("/version", signal, timeoutMs);
-      if (!isThere(status)) throw this.#unreachable(status, "/version");
+      const { status } = await this.#sendQuestion("/version", signal, timeoutMs);
+      if (!isReachable(status)) throw this.#unreachable(status, "/version");
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#explained(error);
+      throw this.#fleetErrorFor(error);
     }
   }
 
-  /** Asks the server whether it works, which takes more than to be there, in the same way. */
-  async ask(signal: AbortSignal, timeoutMs: number): Promise<void> {
+  /** Checks that the server works, including its storage. Throws as `checkReachable` does. */
+  async checkWorking(signal: AbortSignal, timeoutMs: number): Promise<void> {
     try {
-      const answer = await this.#asked("/readyz", signal, timeoutMs);
+      const answer = await this.#sendQuestion("/readyz", signal, timeoutMs);
       if (cannotWork(answer)) throw this.#unreachable(answer.status, "/readyz");
     } catch (error) {
       signal.throwIfAborted();
-      // Such as a redirect to a login, by a gateway that knows only the paths of resources.
+      // For example a redirect to a login, by a gateway that knows only the paths of resources.
       if (error instanceof ConnectionError && error.failure === "other") {
-        return this.call(signal, timeoutMs);
+        return this.checkReachable(signal, timeoutMs);
       }
-      throw this.#explained(error);
+      throw this.#fleetErrorFor(error);
     }
   }
 
-  /** Grows with everything that the server says, questions of `probe`, `call` and `ask` apart. */
+  /** Count of answers and events of the server, without those to `probe`, `checkReachable` and `checkWorking`. */
   get heard(): number {
     return this.#gate.heard;
   }
@@ -168,12 +170,12 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return this.#gate.isAwaited;
   }
 
-  /** Ends the watches that have said nothing since then (`performance.now()`), to be opened again when the connection is not blocked. */
+  /** Ends the watches without bytes since then (`performance.now()`). They are opened again when the connection is not blocked. */
   cut(error: FleetError, since: number): void {
     this.#gate.cut(error, since);
   }
 
-  /** Requests fail at once with this error, those in flight as well; watches wait. */
+  /** Lets running and later requests fail with this error, and lets watches wait. */
   block(error: FleetError): void {
     this.#gate.block(error);
   }
@@ -182,7 +184,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.#gate.open();
   }
 
-  /** Ends the connection; its users get this error. */
+  /** Closes the connection. Its users get this error. */
   async close(error: FleetError): Promise<void> {
     this.#gate.close(error);
     this.#abort.abort(error);
@@ -194,8 +196,12 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     await this.close(new FleetError("ClusterProviderClosed", `${this.#name()} was closed`));
   }
 
-  /** An answer in time, which is bounded as a whole: a plugin may take 30 s. */
-  async #asked(path: string, signal: AbortSignal, timeoutMs: number): Promise<TransportAnswer> {
+  /** Sends a question. One limit covers answer and credential, because a plugin may take 30 s. */
+  async #sendQuestion(
+    path: string,
+    signal: AbortSignal,
+    timeoutMs: number,
+  ): Promise<TransportAnswer> {
     const ms = timeoutMs + questionSlackMs;
     const text = `${this.#profileName()}: GET ${path} had no answer within ${ms / 1_000} s, the time for its credential included`;
     const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
@@ -220,7 +226,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     );
   }
 
-  #explained(error: unknown): unknown {
+  #fleetErrorFor(error: unknown): unknown {
     if (!(error instanceof ConnectionError)) return error;
     const code = codes[error.failure] ?? "Unreachable";
     const message = `${this.#profileName()}: ${error.message}`;
@@ -228,28 +234,28 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   }
 }
 
-// An API server lists its checks, one a line. All that is asked of it goes through its storage.
+// An API server lists its checks, one a line. Every request needs its storage.
 const list = /^\[[+-]\]\S/;
 const storageFailed = /^\[-\](?:ping|etcd)\b/m;
 
 /**
- * True when an answer to `GET /readyz` says that the server can answer no request. A 500 alone does not say that: an API server that stops, or
- * that has no keys for Secrets, sends it too and still answers most requests. A server without this path is there.
+ * Whether an answer to `GET /readyz` shows that the server can answer no request. A 500 alone does not show that: an API server that stops, or that has no
+ * keys for Secrets, sends it as well and still answers most requests. A server without this path counts as working.
  */
 function cannotWork({ status, text }: Pick<TransportAnswer, "status" | "text">): boolean {
   if (status < 500) return false;
   return !list.test(text) || storageFailed.test(text);
 }
 
-// Ten seconds in two questions, in either order, say that a server is away.
+// After ten seconds in two questions, in either order, a server counts as lost.
 const shortMs = 3_000;
 const longMs = 7_000;
-// As long as any request may take: a server that takes five seconds for each answer (C10) is slow, not away.
+// As long as any request may take: a server that takes five seconds for each answer (C10) is slow, not lost.
 const patientMs = 10_000;
 
 /**
- * How long a server has to answer when it is asked whether it is there, in ms: a short question first after trouble, a long one first after silence,
- * and from the third on as long as it may take for anything.
+ * Limit of a question to a server, in ms. After trouble the first question is short and the second is long, after silence the other way round. Later
+ * questions may take as long as any request.
  */
 export function checkTimeMs(isQuiet: boolean, failures: number): number {
   if (failures > 1) return patientMs;

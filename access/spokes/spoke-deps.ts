@@ -17,18 +17,18 @@ import { PathMetrics } from "./path-metrics.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 
 export interface SpokeDeps {
-  /** Environment of our process; plugins see a part of it. */
+  /** Environment of this process. Plugins get a part of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly userAgent: string;
-  /** Where built-in readers read Secrets; without it they fail. */
+  /** Hub whose Secrets the built-in readers read. They fail without it. */
   readonly hub?: Pick<KubeClient, "get">;
   readonly counters?: RequestCounters;
   readonly onRequest?: RequestObserver;
   readonly path?: PathMetrics;
   readonly onStep?: StepObserver;
-  /** Called when a plugin gave a spoke the token of others, which have another server. */
+  /** Called when a plugin returned a token that spokes with another server have, too. */
   readonly onSharedToken?: (spoke: string, others: readonly string[]) => void;
-  /** Folders below which the plugins' real paths have to be; absent or empty: anywhere. */
+  /** Folders that must contain the real paths of plugins. Absent or empty: any folder. */
   readonly pluginRoots?: readonly string[];
   /** Limits how many plugins run at the same time. */
   readonly plugins?: PluginLimits;
@@ -36,34 +36,34 @@ export interface SpokeDeps {
   readonly answers?: AnswerBudget;
   /** Limits how many connections are attempted at the same time. */
   readonly turns?: ConnectTurns;
-  /** Told when a plugin waits for its place. */
+  /** Counts the time in which a plugin waits for its place. */
   readonly waits?: TurnWaits;
   readonly silence?: Silence;
-  /** How long a server may say nothing on its watches before it is asked. */
+  /** How long the watches of a server may be silent before a question checks the server. */
   readonly quiet?: Silence;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
-  /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
+  /** Called with each obtained credential, so that the caller can keep it out of its output. */
   readonly onCredential?: (credential: Credential) => void;
 }
 
-/** How a credential is obtained: paced and limited, measured and reported. */
-export function obtaining(
+/** Returns the function that obtains a credential. Its plugin runs are paced, limited, measured and reported. */
+export function credentialObtainer(
   access: ResolvedAccess,
   deps: SpokeDeps,
   steps: AttemptSteps,
 ): (signal: AbortSignal) => Promise<Credential> {
   const plugins = deps.plugins ?? new PluginLimits();
-  const surroundings = {
+  const context = {
     environment: pluginEnvironment(deps.environment),
     now: () => new Date(),
     policy: { roots: deps.pluginRoots ?? [] },
   };
   const path = deps.path ?? new PathMetrics();
-  const spoke = spokeOf(access);
-  const measured = (work: () => Promise<Credential>, signal: AbortSignal): Promise<Credential> =>
-    steps.plugin(() => path.measure(access.provider, work, signal));
-  const entered = async (signal: AbortSignal): Promise<Disposable> => {
+  const spoke = spokeName(access);
+  const measure = (work: () => Promise<Credential>, signal: AbortSignal): Promise<Credential> =>
+    steps.measurePlugin(() => path.measure(access.provider, work, signal));
+  const enterPlugins = async (signal: AbortSignal): Promise<Disposable> => {
     using _wait = deps.waits?.begin();
     return await plugins.enter(access, signal);
   };
@@ -72,18 +72,18 @@ export function obtaining(
     await plugins.pace.enter(spoke, isFirst, signal);
     isFirst = false;
     if (isBuiltIn(access.plan.command)) {
-      const withHub = { ...surroundings, hub: deps.hub };
-      return measured(() => runBuiltIn(access.plan, withHub, signal), signal);
+      const withHub = { ...context, hub: deps.hub };
+      return measure(() => runBuiltIn(access.plan, withHub, signal), signal);
     }
-    using _place = await entered(signal);
-    // Awaited here, or the place would be given back at once.
-    return await measured(() => runExecPlugin(access.plan, surroundings, signal), signal);
+    using _place = await enterPlugins(signal);
+    // Awaited here: otherwise `using` would end the place at once.
+    return await measure(() => runExecPlugin(access.plan, context, signal), signal);
   };
   return async (signal) => {
     const credential = await run(signal);
     signal.throwIfAborted();
     deps.onCredential?.(credential);
-    path.credentialOf(spoke, credential);
+    path.setCredential(spoke, credential);
     const { server } = access.endpoint;
     const sharers = path.tokens.note(spoke, server, credential.authorization);
     if (sharers.length > 0) deps.onSharedToken?.(spoke, sharers);
@@ -91,29 +91,29 @@ export function obtaining(
   };
 }
 
-/** A credential for the cluster of a profile, of a plugin run of its own; nothing is connected. Throws `FleetError` `AccessProviderFailed`, or the reason of the signal. */
-export function freshCredential(
+/** Obtains a credential for the cluster of a profile with one run of the plugin, without a connection. Throws `FleetError` `AccessProviderFailed`, or the reason of the signal. */
+export function obtainFreshCredential(
   access: ResolvedAccess,
   deps: SpokeDeps,
   signal: AbortSignal,
 ): Promise<Credential> {
-  return obtaining(access, deps, new AttemptSteps(access, deps.onStep))(signal);
+  return credentialObtainer(access, deps, new AttemptSteps(access, deps.onStep))(signal);
 }
 
-/** How the metrics name it. */
-export function spokeOf({ profile: { namespace, name } }: ResolvedAccess): string {
+/** The name of a spoke in metrics: `namespace/name` of its ClusterProfile. */
+export function spokeName({ profile: { namespace, name } }: ResolvedAccess): string {
   return `${namespace}/${name}`;
 }
 
-/** Where connections of a way in may go. */
-export function guardOf(
+/** The addresses to which connections of this access may go. */
+export function addressGuardOf(
   access: Pick<ResolvedAccess, "allowedServers" | "allowedProxies">,
   { environment }: Pick<SpokeDeps, "environment">,
 ): AddressGuard {
   return addressGuard({
     allowed: access.allowedServers,
     allowedProxies: access.allowedProxies,
-    // In a pod there is nothing but the pod itself; elsewhere clusters of kind and k3d are there.
+    // In a pod, loopback leads to the pod itself. Elsewhere it leads to clusters of kind and k3d.
     loopback: (environment["KUBERNETES_SERVICE_HOST"] ?? "") === "",
   });
 }

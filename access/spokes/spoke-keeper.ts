@@ -5,36 +5,36 @@ import { abortable, TurnWaits } from "../deadline.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import { ConnectTurns } from "./connect-turns.ts";
-import type { Outlook } from "./resolved-access.ts";
+import type { AccessOutcome } from "./resolved-access.ts";
 import { checkTimeMs, SpokeLink } from "./spoke-connection.ts";
 import type { SpokeDeps } from "./spoke-deps.ts";
 import type { SpokeConnection, SpokeState } from "./spokes.ts";
 
-type KnownOutlook = Extract<Outlook, { kind: "access" }>;
+type ResolvedOutcome = Extract<AccessOutcome, { kind: "access" }>;
 
 const acquireTimeoutMs = 12_000;
-// Includes the wait for a turn: the caller has other components to reconcile.
+// Includes the wait for a turn, because the caller has other components to reconcile.
 const longestAcquireMs = 30_000;
 const graceMs = 180_000;
 // A profile that flaps must not start a plugin each time.
 const attemptIntervalMs = 1_000;
 
 /**
- * Connects to one spoke and keeps the connection: replaces it when the outlook changes, notices when the spoke falls
- * silent, and tries again until it is closed. Callers only ask.
+ * Connects to one spoke and keeps the connection. Replaces the connection when the access changes, notices a silent spoke, and retries until it is
+ * closed. Callers only call `acquire`.
  */
 export class SpokeKeeper {
   readonly #deps: SpokeDeps;
   readonly #onChange: () => void;
   readonly #turns: ConnectTurns;
   readonly #waits = new TurnWaits();
-  #outlook: Outlook;
+  #outcome: AccessOutcome;
   #state: SpokeState = { kind: "connecting" };
   #settled = Promise.withResolvers<void>();
   #link: SpokeLink | undefined;
   /** Why the link does not work at the moment. */
   #down: FleetError | undefined;
-  /** The link that is being checked; the check of a link that was replaced holds back no other. */
+  /** The link whose check is running. The check of a replaced link does not delay that of the new one. */
   #checking: SpokeLink | undefined;
   #attempt: AbortController | undefined;
   #attemptError: FleetError | undefined;
@@ -43,40 +43,40 @@ export class SpokeKeeper {
   #closed = false;
 
   /** `onChange` is called after every change of the state. */
-  constructor(outlook: Outlook, deps: SpokeDeps, onChange: () => void) {
-    this.#outlook = outlook;
-    // All attempts share the limits; otherwise each attempt would start with new ones.
+  constructor(outcome: AccessOutcome, deps: SpokeDeps, onChange: () => void) {
+    this.#outcome = outcome;
+    // All attempts share one object of limits.
     this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits(), waits: this.#waits };
     this.#turns = deps.turns ?? new ConnectTurns();
     this.#onChange = onChange;
-    this.#follow();
+    this.#applyOutcome();
   }
 
   get state(): SpokeState {
     return this.#state;
   }
 
-  /** Uses the current profile and provider file. */
-  update(outlook: Outlook): void {
+  /** Uses a new result of profile and provider file. */
+  update(outcome: AccessOutcome): void {
     if (this.#closed) return;
-    this.#outlook = outlook;
-    this.#follow();
+    this.#outcome = outcome;
+    this.#applyOutcome();
   }
 
   /**
-   * The connection, after waiting for a first attempt if one is running. Throws the error of the state otherwise, or `RemoteClusterStale`
-   * while the attempt waits for its turn: that says nothing of the spoke.
+   * Returns the connection, and waits for a first attempt that is running. Throws the error of the state without a connection. Throws
+   * `RemoteClusterStale` while the attempt waits for its turn, which is no failure of the spoke.
    */
   async acquire(signal: AbortSignal): Promise<SpokeConnection> {
-    if (this.#state.kind === "connecting") await this.#firstAttempt(signal);
+    if (this.#state.kind === "connecting") await this.#waitForFirstAttempt(signal);
     const state = this.#state;
     if (state.kind === "connected") return state.connection;
     if (state.kind !== "connecting") throw state.error;
     throw stale("waits for its turn");
   }
 
-  /** Waits for the end of the first attempt; throws when its work takes long. */
-  async #firstAttempt(signal: AbortSignal): Promise<void> {
+  /** Waits for the end of the first attempt. Throws when its work takes too long. */
+  async #waitForFirstAttempt(signal: AbortSignal): Promise<void> {
     const text = "The first attempt to connect goes on";
     const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
     using patience = this.#waits.limit(signal, { ms: acquireTimeoutMs, reason });
@@ -86,7 +86,7 @@ export class SpokeKeeper {
     if (this.#state.kind === "connecting") patience.signal.throwIfAborted();
   }
 
-  /** Ends the connection for ever; its users get the error. */
+  /** Closes the connection for ever. Its users get the error. */
   async close(error: FleetError): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#grace);
@@ -98,39 +98,39 @@ export class SpokeKeeper {
     await link?.close(error);
   }
 
-  #follow(): void {
+  #applyOutcome(): void {
     clearTimeout(this.#grace);
     this.#attempt?.abort();
     this.#attempt = undefined;
     this.#attemptError = undefined;
-    const outlook = this.#outlook;
-    if (outlook.kind === "error") {
-      if (outlook.error.reason === "ReferenceNotPermitted") this.#drop("is not permitted any more");
-      // A working connection is kept for a while, but nobody can acquire it.
+    const outcome = this.#outcome;
+    if (outcome.kind === "error") {
+      if (outcome.error.reason === "ReferenceNotPermitted") this.#drop("is not permitted any more");
+      // A working connection is kept for a while, but `acquire` throws.
       this.#grace = setTimeout(() => this.#drop("was given up"), graceMs).unref();
     } else {
-      const { access } = outlook;
+      const { access } = outcome;
       if (this.#link !== undefined && this.#link.profile.uid !== access.profile.uid) {
         this.#drop("belongs to a ClusterProfile that was deleted and created again");
       }
-      if (!this.#fits()) this.#connect(outlook);
+      if (!this.#isLinkCurrent()) this.#connect(outcome);
     }
     this.#refresh();
   }
 
-  #fits(): boolean {
-    const outlook = this.#outlook;
-    return outlook.kind === "access" && this.#link?.fingerprint === outlook.access.fingerprint;
+  #isLinkCurrent(): boolean {
+    const outcome = this.#outcome;
+    return outcome.kind === "access" && this.#link?.fingerprint === outcome.access.fingerprint;
   }
 
-  #connect(outlook: KnownOutlook): void {
+  #connect(outcome: ResolvedOutcome): void {
     const attempt = new AbortController();
     this.#attempt = attempt;
-    // Ends when the attempt is aborted; all its failures are states.
-    void this.#connectUntil(outlook, attempt.signal);
+    // Ends when the attempt is aborted. Its failures become states.
+    void this.#connectUntil(outcome, attempt.signal);
   }
 
-  async #connectUntil({ access, resolved }: KnownOutlook, signal: AbortSignal): Promise<void> {
+  async #connectUntil({ access, resolved }: ResolvedOutcome, signal: AbortSignal): Promise<void> {
     await pause(this.#attemptedAt + attemptIntervalMs - performance.now(), signal);
     for (let failures = 1; !signal.aborted; failures += 1) {
       const isFirst = failures === 1;
@@ -144,11 +144,11 @@ export class SpokeKeeper {
       try {
         await this.#turns.take(connect, !isFirst, signal);
         signal.throwIfAborted();
-        this.#take(link);
+        this.#adopt(link);
         return;
       } catch (error) {
         await link[Symbol.asyncDispose]();
-        if (stopped(signal)) return;
+        if (isAborted(signal)) return;
         this.#attemptError = fleetErrorOf(error);
         this.#refresh();
       }
@@ -156,7 +156,7 @@ export class SpokeKeeper {
     }
   }
 
-  #take(link: SpokeLink): void {
+  #adopt(link: SpokeLink): void {
     const old = this.#link;
     this.#attempt = undefined;
     this.#attemptError = undefined;
@@ -167,7 +167,7 @@ export class SpokeKeeper {
       if (link.isAwaited) this.#check(link, true);
     };
     whenQuiet({ count: () => link.heard, onQuiet }, this.#deps.quiet ?? defaultQuiet, link.signal);
-    // Closed after the new link is in place, so that there is no gap. Nothing waits for its end.
+    // Closed after the new link is in place, so that there is no gap. Not awaited.
     void old?.close(stale("was replaced by a new one"));
   }
 
@@ -179,11 +179,11 @@ export class SpokeKeeper {
     void link?.close(stale(why));
   }
 
-  /** Asks the server, again and again until it answers: the link had trouble, or was silent for a while. */
+  /** Checks the server until it answers, after trouble or silence of the link. */
   #check(link: SpokeLink, isQuiet: boolean = false): void {
     if (this.#closed || link !== this.#link || link === this.#checking) return;
     this.#checking = link;
-    // Ends with the link; all its failures are states.
+    // Ends with the link. Its failures become states.
     void this.#checkUntilUp(link, isQuiet).finally(() => {
       if (this.#checking === link) this.#checking = undefined;
     });
@@ -196,20 +196,20 @@ export class SpokeKeeper {
     for (let failures = 0; !signal.aborted;) {
       try {
         const timeMs = checkTimeMs(isQuiet, failures);
-        if (isQuiet) await link.ask(signal, timeMs);
-        else await link.call(signal, timeMs);
+        if (isQuiet) await link.checkWorking(signal, timeMs);
+        else await link.checkReachable(signal, timeMs);
         if (link !== this.#link) return;
         this.#down = undefined;
         link.unblock();
         this.#refresh();
         return;
       } catch (error) {
-        if (stopped(signal)) return;
+        if (isAborted(signal)) return;
         failures += 1;
-        // One failure may be a restart of the server; after two the server counts as lost.
+        // One failure may be a restart of the server. After two the server counts as lost.
         if (failures > 1) {
           this.#lose(link, fleetErrorOf(error));
-          // The news that silent watches wait for may never come. A long list that still arrives goes on.
+          // The events of silent watches may never come. A long list that still arrives goes on.
           link.cut(fleetErrorOf(error), since);
           since = performance.now();
         }
@@ -235,7 +235,7 @@ export class SpokeKeeper {
   }
 
   #stateNow(): SpokeState {
-    if (this.#outlook.kind === "error") return { kind: "failed", error: this.#outlook.error };
+    if (this.#outcome.kind === "error") return { kind: "failed", error: this.#outcome.error };
     if (this.#attemptError !== undefined) return { kind: "failed", error: this.#attemptError };
     const connection = this.#link;
     if (connection === undefined) return { kind: "connecting" };
@@ -280,6 +280,6 @@ function fleetErrorOf(error: unknown): FleetError {
   });
 }
 
-function stopped(signal: AbortSignal): boolean {
+function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

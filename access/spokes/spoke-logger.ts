@@ -4,7 +4,7 @@ import type { ProviderFile } from "../providers/provider-config.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeState } from "./spokes.ts";
 
-/** Where the changes of the connections are logged. */
+/** The log of connection changes. */
 export type SpokeLog = Pick<Log, "info" | "warn">;
 
 /** Logs the changes of the spokes, with a limited number of lines for each spoke. */
@@ -67,7 +67,7 @@ export class SpokeLogger {
     this.#warn(spoke, { others: others.slice(0, 5) }, "Spokes share a token");
   }
 
-  /** The profile was deleted; a new profile with this name has another uid. */
+  /** Forgets a deleted profile. A new profile with its name has another uid. */
   forget({ metadata }: KubeObject): void {
     this.#noticed.delete(metadata.uid);
   }

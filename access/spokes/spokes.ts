@@ -2,7 +2,7 @@ import type { ClusterProfileRef } from "../../api/component.ts";
 import type { FleetError } from "../../api/errors.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 
-/** A working way to one spoke. */
+/** A working connection to one spoke. */
 export interface SpokeConnection {
   readonly client: KubeClient;
   readonly profile: { readonly namespace: string; readonly name: string; readonly uid: string };
@@ -10,32 +10,32 @@ export interface SpokeConnection {
   readonly provider: string;
   /** Changes exactly when endpoint or credential settings change. Spec: cluster-inventory.md 6.4. */
   readonly fingerprint: string;
-  /** Aborted when this connection must not be used any more: replaced, profile gone, shutting down. */
+  /** Aborted when this connection ends: it was replaced, its profile is gone, or the program stops. */
   readonly signal: AbortSignal;
 }
 
-/** What is known of one spoke right now. */
+/** The state of the connection to one spoke. */
 export type SpokeState =
   | { readonly kind: "connecting" }
   | { readonly kind: "connected"; readonly connection: SpokeConnection }
-  /** Reached before, silent now; the connection is kept and tried again with back-off. */
+  /** Reached before, but silent now. The connection is kept and checked with back-off. */
   | { readonly kind: "lost"; readonly connection: SpokeConnection; readonly error: FleetError }
   | { readonly kind: "failed"; readonly error: FleetError };
 
 /**
- * Connections to spokes, one a ClusterProfile, shared by all components. One owner connects, checks health and
- * disconnects; callers only ask, never wait for a spoke that is known to be down, and are told of every change.
+ * Connections to spokes, one a ClusterProfile, shared by all components. One owner connects, checks and disconnects. Callers never wait for a spoke that is
+ * known to be down, and are called back after each change.
  */
 export interface Spokes extends AsyncDisposable {
   /**
-   * The connection to the cluster that a ClusterProfile describes. Waits for a first attempt (bounded), throws
-   * `FleetError` with a reason of `TargetClusterResolved` when there is none; at once when the last attempt failed and the next is not due. While the first attempt waits for its turn
-   * in this process that is `RemoteClusterStale`, which says nothing of the spoke.
+   * Returns the connection to the cluster of a ClusterProfile. Waits for a first attempt, up to a limit. Throws `FleetError` with a reason of
+   * `TargetClusterResolved` without a connection, at once when the last attempt failed. Throws `RemoteClusterStale` while the first attempt waits for its
+   * turn in this process, which is no failure of the spoke.
    */
   acquire(ref: ClusterProfileRef, signal: AbortSignal): Promise<SpokeConnection>;
-  /** Calls back after every change of a spoke's state or of its ClusterProfile, also when the provider file changed. */
+  /** Calls back after each change of a spoke's state or ClusterProfile, also when the provider file changed. */
   onChange(listener: (ref: ClusterProfileRef) => void): Disposable;
   state(ref: ClusterProfileRef): SpokeState | undefined;
-  /** Nobody uses the connection any more: it is closed after a minute, unless somebody asks for it before. */
+  /** Closes an unused connection after a minute, unless `acquire` is called before. */
   release(ref: ClusterProfileRef): void;
 }

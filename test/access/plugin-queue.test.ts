@@ -34,8 +34,8 @@ async function keepersOf(names: readonly string[], work: string): Promise<readon
     const cluster = { server: `${api.server}/${name}`, "certificate-authority-data": ca };
     const plain = profileOf({ accessProviders: [entryOf("login", cluster)] });
     const profile = { ...plain, metadata: { ...plain.metadata, name, uid: name } };
-    const outlook = { kind: "access", access: resolveAccess(profile, providers) } as const;
-    const keeper = new SpokeKeeper(outlook, deps, () => undefined);
+    const outcome = { kind: "access", access: resolveAccess(profile, providers) } as const;
+    const keeper = new SpokeKeeper(outcome, deps, () => undefined);
     return untilTheEnd(Object.assign(keeper, { [Symbol.asyncDispose]: () => keeper.close(over) }));
   });
 }

@@ -38,7 +38,7 @@ test("a credential that was taken back is noticed when a watch is renewed, witho
   const exec = { command: "/bin/sh", args: ["-c", `echo '${output}'`] };
   const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, exec)));
   const path = new PathMetrics();
-  path.spokeIs("fleet/spoke-1", "connecting");
+  path.setSpokeState("fleet/spoke-1", "connecting");
   const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test", path };
   const keeper = new SpokeKeeper({ kind: "access", access }, deps, () => undefined);
   const { client, signal } = await keeper.acquire(AbortSignal.timeout(10_000));

@@ -9,7 +9,7 @@ import {
   type ResolvedAccess,
 } from "../../../access/spokes/resolved-access.ts";
 import { connectSpoke } from "../../../access/spokes/spoke-connection.ts";
-import { freshCredential, type SpokeDeps } from "../../../access/spokes/spoke-deps.ts";
+import { obtainFreshCredential, type SpokeDeps } from "../../../access/spokes/spoke-deps.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { HubProviderFile } from "../hub/hub-provider-file.ts";
 import type { SpokesAccess } from "./cluster-access.ts";
@@ -23,7 +23,7 @@ export function namedSpokes(providers: ProviderFile, options: SpokeDeps): Spokes
       connectSpoke({ profile, providers }, withWaits(deps, waits), deadline),
     ways: {
       resolve: (profile) => accessOf(profile, selectProvider(profile, providers)),
-      credential: (access, deadline) => freshCredential(access, deps, deadline),
+      credential: (access, deadline) => obtainFreshCredential(access, deps, deadline),
     },
   };
 }
@@ -50,7 +50,7 @@ export function hubSpokes(
     },
     ways: {
       resolve: (profile) => checked(accessOf(profile, selectProvider(profile, file))),
-      credential: (access, deadline) => freshCredential(checked(access), deps, deadline),
+      credential: (access, deadline) => obtainFreshCredential(checked(access), deps, deadline),
     },
     fromHub: { file, environment },
   };

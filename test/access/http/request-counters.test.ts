@@ -6,10 +6,10 @@ const end = { host: "a:6443", method: "PATCH", verb: "apply", code: "200", elaps
 
 test("requests are counted by server, method and code, whatever their verb", () => {
   const counters = new RequestCounters();
-  counters.ended(end);
-  counters.ended({ ...end, verb: "patch" });
-  counters.ended({ ...end, code: "<error>" });
-  counters.ended({ ...end, host: "b:6443" });
+  counters.countEnd(end);
+  counters.countEnd({ ...end, verb: "patch" });
+  counters.countEnd({ ...end, code: "<error>" });
+  counters.countEnd({ ...end, host: "b:6443" });
   expect(counters.ends()).toEqual([
     { host: "a:6443", method: "PATCH", code: "200", count: 2 },
     { host: "a:6443", method: "PATCH", code: "<error>", count: 1 },
@@ -20,9 +20,9 @@ test("requests are counted by server, method and code, whatever their verb", () 
 test("a server that nobody uses any more is forgotten after ten minutes", () => {
   let now = 0;
   const counters = new RequestCounters(() => now);
-  const first = counters.using("a:6443");
-  const second = counters.using("a:6443");
-  counters.ended(end);
+  const first = counters.use("a:6443");
+  const second = counters.use("a:6443");
+  counters.countEnd(end);
   first[Symbol.dispose]();
   first[Symbol.dispose]();
   now += 3_600_000;
@@ -38,8 +38,8 @@ test("listeners are told of each request that ends until they are disposed", () 
   const counters = new RequestCounters();
   const told: RequestEnd[] = [];
   const listening = counters.onEnd((one) => told.push(one));
-  counters.ended(end);
+  counters.countEnd(end);
   listening[Symbol.dispose]();
-  counters.ended(end);
+  counters.countEnd(end);
   expect(told).toEqual([end]);
 });

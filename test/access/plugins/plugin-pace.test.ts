@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { PluginPace } from "../../../access/plugins/plugin-limits.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
-import type { Outlook } from "../../../access/spokes/resolved-access.ts";
+import type { AccessOutcome } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
@@ -106,7 +106,7 @@ describe("a plugin runs twice, and then at most once in five seconds,", () => {
     return (await readFile(join(folder, "runs"), "utf8")).split("\n").length - 1;
   }
 
-  function outlookTo(server: string): Outlook {
+  function outlookTo(server: string): AccessOutcome {
     const ca = Buffer.from(authority.certificatePem).toString("base64");
     const cluster = { server, "certificate-authority-data": ca };
     const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });

@@ -32,6 +32,6 @@ test("a spoke that got another token, or is gone, shares none (T-21)", () => {
   tokens.note("fleet/one", "https://one.test", b);
   expect(tokens.count()).toBe(0);
   tokens.note("fleet/one", "https://one.test", a);
-  path.spokeGone("fleet/two");
+  path.removeSpoke("fleet/two");
   expect(tokens.count()).toBe(0);
 });

@@ -141,11 +141,11 @@ test("spokes that are asked for at once are connected to a few at a time, and al
   };
   const deps = { environment: {}, userAgent: "test", hub, turns };
   const keepers = profilesAt(api.server, 12).map((profile) => {
-    const outlook = {
+    const outcome = {
       kind: "access",
       access: resolveAccess(profile, fileOf(builtIn)),
     } as const;
-    return new SpokeKeeper(outlook, deps, () => undefined);
+    return new SpokeKeeper(outcome, deps, () => undefined);
   });
   onTestFinished(async () => void (await Promise.all(keepers.map((one) => one.close(over)))));
   await vi.waitFor(

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
-import type { Outlook } from "../../../access/spokes/resolved-access.ts";
+import type { AccessOutcome } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { held, leakedSince } from "../../support/held.ts";
@@ -34,7 +34,7 @@ afterAll(() => rm(folder, { recursive: true }));
 /** What can happen to a spoke: its profile or the provider file changes, the spoke misbehaves, time passes. */
 type Happening =
   | {
-      readonly kind: "outlook";
+      readonly kind: "outcome";
       readonly healthy: boolean;
       readonly at: 0 | 1;
       readonly uid: string;
@@ -45,7 +45,7 @@ type Happening =
 
 const happening: fc.Arbitrary<Happening> = fc.oneof(
   fc.record({
-    kind: fc.constant("outlook" as const),
+    kind: fc.constant("outcome" as const),
     healthy: fc.boolean(),
     at: fc.constantFrom(0 as const, 1 as const),
     uid: fc.constantFrom("uid-1", "uid-2"),
@@ -71,13 +71,13 @@ class World {
     this.#stubs = stubs;
   }
 
-  take(change: Extract<Happening, { kind: "outlook" | "file" }>): Outlook {
+  take(change: Extract<Happening, { kind: "outcome" | "file" }>): AccessOutcome {
     if (change.kind === "file") this.#args = change.args;
     else this.#profile = change;
-    return this.outlook;
+    return this.outcome;
   }
 
-  get outlook(): Outlook {
+  get outcome(): AccessOutcome {
     const { healthy, at, uid } = this.#profile;
     const cluster = {
       server: this.#stubs[at].server,
@@ -113,14 +113,14 @@ async function run(happenings: readonly Happening[]): Promise<void> {
     startApiStub({ identity: serverIdentity, answer: () => answer });
   const stubs = [await start(), await start()] as const;
   const world = new World(stubs);
-  const keeper = new SpokeKeeper(world.outlook, deps, () => undefined);
+  const keeper = new SpokeKeeper(world.outcome, deps, () => undefined);
   for (const each of happenings) {
     if (each.kind === "spoke") answer = each.answer;
     else if (each.kind === "pause") await delay(each.ms);
     else keeper.update(world.take(each));
   }
   answer = {};
-  const fresh = new SpokeKeeper(world.outlook, deps, () => undefined);
+  const fresh = new SpokeKeeper(world.outcome, deps, () => undefined);
   try {
     await vi.waitFor(() => expect(summaryOf(fresh)).not.toBe("connecting"), { timeout: 60_000 });
     await vi.waitFor(() => expect(summaryOf(keeper)).toBe(summaryOf(fresh)), {

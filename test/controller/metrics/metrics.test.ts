@@ -80,9 +80,9 @@ describe("requests", () => {
   test("are counted by code, method and server, and those that apply by code", async () => {
     const requests = new RequestCounters();
     const metrics = metricsOf({ requests });
-    for (const code of ["200", "200", "409", "<error>"]) requests.ended({ ...end, code });
+    for (const code of ["200", "200", "409", "<error>"]) requests.countEnd({ ...end, code });
     requests.of("apply").requests = 4;
-    requests.ended({ ...end, method: "GET", verb: "watch", code: "200" });
+    requests.countEnd({ ...end, method: "GET", verb: "watch", code: "200" });
     const lines = await linesOf(metrics);
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -100,8 +100,8 @@ describe("requests", () => {
     let now = 0;
     const requests = new RequestCounters(() => now);
     const metrics = metricsOf({ requests });
-    const used = requests.using("a:6443");
-    requests.ended({ ...end, code: "200" });
+    const used = requests.use("a:6443");
+    requests.countEnd({ ...end, code: "200" });
     used[Symbol.dispose]();
     expect((await linesOf(metrics)).filter((line) => line.includes("a:6443"))).toHaveLength(1);
     now += 600_001;

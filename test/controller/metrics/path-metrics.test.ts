@@ -30,9 +30,9 @@ test("runs of plugins are counted by provider and code, with their duration", as
 
 test("a spoke has its state and the end of its credential until it is gone", async () => {
   const { path, lines } = measured();
-  path.spokeIs("fleet/spoke-1", "connecting");
-  path.credentialOf("fleet/spoke-1", { expiresAtMs: Date.now() + 3_600_000 });
-  path.spokeIs("fleet/spoke-1", "connected");
+  path.setSpokeState("fleet/spoke-1", "connecting");
+  path.setCredential("fleet/spoke-1", { expiresAtMs: Date.now() + 3_600_000 });
+  path.setSpokeState("fleet/spoke-1", "connected");
   const labels = 'namespace="fleet",name="spoke-1"';
   const there = await lines();
   expect(there).toContain(`knfleet_spoke_connection{${labels},state="connected"} 1`);
@@ -41,15 +41,15 @@ test("a spoke has its state and the end of its credential until it is gone", asy
     line.startsWith(`knfleet_spoke_credential_expiry_seconds{${labels}}`),
   );
   expect(Number(expiry?.split(" ").at(-1))).toBeGreaterThan(3_590);
-  path.spokeGone("fleet/spoke-1");
-  path.credentialOf("fleet/spoke-1", { expiresAtMs: Date.now() });
+  path.removeSpoke("fleet/spoke-1");
+  path.setCredential("fleet/spoke-1", { expiresAtMs: Date.now() });
   expect((await lines()).filter((line) => line.includes("spoke-1"))).toEqual([]);
 });
 
 test("a credential without an end has none in the metrics", async () => {
   const { path, lines } = measured();
-  path.spokeIs("fleet/spoke-1", "connected");
-  path.credentialOf("fleet/spoke-1", {});
+  path.setSpokeState("fleet/spoke-1", "connected");
+  path.setCredential("fleet/spoke-1", {});
   const found = (await lines()).filter((line) => line.startsWith("knfleet_spoke_credential"));
   expect(found).toEqual([]);
 });
@@ -60,15 +60,15 @@ test("a credential that the spoke refuses, or that belonged to a closed connecti
     (await lines()).filter((line) => line.startsWith("knfleet_spoke_credential")).length;
   const old = { expiresAtMs: Date.now() + 3_600_000 };
   const next = { expiresAtMs: Date.now() + 7_200_000 };
-  path.spokeIs("fleet/spoke-1", "connected");
-  path.credentialOf("fleet/spoke-1", old);
+  path.setSpokeState("fleet/spoke-1", "connected");
+  path.setCredential("fleet/spoke-1", old);
   expect(await ends()).toBe(1);
-  path.credentialDropped("fleet/spoke-1", old);
+  path.dropCredential("fleet/spoke-1", old);
   expect(await ends()).toBe(0);
-  path.credentialOf("fleet/spoke-1", old);
-  path.credentialOf("fleet/spoke-1", next);
+  path.setCredential("fleet/spoke-1", old);
+  path.setCredential("fleet/spoke-1", next);
   // The connection that was replaced is closed after the new one is there.
-  path.credentialDropped("fleet/spoke-1", old);
+  path.dropCredential("fleet/spoke-1", old);
   expect(await ends()).toBe(1);
 });
 
@@ -77,7 +77,7 @@ test.each([
   { isValid: false, says: 0 },
 ])("a provider file that is valid ($isValid) is $says", async ({ isValid, says }) => {
   const { path, lines } = measured();
-  path.providerFileIs(isValid);
+  path.setProviderFileValid(isValid);
   expect(await lines()).toContain(`knfleet_provider_file_valid ${says}`);
 });
 

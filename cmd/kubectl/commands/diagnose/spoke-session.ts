@@ -5,7 +5,7 @@ import { createKubeClient } from "../../../../access/kube/create-kube-client.ts"
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
-import { guardOf } from "../../../../access/spokes/spoke-deps.ts";
+import { addressGuardOf } from "../../../../access/spokes/spoke-deps.ts";
 import { sharingOf } from "../../../../controller/guard/protection.ts";
 import { type SelfReview, whoAmI } from "../../../../controller/guard/whoami.ts";
 import { userAgent } from "../../client-version.ts";
@@ -33,7 +33,7 @@ export function spokeClient(
     userAgent,
     counters: new RequestCounters(),
     credentials: { current: () => Promise.resolve(credential), reject: () => undefined },
-    guard: guardOf(access, { environment }),
+    guard: addressGuardOf(access, { environment }),
     ...(onRequest === undefined ? {} : { onRequest }),
   });
   // Closing a connection to a silent server takes seconds; the walk does not wait for it.

@@ -1,6 +1,6 @@
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
-import { guardOf } from "../../../../access/spokes/spoke-deps.ts";
+import { addressGuardOf } from "../../../../access/spokes/spoke-deps.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import { type Controllers, variableOf } from "../../hub/find-controller.ts";
@@ -199,7 +199,7 @@ async function walkNetwork(
 ): Promise<void> {
   const { environment, hopTimeoutMs: timeoutMs } = context;
   const limitsOf = (access: ResolvedAccess, signal: AbortSignal) => ({
-    guard: guardOf(access, { environment }),
+    guard: addressGuardOf(access, { environment }),
     timeoutMs,
     signal,
   });

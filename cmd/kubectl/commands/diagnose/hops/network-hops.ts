@@ -2,14 +2,14 @@ import type { Socket } from "node:net";
 
 import type { AddressGuard } from "../../../../../access/http/address-guard.ts";
 import {
-  type Place,
-  placeOf,
   probeCertificate,
   probeConnection,
   probeName,
+  serverAddressOf,
   type ShownCertificate,
 } from "../../../../../access/http/endpoint-probe.ts";
 import type { Endpoint } from "../../../../../access/http/endpoint.ts";
+import type { ServerAddress } from "../../../../../access/http/socks.ts";
 import { openSocket } from "../../../../../access/http/tunnel.ts";
 import { ConnectionError } from "../../../../../access/kube/api-error.ts";
 import type { KnfCode } from "../../../../../api/knf/knf-codes.ts";
@@ -25,8 +25,8 @@ interface NetworkLimits {
 
 /** Resolves the name of the server. Behind a proxy it resolves the proxy's name, because the proxy resolves that of the server. */
 export function checkName(endpoint: Endpoint, limits: NetworkLimits): Promise<HopResult<true>> {
-  const { host } = firstPlace(endpoint);
-  const guard = firstPlaceGuard(endpoint, limits);
+  const { host } = firstAddress(endpoint);
+  const guard = firstAddressGuard(endpoint, limits);
   return attempt(endpoint, "KNF4001", async () => {
     const addresses = await probeName(host, { ...limits, guard });
     const isAddress = addresses.includes(host);
@@ -37,25 +37,25 @@ export function checkName(endpoint: Endpoint, limits: NetworkLimits): Promise<Ho
 /** Connects to the server, or to the proxy in front of it. */
 export function checkTcp(endpoint: Endpoint, limits: NetworkLimits): Promise<HopResult<true>> {
   const { timeoutMs: connectTimeoutMs, signal } = limits;
-  const guard = firstPlaceGuard(endpoint, limits);
+  const guard = firstAddressGuard(endpoint, limits);
   return attempt(endpoint, "KNF4003", async () => {
-    const socket = await openSocket(firstPlace(endpoint), { connectTimeoutMs, signal, guard });
+    const socket = await openSocket(firstAddress(endpoint), { connectTimeoutMs, signal, guard });
     socket.destroy();
-    return passed(true, `${firstPlaceText(endpoint)} accepts connections`);
+    return passed(true, `${firstAddressText(endpoint)} accepts connections`);
   });
 }
 
 /** The server, or the proxy in front of it. */
-function firstPlace(endpoint: Endpoint): Place {
-  return endpoint.proxy ?? placeOf(endpoint);
+function firstAddress(endpoint: Endpoint): ServerAddress {
+  return endpoint.proxy ?? serverAddressOf(endpoint);
 }
 
-function firstPlaceText(endpoint: Endpoint): string {
-  const { host, port } = firstPlace(endpoint);
+function firstAddressText(endpoint: Endpoint): string {
+  const { host, port } = firstAddress(endpoint);
   return `${endpoint.proxy === undefined ? "" : "proxy "}${host}:${port}`;
 }
 
-function firstPlaceGuard({ proxy }: Endpoint, { guard }: NetworkLimits): AddressGuard {
+function firstAddressGuard({ proxy }: Endpoint, { guard }: NetworkLimits): AddressGuard {
   return proxy === undefined ? guard : (guard.proxy ?? guard);
 }
 
@@ -64,11 +64,11 @@ export async function checkProxy(
   endpoint: Endpoint,
   limits: NetworkLimits,
 ): Promise<HopResult<true>> {
-  const place = placeOf(endpoint);
-  const what = `the proxy to ${place.host}:${place.port}`;
+  const address = serverAddressOf(endpoint);
+  const what = `the proxy to ${address.host}:${address.port}`;
   try {
     (await probeConnection(endpoint, limits)).destroy();
-    return passed(true, `makes a connection to ${place.host}:${place.port}`);
+    return passed(true, `makes a connection to ${address.host}:${address.port}`);
   } catch (error) {
     limits.signal.throwIfAborted();
     const found =
@@ -87,7 +87,7 @@ async function attempt(
   try {
     return await work();
   } catch (error) {
-    const found = networkFinding(error, stalled, firstPlaceText(endpoint));
+    const found = networkFinding(error, stalled, firstAddressText(endpoint));
     const isProxy = endpoint.proxy !== undefined && found.code !== "KNF4005";
     const { message, evidence } = found;
     return failedBy(isProxy ? finding("error", "KNF4006", { message, evidence }) : found);
@@ -100,7 +100,7 @@ export async function checkTls(
   limits: NetworkLimits,
   nowMs: number,
 ): Promise<HopResult<true>> {
-  const { host, port } = placeOf(endpoint);
+  const { host, port } = serverAddressOf(endpoint);
   const what = `${host}:${port}`;
   let socket: Socket | undefined;
   try {
@@ -145,14 +145,14 @@ function certificateResult(
 }
 
 function problemFinding(shown: ShownCertificate, evidence: readonly string[]): Finding {
-  const { problem = "", names, wantedName, notBeforeMs, notAfterMs, issuer } = shown;
+  const { problem = "", names, expectedName, notBeforeMs, notAfterMs, issuer } = shown;
   const why = `OpenSSL says ${problem}`;
   if (problem === "CERT_HAS_EXPIRED" || problem === "CERT_NOT_YET_VALID") {
     const message = `The server's certificate is valid from ${dateOf(notBeforeMs)} to ${dateOf(notAfterMs)}`;
     return finding("error", "KNF4011", { message, evidence: [why, ...evidence] });
   }
   if (problem === "ERR_TLS_CERT_ALTNAME_INVALID" || problem === "HOSTNAME_MISMATCH") {
-    const message = `The server's certificate is not for ${wantedName}, but for ${names.join(", ")}`;
+    const message = `The server's certificate is not for ${expectedName}, but for ${names.join(", ")}`;
     return finding("error", "KNF4012", { message, evidence });
   }
   const message = `The CA of the ClusterProfile did not sign the server's certificate, which is issued by ${issuer}`;
