@@ -23,6 +23,7 @@ import { type Clock, limited } from "./queue/clock.ts";
 import { readHubId, ClusterVersions } from "./reconcile/cluster-facts.ts";
 import { Neighbours } from "./reconcile/neighbours.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
+import { FleetSets } from "./sets/fleet-sets.ts";
 
 export interface ControllerSettings {
   /** Pace in ms at which a component that is not ready is looked at again. */
@@ -36,6 +37,8 @@ export interface ControllerSettings {
   /** CRDs of spokes are protected, too, where policies protect anchors. */
   readonly anchorProtectionCrds: boolean;
   readonly spokeNamespace: SpokeNamespaceMode;
+  /** Roll KnativeServingSets and KnativeEventingSets out. */
+  readonly sets: boolean;
   /** Undefined: health and metrics are not served. */
   readonly healthAddress: ListenAddress | undefined;
 }
@@ -110,6 +113,8 @@ class FleetController implements Controller {
   #hubId: string | undefined;
   #health: HealthServer | undefined;
   #leadership: Leadership | undefined;
+  /** While this process leads. */
+  #sets: FleetSets | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: ControllerDeps, settings: ControllerSettings, signal: AbortSignal) {
@@ -123,6 +128,7 @@ class FleetController implements Controller {
       concurrency: settings.concurrency,
       connectedSpokes: () => this.#connectedSpokes(),
       components: () => this.#components.all(),
+      sets: () => this.#sets?.all() ?? [],
       requests,
       areGrantsValid: () => references?.isValid,
       ...(path === undefined ? {} : { path }),
@@ -133,12 +139,14 @@ class FleetController implements Controller {
         log,
         onChange: (component, before) => {
           this.#dispatcher.componentChanged(component, before);
+          this.#sets?.componentChanged(component, before);
           if (before !== undefined && targetIdOf(before) !== targetIdOf(component)) {
             this.#release(before);
           }
         },
         onDelete: (component) => {
           this.#dispatcher.componentDeleted(component);
+          this.#sets?.componentDeleted(component);
           this.#release(component);
         },
         onListed: (kind, listing) => this.#dispatcher.componentsListed(kind, listing),
@@ -151,7 +159,10 @@ class FleetController implements Controller {
     this.#listening.use(manifests.onChange(() => this.#dispatcher.manifestsChanged()));
     this.#listening.use(spokes.onChange((ref) => this.#dispatcher.spokeChanged(ref)));
     this.#listening.use(
-      references?.onChange((before) => this.#dispatcher.referencesChanged(references, before)),
+      references?.onChange((before) => {
+        this.#dispatcher.referencesChanged(references, before);
+        this.#sets?.referencesChanged();
+      }),
     );
   }
 
@@ -184,6 +195,7 @@ class FleetController implements Controller {
     this.#listening[Symbol.dispose]();
     this.#components[Symbol.dispose]();
     await this.#running;
+    await this.#sets?.[Symbol.asyncDispose]();
     await this.#dispatcher[Symbol.asyncDispose]();
     // Only now: nothing is written any more, and another replica may begin.
     await this.#leadership?.[Symbol.asyncDispose]();
@@ -236,6 +248,9 @@ class FleetController implements Controller {
     };
     const mayWrite = (): boolean => leadership.mayWrite();
     this.#dispatcher.start({ deps: { ...this.#deps, ...shared }, mayWrite });
+    if (this.#settings.sets) {
+      this.#sets = new FleetSets({ ...this.#deps, components, events }, signal);
+    }
     log.info({ components: [...components.all()].length }, "Reconciling");
   }
 

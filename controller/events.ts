@@ -4,6 +4,7 @@ import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../api/component.ts";
 import { timestampOf } from "../api/conditions.ts";
+import { type FleetSet, fleetSetApiVersion } from "../api/fleet-set.ts";
 import { knownResource } from "../api/resources.ts";
 import { lastingLogFieldsOf, type Log } from "./log.ts";
 import type { Clock } from "./queue/clock.ts";
@@ -14,7 +15,10 @@ export interface EventRecorderOptions {
   readonly log: Log;
 }
 
-/** An Event on a component before it is written. */
+/** What Events are about. */
+export type EventSubject = Component | FleetSet;
+
+/** An Event before it is written. */
 export interface ComponentEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
@@ -32,7 +36,7 @@ const maxMessageLength = 1_024;
 const maxRemembered = 4_096;
 
 /**
- * Writes Kubernetes Events on components, with the source that upstream uses. A repeated Event only gets a higher count, also when another process wrote it first, as long as
+ * Writes Kubernetes Events on components, with the source that upstream uses, and on sets. A repeated Event only gets a higher count, also when another process wrote it first, as long as
  * the hub keeps it. An Event that cannot be written is lost, with a line in the log.
  */
 export class EventRecorder {
@@ -46,21 +50,18 @@ export class EventRecorder {
   }
 
   /** Writes an Event, unless the component has too many. Never rejects. */
-  async record(component: Component, event: ComponentEvent, signal: AbortSignal): Promise<void> {
+  async record(subject: EventSubject, event: ComponentEvent, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     const { reason } = event;
-    const admitted = this.#correlator.admit(component.metadata.uid, event, clock.now());
+    const admitted = this.#correlator.admit(subject.metadata.uid, event, clock.now());
     if (admitted === undefined) {
-      log.debug({ ...lastingLogFieldsOf(component), reason }, "Too many Events on a component");
+      log.debug({ ...fieldsOf(subject), reason }, "Too many Events on an object");
       return;
     }
     try {
-      await this.#write(component, admitted, signal);
+      await this.#write(subject, admitted, signal);
     } catch (error) {
-      log.debug(
-        { ...lastingLogFieldsOf(component), err: error, reason },
-        "Could not write an Event",
-      );
+      log.debug({ ...fieldsOf(subject), err: error, reason }, "Could not write an Event");
     }
   }
 
@@ -68,36 +69,36 @@ export class EventRecorder {
    * Writes an Event that must not be lost, also for a component that has too many. Rejects when another try may succeed. Resolves when the hub accepts no Event there: nobody
    * may write one (403), or the namespace is gone or being deleted (403, 404).
    */
-  async audit(component: Component, event: ComponentEvent, signal: AbortSignal): Promise<void> {
+  async audit(subject: EventSubject, event: ComponentEvent, signal: AbortSignal): Promise<void> {
     try {
-      await this.#write(component, event, signal);
+      await this.#write(subject, event, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
       const { reason } = event;
-      const fields = { ...lastingLogFieldsOf(component), err: error, reason };
-      this.#options.log.warn(fields, "The hub takes no Event on a component");
+      const fields = { ...fieldsOf(subject), err: error, reason };
+      this.#options.log.warn(fields, "The hub takes no Event on an object");
     }
   }
 
-  async #write(component: Component, event: ComponentEvent, signal: AbortSignal): Promise<void> {
+  async #write(subject: EventSubject, event: ComponentEvent, signal: AbortSignal): Promise<void> {
     const message = event.message.slice(0, maxMessageLength);
-    const named = { ...event, message, name: eventName(component, event) };
+    const named = { ...event, message, name: eventName(subject, event) };
     const count = this.#counts.get(named.name);
-    if (count !== undefined && (await this.#countUp(component, named, count + 1, signal))) return;
+    if (count !== undefined && (await this.#countUp(subject, named, count + 1, signal))) return;
     try {
-      await this.#create(component, named, signal);
+      await this.#create(subject, named, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
-      const ref = { resource: events, namespace: component.metadata.namespace, name: named.name };
+      const ref = { resource: events, namespace: subject.metadata.namespace, name: named.name };
       const stored = await this.#options.client.get(ref, {}, signal);
-      await this.#countUp(component, named, countOf(stored) + 1, signal);
+      await this.#countUp(subject, named, countOf(stored) + 1, signal);
     }
   }
 
   /** False when the Event is gone by now. */
   // oxlint-disable-next-line max-params -- three facts, and the signal last
   async #countUp(
-    { metadata }: Component,
+    { metadata }: EventSubject,
     { name, message }: NamedEvent,
     count: number,
     signal: AbortSignal,
@@ -116,20 +117,20 @@ export class EventRecorder {
   }
 
   async #create(
-    component: Component,
+    subject: EventSubject,
     { name, type, reason, message, annotations }: NamedEvent,
     signal: AbortSignal,
   ): Promise<void> {
     const { client, clock } = this.#options;
-    const { apiVersion, kind } = component;
-    const { namespace, name: componentName, uid, resourceVersion } = component.metadata;
-    const { eventSource } = componentKinds[kind];
+    const { apiVersion, kind } = subject;
+    const { namespace, name: subjectName, uid, resourceVersion } = subject.metadata;
+    const eventSource = sourceOf(subject);
     const time = timestampOf(clock.date());
     const event = {
       apiVersion: "v1",
       kind: "Event",
       metadata: { namespace, name, ...(annotations === undefined ? {} : { annotations }) },
-      involvedObject: { apiVersion, kind, namespace, name: componentName, uid, resourceVersion },
+      involvedObject: { apiVersion, kind, namespace, name: subjectName, uid, resourceVersion },
       type,
       reason,
       message,
@@ -146,13 +147,25 @@ export class EventRecorder {
 }
 
 /** The same name for equal Events on one component in every process, so that a repeated Event meets the first one. */
-function eventName({ metadata }: Component, event: ComponentEvent): string {
+function eventName({ metadata }: EventSubject, event: ComponentEvent): string {
   const { type, reason, message } = event;
   const text = isCombined(event) ? "" : message;
   const id = [metadata.uid, type, reason, text].join("|");
   const digest = createHash("sha256").update(id).digest("hex").slice(0, 16);
   // Each part of a name must end with a letter or digit.
   return `${metadata.name.slice(0, 200).replace(/[-.]+$/, "")}.${digest}`;
+}
+
+function sourceOf(subject: EventSubject): string {
+  if (subject.apiVersion === fleetSetApiVersion) return "knfleet-set";
+  return componentKinds[subject.kind].eventSource;
+}
+
+/** How lines of the log name it. */
+function fieldsOf(subject: EventSubject): object {
+  if (subject.apiVersion !== fleetSetApiVersion) return lastingLogFieldsOf(subject);
+  const { namespace, name, uid } = subject.metadata;
+  return { set: `${subject.kind} ${namespace}/${name}`, uid };
 }
 
 function countOf(event: Readonly<Record<string, unknown>> | undefined): number {

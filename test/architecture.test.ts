@@ -26,6 +26,7 @@ const controllerRooms: Readonly<Record<string, readonly string[]>> = {
   guard: ["apply", "queue"],
   reconcile: ["guard", "apply", "observe", "metrics", "queue"],
   uninstall: ["reconcile", "guard", "apply", "observe", "queue"],
+  sets: ["queue"],
 };
 
 /** Folders without I/O, and the modules of Node that they may import all the same. */

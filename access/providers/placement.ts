@@ -19,8 +19,10 @@ export interface PlacementSet {
   readonly clusters: readonly ClusterProfileRef[];
 }
 
-const labels = {
+/** Labels of the slices. */
+export const placementLabels = {
   key: "multicluster.x-k8s.io/decision-key",
+  placement: "multicluster.x-k8s.io/placement-key",
   index: "multicluster.x-k8s.io/decision-index",
   revision: "multicluster.x-k8s.io/decision-revision",
 } as const;
@@ -47,8 +49,11 @@ function referencesOf({ decisions }: PlacementDecision, home: string): ClusterPr
   );
 }
 
-function labelOf({ metadata }: PlacementDecision, label: keyof typeof labels): string | undefined {
-  const value = metadata.labels?.[labels[label]];
+function labelOf(
+  { metadata }: PlacementDecision,
+  label: keyof typeof placementLabels,
+): string | undefined {
+  const value = metadata.labels?.[placementLabels[label]];
   return value === "" ? undefined : value;
 }
 

@@ -34,6 +34,7 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly spokeNamespace: SpokeNamespaceMode;
   readonly anchorProtection: AnchorProtection;
   readonly anchorProtectionCrds: boolean;
+  readonly sets: boolean;
   readonly leaderElection: boolean;
   readonly disableHa: boolean;
   readonly leaderElectionNamespace: string | undefined;
@@ -122,6 +123,9 @@ function workOptions(): readonly Option[] {
       "--anchor-protection-crds [bool]",
       "protect Knative's CRDs on spokes, too, where policies protect anchors",
     )
+      .argParser(switchOf)
+      .default(false),
+    new Option("--sets [bool]", "roll KnativeServingSets and KnativeEventingSets out")
       .argParser(switchOf)
       .default(false),
     new Option("--leader-election [bool]", "work only while holding the Lease knfleet-controller")

@@ -3,12 +3,14 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import type { Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
+import type { FleetSet } from "../../api/fleet-set.ts";
 import { contestedCondition } from "../../api/reasons.ts";
 import { targetIdOf } from "../component-identity.ts";
 import type { QueueObserver } from "../queue/queue.ts";
 import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 import { addPathMetrics, addRequestMetrics, type RequestSource } from "./path-metrics.ts";
 import { addQueueMetrics, type QueueSources } from "./queue-metrics.ts";
+import { addSetMetrics } from "./set-metrics.ts";
 
 /** The metrics of a controller. Their names are those of client-go and controller-runtime where they have one. */
 export interface Metrics extends QueueObserver {
@@ -30,6 +32,7 @@ export interface Metrics extends QueueObserver {
 export interface MetricSources extends QueueSources {
   connectedSpokes(): number;
   components(): Iterable<Component>;
+  sets(): Iterable<FleetSet>;
   /** The requests to all clusters. */
   readonly requests: RequestSource;
   /** Whether the present file of reference grants is valid. Undefined: there is no file. */
@@ -47,6 +50,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   const observer = addQueueMetrics(registry, sources);
   addRequestMetrics(registry, sources.requests);
   addComponentMetrics(registry, () => sources.components());
+  addSetMetrics(registry, () => sources.sets());
   if (sources.path !== undefined) addPathMetrics(registry, sources.path);
   const grants = {
     name: "knfleet_reference_grants_valid",

@@ -183,8 +183,12 @@ describe("what is written in the templates is said elsewhere, too", () => {
 
   test.each([
     {
-      pages: ["hub-role.yaml", "spoke-role.yaml"],
-      names: ["knfleet-controller", "knfleet-controller-hub-installations"],
+      pages: ["hub-role.yaml", "spoke-role.yaml", "sets-role.yaml"],
+      names: [
+        "knfleet-controller",
+        "knfleet-controller-hub-installations",
+        "knfleet-controller-sets",
+      ],
     },
     { pages: ["webhook-role.yaml"], names: ["knfleet-webhook"] },
   ])("the cluster-wide rules of $names are those of $pages in docs", async ({ pages, names }) => {

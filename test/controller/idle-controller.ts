@@ -89,6 +89,7 @@ export async function startIdle({
     concurrency: 1,
     anchorProtection: "None",
     anchorProtectionCrds: false,
+    sets: false,
     spokeNamespace: "Canonical",
     healthAddress,
   } as const;

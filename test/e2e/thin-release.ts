@@ -3,39 +3,48 @@ import { join } from "node:path";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 
-const version = "1.23.0";
+const usualVersions: readonly string[] = ["1.23.0"];
 const namespace = "knative-eventing";
 
 /**
  * Writes a release of Eventing that has only objects in its namespace, so that one cluster can play many: each component of a test
  * in a namespace of its own. One Deployment, one ServiceAccount, and as many ConfigMaps as wanted. Returns the release directory.
  */
-export async function writeThinRelease(folder: string, configMaps: number): Promise<string> {
-  const part = join(folder, "thin-release", "knative-eventing", version);
-  await mkdir(part, { recursive: true });
-  const manifests: readonly Manifest[] = [
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: "thin" } },
-    ...Array.from({ length: configMaps }, (_, index) => configMap(index)),
-    deployment,
-  ];
-  await writeFile(join(part, "1-thin.yaml"), manifests.map(documentOf).join("---\n"));
+export async function writeThinRelease(
+  folder: string,
+  configMaps: number,
+  versions = usualVersions,
+): Promise<string> {
+  for (const version of versions) {
+    const part = join(folder, "thin-release", "knative-eventing", version);
+    await mkdir(part, { recursive: true });
+    const manifests: readonly Manifest[] = [
+      { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: "thin" } },
+      ...Array.from({ length: configMaps }, (_, index) => configMap(index)),
+      deploymentOf(version),
+    ];
+    await writeFile(join(part, "1-thin.yaml"), manifests.map(documentOf).join("---\n"));
+  }
   return join(folder, "thin-release");
 }
 
 const app = { app: "thin" };
 
-const deployment: Manifest = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { namespace, name: "thin" },
-  spec: {
-    selector: { matchLabels: app },
-    template: {
-      metadata: { labels: app },
-      spec: { containers: [{ name: "thin", image: "registry.example.com/thin:1.23.0" }] },
+function deploymentOf(version: string): Manifest {
+  const image = `registry.example.com/thin:${version}`;
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace, name: "thin" },
+    spec: {
+      selector: { matchLabels: app },
+      template: {
+        metadata: { labels: app },
+        spec: { containers: [{ name: "thin", image }] },
+      },
     },
-  },
-};
+  };
+}
 
 function configMap(index: number): Manifest {
   return {

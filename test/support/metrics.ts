@@ -13,6 +13,7 @@ export function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
     concurrency: 16,
     connectedSpokes: () => 0,
     components: () => [],
+    sets: () => [],
     requests: new RequestCounters(),
     ...sources,
   });

@@ -18,6 +18,7 @@ describe("readControllerFlags", () => {
       anchorProtection: "Auto",
       anchorProtectionCrds: false,
       spokeNamespace: "Canonical",
+      sets: false,
       concurrency: 16,
       leaderElection: true,
       disableHa: false,

@@ -1,0 +1,44 @@
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import type { Component } from "../../api/component.ts";
+import { isSameJson } from "../../api/fields.ts";
+import { type FleetSet, setLabels } from "../../api/fleet-set.ts";
+import { describe } from "../../api/kubernetes.ts";
+import type { DesiredSpecs } from "../../sets/desired-spec.ts";
+import { differingField } from "../../sets/differing-field.ts";
+import type { Obstacle } from "../../sets/facts.ts";
+
+/** What a set makes of a component that it did not write. */
+export type Adoption =
+  | { readonly kind: "take"; readonly component: Component }
+  | { readonly kind: "leave"; readonly obstacle: Obstacle };
+
+/** Judges a component that is on one of the clusters of a set and not of it; `isOwned`: another set has it. Pure. Spec: sets.md R8. */
+export function judgeAdoption(
+  set: FleetSet,
+  { component, isOwned }: { readonly component: Component; readonly isOwned: boolean },
+  { profile, specs }: { readonly profile: ClusterProfile; readonly specs: DesiredSpecs },
+): Adoption {
+  const subject = describe({ kind: component.kind, ...component.metadata });
+  const { labels = {}, namespace } = component.metadata;
+  if (isOwned) {
+    const other = labels[setLabels.set] ?? "";
+    return leave("Duplicate", `${subject} belongs to the set ${namespace}/${other}`);
+  }
+  if (namespace !== set.metadata.namespace) {
+    return leave("NotOwned", `${subject} has the cluster, in another namespace than the set`);
+  }
+  if (set.spec.adoption === "Always") return { kind: "take", component };
+  if (set.spec.adoption === "Never") {
+    return leave("NotOwned", `${subject} has the cluster, and adoption is Never`);
+  }
+  const desired = specs.of(profile);
+  if ("missing" in desired) return { kind: "take", component };
+  const { clusterProfileRef: _ref, ...spec } = component.spec ?? {};
+  if (isSameJson(desired.spec, spec)) return { kind: "take", component };
+  const field = differingField(desired.spec, spec, []) ?? differingField(spec, desired.spec, []);
+  return leave("NotOwned", `${subject} has the cluster, and its spec.${field ?? ""} differs`);
+}
+
+function leave(reason: string, message: string): Adoption {
+  return { kind: "leave", obstacle: { reason, message } };
+}

@@ -1,0 +1,115 @@
+import {
+  placementLabels,
+  placementSets,
+  type PlacementDecision,
+} from "../../access/providers/placement.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { isRecord, listAt, recordAt, textAt } from "../../api/fields.ts";
+import type { FleetSet } from "../../api/fleet-set.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import type { SelectedCluster, Selection } from "../../sets/facts.ts";
+import { selectsProfile } from "../../sets/select-clusters.ts";
+
+/** Sources of a selection that are no ClusterProfiles. */
+export type PlacementSource = "PlacementDecision" | "OCMPlacement";
+
+export const placementKinds: Readonly<
+  Record<PlacementSource, { readonly apiVersion: string; readonly kind: string }>
+> = {
+  PlacementDecision: { apiVersion: "multicluster.x-k8s.io/v1alpha1", kind: "PlacementDecision" },
+  OCMPlacement: {
+    apiVersion: "cluster.open-cluster-management.io/v1beta1",
+    kind: "PlacementDecision",
+  },
+};
+
+export interface SelectionSources {
+  profiles(): Iterable<ClusterProfile>;
+  /** Undefined: they are not known, because they cannot be read. */
+  placements(source: PlacementSource): Iterable<KubeObject> | undefined;
+}
+
+const ocmLabels = {
+  placement: "cluster.open-cluster-management.io/placement",
+  group: "cluster.open-cluster-management.io/decision-group-name",
+  /** Of a ClusterProfile that Open Cluster Management wrote. */
+  cluster: "open-cluster-management.io/cluster-name",
+} as const;
+
+/** The clusters that a set selects. What cannot be read, or is not there, is never an empty selection. Spec: sets.md 5, R11. */
+export function findSelection(set: FleetSet, sources: SelectionSources): Selection {
+  const { from, selector = {} } = set.spec.clusters;
+  if (from === "Selector") {
+    const { namespace: home } = set.metadata;
+    const profiles = [...sources.profiles()].filter((one) => selectsProfile(selector, one, home));
+    const clusters = profiles.map(({ metadata: { namespace, name } }) => ({ namespace, name }));
+    return { kind: "clusters", clusters };
+  }
+  const objects = sources.placements(from);
+  if (objects === undefined) {
+    const { apiVersion, kind } = placementKinds[from];
+    const message = `${kind} of ${apiVersion} cannot be read on the hub; see the log of the controller`;
+    return { kind: "unusable", reason: "PlacementUnavailable", message };
+  }
+  const here = [...objects].filter(({ metadata }) => metadata.namespace === set.metadata.namespace);
+  return from === "PlacementDecision" ? decided(set, here) : placed(set, here, sources);
+}
+
+/** Spec: cluster-inventory.md 1.3. */
+function decided(set: FleetSet, slices: readonly KubeObject[]): Selection {
+  const { decisionKey, placementKey } = set.spec.clusters.placementDecision ?? {};
+  const label = decisionKey === undefined ? placementLabels.placement : placementLabels.key;
+  const value = decisionKey ?? placementKey ?? "";
+  const matching = slices.filter(({ metadata }) => metadata.labels?.[label] === value);
+  if (matching.length === 0)
+    return notFound(`No PlacementDecision has the label ${label}=${value}`);
+  const all = placementSets(matching.map(asDecision)).flatMap(({ clusters }) => clusters);
+  return { kind: "clusters", clusters: withoutTwins(all) };
+}
+
+/** The slices of a Placement of Open Cluster Management, with its decision groups. */
+function placed(
+  set: FleetSet,
+  slices: readonly KubeObject[],
+  sources: SelectionSources,
+): Selection {
+  const { name = "" } = set.spec.clusters.ocmPlacement ?? {};
+  const matching = slices.filter(({ metadata }) => metadata.labels?.[ocmLabels.placement] === name);
+  if (matching.length === 0) return notFound(`No PlacementDecision is for the Placement ${name}`);
+  const { namespace } = set.metadata;
+  const profiles = new Map(
+    [...sources.profiles()]
+      .filter(({ metadata }) => metadata.namespace === namespace)
+      .map(({ metadata }) => [metadata.labels?.[ocmLabels.cluster], metadata.name]),
+  );
+  const clusters = matching.flatMap((slice) => {
+    const group = slice.metadata.labels?.[ocmLabels.group] ?? "";
+    return clusterNamesIn(slice).map((cluster) => ({
+      namespace,
+      // Without a ClusterProfile the cluster counts as one that does not answer.
+      name: profiles.get(cluster) ?? cluster,
+      ...(group === "" ? {} : { group }),
+    }));
+  });
+  return { kind: "clusters", clusters: withoutTwins(clusters) };
+}
+
+function clusterNamesIn(slice: KubeObject): readonly string[] {
+  return listAt(recordAt(slice, "status"), "decisions").flatMap((decision) => {
+    const name = isRecord(decision) ? textAt(decision, "clusterName") : undefined;
+    return name === undefined || name === "" ? [] : [name];
+  });
+}
+
+function notFound(message: string): Selection {
+  return { kind: "unusable", reason: "PlacementNotFound", message };
+}
+
+function withoutTwins(clusters: readonly SelectedCluster[]): readonly SelectedCluster[] {
+  return [...new Map(clusters.map((one) => [`${one.namespace}/${one.name}`, one])).values()];
+}
+
+function asDecision({ decisions, ...rest }: KubeObject): PlacementDecision {
+  const list = Array.isArray(decisions) ? decisions.filter(isRecord) : [];
+  return { ...rest, decisions: list };
+}

@@ -1,0 +1,242 @@
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { References } from "../../access/providers/references.ts";
+import type { Component } from "../../api/component.ts";
+import type { FleetSet } from "../../api/fleet-set.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import type { Obstacle, Selection, SetFacts } from "../../sets/facts.ts";
+import { keyTextOf } from "../component-identity.ts";
+import type { Components } from "../components.ts";
+import type { EventRecorder } from "../events.ts";
+import type { Log } from "../log.ts";
+import type { Clock } from "../queue/clock.ts";
+import type { Next } from "../queue/delays.ts";
+import { WorkQueue } from "../queue/queue.ts";
+import { findSelection } from "./find-selection.ts";
+import { gatherFacts } from "./gather-facts.ts";
+import { lookAt, type LookDeps } from "./look.ts";
+import { RecentWrites } from "./recent-writes.ts";
+import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
+import { editEvents } from "./set-events.ts";
+import { ChildWriter } from "./write-children.ts";
+import { RevisionWriter } from "./write-revisions.ts";
+import { SetWriter } from "./write-set.ts";
+
+export interface FleetSetsOptions {
+  readonly hub: KubeClient;
+  readonly components: Pick<Components, "all">;
+  readonly events: Pick<EventRecorder, "record">;
+  /** Absent: every component may use every ClusterProfile. */
+  readonly references?: References;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+/** A set is looked at, and its status written, once in this time at most. Spec: sets.md R14. */
+const paceMs = 1_000;
+const setsAtOnce = 4;
+const slowMs = 30_000;
+/** After this time a component is sent again that the hub did not take. */
+const refusedMs = 300_000;
+
+interface Refusal {
+  readonly obstacle: Obstacle;
+  readonly generation: number | undefined;
+  readonly until: number;
+  /** Whether a look has followed, for the status. */
+  isTold: boolean;
+}
+
+/**
+ * Rolls fleet sets out: looks at each one after every change of what it follows from, and when its time has come. Exists while this process leads; everything that
+ * has to outlive it is in the objects on the hub. Spec: sets.md R1, R16.
+ */
+export class FleetSets implements AsyncDisposable {
+  readonly #options: FleetSetsOptions;
+  readonly #stop = new AbortController();
+  readonly #caches: SetCaches;
+  readonly #queue: WorkQueue;
+  readonly #deps: LookDeps;
+  readonly #recent = {
+    sets: new RecentWrites<FleetSet>(),
+    revisions: new RecentWrites<KubeObject>(),
+    components: new RecentWrites<Component>(),
+  };
+  readonly #lookedAt = new Map<string, number>();
+  readonly #refusals = new Map<string, Map<string, Refusal>>();
+  readonly #selections = new Map<string, { of: string; found: Selection }>();
+  #isStarted = false;
+
+  constructor(options: FleetSetsOptions, signal: AbortSignal) {
+    this.#options = options;
+    const { hub: client, clock, log, events, random } = options;
+    const stopped = AbortSignal.any([signal, this.#stop.signal]);
+    const onChange = (key?: string): void => this.#changed(key);
+    const onEdit = (before: FleetSet, after: FleetSet): void => {
+      for (const one of editEvents(before, after)) void events.record(after, one, stopped);
+    };
+    this.#caches = new SetCaches({ client, log, onChange, onEdit }, stopped);
+    const { sets, revisions, components } = this.#recent;
+    this.#deps = {
+      clock,
+      events,
+      sets: new SetWriter({ client, clock, recent: sets }),
+      revisions: new RevisionWriter({ client, clock, recent: revisions }),
+      children: new ChildWriter({ client, clock, recent: components }),
+      factsOf: (key) => this.#factsOf(key),
+      onRefusal: (set, cluster, obstacle) => this.#refused(set, cluster, obstacle),
+    };
+    this.#queue = new WorkQueue({
+      work: (key, ended) => this.#look(key, ended),
+      onBug: (key, err) => log.error({ set: key, err }, "A look at a set failed"),
+      concurrency: setsAtOnce,
+      laneConcurrency: 1,
+      slowMs,
+      clock,
+      random,
+    });
+    void this.#start();
+  }
+
+  /** All sets as the hub has them. */
+  all(): Iterable<FleetSet> {
+    return this.#caches.sets.values();
+  }
+
+  componentChanged(component: Component, before: Component | undefined): void {
+    const [key, owner] = [ownerKeyOf(component), before && ownerKeyOf(before)];
+    const isNews = before?.metadata.generation !== component.metadata.generation;
+    // One that no set has may be on a cluster of any set; what it says of itself does not count.
+    if (before !== undefined && key !== owner) this.#changed();
+    else if (key !== undefined || isNews) this.#changed(key);
+  }
+
+  componentDeleted(component: Component): void {
+    this.#recent.components.delete(keyTextOf(component));
+    this.#changed(ownerKeyOf(component));
+  }
+
+  referencesChanged(): void {
+    this.#changed();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new DOMException("The sets are not looked at any more", "AbortError"));
+    this.#caches[Symbol.dispose]();
+    await this.#queue[Symbol.asyncDispose]();
+  }
+
+  /** Nothing is decided before all that a decision follows from is known. */
+  async #start(): Promise<void> {
+    try {
+      await this.#caches.synced();
+    } catch {
+      // Stopped before.
+      return;
+    }
+    this.#isStarted = true;
+    this.#queue.start();
+    this.#changed();
+    this.#options.log.info({ sets: this.#caches.sets.size }, "Rolling out fleet sets");
+  }
+
+  #changed(key?: string): void {
+    if (!this.#isStarted) return;
+    const keys = key === undefined ? [...this.#caches.sets.keys()] : [key];
+    const now = this.#options.clock.now();
+    for (const one of keys) {
+      if (!this.#caches.sets.has(one)) continue;
+      const dueAt = (this.#lookedAt.get(one) ?? -Infinity) + paceMs;
+      if (dueAt <= now) this.#queue.add(one, one);
+      else this.#queue.hasten(one, one, dueAt - now);
+    }
+  }
+
+  async #look(key: string, signal: AbortSignal): Promise<Next> {
+    const { clock, log } = this.#options;
+    this.#lookedAt.set(key, clock.now());
+    try {
+      const next = await lookAt(key, this.#deps, signal);
+      if (!this.#caches.sets.has(key)) this.#forget(key);
+      return this.#paced(key, next);
+    } catch (err) {
+      log.warn({ set: key, err }, "The hub could not be written for a set");
+      return { kind: "backoff" };
+    }
+  }
+
+  /** Looks again after a pace, and when the hub may have changed its mind about a component. */
+  #paced(key: string, next: Next): Next {
+    const now = this.#options.clock.now();
+    const refusals = [...(this.#refusals.get(key)?.values() ?? [])];
+    const times = refusals.map(({ until, isTold }) => (isTold ? until - now : 0));
+    for (const refusal of refusals) refusal.isTold = true;
+    if (next.kind === "after") times.push(next.ms);
+    if (next.kind === "backoff" || times.length === 0) return next;
+    return { kind: "after", ms: Math.max(paceMs, Math.min(...times)) };
+  }
+
+  #factsOf(key: string): SetFacts | undefined {
+    const { clock, components, references } = this.#options;
+    const now = clock.now();
+    const set = this.#recent.sets.newest(key, this.#caches.sets.get(key), now);
+    if (set === undefined || !this.#caches.sets.has(key)) return undefined;
+    const known = new Map([...components.all()].map((one) => [keyTextOf(one), one]));
+    const revisions = new Map(
+      [...this.#caches.revisions()].map((one) => [
+        `${one.metadata.namespace ?? ""}/${one.metadata.name}`,
+        one,
+      ]),
+    );
+    const profiles = new Map(
+      [...this.#caches.profiles()].map((one) => [
+        `${one.metadata.namespace}/${one.metadata.name}`,
+        one,
+      ]),
+    );
+    return gatherFacts(set, {
+      sets: this.#caches.sets,
+      components: this.#recent.components.all(known, now).values(),
+      revisions: this.#recent.revisions.all(revisions, now).values(),
+      profiles,
+      selectionOf: (one) => this.#selectionOf(one),
+      policy: references?.policy,
+      refusals: this.#refusalsOf(set, now),
+    });
+  }
+
+  #selectionOf(set: FleetSet): Selection {
+    const key = setKeyOf(set);
+    const { uid, generation = 0 } = set.metadata;
+    const of = `${uid} ${generation} ${this.#caches.version}`;
+    const known = this.#selections.get(key);
+    if (known?.of === of) return known.found;
+    const found = findSelection(set, this.#caches);
+    this.#selections.set(key, { of, found });
+    return found;
+  }
+
+  #refused(set: FleetSet, cluster: string, obstacle: Obstacle): void {
+    const key = setKeyOf(set);
+    const { generation } = set.metadata;
+    const until = this.#options.clock.now() + refusedMs;
+    const refusals = this.#refusals.get(key) ?? new Map<string, Refusal>();
+    this.#refusals.set(key, refusals.set(cluster, { obstacle, generation, until, isTold: false }));
+  }
+
+  /** Another spec of the set, or time, may have made the hub change its mind. */
+  #refusalsOf(set: FleetSet, now: number): ReadonlyMap<string, Obstacle> {
+    const refusals = this.#refusals.get(setKeyOf(set)) ?? new Map<string, Refusal>();
+    for (const [cluster, { generation, until }] of refusals) {
+      if (until <= now || generation !== set.metadata.generation) refusals.delete(cluster);
+    }
+    return new Map([...refusals].map(([cluster, { obstacle }]) => [cluster, obstacle]));
+  }
+
+  #forget(key: string): void {
+    this.#lookedAt.delete(key);
+    this.#refusals.delete(key);
+    this.#selections.delete(key);
+    this.#recent.sets.delete(key);
+  }
+}

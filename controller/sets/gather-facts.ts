@@ -1,0 +1,139 @@
+import {
+  distrustedProfile,
+  refusedReference,
+  type ReferencePolicy,
+} from "../../access/providers/reference-policy.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import type { Component } from "../../api/component.ts";
+import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { DesiredSpecs } from "../../sets/desired-spec.ts";
+import type { Obstacle, SelectedCluster, Selection, SetFacts } from "../../sets/facts.ts";
+import { clusterKeyOf } from "../../sets/removals.ts";
+import { revisionOf } from "../../sets/revision-object.ts";
+import { isExcluded } from "../../sets/select-clusters.ts";
+import { type Adoption, judgeAdoption } from "./adoption.ts";
+import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
+
+/** What the hub holds now, with what this process has written itself. */
+export interface HubView {
+  readonly sets: ReadonlyMap<string, FleetSet>;
+  readonly components: Iterable<Component>;
+  readonly revisions: Iterable<KubeObject>;
+  readonly profiles: ReadonlyMap<string, ClusterProfile>;
+  readonly selectionOf: (set: FleetSet) => Selection;
+  /** Absent: every component may use every ClusterProfile. */
+  readonly policy: ReferencePolicy | undefined;
+  /** Why the hub took no component for a cluster of the set lately. */
+  readonly refusals: ReadonlyMap<string, Obstacle>;
+}
+
+/** All that a decision about a set follows from. Pure. */
+export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
+  const key = setKeyOf(set);
+  const selection = view.selectionOf(set);
+  const { component: kind } = fleetSetKinds[set.kind];
+  const components = [...view.components].filter((one) => one.kind === kind);
+  const children = components.filter((one) => ownerKeyOf(one) === key);
+  const revisions = [...view.revisions].filter((one) => ownerKeyOf(one) === key);
+  const facts = {
+    set,
+    selection,
+    children,
+    revisions: revisions.flatMap((object) => revisionOf(object) ?? []),
+    profiles: view.profiles,
+  };
+  if (selection.kind === "unusable") return { ...facts, obstacles: new Map() };
+  const others = new Neighbourhood(set, { components, children }, view);
+  const obstacles = new Map<string, Obstacle>();
+  const adopted: Component[] = [];
+  for (const cluster of selection.clusters) {
+    const found = others.judge(cluster);
+    if (found === undefined) continue;
+    if (found.kind === "leave") {
+      obstacles.set(`${cluster.namespace}/${cluster.name}`, found.obstacle);
+    } else adopted.push(found.component);
+  }
+  return { ...facts, children: [...children, ...adopted], obstacles };
+}
+
+/** What else wants the clusters of a set. */
+class Neighbourhood {
+  readonly #set: FleetSet;
+  readonly #view: HubView;
+  readonly #owned: ReadonlySet<string>;
+  readonly #foreign: ReadonlyMap<string, Component>;
+  readonly #older: readonly { readonly set: FleetSet; readonly clusters: ReadonlySet<string> }[];
+  readonly #specs: DesiredSpecs;
+
+  constructor(
+    set: FleetSet,
+    found: { readonly components: readonly Component[]; readonly children: readonly Component[] },
+    view: HubView,
+  ) {
+    this.#set = set;
+    this.#view = view;
+    this.#owned = new Set(found.children.map(clusterKeyOf));
+    const own = new Set(found.children);
+    this.#foreign = new Map(
+      found.components.filter((one) => !own.has(one)).map((one) => [clusterKeyOf(one), one]),
+    );
+    this.#older = [...view.sets.values()]
+      .filter((other) => isOlderRival(other, set))
+      .map((other) => ({ set: other, clusters: clustersOf(view.selectionOf(other)) }));
+    this.#specs = new DesiredSpecs(set.spec);
+  }
+
+  /** Why the set may not take a cluster, the component there that it takes over, or undefined: nothing is in its way. */
+  judge(cluster: SelectedCluster): Adoption | undefined {
+    const key = `${cluster.namespace}/${cluster.name}`;
+    const profile = this.#view.profiles.get(key);
+    const refused = this.#notPermitted(cluster, profile) ?? this.#view.refusals.get(key);
+    if (refused !== undefined) return { kind: "leave", obstacle: refused };
+    if (this.#owned.has(key) || profile === undefined) return undefined;
+    const component = this.#foreign.get(key);
+    if (component === undefined) return this.#duplicate(cluster);
+    const owner = ownerKeyOf(component);
+    const isOwned = owner !== undefined && this.#view.sets.has(owner);
+    return judgeAdoption(this.#set, { component, isOwned }, { profile, specs: this.#specs });
+  }
+
+  #notPermitted(
+    cluster: SelectedCluster,
+    profile: ClusterProfile | undefined,
+  ): Obstacle | undefined {
+    const { policy } = this.#view;
+    if (policy === undefined) return undefined;
+    const message =
+      refusedReference(this.#set.metadata.namespace, cluster, policy) ??
+      (profile === undefined ? undefined : distrustedProfile(profile, policy));
+    return message === undefined ? undefined : { reason: "NotPermitted", message };
+  }
+
+  #duplicate({ namespace, name }: SelectedCluster): Adoption | undefined {
+    const rival = this.#older.find(
+      ({ set, clusters }) =>
+        clusters.has(`${namespace}/${name}`) &&
+        !isExcluded(set.spec.clusters.exclude ?? [], { namespace, name }, set.metadata.namespace),
+    );
+    if (rival === undefined) return undefined;
+    const { metadata } = rival.set;
+    const message = `The older set ${metadata.namespace}/${metadata.name} selects the cluster, too`;
+    return { kind: "leave", obstacle: { reason: "Duplicate", message } };
+  }
+}
+
+/** The older one of two sets has a cluster; of two of the same second the one with the smaller uid. Spec: sets.md 8. */
+function isOlderRival(other: FleetSet, set: FleetSet): boolean {
+  if (other.kind !== set.kind || other.metadata.uid === set.metadata.uid) return false;
+  if (other.metadata.deletionTimestamp !== undefined) return false;
+  const [one, two] = [other, set].map(
+    ({ metadata }) => `${metadata.creationTimestamp ?? ""} ${metadata.uid}`,
+  );
+  return (one ?? "") < (two ?? "");
+}
+
+function clustersOf(selection: Selection): ReadonlySet<string> {
+  if (selection.kind === "unusable") return new Set();
+  return new Set(selection.clusters.map(({ namespace, name }) => `${namespace}/${name}`));
+}

@@ -1,0 +1,215 @@
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { ServedProfiles } from "../../access/kube/profile-versions.ts";
+import { Reflector, type ReflectorHandlers } from "../../access/kube/reflector.ts";
+import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import { isRecord, isSameJson, recordAt } from "../../api/fields.ts";
+import {
+  type FleetSet,
+  fleetSetApiVersion,
+  type FleetSetKind,
+  fleetSetKinds,
+  setLabels,
+} from "../../api/fleet-set.ts";
+import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import type { Log } from "../log.ts";
+import { type PlacementSource, placementKinds } from "./find-selection.ts";
+
+export interface SetCachesOptions {
+  readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly log: Log;
+  /** Something changed that concerns this set; without a key all sets. */
+  readonly onChange: (key?: string) => void;
+  /** Somebody has changed a set. */
+  readonly onEdit: (before: FleetSet, after: FleetSet) => void;
+}
+
+/** A set as the queue and the log name it: `KnativeServingSet namespace/name`. */
+export function setKeyOf(set: {
+  readonly kind: string;
+  readonly metadata: { readonly namespace?: string; readonly name: string };
+}): string {
+  return `${set.kind} ${set.metadata.namespace ?? ""}/${set.metadata.name}`;
+}
+
+/** The key of the set that wrote an object, by its labels. */
+export function ownerKeyOf({ metadata }: KubeObject): string | undefined {
+  const kind = metadata.labels?.[setLabels.kind];
+  const name = metadata.labels?.[setLabels.set];
+  if (kind === undefined || name === undefined) return undefined;
+  const { namespace = "" } = metadata;
+  return setKeyOf({ kind, metadata: { namespace, name } });
+}
+
+/** The sets, their ControllerRevisions, the ClusterProfiles and the placements of the hub, kept up to date by watches. */
+export class SetCaches implements Disposable {
+  readonly #options: SetCachesOptions;
+  readonly #signal: AbortSignal;
+  readonly #stack = new DisposableStack();
+  readonly #sets = new Map<string, FleetSet>();
+  readonly #revisions: Reflector;
+  readonly #profiles: Reflector;
+  readonly #placements = new Map<PlacementSource, Reflector>();
+  readonly #synced: readonly Promise<void>[];
+  /** Counts the changes of sets, profiles and placements: what follows from them is the same while it is. */
+  #version = 0;
+
+  constructor(options: SetCachesOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+    const kinds = Object.keys(fleetSetKinds).filter(isSetKind);
+    const sets = kinds.map((kind) => this.#watchSets(kind));
+    this.#revisions = this.#watchRevisions();
+    this.#profiles = this.#watchProfiles();
+    const all = [...sets, this.#revisions, this.#profiles];
+    for (const reflector of all) this.#stack.use(reflector);
+    this.#synced = all.map((reflector) => reflector.synced);
+  }
+
+  /** Resolves when sets, revisions and profiles are known. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#synced);
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get sets(): ReadonlyMap<string, FleetSet> {
+    return this.#sets;
+  }
+
+  revisions(): Iterable<KubeObject> {
+    return this.#revisions.values();
+  }
+
+  profiles(): readonly ClusterProfile[] {
+    return [...this.#profiles.values()].filter(isClusterProfile);
+  }
+
+  /** The decisions of one kind; undefined while they are not known. They are watched from the first call on. */
+  placements(source: PlacementSource): Iterable<KubeObject> | undefined {
+    const reflector = this.#placements.get(source) ?? this.#watchPlacements(source);
+    return reflector.isSynced ? reflector.values() : undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.#stack[Symbol.dispose]();
+  }
+
+  #watchSets(kind: FleetSetKind): Reflector {
+    const ref = { resource: knownResource(fleetSetApiVersion, kind) };
+    const changed = (object: KubeObject): void => {
+      if (!isFleetSet(object)) return;
+      const key = setKeyOf(object);
+      const before = this.#sets.get(key);
+      this.#sets.set(key, object);
+      if (before !== undefined) this.#options.onEdit(before, object);
+      if (isSameJson(before?.spec, object.spec)) this.#options.onChange(key);
+      // Another selection may leave clusters to other sets.
+      else this.#changed();
+    };
+    const gone = (object: KubeObject): void => {
+      this.#sets.delete(setKeyOf(object));
+      this.#changed();
+    };
+    return this.#reflector(ref, { onChange: changed, onDelete: gone });
+  }
+
+  #watchRevisions(): Reflector {
+    const resource = knownResource("apps/v1", "ControllerRevision");
+    const changed = (object: KubeObject): void => {
+      const key = ownerKeyOf(object);
+      if (key !== undefined) this.#options.onChange(key);
+    };
+    const ref = { resource, labelSelector: setLabels.set };
+    return this.#reflector(ref, { onChange: changed, onDelete: changed });
+  }
+
+  #watchProfiles(): Reflector {
+    const client = new ServedProfiles(this.#options.client);
+    const ref = { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") };
+    return new Reflector(
+      { client, ref, keep: whatCountsOf },
+      {
+        onChange: (profile, before) => {
+          if (before === undefined || !isSameForSets(profile, before)) this.#changed();
+        },
+        onDelete: () => this.#changed(),
+        onError: (err) => this.#warn(err, "ClusterProfile"),
+      },
+      this.#signal,
+    );
+  }
+
+  #watchPlacements(source: PlacementSource): Reflector {
+    const { apiVersion, kind } = placementKinds[source];
+    const changed = (): void => this.#changed();
+    const ref = { resource: knownResource(apiVersion, kind) };
+    const handlers = { onChange: changed, onDelete: changed, onSynced: changed };
+    const reflector = this.#stack.use(this.#reflector(ref, handlers));
+    this.#placements.set(source, reflector);
+    return reflector;
+  }
+
+  #reflector(
+    ref: ConstructorParameters<typeof Reflector>[0]["ref"],
+    handlers: ReflectorHandlers,
+  ): Reflector {
+    const { client } = this.#options;
+    const onError = (err: unknown): void => this.#warn(err, ref.resource.kind);
+    const options = { client, ref, keep: withoutManagedFields };
+    return new Reflector(options, { ...handlers, onError }, this.#signal);
+  }
+
+  #changed(): void {
+    this.#version += 1;
+    this.#options.onChange();
+  }
+
+  #warn(err: unknown, kind: string): void {
+    this.#options.log.warn({ kind, err }, "Cannot watch what fleet sets need");
+  }
+}
+
+function isSetKind(kind: string): kind is FleetSetKind {
+  return kind in fleetSetKinds;
+}
+
+/** The CRD's schema has checked the fields. */
+export function isFleetSet(object: KubeObject): object is FleetSet {
+  return isSetKind(object.kind) && object.metadata.namespace !== undefined;
+}
+
+function isClusterProfile(object: KubeObject): object is ClusterProfile {
+  return object.kind === "ClusterProfile";
+}
+
+/** What sets need to know of a ClusterProfile; its cluster manager may write the rest every minute. */
+function whatCountsOf(object: KubeObject): KubeObject {
+  const { namespace = "", name, uid, resourceVersion, labels = {} } = object.metadata;
+  const { properties = [], conditions } = recordAt(object, "status");
+  const healthy = (Array.isArray(conditions) ? conditions : []).filter(
+    (condition) => isRecord(condition) && condition["type"] === "ControlPlaneHealthy",
+  );
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: { namespace, name, uid, resourceVersion, labels },
+    spec: object["spec"],
+    status: { properties, conditions: healthy.map(statusOnly) },
+  };
+}
+
+/** The times of a condition change with every heartbeat. */
+function statusOnly({ type, status }: Readonly<Record<string, unknown>>): object {
+  return { type, status };
+}
+
+function isSameForSets(one: KubeObject, other: KubeObject): boolean {
+  return (
+    isSameJson(one.metadata.labels, other.metadata.labels) &&
+    isSameJson(one["spec"], other["spec"]) &&
+    isSameJson(one["status"], other["status"])
+  );
+}

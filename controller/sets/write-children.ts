@@ -1,0 +1,109 @@
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Component } from "../../api/component.ts";
+import { timestampOf } from "../../api/conditions.ts";
+import { type FleetSet, setAnnotations } from "../../api/fleet-set.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import type { Obstacle, Removals } from "../../sets/facts.ts";
+import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
+import type { Clock } from "../queue/clock.ts";
+import {
+  adoptedFields,
+  childObject,
+  releasePatch,
+  setFieldManager,
+  type Stamping,
+} from "./child-object.ts";
+import type { RecentWrites } from "./recent-writes.ts";
+import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
+
+export interface ChildWriterOptions {
+  readonly client: Pick<KubeClient, "get" | "apply" | "patch" | "remove">;
+  readonly clock: Clock;
+  readonly recent: RecentWrites<Component>;
+}
+
+/** Writes the components of sets. Every method throws as the client does, and remembers what the hub answered. */
+export class ChildWriter {
+  readonly #options: ChildWriterOptions;
+
+  constructor(options: ChildWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Applies what a set wants for a cluster. A component that the set takes over is forced once; fields that others have changed later are not. Spec: sets.md R8. */
+  async stamp(set: FleetSet, stamping: Stamping, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const { child } = stamping.stamp;
+    const object = childObject(set, stamping, clock.date());
+    const isForeign = child !== undefined && ownerKeyOf(child) !== setKeyOf(set);
+    if (isForeign) await this.#takeOver(child, signal);
+    const resource = knownResource(object.apiVersion, object.kind);
+    const ref = { resource, namespace: set.metadata.namespace, name: stamping.name };
+    const options = { fieldManager: setFieldManager, force: isForeign };
+    this.#remember(await client.apply(ref, object, options, signal));
+  }
+
+  /** Makes what was decided about components that go, or stay without the set. */
+  async remove(
+    removals: Removals,
+    children: readonly Component[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const byKey = new Map(children.map((child) => [keyTextOf(child), child]));
+    const of = (list: Removals["orphan"]): readonly Component[] =>
+      list.flatMap(({ kind, namespace, name }) => byKey.get(`${kind} ${namespace}/${name}`) ?? []);
+    const now = timestampOf(this.#options.clock.date());
+    for (const child of of(removals.unmark)) await this.#mark(child, null, signal);
+    for (const child of of(removals.markUnselected)) await this.#mark(child, now, signal);
+    for (const child of of(removals.orphan)) await this.#release(child, signal);
+    for (const child of of(removals.remove)) await this.#delete(child, signal);
+  }
+
+  async #takeOver(child: Component, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const live = await client.get(refOf(child), {}, signal);
+    if (live?.metadata.uid !== child.metadata.uid) return;
+    const { managedFields = [], resourceVersion } = live.metadata;
+    const metadata = { resourceVersion, managedFields: adoptedFields(managedFields) };
+    await client.patch(refOf(child), { metadata }, {}, signal);
+  }
+
+  async #release(child: Component, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const live = asComponent(await client.get(refOf(child), {}, signal));
+    if (live?.metadata.uid !== child.metadata.uid) return;
+    const metadata = releasePatch(live, live.metadata.managedFields ?? []);
+    this.#remember(await client.patch(refOf(child), { metadata }, {}, signal));
+  }
+
+  async #mark(child: Component, at: string | null, signal: AbortSignal): Promise<void> {
+    const { uid } = child.metadata;
+    const patch = { metadata: { uid, annotations: { [setAnnotations.unselectedAt]: at } } };
+    const options = { fieldManager: setFieldManager };
+    this.#remember(await this.#options.client.patch(refOf(child), patch, options, signal));
+  }
+
+  async #delete(child: Component, signal: AbortSignal): Promise<void> {
+    const { uid } = child.metadata;
+    const left = await this.#options.client.remove(refOf(child), { uid }, signal);
+    if (typeof left === "object") this.#remember(left);
+  }
+
+  #remember(object: KubeObject): void {
+    const component = asComponent(object);
+    if (component === undefined) return;
+    const { clock, recent } = this.#options;
+    recent.add(keyTextOf(component), component, clock.now());
+  }
+}
+
+/** What the hub has against a component, when trying again would give the same answer; undefined for everything else. Spec: sets.md 6, 8. */
+export function refusalOf(error: unknown): Obstacle | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  const { status, causes, message } = error;
+  const isConflict = causes.some(({ reason }) => reason === "FieldManagerConflict");
+  if (status === 409 && isConflict) return { reason: "Diverged", message };
+  return [400, 403, 422].includes(status) ? { reason: "Refused", message } : undefined;
+}

@@ -1,0 +1,94 @@
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { timestampOf } from "../../api/conditions.ts";
+import { type FleetSet, revisionAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import type { RevisionMark, SetFacts } from "../../sets/facts.ts";
+import { revisionObject } from "../../sets/revision-object.ts";
+import type { Clock } from "../queue/clock.ts";
+import type { RecentWrites } from "./recent-writes.ts";
+import { setRefOf } from "./write-set.ts";
+
+export interface RevisionWriterOptions {
+  readonly client: Pick<KubeClient, "create" | "patch" | "remove">;
+  readonly clock: Clock;
+  readonly recent: RecentWrites<KubeObject>;
+}
+
+const resource = knownResource("apps/v1", "ControllerRevision");
+const { completed, failedAt, retriedAt } = revisionAnnotations;
+
+/** Writes the ControllerRevisions of sets: what a rollout has come to is in them, so that a new leader goes on from there. */
+export class RevisionWriter {
+  readonly #options: RevisionWriterOptions;
+
+  constructor(options: RevisionWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Writes one mark. Throws as the client does. */
+  async mark(set: FleetSet, mark: RevisionMark, signal: AbortSignal): Promise<void> {
+    if (mark.kind === "begin") return this.#begin(set, mark, signal);
+    const now = timestampOf(this.#options.clock.date());
+    if (mark.kind === "complete") {
+      return this.#annotate(set, mark, { [completed]: String(mark.number) }, signal);
+    }
+    if (mark.kind === "fail") return this.#annotate(set, mark, { [failedAt]: now }, signal);
+    await this.#annotate(set, mark, { [failedAt]: null, [retriedAt]: now }, signal);
+    const metadata = { annotations: { [steering.retry]: null } };
+    await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal);
+  }
+
+  /** Deletes the oldest revisions beyond the limit that no component has and no rollout needs. */
+  async prune({ set, revisions, children }: SetFacts, signal: AbortSignal): Promise<void> {
+    const { currentRevision, updateRevision } = set.status ?? {};
+    const used = new Set([
+      currentRevision,
+      updateRevision,
+      ...children.map(({ metadata }) => metadata.labels?.[setLabels.revision]),
+    ]);
+    const old = revisions
+      .filter(({ name }) => !used.has(name))
+      .toSorted((a, b) => b.number - a.number)
+      .slice(set.spec.revisionHistoryLimit);
+    for (const { name } of old) await this.#options.client.remove(refOf(set, name), {}, signal);
+  }
+
+  async #begin(
+    set: FleetSet,
+    { name, number }: Extract<RevisionMark, { kind: "begin" }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client } = this.#options;
+    const object = revisionObject(set, name, number);
+    const { namespace } = set.metadata;
+    try {
+      this.#remember(set, await client.create({ resource, namespace }, object, {}, signal));
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409) throw error;
+      // It was rolled out before, and is wanted again.
+      this.#remember(set, await client.patch(refOf(set, name), { revision: number }, {}, signal));
+    }
+  }
+
+  // oxlint-disable-next-line max-params -- three facts, and the signal last
+  async #annotate(
+    set: FleetSet,
+    { name }: RevisionMark,
+    annotations: Readonly<Record<string, string | null>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const patch = { metadata: { annotations } };
+    this.#remember(set, await this.#options.client.patch(refOf(set, name), patch, {}, signal));
+  }
+
+  #remember(set: FleetSet, object: KubeObject): void {
+    const { recent, clock } = this.#options;
+    recent.add(`${set.metadata.namespace}/${object.metadata.name}`, object, clock.now());
+  }
+}
+
+function refOf({ metadata }: FleetSet, name: string): ObjectRef {
+  return { resource, namespace: metadata.namespace, name };
+}

@@ -1,0 +1,71 @@
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { isSameJson } from "../../api/fields.ts";
+import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
+import { knownResource } from "../../api/resources.ts";
+import type { Clock } from "../queue/clock.ts";
+import type { RecentWrites } from "./recent-writes.ts";
+import { isFleetSet, setKeyOf } from "./set-caches.ts";
+
+/** Keeps a set until its components are gone or left. Spec: sets.md 5. */
+const setFinalizer = "knfleet.dev/fleet-set";
+
+export interface SetWriterOptions {
+  readonly client: Pick<KubeClient, "patch" | "replace">;
+  readonly clock: Clock;
+  readonly recent: RecentWrites<FleetSet>;
+}
+
+/** Where a set is on the hub. */
+export function setRefOf({ apiVersion, kind, metadata }: FleetSet): ObjectRef {
+  const { namespace, name } = metadata;
+  return { resource: knownResource(apiVersion, kind), namespace, name };
+}
+
+/** Writes sets: their finalizer and their status. Throws as the client does, 409 when the set has changed meanwhile. */
+export class SetWriter {
+  readonly #options: SetWriterOptions;
+
+  constructor(options: SetWriterOptions) {
+    this.#options = options;
+  }
+
+  /** The set with its finalizer. */
+  async hold(set: FleetSet, signal: AbortSignal): Promise<FleetSet> {
+    const finalizers = set.metadata.finalizers ?? [];
+    if (finalizers.includes(setFinalizer)) return set;
+    return this.#finalize(set, [...finalizers, setFinalizer], signal);
+  }
+
+  /** Lets a deleted set go. */
+  async release(set: FleetSet, signal: AbortSignal): Promise<void> {
+    const finalizers = set.metadata.finalizers ?? [];
+    const others = finalizers.filter((one) => one !== setFinalizer);
+    if (others.length < finalizers.length) await this.#finalize(set, others, signal);
+  }
+
+  /** Writes a status that says something new. */
+  async report(set: FleetSet, status: FleetSetStatus, signal: AbortSignal): Promise<void> {
+    if (isSameJson(set.status ?? {}, status)) return;
+    const options = { subresource: "status" } as const;
+    const { client } = this.#options;
+    this.#remember(set, await client.replace(setRefOf(set), { ...set, status }, options, signal));
+  }
+
+  async #finalize(
+    set: FleetSet,
+    finalizers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<FleetSet> {
+    const { resourceVersion } = set.metadata;
+    const patch = { metadata: { resourceVersion, finalizers } };
+    const written = await this.#options.client.patch(setRefOf(set), patch, {}, signal);
+    return this.#remember(set, written);
+  }
+
+  #remember(set: FleetSet, written: Awaited<ReturnType<KubeClient["patch"]>>): FleetSet {
+    if (!isFleetSet(written)) return set;
+    const { recent, clock } = this.#options;
+    recent.add(setKeyOf(written), written, clock.now());
+    return written;
+  }
+}

@@ -1,0 +1,194 @@
+import { join } from "node:path";
+
+import { afterAll, beforeAll } from "vitest";
+
+import { operatorApiVersion } from "../../api/component.ts";
+import { fleetSetApiVersion, setLabels } from "../../api/fleet-set.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import type { Cluster, Fleet, Profile } from "../fleet/fleet.ts";
+import { applyFile } from "../fleet/hub-access.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { writeThinRelease } from "./thin-release.ts";
+
+const setNamespace = "platform";
+const kind = "KnativeEventingSet";
+const setsRoleFile = join(import.meta.dirname, "../../docs/sets-role.yaml");
+const quota = {
+  apiVersion: "v1",
+  kind: "ResourceQuota",
+  namespace: "knative-eventing",
+  name: "nothing-starts",
+} as const;
+
+/** A hub, three spokes with the label `ring`, and a controller that rolls sets of Eventing out. */
+export interface SetScene {
+  readonly fleet: Fleet;
+  readonly hub: Cluster;
+  /** By ring: 0, 1, 2. */
+  readonly profiles: readonly Profile[];
+  controller: ControllerProcess;
+  startController(): Promise<ControllerProcess>;
+}
+
+/** Sets the scene for all tests of a file. */
+export function useSetScene(): () => SetScene {
+  const fleet = useFleet({ spokes: 3 });
+  let scene: SetScene | undefined;
+  beforeAll(async () => {
+    scene = await setSceneOf(fleet());
+  }, 600_000);
+  afterAll(async () => scene?.controller[Symbol.asyncDispose]());
+  return () => {
+    if (scene === undefined) throw new Error("The scene exists only in tests and hooks");
+    return scene;
+  };
+}
+
+async function setSceneOf(fleet: Fleet): Promise<SetScene> {
+  const { hub } = fleet;
+  const profiles: Profile[] = [];
+  for (const [ring, spoke] of fleet.spokes.entries()) {
+    const profile = await fleet.addProfile(spoke, { plugin: "secretreader" });
+    profiles.push(profile);
+    await labelProfile(hub, profile, { ring: String(ring) });
+  }
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: setNamespace } });
+  const kubeconfig = await fleet.controllerKubeconfig();
+  await applyFile(hub, setsRoleFile);
+  const options = {
+    kubeconfig,
+    providerFile: await fleet.providerFile(),
+    releaseDir: await writeThinRelease(fleet.folder, 2, ["1.22.0", "1.23.0", "1.24.0"]),
+    flags: ["--sets", "--log-level=debug", "--remote-deployments-poll-interval=1s"],
+  };
+  const startController = () => startControllerProcess(options);
+  return { fleet, hub, profiles, controller: await startController(), startController };
+}
+
+/** Sets labels of a ClusterProfile; null removes one. */
+async function labelProfile(
+  hub: Cluster,
+  { namespace, name }: Pick<Profile, "namespace" | "name">,
+  labels: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const key = { apiVersion: "multicluster.x-k8s.io/v1alpha1", kind: "ClusterProfile" };
+  await hub.admin.patch({ ...key, namespace, name }, { metadata: { labels } });
+}
+
+/** No pod starts on a spoke any more, or they do again. */
+export async function breakSpoke({ admin }: Cluster): Promise<void> {
+  const { namespace, name, ...type } = quota;
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  await admin.apply({ ...type, metadata: { namespace, name }, spec: { hard: { pods: "0" } } });
+}
+
+export async function mendSpoke({ admin }: Cluster): Promise<void> {
+  await admin.remove(quota);
+}
+
+export function setKey(name: string): ObjectKey {
+  return { apiVersion: fleetSetApiVersion, kind, namespace: setNamespace, name };
+}
+
+/** A set over all profiles in two stages: ring 0, and the others. */
+export function setOf(name: string, spec: Readonly<Record<string, unknown>>) {
+  return {
+    apiVersion: fleetSetApiVersion,
+    kind,
+    metadata: { namespace: setNamespace, name },
+    spec: {
+      clusters: { from: "Selector", selector: { namespaces: ["fleet"] } },
+      template: { spec: { version: "1.22" } },
+      deletionPolicy: "Delete",
+      rollout: {
+        progressDeadline: "20s",
+        stages: [
+          { name: "canary", selector: { matchLabels: { ring: "0" } } },
+          { name: "rest", selector: {}, maxConcurrency: 2 },
+        ],
+      },
+      ...spec,
+    },
+  };
+}
+
+export function versionTemplate(version: string) {
+  return { template: { spec: { version } } };
+}
+
+/** Waits until a set has this phase for the spec that it has now, and returns it. */
+export async function phase(hub: Cluster, name: string, wanted: string): Promise<KubeObject> {
+  let last: KubeObject | undefined;
+  try {
+    return await waitFor(
+      `${name} to be ${wanted}`,
+      async () => {
+        last = await hub.admin.get(setKey(name));
+        const isObserved =
+          valueAt(last, "status", "observedGeneration") === last?.metadata.generation;
+        return isObserved && valueAt(last, "status", "rollout", "phase") === wanted && last;
+      },
+      { timeoutMs: 120_000 },
+    );
+  } catch (cause) {
+    throw new Error(`${name} is ${JSON.stringify(last?.["status"])}`, { cause });
+  }
+}
+
+/** The components of a set, by the name of their ClusterProfile. */
+export async function childrenOf(
+  hub: Cluster,
+  name: string,
+): Promise<ReadonlyMap<string, KubeObject>> {
+  const labelSelector = `${setLabels.set}=${name},${setLabels.kind}=${kind}`;
+  const found = await hub.admin.list({
+    apiVersion: operatorApiVersion,
+    kind: "KnativeEventing",
+    namespace: setNamespace,
+    labelSelector,
+  });
+  return new Map(
+    found.map((one) => [String(valueAt(one, "spec", "clusterProfileRef", "name")), one]),
+  );
+}
+
+/** The version that each component of a set wants, by the name of its ClusterProfile. */
+export async function versionsOf(
+  hub: Cluster,
+  name: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const children = await childrenOf(hub, name);
+  return Object.fromEntries(
+    [...children].map(([profile, child]) => [profile, valueAt(child, "spec", "version")]),
+  );
+}
+
+/** The image of the Deployment on a spoke. */
+export async function imageOn({ admin }: Cluster): Promise<string> {
+  const key = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    namespace: "knative-eventing",
+    name: "thin",
+  };
+  const deployment = await admin.get(key);
+  const image = valueAt(deployment, "spec", "template", "spec", "containers", 0, "image");
+  return String(image).split(":").at(-1) ?? "";
+}
+
+/** Messages of the Events on a set with this reason. */
+export async function eventsOf(
+  hub: Cluster,
+  name: string,
+  reason: string,
+): Promise<readonly string[]> {
+  const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace: setNamespace });
+  return events
+    .filter(
+      (event) => valueAt(event, "involvedObject", "name") === name && event["reason"] === reason,
+    )
+    .map((event) => String(event["message"]));
+}
