@@ -7,9 +7,9 @@ import { render } from "../../../render/render.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
 import type { RenderSettings } from "./render-component.ts";
 
-/** What the controller of this version makes of a component. */
+/** The objects that the controller of this version makes of a component. */
 export interface Comparable {
-  /** Where it is installed, or would be. */
+  /** Namespace of the installation. */
   readonly namespace: string;
   readonly version: string;
   readonly manifests: readonly Manifest[];
@@ -19,30 +19,30 @@ export interface Comparable {
 const atOnce = 16;
 
 /**
- * Fetches the manifests that several components name by URL, in parallel and before rendering, so that rendering waits for no server. Throws only what is
- * a bug, and the reason of an abort.
+ * Fetches the manifests that components name by URL, in parallel and before the comparison, which then waits for no server. Throws only bugs, and the
+ * reason of an abort.
  */
 export async function fetchManifests(
   components: readonly Component[],
   settings: RenderSettings,
 ): Promise<void> {
-  const bringing = components.filter(
+  const withManifests = components.filter(
     ({ spec }) => (spec?.manifests ?? spec?.additionalManifests) !== undefined,
   );
-  await mapLimited(bringing, atOnce, (one) => comparableOf(one, settings));
+  await mapLimited(withManifests, atOnce, (component) => comparableOf(component, settings));
 }
 
-interface Circumstances {
+interface ClusterCircumstances {
   readonly kubernetesVersion?: string | undefined;
-  /** Absent: as far as the hub knows. */
+  /** Absent: the namespace that the hub knows. */
   readonly namespace?: string;
 }
 
-/** What is installed for a component, or the reason why this version would install nothing. Throws only what is a bug. */
+/** Renders what is installed for a component, or returns the error why this version installs nothing. Throws only bugs. */
 export async function comparableOf(
   component: Component,
   settings: RenderSettings,
-  { kubernetesVersion, namespace: known }: Circumstances = {},
+  { kubernetesVersion, namespace: known }: ClusterCircumstances = {},
 ): Promise<Comparable | FleetError> {
   const { releases, preparations, manifestText } = settings;
   const namespace = known ?? (await settings.namespaceOf(component));
@@ -60,7 +60,7 @@ export async function comparableOf(
   }
 }
 
-/** The same in another namespace, where the cluster has the installation there. Throws FleetError as `render` does. */
+/** Renders again for another namespace, where the cluster has the installation. Throws FleetError as `render` does. */
 export async function comparableIn(
   namespace: string,
   made: Comparable,
@@ -72,9 +72,9 @@ export async function comparableIn(
   return other;
 }
 
-/** One field that differs; null on a side that does not have it. */
+/** One field that differs. Null on a side without the field. */
 export interface FieldChange {
-  /** `.spec.template.spec.containers[activator].image`: items of lists by their name, or else by their place. */
+  /** For example `.spec.template.spec.containers[activator].image`. Items of lists by their name, or else by their index. */
   readonly path: string;
   readonly live: unknown;
   readonly wanted: unknown;
@@ -95,7 +95,7 @@ export function fieldChanges(live: unknown, wanted: unknown, path = ""): readonl
     const inside = names.flatMap((name) =>
       fieldChanges(before.get(name), after.get(name), `${path}[${name}]`),
     );
-    // The same items in another order.
+    // No difference inside: the same items in another order.
     if (inside.length > 0) return inside;
   }
   return [{ path: path === "" ? "." : path, live: live ?? null, wanted: wanted ?? null }];
@@ -105,7 +105,7 @@ function stepOf(name: string): string {
   return /^[\w-]+$/.test(name) ? `.${name}` : `['${name}']`;
 }
 
-/** Items of a list by what names them; undefined for anything else, also when two have the same name. */
+/** Items of a list by their name. Undefined for anything else, also when two items have the same name. */
 function itemsByName(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(value)) return undefined;
   const list: readonly unknown[] = value;

@@ -21,43 +21,43 @@ import { scaledAmong } from "../../../installation/strip-manifests.ts";
 import { numberAt } from "../selection/fields.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
 import { dryRun, type DryRunDeps } from "./dry-run.ts";
-import { masked, neat, projected, type Sides, withoutMarks } from "./neat.ts";
-import { type Observed, observedObjects, type Wanted } from "./observed.ts";
-import type { Place } from "./place.ts";
+import { keepShape, maskSecrets, neat, type Sides, withoutMarks } from "./neat.ts";
+import { type LocatedObject, type Observed, observeObjects } from "./observed.ts";
+import type { TargetInstallation } from "./target-installation.ts";
 
 /**
- * How one object differs from what the controller would make of it. `missing`: it is not there; `extra`: it is not wanted any more; `replaced`: it
- * cannot be changed in place; `leaving`: it is being deleted; `refused`: the server does not take it.
+ * How one object differs from its desired state. `missing`: it does not exist. `extra`: it is not desired any more. `replaced`: it cannot be changed in
+ * place. `leaving`: it is being deleted. `refused`: the server refuses the desired state.
  */
 export type ChangeKind = "missing" | "changed" | "extra" | "replaced" | "leaving" | "refused";
 
-/** One object that differs. The sides have no value of a Secret. */
+/** One object that differs. The values of Secrets are masked. */
 export interface ObjectChange extends Sides {
   readonly change: ChangeKind;
   readonly key: ObjectKey;
-  /** What the server says; null unless it refused. */
+  /** Message of the server. Null unless it refused. */
   readonly message: string | null;
-  /** Who else writes the object; empty when nobody can be named. */
+  /** Other field managers of the object. */
   readonly managers: readonly string[];
-  /** How many pods a workload has now; null for what is none, or is not there. */
+  /** How many pods a workload has now. Null for other objects, and for one that does not exist. */
   readonly pods: number | null;
 }
 
-/** What came out for one installation. */
+/** The comparison of one installation. */
 export interface Comparison {
   /** Objects that were compared. */
   readonly compared: number;
-  /** In the order of the objects' identities. */
+  /** Sorted by the identity of the objects. */
   readonly changes: readonly ObjectChange[];
-  /** Objects that may not be read. */
+  /** Objects without the right to read them. */
   readonly denied: readonly { readonly key: ObjectKey; readonly message: string }[];
 }
 
 export interface CompareOptions {
-  readonly place: Place;
+  readonly place: TargetInstallation;
   readonly desired: Desired;
   readonly manifests: readonly Manifest[];
-  /** Ask the server about objects that are to be made, too. */
+  /** Also ask the server about objects that do not exist yet. */
   readonly asksForNew: boolean;
 }
 
@@ -78,9 +78,9 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
   await kinds.lookUp({ desired, inventory }, client, signal);
   const old = inventory.entries
     .filter((key) => !isDesired(key, desired))
-    .flatMap((key) => placedAt(key, kinds.of(key, desired)));
-  const wanted = [...desired.objects, ...old];
-  const seen = await observedObjects(wanted, { client, uid }, signal);
+    .flatMap((key) => locatedAt(key, kinds.of(key, desired)));
+  const located = [...desired.objects, ...old];
+  const seen = await observeObjects(located, { client, uid }, signal);
   const sighted = new Map(
     [...seen.objects].map(([id, object]) => [id, sightingOf(object, target.fieldManager)]),
   );
@@ -89,10 +89,10 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
   const changes = [
     ...(await namespaceChanges(options, signal)),
     ...(
-      await mapLimited(readable, atOnce, (one) => changeOf(one, seen, { options, signal }))
+      await mapLimited(readable, atOnce, (one) => compareObject(one, seen, { options, signal }))
     ).flat(),
-    ...plan.leaving.map((one) => leaving(one)),
-    ...(await extras({ ...plan, wanted }, seen, { options, signal })),
+    ...plan.leaving.map((one) => leavingChange(one)),
+    ...(await findExtras({ ...plan, located }, seen, { options, signal })),
   ];
   return {
     compared: desired.objects.length - [...seen.denied.keys()].length,
@@ -104,8 +104,8 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
   };
 }
 
-/** Where an object of the inventory is; nowhere when the cluster does not serve its kind, or nobody says whether it does. */
-function placedAt(key: ObjectKey, found: Whereabouts): readonly Wanted[] {
+/** An object of the inventory with its resource type. Empty when the cluster does not serve the kind, or when that is not known. */
+function locatedAt(key: ObjectKey, found: Whereabouts): readonly LocatedObject[] {
   if (found === "absent" || found === "unknown") return [];
   return [{ key, resource: objectRefOf(key, found).resource }];
 }
@@ -120,7 +120,7 @@ interface Work {
   readonly signal: AbortSignal;
 }
 
-async function changeOf(
+async function compareObject(
   object: DesiredObject,
   seen: Observed,
   { options: { place, manifests, asksForNew }, signal }: Work,
@@ -130,32 +130,36 @@ async function changeOf(
     ? await place.target.client.get({ ...key, resource }, {}, signal)
     : undefined;
   const plain = { live: undefined, wanted: neat(object.manifest) };
-  if (found === undefined && !asksForNew) return [changed("missing", key, plain)];
+  if (found === undefined && !asksForNew) return [objectChange("missing", key, plain)];
   const deps: DryRunDeps = { place, isScaled: scaledAmong(manifests) };
   const result = await dryRun(object, found, { deps, signal });
   const live = found && withKey(found, key);
   if (live === undefined) {
-    if (result.kind !== "refused") return [changed("missing", key, plain)];
-    return [changed("refused", key, { ...plain, message: result.message })];
+    if (result.kind !== "refused") return [objectChange("missing", key, plain)];
+    return [objectChange("refused", key, { ...plain, message: result.message })];
   }
   if (result.kind !== "stored") {
     const { kind, message = null } = result;
-    return [changed(kind, key, { ...plain, live: likeManifest(live, object), message })];
+    return [objectChange(kind, key, { ...plain, live: likeManifest(live, object), message })];
   }
-  const shown = place.isOurs ? neat : (one: Manifest) => withoutMarks(neat(one));
-  const sides = { live: shown(live), wanted: shown(result.object) };
+  const simplify = place.isOurs ? neat : (manifest: Manifest) => withoutMarks(neat(manifest));
+  const sides = { live: simplify(live), wanted: simplify(result.object) };
   if (isSameJson(sides.live, sides.wanted)) return [];
   return [
-    changed("changed", key, { ...sides, managers: othersThan(place, live), pods: podsOf(live) }),
+    objectChange("changed", key, {
+      ...sides,
+      managers: otherManagers(place, live),
+      pods: podsOf(live),
+    }),
   ];
 }
 
-/** Without the server's word only what the manifest has, too, can be compared. */
+/** Without the answer of the server, only fields of the manifest can be compared. */
 function likeManifest(live: KubeObject, { manifest }: DesiredObject): Manifest {
   const { apiVersion, kind, metadata, ...rest } = neat(live);
   const shape = neat(manifest);
-  const fields = { ...recordOf(projected(rest, [shape])) };
-  return { ...fields, apiVersion, kind, metadata: recordOf(projected(metadata, [shape.metadata])) };
+  const fields = { ...recordOf(keepShape(rest, [shape])) };
+  return { ...fields, apiVersion, kind, metadata: recordOf(keepShape(metadata, [shape.metadata])) };
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -166,8 +170,11 @@ function withKey(object: KubeObject, { apiVersion, kind }: ObjectKey): KubeObjec
   return { ...object, apiVersion, kind };
 }
 
-/** Who writes an object besides the controller of this hub. */
-function othersThan({ target }: Place, { metadata }: KubeObject): readonly string[] {
+/** The field managers of an object except the controller of this hub. */
+function otherManagers(
+  { target }: TargetInstallation,
+  { metadata }: KubeObject,
+): readonly string[] {
   const managers = (metadata.managedFields ?? []).flatMap(({ manager, subresource }) =>
     manager === undefined || (subresource ?? "") !== "" ? [] : [manager],
   );
@@ -178,14 +185,14 @@ function podsOf({ status }: Manifest): number | null {
   return numberAt(status, "replicas") ?? numberAt(status, "currentNumberScheduled");
 }
 
-/** What the inventory or the label says to be ours, and nobody wants. */
-async function extras(
-  { prune, wanted }: Pick<ApplyPlan, "prune"> & { readonly wanted: readonly Wanted[] },
+/** Finds objects that are ours by inventory or label, and that are not desired. */
+async function findExtras(
+  { prune, located }: Pick<ApplyPlan, "prune"> & { readonly located: readonly LocatedObject[] },
   seen: Observed,
   { options: { place, desired }, signal }: Work,
 ): Promise<readonly ObjectChange[]> {
   const { component, target } = place;
-  const resources = new Map(wanted.map(({ resource }) => [kindIdOf(resource), resource]));
+  const resources = new Map(located.map(({ resource }) => [kindIdOf(resource), resource]));
   const obsolete = new Set(prune.map((entry) => identityOf(entry)));
   const found = [...seen.objects].filter(([id, object]) => {
     const label = object.metadata.labels?.[componentUidLabel];
@@ -199,7 +206,7 @@ async function extras(
     const live = await target.client.get(objectRefOf(key, resource), {}, signal);
     if (live === undefined) return [];
     return [
-      changed("extra", key, {
+      objectChange("extra", key, {
         live: neat(withKey(live, key)),
         wanted: undefined,
         pods: podsOf(live),
@@ -209,8 +216,11 @@ async function extras(
   return changes.flat();
 }
 
-/** What a controller of the cluster made of an object of ours may carry its labels, too. */
-function isOwnedBy({ component, anchor, secondOwner }: Place, { metadata }: KubeObject): boolean {
+/** Excludes an object that a controller of the cluster made from one of ours, and that copied its labels. */
+function isOwnedBy(
+  { component, anchor, secondOwner }: TargetInstallation,
+  { metadata }: KubeObject,
+): boolean {
   if (metadata.uid === secondOwner?.uid) return false;
   const owners = [component.metadata.uid, anchor?.uid, secondOwner?.uid];
   return (metadata.ownerReferences ?? []).every(({ uid }) => owners.includes(uid));
@@ -220,11 +230,11 @@ async function namespaceChanges(
   { place: { component, target }, desired }: CompareOptions,
   signal: AbortSignal,
 ): Promise<readonly ObjectChange[]> {
-  const wanted = desiredNamespaces({ component, target }, desired.namespaces);
-  const { missing, outdated } = await observeNamespaces(target, wanted, signal);
+  const namespaces = desiredNamespaces({ component, target }, desired.namespaces);
+  const { missing, outdated } = await observeNamespaces(target, namespaces, signal);
   return [
     ...missing.map((manifest) =>
-      changed("missing", keyOf(manifest), { live: undefined, wanted: neat(manifest) }),
+      objectChange("missing", keyOf(manifest), { live: undefined, wanted: neat(manifest) }),
     ),
     ...outdated.map(({ manifest, live }) => {
       const { labels, annotations } = live.metadata;
@@ -234,7 +244,7 @@ async function namespaceChanges(
         annotations: { ...annotations, ...manifest.metadata.annotations },
       };
       const then = { ...manifest, metadata: { ...manifest.metadata, ...both } };
-      return changed("changed", keyOf(manifest), { live: neatOf(now), wanted: neatOf(then) });
+      return objectChange("changed", keyOf(manifest), { live: neatOf(now), wanted: neatOf(then) });
     }),
   ];
 }
@@ -251,11 +261,11 @@ function neatOf({
   return neat({ apiVersion, kind, metadata });
 }
 
-function leaving({ key, manifest }: DesiredObject): ObjectChange {
-  return changed("leaving", key, { live: undefined, wanted: neat(manifest) });
+function leavingChange({ key, manifest }: DesiredObject): ObjectChange {
+  return objectChange("leaving", key, { live: undefined, wanted: neat(manifest) });
 }
 
-function changed(
+function objectChange(
   change: ChangeKind,
   key: ObjectKey,
   {
@@ -266,11 +276,11 @@ function changed(
   }: Sides & Partial<Pick<ObjectChange, "message" | "managers" | "pods">>,
 ): ObjectChange {
   const { apiVersion, kind, namespace, name } = key;
-  const place = namespace === undefined ? {} : { namespace };
+  const location = namespace === undefined ? {} : { namespace };
   return {
     change,
-    key: { apiVersion, kind, ...place, name },
-    ...masked(sides),
+    key: { apiVersion, kind, ...location, name },
+    ...maskSecrets(sides),
     message,
     managers,
     pods,

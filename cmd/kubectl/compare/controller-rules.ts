@@ -11,45 +11,45 @@ import { controllerDeployments, flagOf, flagValuesOf } from "../hub/find-control
 import { installedNamespaces } from "../hub/installed-namespaces.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
-/** What the controller on the hub was started with, as far as a rendering depends on it. */
+/** The flags of the controller on the hub that a rendering depends on. */
 export interface ControllerRules {
   readonly manifests: ManifestRules;
   readonly spokeNamespace: SpokeNamespaceMode;
 }
 
-/** Which manifests a controller fetches. */
+/** The manifests that a controller may fetch. */
 export interface ManifestRules {
   readonly sources: readonly AllowedSource[];
-  /** Whether a URL has to say the digest of its content. */
+  /** Whether a URL needs the digest of its content. */
   readonly isPinned: boolean;
 }
 
 /**
- * The flags that the controller on the hub was started with, by its Deployment in a namespace in which knfleet is installed, or why they are not known,
- * as half a sentence. Throws only when aborted, and what is a bug.
+ * Reads the flags of the controller on the hub, from its Deployment in a namespace of knfleet. Returns half a sentence why they are not known otherwise.
+ * Throws only bugs, and the reason of an abort.
  */
-export async function controllerRules(
+export async function readControllerRules(
   hub: Pick<KubeClient, "list">,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<ControllerRules | string> {
   try {
-    const late = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const [all, homes] = await Promise.all([
-      controllerDeployments(hub, late),
-      installedNamespaces(hub, late),
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const [all, namespaces] = await Promise.all([
+      controllerDeployments(hub, deadline),
+      installedNamespaces(hub, deadline),
     ]);
     const [controller, ...more] = all.filter(
-      ({ flavour, namespace }) => flavour === "knfleet" && homes.has(namespace),
+      ({ flavour, namespace }) => flavour === "knfleet" && namespaces.has(namespace),
     );
     if (controller === undefined) return "the hub has no controller of knfleet that says so";
     if (more.length > 0) return "the hub has several controllers of knfleet";
-    const wanted = flagOf(controller, "--reference-mode") ?? "Any";
+    const referenceMode = flagOf(controller, "--reference-mode") ?? "Any";
     const manifests = {
       sources: flagValuesOf(controller, "--manifest-source").flatMap(
         (text) => allowedSourceOf(text) ?? [],
       ),
-      isPinned: referenceModes.some((mode) => mode === wanted && isShared({ mode })),
+      isPinned: referenceModes.some((mode) => mode === referenceMode && isShared({ mode })),
     };
     const mode = flagOf(controller, "--spoke-namespace");
     const spokeNamespace = spokeNamespaceModes.find((one) => one === mode) ?? defaultSpokeNamespace;
@@ -72,11 +72,11 @@ function whyNot(error: unknown): string {
   throw error;
 }
 
-/** What the controller on the hub was started with, asked for when somebody wants to know it, and once. */
+/** Returns a function that reads the rules of the controller on the hub at its first call. */
 export function rulesOfHub(
   { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
   signal: AbortSignal,
-): () => ReturnType<typeof controllerRules> {
-  let found: ReturnType<typeof controllerRules> | undefined;
-  return () => (found ??= controllerRules(hub, hubTimeoutMs, signal));
+): () => ReturnType<typeof readControllerRules> {
+  let rules: ReturnType<typeof readControllerRules> | undefined;
+  return () => (rules ??= readControllerRules(hub, hubTimeoutMs, signal));
 }

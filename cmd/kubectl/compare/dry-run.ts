@@ -17,26 +17,26 @@ import {
   withoutHandedOver,
 } from "../../../installation/hand-over.ts";
 import { changeField } from "../../../render/fields.ts";
-import type { Place } from "./place.ts";
 import { withLiveFields } from "./render-component.ts";
+import type { TargetInstallation } from "./target-installation.ts";
 
-/** What a server would make of an object if the controller sent it now; nothing is stored. */
+/** The answer of a server if the controller sent an object now. Nothing is stored. */
 export type DryRun =
   | { readonly kind: "stored"; readonly object: Manifest }
-  /** It cannot be changed in place, and the controller would make it anew. */
+  /** The object cannot be changed in place: the controller would delete and create it. */
   | { readonly kind: "replaced"; readonly message?: undefined }
-  /** The server refuses it, with this message. */
+  /** The server refuses the object, with this message. */
   | { readonly kind: "refused"; readonly message: string };
 
 export interface DryRunDeps {
-  readonly place: Place;
-  /** Whether an autoscaler of the set says how many pods a workload has. */
+  readonly place: TargetInstallation;
+  /** Whether an autoscaler of the release sets the replicas of a workload. */
   readonly isScaled: (manifest: Manifest) => boolean;
 }
 
 /**
- * Asks the server by a dry run of the engine's own request: a server-side apply by the same manager, without the fields that others have taken over.
- * Only fields that we send can come out different, and in the words of the server.
+ * Asks the server by a dry run of the controller's own request: a server-side apply by the same manager, without the fields that others have taken over.
+ * Only fields that we send can differ, in the form in which the server stores them.
  */
 export async function dryRun(
   object: DesiredObject,
@@ -52,7 +52,7 @@ export async function dryRun(
   const ref = { ...object.key, resource: object.resource };
   try {
     if (live === undefined) {
-      // What a dry run creates has no resourceVersion, so that it cannot be taken for a stored object.
+      // By `request`: the result of a dry run has no resourceVersion, so that `create` would refuse it.
       const path = collectionPath(ref, { dryRun: "All", fieldManager });
       await client.request("POST", path, body, signal);
       return { kind: "stored", object: body };
@@ -62,11 +62,11 @@ export async function dryRun(
     const { apiVersion, kind } = object.key;
     const stored: Manifest = { ...answer, apiVersion, kind };
     const isTaken = pathsToRelease(live, { manager: fieldManager, isScaled: scaled }).length > 0;
-    return { kind: "stored", object: isTaken ? keptFields(stored, live, scaled) : stored };
+    return { kind: "stored", object: isTaken ? keepTakenFields(stored, live, scaled) : stored };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 401) throw error;
     if (isReplaceable(object.key, error.causes)) return { kind: "replaced" };
-    // Its namespace or its kind is yet to be made.
+    // Its namespace or its kind does not exist yet.
     if (live === undefined && error.status === 404) {
       return { kind: "stored", object: object.manifest };
     }
@@ -74,7 +74,7 @@ export async function dryRun(
   }
 }
 
-/** What a server says of a Secret may have its values in it. */
+/** The message about a Secret may hold its values. */
 function refusalText({ key }: DesiredObject, { status, message }: ApiError): string {
   const why = key.kind === "Secret" ? `status ${status}` : foreignText(message);
   return `${describe(key)}: ${why}`;
@@ -83,7 +83,7 @@ function refusalText({ key }: DesiredObject, { status, message }: ApiError): str
 function sentBody(
   object: DesiredObject,
   live: KubeObject | undefined,
-  { place, scaled }: { readonly place: Place; readonly scaled: boolean },
+  { place, scaled }: { readonly place: TargetInstallation; readonly scaled: boolean },
 ): Manifest {
   const { fieldManager, hubId } = place.target;
   const guard = live?.metadata.labels?.[guardLabels.crd];
@@ -93,9 +93,9 @@ function sentBody(
   return withoutHandedOver(body, live, fieldManager);
 }
 
-/** Undefined while there is no anchor that could own anything. */
+/** Undefined without an anchor, which owns the objects. */
 function installationOf(
-  { component, target, anchor, secondOwner }: Place,
+  { component, target, anchor, secondOwner }: TargetInstallation,
   guardsCrd: boolean,
 ): Installation | undefined {
   if (anchor === undefined) return undefined;
@@ -108,8 +108,8 @@ function installationOf(
   };
 }
 
-/** The engine lets go of these fields before it leaves them out, so that they stay as they are. */
-function keptFields(stored: Manifest, live: Manifest, scaled: boolean): Manifest {
+/** The live values of fields that others have taken over: the controller releases these fields, so that they stay. */
+function keepTakenFields(stored: Manifest, live: Manifest, scaled: boolean): Manifest {
   if (!scaled) return withLiveFields([live])(stored);
   const spec = live["spec"];
   const replicas = isRecord(spec) ? spec["replicas"] : undefined;

@@ -12,10 +12,10 @@ const serverFields = new Set([
   "selfLink",
 ]);
 
-// They repeat the object, with the values of Secrets.
+// These annotations repeat the object, with the values of Secrets.
 const copies = new Set(["kubectl.kubernetes.io/last-applied-configuration"]);
 
-/** An object as people compare it: without status and without what only a server writes. */
+/** An object without status and without the fields that only a server writes. */
 export function neat(object: Manifest): Manifest {
   const { apiVersion, kind, metadata, status: _, ...rest } = object;
   const kept = Object.entries(metadata).filter(([field]) => !serverFields.has(field));
@@ -31,7 +31,7 @@ function without(value: unknown, names: ReadonlySet<string>): unknown {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)));
 }
 
-/** An object without the labels by which knfleet finds its own, and without owners: what another installer cannot have written. */
+/** An object without the labels and owners that only knfleet writes, to compare with an object of another installer. */
 export function withoutMarks(object: Manifest): Manifest {
   const { ownerReferences: _, labels, ...metadata } = object.metadata;
   const kept = Object.entries(labels ?? {}).filter(
@@ -41,14 +41,14 @@ export function withoutMarks(object: Manifest): Manifest {
   return { ...object, metadata: { ...metadata, ...left } };
 }
 
-/** Both sides of a comparison; one is missing where only the other has the object. */
+/** Both sides of a comparison. Undefined: the side does not have the object. */
 export interface Sides {
   readonly live: Manifest | undefined;
   readonly wanted: Manifest | undefined;
 }
 
-/** The same sides with no value of a Secret, but with the difference between two values. */
-export function masked({ live, wanted }: Sides): Sides {
+/** Masks the values of Secrets, but shows which values differ. */
+export function maskSecrets({ live, wanted }: Sides): Sides {
   return {
     live: live && maskedAgainst(live, wanted, "*** (before)"),
     wanted: wanted && maskedAgainst(wanted, live, "*** (after)"),
@@ -78,28 +78,28 @@ function maskedValues(own: unknown, others: unknown, word: string): unknown {
   );
 }
 
-// What names the items of Kubernetes' lists, the most telling first.
+// Fields that identify the items of Kubernetes lists, the most specific first.
 const names = ["name", "mountPath", "containerPort", "port", "key", "type", "topologyKey"];
 
-/** The part of a value that at least one of the shapes has, too: fields, and items of lists by their name; other lists are kept whole. */
-export function projected(value: unknown, shapes: readonly unknown[]): unknown {
-  if (Array.isArray(value)) return projectedList(value, shapes);
+/** Keeps the fields of a value that at least one of the shapes has, and the items of lists by their name. Keeps other lists whole. */
+export function keepShape(value: unknown, shapes: readonly unknown[]): unknown {
+  if (Array.isArray(value)) return keepListShape(value, shapes);
   if (!isRecord(value)) return value;
   const records = shapes.filter(isRecord);
   const kept = Object.entries(value).flatMap(([field, own]) => {
     const inside = records.filter((shape) => Object.hasOwn(shape, field)).map((one) => one[field]);
-    return inside.length === 0 ? [] : [[field, projected(own, inside)] as const];
+    return inside.length === 0 ? [] : [[field, keepShape(own, inside)] as const];
   });
   return Object.fromEntries(kept);
 }
 
-function projectedList(list: readonly unknown[], shapes: readonly unknown[]): readonly unknown[] {
+function keepListShape(list: readonly unknown[], shapes: readonly unknown[]): readonly unknown[] {
   const items = shapes.flatMap((shape): readonly unknown[] => (Array.isArray(shape) ? shape : []));
   const field = names.find((name) => [...list, ...items].every((item) => hasName(item, name)));
   if (field === undefined || items.length === 0) return list;
   return list.flatMap((item) => {
     const same = items.filter((shape) => nameOf(shape, field) === nameOf(item, field));
-    return same.length === 0 ? [] : [projected(item, same)];
+    return same.length === 0 ? [] : [keepShape(item, same)];
   });
 }
 

@@ -7,30 +7,31 @@ import { outlives } from "../../../installation/desired.ts";
 import { kindIdOf } from "../../../installation/kinds.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
 
-/** What a cluster has of some objects, as metadata. */
+/** The live objects of some keys, as metadata. */
 export interface Observed {
-  /** By identity: those that were asked for, and whatever else carries the label of the installation. */
+  /** By identity: the requested objects, and further objects with the label of the installation. */
   readonly objects: ReadonlyMap<string, KubeObject>;
-  /** Objects that may not be read, each with what the server says. */
+  /** Objects without the right to read them, each with the message of the server. */
   readonly denied: ReadonlyMap<string, string>;
 }
 
-export interface Wanted {
+/** An object and its resource type. */
+export interface LocatedObject {
   readonly key: ObjectKey;
   readonly resource: ResourceType;
 }
 
 const atOnce = 8;
 
-/** Looks at objects by one list for each kind and one request for each that the list lacks. */
-export async function observedObjects(
-  wanted: readonly Wanted[],
+/** Reads objects with one list for each kind, and one request for each object that the list lacks. */
+export async function observeObjects(
+  located: readonly LocatedObject[],
   { client, uid }: { readonly client: KubeClient; readonly uid: string },
   signal: AbortSignal,
 ): Promise<Observed> {
-  const kinds = [...Map.groupBy(wanted, ({ resource }) => kindIdOf(resource)).values()];
+  const kinds = [...Map.groupBy(located, ({ resource }) => kindIdOf(resource)).values()];
   const parts = await mapLimited(kinds, atOnce, (ofKind) =>
-    ofOneKind(ofKind, { client, uid }, signal),
+    observeKind(ofKind, { client, uid }, signal),
   );
   return {
     objects: new Map(parts.flatMap(({ objects }) => [...objects])),
@@ -38,12 +39,12 @@ export async function observedObjects(
   };
 }
 
-async function ofOneKind(
-  wanted: readonly Wanted[],
+async function observeKind(
+  located: readonly LocatedObject[],
   { client, uid }: { readonly client: KubeClient; readonly uid: string },
   signal: AbortSignal,
 ): Promise<Observed> {
-  const [first] = wanted;
+  const [first] = located;
   const objects = new Map<string, KubeObject>();
   const denied = new Map<string, string>();
   if (first === undefined) return { objects, denied };
@@ -59,7 +60,7 @@ async function ofOneKind(
       const object = { ...item, apiVersion, kind };
       objects.set(identityOf(keyOf(object)), object);
     }
-    await mapLimited(wanted, atOnce, async ({ key }) => {
+    await mapLimited(located, atOnce, async ({ key }) => {
       const id = identityOf(key);
       if (objects.has(id)) return;
       const found = await client.get({ ...key, resource }, { metadataOnly: true }, signal);
@@ -69,7 +70,7 @@ async function ofOneKind(
     if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
     // A kind that is not served has no objects.
     if (error.status === 403) {
-      for (const { key } of wanted) denied.set(identityOf(key), error.message);
+      for (const { key } of located) denied.set(identityOf(key), error.message);
     }
   }
   return { objects, denied };

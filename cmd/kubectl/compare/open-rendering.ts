@@ -11,23 +11,22 @@ import type { ActionInput } from "../action.ts";
 import { userAgent } from "../client-version.ts";
 import { renderSettings } from "../commands/render/render-files.ts";
 import { UsageError } from "../errors.ts";
-import { usageInstead } from "../selection/input-files.ts";
+import { withUsageErrors } from "../selection/input-files.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { type ControllerRules, type ManifestRules, rulesOfHub } from "./controller-rules.ts";
 import type { RenderSettings } from "./render-component.ts";
 import { namespaceOfHub, type RenderingFlags } from "./rendering-options.ts";
 
 /**
- * What the commands render with that compare clusters with what the controller would make of them: manifests by URL are fetched as the controller does, and
- * components are where the controller has them.
- * Throws UsageError, or FleetError when there are no releases.
+ * Opens the settings of commands that compare live objects with desired ones: they fetch manifests and choose namespaces as the controller does.
+ * Throws UsageError, or FleetError without releases.
  */
 export async function openRendering(
   input: ActionInput<RenderingFlags>,
   access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
   signal: AbortSignal,
 ): Promise<RenderSettings & AsyncDisposable> {
-  const settings = await usageInstead(renderSettings(input, signal));
+  const settings = await withUsageErrors(renderSettings(input, signal));
   const { manifestSource } = input.options;
   const rules = rulesOfHub(access, signal);
   const options = { manifestSource, files: settings.manifestText, rules };
@@ -35,24 +34,24 @@ export async function openRendering(
   return { ...settings, namespaceOf, ...openManifestReader(options, signal) };
 }
 
-/** Reads the texts behind URLs of manifests as the controller does. */
+/** Reads manifests by URL as the controller does. */
 export interface ManifestReader extends AsyncDisposable {
   /** Rejects with FleetError ManifestSourceNotAllowed, ManifestSourceUnavailable or ManifestInvalid, or with the reason of the signal. */
   readonly manifestText: (url: string) => Promise<string>;
 }
 
 interface ReaderOptions {
-  /** Of the command line, in place of what the controller on the hub was started with. */
+  /** Sources of the command line, in place of those of the controller. */
   readonly manifestSource: readonly string[] | undefined;
-  /** Files of the workstation; undefined: none. */
+  /** Files of the workstation. Undefined: none. */
   readonly files: RenderSettings["manifestText"];
-  /** What the controller on the hub was started with, or half a sentence that says why it is not known. */
+  /** The flags of the controller on the hub, or half a sentence why they are not known. */
   readonly rules: () => Promise<ControllerRules | string>;
 }
 
 /**
- * Fetches what components name, over verified TLS and within the controller's limits, and only from where the controller may fetch. The hub is asked
- * about that when the first URL comes, and every URL is asked for once, also one that fails. Throws UsageError for a source that is none.
+ * Fetches manifests over verified TLS, within the limits of the controller, and only from its allowed sources. Asks the hub for these sources at the first
+ * URL. Fetches every URL once, also one that fails. Throws UsageError for an invalid source.
  */
 function openManifestReader(
   { manifestSource, files, rules }: ReaderOptions,
@@ -61,7 +60,7 @@ function openManifestReader(
   const named = manifestSource === undefined ? undefined : namedRules(manifestSource);
   const opened = new AsyncDisposableStack();
   let source: Promise<ManifestSource | string> | undefined;
-  const sourceOf = async (): Promise<ManifestSource | string> => {
+  const openSource = async (): Promise<ManifestSource | string> => {
     const found = named === undefined ? await rules() : { manifests: named };
     if (typeof found === "string") return found;
     const { manifests } = found;
@@ -72,9 +71,9 @@ function openManifestReader(
   const fetched = new Map<string, Promise<string>>();
   const read = async (url: string): Promise<string> => {
     if (isFile(url) && files !== undefined) return files(url);
-    // What is never fetched is refused as the controller does, whatever it allows.
+    // Refuses a URL that no source can allow, as the controller does.
     if (manifestUrlProblem(url) !== undefined) allowedManifestUrl(url, []);
-    const found = await (source ??= sourceOf());
+    const found = await (source ??= openSource());
     if (typeof found === "string") throw notFetched(url, found);
     return abortable(found.read(url), signal);
   };
@@ -103,7 +102,7 @@ function namedRules(texts: readonly string[]): ManifestRules {
 }
 
 function notFetched(text: string, why: string): FleetError {
-  // Without query, which may hold a signature.
+  // Without the query, which may hold a signature.
   const { origin, pathname } = new URL(text);
   return new FleetError(
     "ManifestSourceUnavailable",

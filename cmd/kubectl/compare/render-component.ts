@@ -17,13 +17,13 @@ import type { Releases, Rendered } from "../../../render/release/releases.ts";
 import { render } from "../../../render/render.ts";
 import type { NamespaceOf } from "./rendering-options.ts";
 
-/** Settings that replace the cluster and the controller's process. */
+/** Settings that stand for the cluster and the process of the controller. */
 export interface RenderSettings {
   readonly releases: Releases;
-  /** Shared by all components that are rendered equal. */
+  /** Shared by all components with equal renderings. */
   readonly preparations: Preparations;
   readonly namespaceOf: NamespaceOf;
-  /** uid of the anchor of a component on a spoke. */
+  /** Uid of the anchor of a component on a spoke. */
   readonly anchorUid: string | undefined;
   /** Version of the cluster's API server. */
   readonly kubernetesVersion: string | undefined;
@@ -35,17 +35,17 @@ export interface RenderSettings {
   readonly manifestText: ((url: string) => Promise<string>) | undefined;
 }
 
-/** Objects that would be applied for one component. */
+/** The objects that the controller would apply for one component. */
 export interface RenderedComponent {
   readonly version: string;
   readonly paths: readonly string[];
-  /** With owners, in apply order. */
+  /** The objects with owners, in apply order. */
   readonly objects: readonly Manifest[];
-  /** Objects that patches delete from the cluster, in that order. */
+  /** Objects that patches delete from the cluster, in order of deletion. */
   readonly deletions: readonly ObjectKey[];
 }
 
-/** Renders a component without any cluster. Throws FleetError as `render` does. */
+/** Renders a component without a cluster. Throws FleetError as `render` does. */
 export async function renderComponent(
   component: Component,
   settings: RenderSettings,
@@ -69,8 +69,8 @@ export async function renderComponent(
 }
 
 /**
- * Owner of what is installed in the namespace of the installation: the component itself or, on a spoke, its anchor. Undefined while its uid is not
- * known, because an owner that does not exist makes the garbage collector delete everything. Spec: knative-operator.md 3.13.
+ * The owner of the objects in the namespace of the installation: the component itself, or on a spoke its anchor. Undefined while its uid is not known,
+ * because the garbage collector deletes everything whose owner does not exist. Spec: knative-operator.md 3.13.
  */
 function ownerOf(component: Component, anchorUid: string | undefined): OwnerReference | undefined {
   const { apiVersion, kind, metadata, spec } = component;
@@ -96,8 +96,8 @@ function inApplyOrder(rendered: Rendered, preparations: Preparations): readonly 
 }
 
 /**
- * Shows an object with the fields that the cluster fills in and the controller leaves to it: rules of aggregated ClusterRoles, replicas and
- * variables of the PingSource adapter. `live` is what the cluster has. Spec: knative-operator.md 3.12, 3.20.
+ * Returns a function that fills in the fields that the controller leaves to the cluster: rules of aggregated ClusterRoles, and replicas and variables of
+ * the PingSource adapter. `live`: objects of the cluster. Spec: knative-operator.md 3.12, 3.20.
  */
 export function withLiveFields(live: readonly Manifest[]): (manifest: Manifest) => Manifest {
   const byId = new Map(live.map((one) => [identityOf(keyOf(one)), one]));

@@ -10,16 +10,16 @@ import {
 } from "../../../installation/installation-namespace.ts";
 import { releaseDirOption, several } from "../common-options.ts";
 import { oneOf } from "../flags.ts";
-import type { controllerRules } from "./controller-rules.ts";
+import type { readControllerRules } from "./controller-rules.ts";
 
-/** Flags of the commands that render what the controller would, as they come from the command line. */
+/** Values of the flags of commands that render as the controller does. */
 export interface RenderingFlags extends SpokeNamespaceFlag {
   readonly releaseDir?: string;
   readonly manifestsFrom?: string;
   readonly manifestSource?: readonly string[];
 }
 
-/** The same on the command line. */
+/** The flags of commands that render as the controller does. */
 export function renderingOptions(): readonly Option[] {
   return [
     releaseDirOption(),
@@ -35,10 +35,10 @@ export function renderingOptions(): readonly Option[] {
   ];
 }
 
-/** Where a component is installed, or is to be. `found`: as for `installationNamespace`. */
+/** Finds the namespace of an installation. `found`: as for `installationNamespace`. */
 export type NamespaceOf = (component: Component, found?: readonly string[]) => Promise<string>;
 
-/** The same by a mode, which is asked for only where nothing else says it. */
+/** Finds the namespace by a mode. Asks for the mode only where the result depends on it. */
 export function namespaceOfBy(mode: () => Promise<SpokeNamespaceMode>): NamespaceOf {
   return async (component, found = []) => {
     const [one, ...others] = spokeNamespaceModes.map((each) =>
@@ -49,12 +49,12 @@ export function namespaceOfBy(mode: () => Promise<SpokeNamespaceMode>): Namespac
   };
 }
 
-/** The flag that names a mode, as it comes from the command line. */
+/** Value of the flag `--spoke-namespace`. */
 export interface SpokeNamespaceFlag {
   readonly spokeNamespace?: string;
 }
 
-/** The same on the command line. */
+/** The flag `--spoke-namespace`. */
 export function spokeNamespaceFlag(): Option {
   return new Option(
     "--spoke-namespace <mode>",
@@ -62,17 +62,17 @@ export function spokeNamespaceFlag(): Option {
   );
 }
 
-/** The mode that the command line names, if it names one. Throws UsageError. */
+/** The mode of the command line, if it names one. Throws UsageError. */
 export function namedMode({
   spokeNamespace: text,
 }: SpokeNamespaceFlag): SpokeNamespaceMode | undefined {
   return text === undefined ? undefined : oneOf(text, spokeNamespaceModes, "--spoke-namespace");
 }
 
-/** The same as the controller on the hub sees it, unless the command line names a mode. Throws UsageError. */
+/** Finds the namespace by the mode of the command line, or else of the controller on the hub. Throws UsageError. */
 export function namespaceOfHub(
   options: SpokeNamespaceFlag,
-  rules: () => ReturnType<typeof controllerRules>,
+  rules: () => ReturnType<typeof readControllerRules>,
 ): NamespaceOf {
   const named = namedMode(options);
   return namespaceOfBy(async () => {
@@ -82,7 +82,7 @@ export function namespaceOfHub(
   });
 }
 
-/** The namespaces of a cluster in which components may be installed. */
+/** The namespaces of a cluster in which these components may be installed. */
 export function namespacesOf(components: readonly Component[]): readonly string[] {
   return [...new Set(components.flatMap(possibleNamespaces))];
 }

@@ -44,7 +44,7 @@ const namespaceVariable = "POD_NAMESPACE";
  * Looks for the one ConfigMap with the label of provider files in a namespace in which knfleet is installed, by one request for all namespaces and one for
  * ClusterRoleBindings. Returns a sentence that says why there is none to use; throws only when aborted, and what is a bug.
  */
-export async function hubProviderFile(
+export async function readHubProviderFile(
   hub: Pick<KubeClient, "list">,
   options: HubFileOptions,
   signal: AbortSignal,

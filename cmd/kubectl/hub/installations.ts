@@ -14,7 +14,7 @@ import { blockingCondition, conditionCode } from "../output/condition-code.ts";
 import { knfOf } from "../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../output/own-reasons.ts";
 import { installCrds } from "../output/steps.ts";
-import { isWanted, missingNames, type Selection } from "../selection/selection.ts";
+import { isSelected, missingNames, type Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { onSelectedClusters } from "./profiles.ts";
 
@@ -49,7 +49,7 @@ export async function listInstallations(
   const wanted = lists
     .flatMap((list) => list ?? [])
     .filter(({ kind, metadata: { namespace, name } }) =>
-      isWanted(selection, { kind, namespace, name }),
+      isSelected(selection, { kind, namespace, name }),
     );
   return await onSelectedClusters(wanted, { access, selection }, deadline);
 }

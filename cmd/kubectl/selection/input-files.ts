@@ -9,10 +9,10 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import { UsageError } from "../errors.ts";
 import { InputError, yamlDocuments } from "./yaml-documents.ts";
 
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
-/** Text of a file that a flag names, or of a stream instead of it. Throws InputError with the flag and the system's reason. */
-export async function inputText(
+/** Reads the text of the file that a flag names, or of a stream in its place. Throws InputError with the flag and the system's reason. */
+export async function readInputText(
   {
     path,
     flag,
@@ -23,7 +23,7 @@ export async function inputText(
   const source = stream ?? createReadStream(path);
   addAbortSignal(signal, source);
   try {
-    return await boundedText(source);
+    return await readBounded(source);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof InputError) throw new InputError([`${flag} ${path}: ${error.message}`]);
@@ -32,13 +32,13 @@ export async function inputText(
   }
 }
 
-async function boundedText(source: Readable): Promise<string> {
+async function readBounded(source: Readable): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of source) {
     const part: Uint8Array = Buffer.from(chunk);
     bytes += part.length;
-    if (bytes > mostBytes) throw new InputError(["is larger than 16 MiB"]);
+    if (bytes > maxBytes) throw new InputError(["is larger than 16 MiB"]);
     chunks.push(part);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -54,14 +54,14 @@ export function objectsOf(text: string, source: string): readonly Manifest[] {
   return documents.map(({ value }) => value).filter(isManifest);
 }
 
-/** Environment variables of a JSON text: one object, all values text. Throws InputError. */
+/** Environment variables of a JSON text, which has to be one object with strings. Throws InputError. */
 export function environmentOf(text: string, source: string): Readonly<Record<string, string>> {
   const value = jsonOf(text, source);
   if (!isRecord(value)) throw new InputError([`${source}: must be object`]);
   const variables: Record<string, string> = {};
   const problems: string[] = [];
-  for (const [name, one] of Object.entries(value)) {
-    if (typeof one === "string") variables[name] = one;
+  for (const [name, entry] of Object.entries(value)) {
+    if (typeof entry === "string") variables[name] = entry;
     else problems.push(`${source}: ${name}: must be string`);
   }
   if (problems.length > 0) throw new InputError(problems);
@@ -87,11 +87,11 @@ function isManifest(value: unknown): value is Manifest {
 }
 
 const prefixes = ["file:", "@CASE_DIR@/"];
-const mostManifestBytes = 16 * 1024 * 1024;
+const maxManifestBytes = 16 * 1024 * 1024;
 
 /**
- * Reads what a URL of `spec.manifests` or `spec.additionalManifests` names from a folder of the workstation: `file:NAME` or
- * `@CASE_DIR@/NAME`, nothing outside of the folder, no other URL. Throws FleetError ManifestInvalid.
+ * Returns a reader of the URLs of `spec.manifests` and `spec.additionalManifests` in a folder of the workstation. It reads `file:NAME` and
+ * `@CASE_DIR@/NAME`, no other URL and no file outside the folder. Throws FleetError ManifestInvalid.
  */
 export function manifestFolder(folder: string): (url: string) => Promise<string> {
   return async (url) => {
@@ -106,9 +106,10 @@ export function manifestFolder(folder: string): (url: string) => Promise<string>
       throw refused(url, "does not exist in the folder of --manifests-from", cause);
     });
     if (!path.startsWith(root + sep)) throw refused(url, "leads out of the folder");
-    const found = await stat(path);
-    if (!found.isFile() || found.size > mostManifestBytes)
+    const entry = await stat(path);
+    if (!entry.isFile() || entry.size > maxManifestBytes) {
       throw refused(url, "is no file up to 16 MiB");
+    }
     return readFile(path, "utf8");
   };
 }
@@ -118,7 +119,7 @@ function refused(url: string, problem: string, cause?: unknown): FleetError {
 }
 
 /** Turns an InputError into a UsageError with the same problems. */
-export async function usageInstead<Result>(work: Promise<Result>): Promise<Result> {
+export async function withUsageErrors<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {

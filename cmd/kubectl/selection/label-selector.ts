@@ -1,15 +1,15 @@
 import { UsageError } from "../errors.ts";
 
-/** What a selector asks of one label. */
+/** One condition of a selector. */
 type Requirement = (labels: Readonly<Record<string, string>>) => boolean;
 
-/** A selector as kubectl reads it: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, divided by commas; all have to hold. Throws UsageError. */
+/** Parses a selector as kubectl does: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, separated by commas. All conditions have to hold. Throws UsageError. */
 export function labelMatcher(selector: string, flag: string): Requirement {
   const requirements = partsOf(selector).map((part) => requirementOf(part, flag));
   return (labels) => requirements.every((holds) => holds(labels));
 }
 
-/** Parts between commas that are not in brackets. */
+/** The parts between commas, except commas in brackets. */
 function partsOf(selector: string): readonly string[] {
   return selector
     .split(/,(?![^(]*\))/)
@@ -34,7 +34,8 @@ function requirementOf(part: string, flag: string): Requirement {
     return (labels) => (labels[equalKey] === value) === (sign !== "!=");
   }
   const [, not, name] = presencePattern.exec(part) ?? [];
-  if (name === undefined)
+  if (name === undefined) {
     throw new UsageError(`Invalid value "${part}" for ${flag}: want KEY=VALUE`);
+  }
   return (labels) => Object.hasOwn(labels, name) === (not === "");
 }

@@ -5,10 +5,10 @@ import type { FilenameFlag } from "../common-options.ts";
 import { UsageError } from "../errors.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { stringAt } from "./fields.ts";
-import { allKinds, type Selection, type WantedName } from "./selection.ts";
+import { allKinds, type Selection, type RequestedName } from "./selection.ts";
 
-/** The installations that arguments and flags select, with `--filename` those that a file holds. Throws UsageError. */
-export async function askedSelection(
+/** Reads the selection of arguments and flags, or with `--filename` that of a file. Throws UsageError. */
+export async function readSelection(
   { args, flags, options, terminal }: ActionInput<FilenameFlag>,
   access: Pick<ClusterAccess, "namespace">,
   signal: AbortSignal,
@@ -17,40 +17,43 @@ export async function askedSelection(
   const selection = selectionOf(args, flags, access);
   if (filename === undefined) return selection;
   if (args.length > 0) throw new UsageError("Name installations, or give --filename, not both");
-  const names = await namesIn(filename, { stdin: terminal.stdin, signal });
-  const here = selection.namespace ?? access.namespace;
-  const placed = names.map((name) => ({ ...name, namespace: name.namespace ?? here }));
-  const other = placed.find(({ namespace }) => namespace !== flags.namespace);
+  const names = await readNamesIn(filename, { stdin: terminal.stdin, signal });
+  const defaultNamespace = selection.namespace ?? access.namespace;
+  const located = names.map((name) => ({
+    ...name,
+    namespace: name.namespace ?? defaultNamespace,
+  }));
+  const other = located.find(({ namespace }) => namespace !== flags.namespace);
   if (typeof flags.namespace === "string" && other !== undefined) {
     throw new UsageError(
       `The namespace ${flags.namespace} of -n is not that of ${other.kind} ${other.namespace}/${other.name}`,
     );
   }
-  const [place, ...places] = new Set(placed.map(({ namespace }) => namespace));
+  const [first, ...others] = new Set(located.map(({ namespace }) => namespace));
   const { namespace: _, ...anywhere } = selection;
   return {
     ...anywhere,
-    ...(place === undefined || places.length > 0 ? {} : { namespace: place }),
-    kinds: allKinds.filter((kind) => placed.some((name) => name.kind === kind)),
-    names: placed,
+    ...(first === undefined || others.length > 0 ? {} : { namespace: first }),
+    kinds: allKinds.filter((kind) => located.some((name) => name.kind === kind)),
+    names: located,
   };
 }
 
-type Placed = WantedName & { readonly kind: ComponentKind };
+type ComponentName = RequestedName & { readonly kind: ComponentKind };
 
-async function namesIn(
+async function readNamesIn(
   file: string,
   {
     stdin,
     signal,
   }: Pick<ActionInput<object>["terminal"], "stdin"> & { readonly signal: AbortSignal },
-): Promise<readonly Placed[]> {
-  const { inputText } = await import("./input-files.ts");
+): Promise<readonly ComponentName[]> {
+  const { readInputText } = await import("./input-files.ts");
   const { InputError, yamlDocuments } = await import("./yaml-documents.ts");
   const source = file === "-" ? "standard input" : file;
   try {
     const stream = file === "-" && stdin !== undefined ? { stream: stdin } : {};
-    const text = await inputText({ path: file, flag: "--filename", ...stream }, signal);
+    const text = await readInputText({ path: file, flag: "--filename", ...stream }, signal);
     const names = yamlDocuments(text, source).flatMap(({ value }) => nameIn(value));
     if (names.length > 0) return names;
     throw new UsageError(`There is no KnativeServing and no KnativeEventing in ${source}`);
@@ -60,8 +63,8 @@ async function namesIn(
   }
 }
 
-/** Other objects in the file are nothing to this program. */
-function nameIn(value: unknown): readonly Placed[] {
+/** The name of a component. Other objects of the file are ignored. */
+function nameIn(value: unknown): readonly ComponentName[] {
   if (!isRecord(value)) return [];
   const [group] = operatorApiVersion.split("/");
   const kind = allKinds.find((each) => each === value["kind"]);

@@ -1,15 +1,15 @@
 import { type ComponentKind, componentKinds } from "../../../api/component.ts";
 import { UsageError } from "../errors.ts";
 
-/** One installation asked for by name; without a kind either kind matches. */
-export interface WantedName {
+/** One installation that the command line names. Without a kind, either kind matches. */
+export interface RequestedName {
   readonly kind?: ComponentKind;
-  /** Absent: that of the selection. */
+  /** Absent: the namespace of the selection. */
   readonly namespace?: string;
   readonly name: string;
 }
 
-/** Which installations of the hub a command is about. */
+/** Which installations of the hub a command selects. */
 export interface Selection {
   /** Absent: all namespaces. */
   readonly namespace?: string;
@@ -18,13 +18,13 @@ export interface Selection {
   readonly cluster?: string;
   /** Selector for labels and properties of ClusterProfiles. */
   readonly on?: string;
-  /** Only those that are not healthy. */
+  /** Only installations that are not healthy. */
   readonly failed?: boolean;
-  /** Only those with this reason, in any letter case. */
+  /** Only installations with this reason, in any letter case. */
   readonly reason?: string;
   readonly kinds: readonly ComponentKind[];
   /** Empty: all of `kinds`. */
-  readonly names: readonly WantedName[];
+  readonly names: readonly RequestedName[];
 }
 
 export const allKinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
@@ -35,16 +35,16 @@ const shortNames: Readonly<Record<ComponentKind, string>> = {
 };
 
 /**
- * Reads the arguments of a command as kubectl does: `ks/NAME …`, `ks`, `ks NAME …`, and here also `NAME …` alone, which
- * matches both kinds. Throws UsageError for a type that is neither KnativeServing nor KnativeEventing.
+ * Parses the arguments of a command as kubectl does: `ks/NAME …`, `ks` and `ks NAME …`. Also parses `NAME …` alone, which matches both kinds. Throws
+ * UsageError for a type that is neither KnativeServing nor KnativeEventing.
  */
 export function readNames(args: readonly string[]): Pick<Selection, "kinds" | "names"> {
   const [first, ...rest] = args;
   if (first === undefined) return { kinds: allKinds, names: [] };
   const kinds = first.includes("/") ? undefined : kindsOf(first);
   if (kinds === undefined) {
-    const names = args.map(wantedName);
-    return { kinds: allKinds.filter((kind) => names.some((name) => mayBe(name, kind))), names };
+    const names = args.map(parseName);
+    return { kinds: allKinds.filter((kind) => names.some((name) => isOfKind(name, kind))), names };
   }
   const slashed = rest.find((name) => name.includes("/"));
   if (slashed !== undefined) {
@@ -55,7 +55,7 @@ export function readNames(args: readonly string[]): Pick<Selection, "kinds" | "n
   return { kinds, names: rest.flatMap((name) => kinds.map((kind) => ({ kind, name }))) };
 }
 
-function wantedName(arg: string): WantedName {
+function parseName(arg: string): RequestedName {
   const [type, name, ...more] = arg.split("/");
   if (name === undefined) return { name: arg };
   const kind = kindOf(type ?? "");
@@ -75,7 +75,7 @@ function unknownType(type: string): UsageError {
   );
 }
 
-/** Kinds of a comma list such as `ks,ke`; undefined when it is not a list of types but a name. */
+/** Kinds of a comma list such as `ks,ke`. Undefined when the text is a name instead of types. */
 function kindsOf(list: string): readonly ComponentKind[] | undefined {
   const kinds = list.split(",").map(kindOf);
   if (!list.includes(",")) return kinds[0] === undefined ? undefined : [kinds[0]];
@@ -92,28 +92,31 @@ function kindOf(type: string): ComponentKind | undefined {
   );
 }
 
-function mayBe(wanted: WantedName, kind: ComponentKind): boolean {
-  return wanted.kind === undefined || wanted.kind === kind;
+function isOfKind(requested: RequestedName, kind: ComponentKind): boolean {
+  return requested.kind === undefined || requested.kind === kind;
 }
 
-function isThere(wanted: WantedName, namespace: string | undefined): boolean {
-  return wanted.namespace === undefined || wanted.namespace === (namespace ?? wanted.namespace);
+function isIn(requested: RequestedName, namespace: string | undefined): boolean {
+  const own = requested.namespace;
+  return own === undefined || own === (namespace ?? own);
 }
 
-/** Whether an installation is one of those asked for. */
-export function isWanted(
+/** Whether the selection has an installation. */
+export function isSelected(
   selection: Selection,
   key: { readonly kind: ComponentKind; readonly name: string; readonly namespace?: string },
 ): boolean {
   if (!selection.kinds.includes(key.kind)) return false;
   if (selection.names.length === 0) return true;
   return selection.names.some(
-    (wanted) =>
-      wanted.name === key.name && mayBe(wanted, key.kind) && isThere(wanted, key.namespace),
+    (requested) =>
+      requested.name === key.name &&
+      isOfKind(requested, key.kind) &&
+      isIn(requested, key.namespace),
   );
 }
 
-/** The names asked for that no installation has, written as `knativeservings.operator.knative.dev "NAME"`. */
+/** The requested names that no installation has, written as `knativeservings.operator.knative.dev "NAME"`. */
 export function missingNames(
   selection: Selection,
   found: readonly {
@@ -124,10 +127,12 @@ export function missingNames(
 ): readonly string[] {
   return selection.names
     .filter(
-      (wanted) =>
+      (requested) =>
         !found.some(
           (key) =>
-            key.name === wanted.name && mayBe(wanted, key.kind) && isThere(wanted, key.namespace),
+            key.name === requested.name &&
+            isOfKind(requested, key.kind) &&
+            isIn(requested, key.namespace),
         ),
     )
     .map(({ kind, name }) => {

@@ -5,42 +5,42 @@ import { yaml11 } from "../../../render/yaml.ts";
 
 /** One document of a file, as JSON. */
 export interface InputDocument {
-  /** File and, where there are several, number of the document: how messages name it. */
+  /** The name of the document in messages: the file, and the number among several documents. */
   readonly where: string;
   readonly value: unknown;
 }
 
-const most = {
-  /** Of a text: a parser of JSON is linear in time and memory. */
+const maxima = {
+  /** Length of a text. A JSON parser is linear in time and memory. */
   json: 16 * 1024 * 1024,
-  /** Of a text that is not JSON. */
+  /** Length of a text that is not JSON. */
   yaml: 4 * 1024 * 1024,
-  /** Of one YAML document: hostile ones of this size take some seconds and a gigabyte. An API server takes little more. */
+  /** Length of one YAML document. A hostile one of this size takes some seconds and a gigabyte. An API server accepts little more. */
   document: 1024 * 1024,
-  /** A confused parser finds one error after another. */
+  /** Reported errors of one document. */
   errors: 5,
 } as const;
 
 /**
- * The documents of a YAML or JSON text in order, empty ones left out and the items of lists as documents of their own. Throws InputError with
- * every place that is not YAML.
+ * Parses the documents of a YAML or JSON text, in order. Leaves out empty documents, and returns the items of lists as separate documents. Throws
+ * InputError with every place that is not YAML.
  */
 export function yamlDocuments(text: string, source: string): readonly InputDocument[] {
-  if (text.length > most.json) throw new InputError([`${source}: is larger than 16 MiB`]);
+  if (text.length > maxima.json) throw new InputError([`${source}: is larger than 16 MiB`]);
   const json = jsonOf(text, source);
   if (json !== undefined) return itemsOf({ where: source, value: json });
-  if (text.length > most.yaml) throw new InputError([`${source}: is larger than 4 MiB`]);
-  const read = partsOf(text, source).map(readPart);
-  const problems = read.flatMap((one) => one.problems);
+  if (text.length > maxima.yaml) throw new InputError([`${source}: is larger than 4 MiB`]);
+  const parsed = partsOf(text, source).map(parsePart);
+  const problems = parsed.flatMap((part) => part.problems);
   if (problems.length > 0) throw new InputError(problems);
-  return read.filter(({ value }) => value !== null).flatMap(itemsOf);
+  return parsed.filter(({ value }) => value !== null).flatMap(itemsOf);
 }
 
 function jsonOf(text: string, source: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    // Unlike the parser, most readers of the value have a stack with an end.
+    // The parser accepts any depth, but most readers of the value are recursive.
     JSON.stringify(value);
     return value;
   } catch (error) {
@@ -49,11 +49,11 @@ function jsonOf(text: string, source: string): unknown {
   }
 }
 
-/** The text of one document and where it begins. */
+/** The text of one document, and its start in the file. */
 interface Part {
   readonly where: string;
   readonly text: string;
-  /** Lines of the file in front of it. */
+  /** Lines of the file before the document. */
   readonly linesBefore: number;
 }
 
@@ -80,27 +80,27 @@ function lineBreaksIn(text: string): number {
   return text.split("\n").length - 1;
 }
 
-interface Read extends InputDocument {
+interface ParsedPart extends InputDocument {
   readonly problems: readonly string[];
 }
 
-/** An exception of the parser (endless aliases, endless nesting) becomes a problem like any other. */
-function readPart({ where, text, linesBefore }: Part): Read {
-  const refused = (...messages: readonly string[]): Read => ({
+/** Parses one document. An exception of the parser (endless aliases, endless nesting) becomes a problem. */
+function parsePart({ where, text, linesBefore }: Part): ParsedPart {
+  const refused = (...messages: readonly string[]): ParsedPart => ({
     where,
     value: null,
     problems: messages.map((message) => `${where}: ${message}`),
   });
-  if (text.length > most.document) return refused("is larger than 1 MiB");
+  if (text.length > maxima.document) return refused("is larger than 1 MiB");
   try {
     const lines = new LineCounter();
     const document = parseDocument(text, {
       ...yaml11,
-      // Quadratic in time for a text with many errors.
+      // Pretty errors take quadratic time for a text with many errors.
       prettyErrors: false,
       lineCounter: lines,
     });
-    const errors = document.errors.slice(0, most.errors);
+    const errors = document.errors.slice(0, maxima.errors);
     if (errors.some(({ message }) => isStackEnd(message))) return refused("is nested too deeply");
     if (errors.length > 0) {
       const messages = errors.map(({ message, pos: [at] }) => {
@@ -109,7 +109,7 @@ function readPart({ where, text, linesBefore }: Part): Read {
       });
       return refused(...messages);
     }
-    // A document may be empty, which has no JSON.
+    // An empty document has no JSON.
     const value: unknown = JSON.parse(JSON.stringify(document.toJS() ?? null));
     return { where, value, problems: [] };
   } catch (error) {
@@ -117,7 +117,7 @@ function readPart({ where, text, linesBefore }: Part): Read {
   }
 }
 
-/** The parser reports the end of its stack as an error of the text, and others after it. */
+/** The parser reports a stack overflow as an error of the text, followed by others. */
 function isStackEnd(message: string): boolean {
   return message.startsWith("Maximum call stack");
 }
@@ -138,15 +138,15 @@ function firstLine(message: string): string {
   return (message.split("\n")[0] ?? "").replace(/:$/, "");
 }
 
-const mostProblems = 100;
+const maxProblems = 100;
 
-/** Unusable input; one line for each problem, with its place. */
+/** Input that is not usable. The message has one line for each problem, with its place. */
 export class InputError extends Error {
   override readonly name = "InputError";
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    const shown = problems.slice(0, mostProblems);
+    const shown = problems.slice(0, maxProblems);
     const left = problems.length - shown.length;
     const all = left === 0 ? shown : [...shown, `and ${left} more problems`];
     super(all.join("\n"));

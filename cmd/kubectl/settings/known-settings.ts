@@ -1,14 +1,14 @@
 import type { RawFlags } from "../flags.ts";
 
-/** A flag that can be set once and for all, as it is written in the file, in the environment, and on the command line. */
+/** A flag that the settings file and the environment may also set. */
 export interface Setting {
   readonly flag: keyof RawFlags;
   readonly is: "text" | "switch" | "path" | "paths";
-  /** Its older name in the environment. */
+  /** Older name of its environment variable. */
   readonly alias?: string;
 }
 
-/** Everything that a file or the environment may set. No credential is among them. */
+/** Everything that the settings file or the environment may set. Credentials are not allowed. */
 export const settings: Readonly<Record<string, Setting>> = {
   "absolute-time": { flag: "absoluteTime", is: "switch" },
   "clusterprofile-provider-file": {
@@ -28,7 +28,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   timeout: { flag: "timeout", is: "text" },
 };
 
-/** The variable of the environment for a setting: `KNFLEET_SPOKE_TIMEOUT`. */
+/** The environment variable of a setting, for example `KNFLEET_SPOKE_TIMEOUT`. */
 export function variableOf(name: string): string {
   return `KNFLEET_${name.toUpperCase().replaceAll("-", "_")}`;
 }

@@ -7,20 +7,20 @@ import type { RawFlags } from "../flags.ts";
 import { words } from "../output/steps.ts";
 import { type Setting, settings } from "./known-settings.ts";
 
-const largest = 64 * 1024;
+const maxBytes = 64 * 1024;
 const othersMayWrite = 0o002;
 
 /**
- * The flags that a file sets; none when there is no such file. Paths are relative to its folder. Throws UsageError for one that others may
- * write, because it names programs to run, and for one that holds something else than settings.
+ * Reads the flags that a settings file sets. A missing file sets none. Paths are relative to its folder. Throws UsageError for a file that everybody may
+ * write, because it names programs to run, and for a file with other content than settings.
  */
-export async function settingsFile(
+export async function readSettingsFile(
   path: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<RawFlags> {
-  const text = await textOf(path);
+  const text = await readText(path);
   if (text === undefined) return {};
-  const document = await parsed(text, path);
+  const document = await parseYaml(text, path);
   if (!isRecord(document)) throw refused(path, "holds no map of settings");
   const entries = Object.entries(document).map(([name, value]) => {
     const setting = Object.hasOwn(settings, name) ? settings[name] : undefined;
@@ -34,10 +34,10 @@ export async function settingsFile(
   return Object.fromEntries(entries);
 }
 
-async function textOf(path: string): Promise<string | undefined> {
+async function readText(path: string): Promise<string | undefined> {
   try {
     const { mode, size } = await stat(path);
-    if (size > largest) throw refused(path, "is larger than 64 KiB");
+    if (size > maxBytes) throw refused(path, "is larger than 64 KiB");
     if (process.platform !== "win32" && (mode & othersMayWrite) !== 0) {
       throw refused(path, "can be written by everybody", [words("chmod", "o-w", path)]);
     }
@@ -55,8 +55,8 @@ function isMissing(error: unknown): boolean {
   );
 }
 
-async function parsed(text: string, path: string): Promise<unknown> {
-  // Most people have no such file, and need not wait for what reads it.
+async function parseYaml(text: string, path: string): Promise<unknown> {
+  // Loaded on demand, because most users have no settings file.
   const { parse } = await import("yaml");
   try {
     // An empty file sets nothing.
@@ -67,31 +67,31 @@ async function parsed(text: string, path: string): Promise<unknown> {
   }
 }
 
-interface Place {
+interface SettingContext {
   readonly name: string;
   readonly is: Setting["is"];
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-function valueOf(value: unknown, place: Place): unknown {
-  const { name, is, path } = place;
+function valueOf(value: unknown, context: SettingContext): unknown {
+  const { name, is, path } = context;
   if (is === "switch" && typeof value === "boolean") return value || undefined;
   if (is === "paths" && Array.isArray(value)) {
-    return value.map((one: unknown) => pathOf(textIn(one, place), place));
+    return value.map((entry: unknown) => pathOf(textIn(entry, context), context));
   }
-  if (is === "path") return pathOf(textIn(value, place), place);
-  if (is === "text") return textIn(value, place);
+  if (is === "path") return pathOf(textIn(value, context), context);
+  if (is === "text") return textIn(value, context);
   throw refused(path, `${name} is not ${is === "switch" ? "true or false" : "a list"}`);
 }
 
-function textIn(value: unknown, { name, path }: Place): string {
+function textIn(value: unknown, { name, path }: SettingContext): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
   throw refused(path, `${name} is no text`);
 }
 
-function pathOf(text: string, { path, env }: Place): string {
+function pathOf(text: string, { path, env }: SettingContext): string {
   const home = env["HOME"] ?? "";
   if (text.startsWith("~/") && home !== "") return join(home, text.slice(2));
   return isAbsolute(text) ? text : join(dirname(path), text);

@@ -7,24 +7,23 @@ import { type Setting, settings, variableOf } from "./known-settings.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The flags with what the environment and then the file say of those that the command line leaves out. Throws UsageError for a file that cannot
- * be used.
+ * Completes the flags of the command line: first from the environment, then from the settings file. Throws UsageError for a file that is not usable.
  */
 export async function withSettings(raw: RawFlags, env: Environment): Promise<RawFlags> {
   const fromEnvironment = flagsOfEnvironment(env);
   const path = pathOf(env);
-  const { settingsFile } = path === undefined ? none : await import("./settings-file.ts");
-  const fromFile = path === undefined ? {} : await settingsFile(path, env);
+  const { readSettingsFile } = path === undefined ? none : await import("./settings-file.ts");
+  const fromFile = path === undefined ? {} : await readSettingsFile(path, env);
   const merged = { ...fromFile, ...fromEnvironment, ...raw };
-  // What the environment says in kubectl's own way wins over a file, too.
+  // KUBECONFIG, the variable of kubectl, also wins over the file.
   const hasOwn = raw.kubeconfig ?? fromEnvironment.kubeconfig;
-  const isSaid = hasOwn === undefined && (env["KUBECONFIG"] ?? "") !== "";
-  return isSaid ? { ...merged, kubeconfig: undefined } : merged;
+  const isByVariable = hasOwn === undefined && (env["KUBECONFIG"] ?? "") !== "";
+  return isByVariable ? { ...merged, kubeconfig: undefined } : merged;
 }
 
-const none = { settingsFile: (): Promise<RawFlags> => Promise.resolve({}) };
+const none = { readSettingsFile: (): Promise<RawFlags> => Promise.resolve({}) };
 
-/** Undefined where nothing says where a home is. */
+/** Path of the settings file. Undefined without a home folder. */
 function pathOf(env: Environment): string | undefined {
   const named = env["KNFLEET_CONFIG"] ?? "";
   if (named !== "") return named;
@@ -34,12 +33,12 @@ function pathOf(env: Environment): string | undefined {
 }
 
 function flagsOfEnvironment(env: Environment): RawFlags {
-  const found = Object.entries(settings).flatMap(([name, { flag, is, alias }]) => {
+  const entries = Object.entries(settings).flatMap(([name, { flag, is, alias }]) => {
     const variable = variableOf(name);
     const text = env[variable] ?? env[alias ?? ""] ?? "";
     return text === "" ? [] : [[flag, valueOf(text, is, variable)] as const];
   });
-  return Object.fromEntries(found);
+  return Object.fromEntries(entries);
 }
 
 function valueOf(text: string, is: Setting["is"], variable: string): unknown {

@@ -5,47 +5,47 @@ import type { ResolvedAccess } from "../../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { HubProviderFile } from "../hub/hub-provider-file.ts";
 
-/** A way to one spoke for the time of one command. */
+/** A connection to one spoke for the time of one command. */
 export interface SpokeAccess extends AsyncDisposable {
   readonly client: KubeClient;
   /** Name of the provider that the profile was matched with. */
   readonly provider: string;
-  /** Something could not be read by it; one that is kept for later is given up then. */
+  /** Has to be called when a read over it failed. A connection that is kept for later reads is then closed. */
   readonly giveUp?: () => void;
 }
 
-/** The ways to spokes, for programs that connect by themselves. */
+/** Access and credentials of spokes, for commands that do not connect themselves. */
 export interface SpokeWays {
-  /** The way to the cluster of a profile, whether or not it is healthy. Throws FleetError. */
+  /** Resolves how to reach the cluster of a profile, also when the profile is not healthy. Throws FleetError. */
   resolve(profile: ClusterProfile): ResolvedAccess;
-  /** A fresh credential for that way. Throws FleetError `AccessProviderFailed`, or the reason of the signal. */
+  /** Obtains a fresh credential. Throws FleetError `AccessProviderFailed`, or the reason of the signal. */
   credential(access: ResolvedAccess, signal: AbortSignal): Promise<Credential>;
 }
 
 /** How a command reaches the spokes. */
 export interface SpokesAccess {
   /**
-   * Connects to the cluster of a profile; throws FleetError. `waits` is told when the plugin waits for its place among others. Undefined when
-   * there is no provider file.
+   * Connects to the cluster of a profile. Throws FleetError. `waits` counts the time in which the plugin waits for its place. Undefined without a provider
+   * file.
    */
   readonly reach:
     | ((profile: ClusterProfile, signal: AbortSignal, waits?: TurnWaits) => Promise<SpokeAccess>)
     | undefined;
-  /** Undefined when there is no provider file, and for a recorded fleet. */
+  /** Absent without a provider file, and for a recorded fleet. */
   readonly ways?: SpokeWays;
-  /** A file that was read from the hub, and what its readers see. */
+  /** The provider file that was read from the hub, with the environment of its readers. */
   readonly fromHub?: Pick<HubProviderFile, "file" | "environment">;
-  /** Why there is no provider file, where somebody looked for one. */
+  /** Why the hub has no provider file, if the command asked the hub. */
   readonly missing?: string;
 }
 
-/** How a command reaches the hub and, with a provider file, the spokes: the same credential path as the controller's. */
+/** How a command reaches the hub and, with a provider file, the spokes: by the same credential path as the controller. */
 export interface ClusterAccess extends AsyncDisposable {
   readonly hub: KubeClient;
   /** Namespace of the kubeconfig context in use, or of `-n`. */
   readonly namespace: string;
   /** Time for one request to the hub. */
   readonly hubTimeoutMs: number;
-  /** The way to the spokes. Asks the hub for the provider file, once, when none was named; after an abort there is no way. */
+  /** How to reach the spokes. Asks the hub once for the provider file when the command line names none. After an abort no spoke can be reached. */
   readonly spokes: () => Promise<SpokesAccess>;
 }

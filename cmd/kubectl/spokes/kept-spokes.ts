@@ -4,17 +4,17 @@ import type { ClusterAccess, SpokeAccess, SpokesAccess } from "./cluster-access.
 type Reach = NonNullable<SpokesAccess["reach"]>;
 
 /**
- * The same access, for a command that reads clusters again and again: a cluster is connected to once, and its plugin runs when its credential ends. A connection
- * by which something could not be read is given up, and so is one whose ClusterProfile names another way in. Dispose it to end all of them.
+ * Wraps an access for a command that reads clusters repeatedly: it connects to each cluster once, and the plugin runs again only when the credential ends.
+ * A connection is closed when a read over it failed, or when its ClusterProfile has changed its access. Disposing the result closes all of them.
  */
-export function keepingSpokes(access: ClusterAccess): ClusterAccess {
+export function keepSpokes(access: ClusterAccess): ClusterAccess {
   const kept = new KeptSpokes();
   return {
     ...access,
     async spokes() {
-      const found = await access.spokes();
-      const { reach } = found;
-      return reach === undefined ? found : { ...found, reach: kept.keeping(reach) };
+      const spokes = await access.spokes();
+      const { reach } = spokes;
+      return reach === undefined ? spokes : { ...spokes, reach: kept.wrap(reach) };
     },
     [Symbol.asyncDispose]() {
       kept.end();
@@ -24,10 +24,10 @@ export function keepingSpokes(access: ClusterAccess): ClusterAccess {
 }
 
 interface Kept {
-  /** What the ClusterProfile says of the way in. */
-  readonly way: string;
+  /** The access providers of the ClusterProfile, as JSON. */
+  readonly accessText: string;
   readonly spoke: Promise<SpokeAccess>;
-  /** How many read through it now. */
+  /** How many reads use the connection now. */
   readers: number;
   isGivenUp: boolean;
 }
@@ -36,14 +36,14 @@ class KeptSpokes {
   /** By uid of the ClusterProfile. */
   readonly #kept = new Map<string, Kept>();
 
-  keeping(reach: Reach): Reach {
+  wrap(reach: Reach): Reach {
     return async (profile, signal, waits) => {
       const { uid } = profile.metadata;
-      const way = wayOf(profile);
+      const accessText = accessTextOf(profile);
       const known = this.#kept.get(uid);
-      if (known !== undefined && known.way !== way) this.#giveUp(uid, known);
+      if (known !== undefined && known.accessText !== accessText) this.#giveUp(uid, known);
       const kept = this.#kept.get(uid) ?? {
-        way,
+        accessText,
         spoke: reach(profile, signal, waits),
         readers: 0,
         isGivenUp: false,
@@ -85,12 +85,12 @@ class KeptSpokes {
   }
 }
 
-/** Not waited for: the end of a connection to a server that is silent takes seconds. */
+/** Closes without waiting: closing a connection to a silent server takes seconds. */
 function closeUnused({ spoke, readers, isGivenUp }: Kept): void {
   if (!isGivenUp || readers > 0) return;
   void spoke.then((connection) => connection[Symbol.asyncDispose]()).catch(() => undefined);
 }
 
-function wayOf({ status }: ClusterProfile): string {
+function accessTextOf({ status }: ClusterProfile): string {
   return JSON.stringify([status?.accessProviders, status?.credentialProviders]);
 }

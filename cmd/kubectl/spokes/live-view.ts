@@ -12,7 +12,7 @@ import type { LiveReason } from "../output/own-reasons.ts";
 import type { AnchorFact, DeploymentFact, SpokeFacts, SpokeReading } from "./spoke-facts.ts";
 import type { UnreadSpoke } from "./spoke-reading.ts";
 
-/** `Skipped`: the command was told not to look at spokes. */
+/** `Skipped`: the command does not read spokes (`--no-live`). */
 export type LiveState =
   | "Ready"
   | "NotAvailable"
@@ -20,20 +20,20 @@ export type LiveState =
   | "Skipped"
   | UnreadSpoke["state"];
 
-/** What the target cluster says about an installation; null where nothing is known. */
+/** The state of an installation on its target. Null: not known. */
 export interface LiveView {
   readonly state: LiveState;
   readonly reason: LiveReason | null;
   readonly code: KnfCode | null;
   readonly message: string | null;
-  /** Since when, RFC 3339. */
+  /** When the state began, RFC 3339. */
   readonly since: string | null;
-  /** Where the installation was found on the target cluster. */
+  /** Namespace of the installation on the target. */
   readonly namespace: string | null;
   readonly deployments: number | null;
-  /** Names of Deployments that are there but not available. */
+  /** Names of live Deployments that are not available. */
   readonly notAvailable: readonly string[];
-  /** Names of Deployments that the installation's inventory has and the cluster has not. */
+  /** Names of Deployments of the inventory that are not on the target. */
   readonly missing: readonly string[];
   readonly server: string | null;
   readonly provider: string | null;
@@ -55,15 +55,15 @@ const nothingKnown: LiveView = {
   kubernetesVersion: null,
 };
 
-/** The target cluster's view of a component; without a reading (`--no-live`) it is `Skipped`. */
+/** The state of a component on its target. Without a reading (`--no-live`) it is `Skipped`. */
 export function liveViewOf(component: Component, reading: SpokeReading | undefined): LiveView {
   if (reading === undefined) return nothingKnown;
-  const view = { ...nothingKnown, ...seenView(component, reading) };
+  const view = { ...nothingKnown, ...readingView(component, reading) };
   const { reason, message } = view;
   return { ...view, code: knfOf(reason, { isHub: !isRemote(component), message }) };
 }
 
-function seenView(component: Component, reading: SpokeReading): Partial<LiveView> {
+function readingView(component: Component, reading: SpokeReading): Partial<LiveView> {
   if (reading.kind === "unread") {
     const { state, reason, message } = reading;
     return { state, reason, message };
@@ -127,8 +127,8 @@ function whyNoAnchor(
     return { reason: "AnchorMissing", message };
   }
   const { label } = componentKinds[kind];
-  const strangers = facts.deployments.filter((deployment) => deployment.component === label);
-  const where = [...new Set(strangers.map(({ namespace }) => namespace))].toSorted();
+  const foreign = facts.deployments.filter((deployment) => deployment.component === label);
+  const where = [...new Set(foreign.map(({ namespace }) => namespace))].toSorted();
   if (where.length === 0) {
     return { reason: "NotInstalled", message: `There is no anchor ${anchor}` };
   }
@@ -150,14 +150,14 @@ export function deploymentsOf(component: Component, facts: SpokeFacts): readonly
     .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
 }
 
-/** The Deployments that the inventory of an installation has and its cluster has not, as `namespace/name`. */
+/** Deployments of the inventory that are not on the target, as `namespace/name`. */
 export function missingDeployments(component: Component, facts: SpokeFacts): readonly string[] {
   const present = new Set(facts.deployments.map(idOf));
   const expected = anchorOf(component, facts)?.deployments ?? [];
   return expected.filter((id) => !present.has(id));
 }
 
-/** The anchor of an installation; undefined when there is none that is its own. */
+/** The anchor of an installation. Undefined when it has none, or only that of another component. */
 export function anchorOf(component: Component, facts: SpokeFacts): AnchorFact | undefined {
   const possible = possibleNamespaces(component);
   const own = namesakesOf(component, facts).filter(
@@ -165,13 +165,13 @@ export function anchorOf(component: Component, facts: SpokeFacts): AnchorFact | 
       possible.includes(namespace) &&
       (componentUid === null || componentUid === component.metadata.uid),
   );
-  const found = anchoredNamespaces(own);
-  // The mode matters only where upstream's operator left one behind.
-  const wanted = installationNamespace(component, defaultSpokeNamespace, found);
-  return own.find(({ namespace }) => namespace === wanted);
+  const anchored = anchoredNamespaces(own);
+  // The mode matters only where an anchor of the upstream operator is left.
+  const expected = installationNamespace(component, defaultSpokeNamespace, anchored);
+  return own.find(({ namespace }) => namespace === expected);
 }
 
-/** The anchor where that of an installation should be, but of another component or another hub. */
+/** The anchor of another component or hub that has the place of this installation's anchor. */
 export function conflictingAnchor(component: Component, facts: SpokeFacts): AnchorFact | undefined {
   const { uid } = component.metadata;
   const possible = possibleNamespaces(component);
@@ -190,8 +190,8 @@ function namesakesOf(
   { kind, metadata: { name } }: Component,
   { anchors = [] }: SpokeFacts,
 ): readonly AnchorFact[] {
-  const wanted = anchorNameOf({ kind, name });
-  return anchors.filter((anchor) => anchor.name === wanted);
+  const anchorName = anchorNameOf({ kind, name });
+  return anchors.filter((anchor) => anchor.name === anchorName);
 }
 
 function belongsTo(
@@ -201,9 +201,9 @@ function belongsTo(
 ): boolean {
   if (componentUid !== null) return componentUid === component.metadata.uid;
   if (owners.length === 0) return namespace === anchor?.namespace;
-  // An owner is of the same namespace, so its name means something only where this installation may be.
-  const places = anchor === undefined ? possibleNamespaces(component) : [anchor.namespace];
-  if (!places.includes(namespace)) return false;
+  // An owner is in the namespace of its object, so that its name proves something only in a namespace of this installation.
+  const namespaces = anchor === undefined ? possibleNamespaces(component) : [anchor.namespace];
+  if (!namespaces.includes(namespace)) return false;
   const { kind, name } = ownerOf(component);
   return owners.some((owner) => owner.kind === kind && owner.name === name);
 }

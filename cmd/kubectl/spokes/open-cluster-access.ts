@@ -12,15 +12,15 @@ import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 
 interface OpenOptions {
   readonly env: Environment;
-  /** Whether the command wants to reach spokes. */
+  /** Whether the command reaches spokes. */
   readonly spokes: boolean;
   /** Called with every credential in use, so that the caller can keep it out of its output. */
   readonly onCredential?: (credential: Credential) => void;
 }
 
 /**
- * Opens the way to the hub and to the spokes: with the provider file that was named, else with the one that the hub has. Reads files, asks no server yet.
- * Throws FleetError `ConfigInvalid` for a kubeconfig or provider file that cannot be used.
+ * Opens the access to the hub and the spokes, with the named provider file or else with that of the hub. Reads files, and sends no request yet.
+ * Throws FleetError `ConfigInvalid` for a kubeconfig or provider file that is not usable.
  */
 export async function openClusterAccess(
   flags: Flags,
@@ -53,15 +53,15 @@ export async function openClusterAccess(
 interface SpokesOptions {
   readonly source: KubeconfigSource;
   readonly userAgent: string;
-  /** Gets the files that have to be removed at the end. */
+  /** Removes temporary files at the end. */
   readonly files: AsyncDisposableStack;
-  /** Where built-in readers read Secrets. */
+  /** Hub whose Secrets the built-in readers read. */
   readonly hub: KubeClient;
   readonly onCredential?: (credential: Credential) => void;
   readonly onRequest?: RequestObserver;
 }
 
-/** A file that was named is read at once; the hub is asked when spokes are to be reached, and no more than once. */
+/** Reads a named provider file at once. Asks the hub once, when the command reaches spokes. */
 async function spokesOpener(
   flags: Flags,
   { files, source, ...options }: SpokesOptions,
@@ -69,9 +69,9 @@ async function spokesOpener(
 ): Promise<ClusterAccess["spokes"]> {
   const { providerFile, pluginNamespace, pluginRoots } = flags;
   if (providerFile === undefined) {
-    let found: Promise<SpokesAccess> | undefined;
+    let spokes: Promise<SpokesAccess> | undefined;
     const { environment } = source;
-    return () => (found ??= spokesByHub(flags, { environment, ...options }, signal));
+    return () => (spokes ??= spokesByHub(flags, { environment, ...options }, signal));
   }
   const { loadProviderFile } = await import("../../../access/providers/provider-config.ts");
   const { namedSpokes } = await import("./reached-spokes.ts");
@@ -86,12 +86,12 @@ async function spokesByHub(
   options: Omit<SpokesOptions, "files" | "source"> & { readonly environment: Environment },
   signal: AbortSignal,
 ): Promise<SpokesAccess> {
-  const { hubProviderFile } = await import("../hub/hub-provider-file.ts");
+  const { readHubProviderFile } = await import("../hub/hub-provider-file.ts");
   const { pluginNamespace } = flags;
   const { environment, hub } = options;
   const timeoutMs = flags.hub.requestTimeoutMs;
-  const wanted = { pluginNamespace, environment, timeoutMs };
-  const found = await hubProviderFile(hub, wanted, signal).catch((error: unknown) => {
+  const request = { pluginNamespace, environment, timeoutMs };
+  const found = await readHubProviderFile(hub, request, signal).catch((error: unknown) => {
     if (signal.aborted) return "the command was ended";
     throw error;
   });
@@ -105,8 +105,8 @@ async function spokesByHub(
 }
 
 /**
- * The environment in which plugins find the hub of the command, as the same user and in the same namespace. Writes a kubeconfig for them where their own
- * way would lead elsewhere (cli.md, D10). Throws FleetError `ConfigInvalid`.
+ * Prepares the environment in which plugins find the hub of the command, with the same user and namespace. Writes a kubeconfig for them where they would
+ * find another hub (cli.md, D10). Throws FleetError `ConfigInvalid`.
  */
 export async function preparePluginEnvironment({
   source,
@@ -116,7 +116,7 @@ export async function preparePluginEnvironment({
   const { environment, kubeconfig, context, overrides } = source;
   const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
   const asIs = [context, overrides, pluginNamespace].every((value) => value === undefined);
-  // Plugins find the hub by themselves with one kubeconfig that is used as it is, and inside a cluster.
+  // With one unchanged kubeconfig, and inside a cluster, plugins find the hub themselves.
   if (asIs && kubeconfig !== undefined) return { ...environment, KUBECONFIG: kubeconfig };
   if (asIs && listed.length <= 1) return environment;
   const { loadKubeconfig } = await import("../../../access/hub/kubeconfig.ts");

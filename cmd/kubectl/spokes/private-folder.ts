@@ -5,21 +5,21 @@ import { join } from "node:path";
 
 import type { HubConfig } from "../../../access/hub/kubeconfig.ts";
 
-/** A folder that only its owner reads; gone after disposal, and when the process ends. */
+/** A folder that only its owner can read. It is removed by the disposal, and when the process ends. */
 export interface PrivateFolder extends AsyncDisposable {
   readonly path: string;
-  /** Writes a file into it, for its owner alone, and returns its path. */
+  /** Writes a file that only its owner can read. Returns its path. */
   write(name: string, text: string): Promise<string>;
 }
 
-/** Makes one. Spec: security.md T-86. */
+/** Creates a private folder. Spec: security.md T-86. */
 export async function makePrivateFolder(): Promise<PrivateFolder> {
-  // mkdtemp makes it with mode 0700.
+  // mkdtemp creates the folder with mode 0700.
   const folder = await mkdtemp(join(tmpdir(), "kubectl-knfleet-"));
   const removeNow = (): void => rmSync(folder, { recursive: true, force: true });
   // A second Ctrl-C ends the process without disposal.
   process.once("exit", removeNow);
-  // The end of the terminal ends the process without both, unless somebody else cares for it.
+  // A closed terminal ends the process without disposal and without `exit`, unless there is another listener.
   const onHangup = (): void => {
     removeNow();
     process.off("SIGHUP", onHangup);
@@ -41,15 +41,15 @@ export async function makePrivateFolder(): Promise<PrivateFolder> {
   };
 }
 
-/** A kubeconfig file for exec plugins, gone after disposal. */
+/** A kubeconfig file for exec plugins, removed by the disposal. */
 export interface PluginKubeconfig extends AsyncDisposable {
   readonly path: string;
 }
 
 /**
- * Writes the hub's context alone into a private temporary file. The official plugins read `KUBECONFIG` as one path and
- * know neither `--context` nor `--kubeconfig`, so without this they would ask another cluster, or look in another
- * namespace, than the command does (cli.md, D10). Whoever may read the file could read the user's own kubeconfig.
+ * Writes only the hub's context into a private temporary file. The official plugins read `KUBECONFIG` as one path and know neither `--context` nor
+ * `--kubeconfig`: without this file they would use another cluster or namespace than the command (cli.md, D10). The file is as private as the user's own
+ * kubeconfig.
  */
 export async function writePluginKubeconfig(
   { context, namespace, cluster, user }: HubConfig,

@@ -15,7 +15,7 @@ import type { HubProviderFile } from "../hub/hub-provider-file.ts";
 import type { SpokesAccess } from "./cluster-access.ts";
 import { UnreadError } from "./spoke-reading.ts";
 
-/** The spokes by a provider file of this machine. */
+/** Reaches the spokes with a provider file of this machine. */
 export function namedSpokes(providers: ProviderFile, options: SpokeDeps): SpokesAccess {
   const deps = { ...limitsOfCommand(), ...options };
   return {
@@ -28,13 +28,13 @@ export function namedSpokes(providers: ProviderFile, options: SpokeDeps): Spokes
   };
 }
 
-/** The spokes by the provider file of the hub, as far as it is followed on this machine. */
+/** Reaches the spokes with the provider file of the hub, as far as this machine may run its plugins. */
 export function hubSpokes(
   { file, environment, refusal }: HubProviderFile,
   options: Omit<SpokeDeps, "environment" | "pluginRoots">,
 ): SpokesAccess {
   const deps = { ...limitsOfCommand(), ...options, environment };
-  const checked = (access: ResolvedAccess): ResolvedAccess => {
+  const assertAllowed = (access: ResolvedAccess): ResolvedAccess => {
     const message = refusal(access);
     if (message === undefined) return access;
     throw new FleetError("AccessProviderFailed", message, { code: "PluginNotAllowed" });
@@ -42,21 +42,22 @@ export function hubSpokes(
   return {
     async reach(profile, deadline, waits) {
       const message = refusal(resolveAccess(profile, file));
-      // That is about this machine; it is no fault of the fleet.
+      // The reason is this machine, and no fault of the fleet.
       if (message !== undefined) {
         throw new UnreadError({ state: "Unknown", reason: "PluginNotRun", message });
       }
       return await connectSpoke({ profile, providers: file }, withWaits(deps, waits), deadline);
     },
     ways: {
-      resolve: (profile) => checked(accessOf(profile, selectProvider(profile, file))),
-      credential: (access, deadline) => obtainFreshCredential(checked(access), deps, deadline),
+      resolve: (profile) => assertAllowed(accessOf(profile, selectProvider(profile, file))),
+      credential: (access, deadline) =>
+        obtainFreshCredential(assertAllowed(access), deps, deadline),
     },
     fromHub: { file, environment },
   };
 }
 
-/** What all clusters of one command share. */
+/** Limits that all clusters of one command share. */
 function limitsOfCommand(): Pick<SpokeDeps, "answers" | "plugins"> {
   return { answers: new AnswerBudget(), plugins: new PluginLimits() };
 }

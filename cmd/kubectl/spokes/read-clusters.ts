@@ -25,9 +25,9 @@ export interface ReadLimits {
   readonly concurrency: number;
   /** Time for one cluster, from reading its profile to its last answer. */
   readonly spokeTimeoutMs: number;
-  /** The first cluster that cannot be read ends the reading of all others. */
+  /** Stops at the first cluster that cannot be read. */
   readonly failFast?: boolean;
-  /** Called whenever a cluster is begun or done, with those that are being read. */
+  /** Called when the read of a cluster starts or ends, with the running ones. */
   readonly onProgress?: (done: number, total: number, running: Running) => void;
 }
 
@@ -41,8 +41,8 @@ export function clusterIdOf(component: Component): string {
 }
 
 /**
- * Reads every cluster that the components are installed on, once each. A cluster that cannot be read becomes an unread
- * reading and never delays or fails another; after an abort the clusters that are not done are unread, too.
+ * Reads every cluster of the components, once each. A cluster that cannot be read becomes an unread reading, and never delays or fails another. After an
+ * abort, the clusters that are not done are unread.
  */
 export async function readClusters(
   components: readonly Component[],
@@ -55,7 +55,7 @@ export async function readClusters(
 const readFacts: ReadOne<SpokeFacts> = ({ client, provider }, signal) =>
   readSpokeFacts(client, provider, signal);
 
-/** Reads from one cluster; `id` is its `clusterIdOf`, `provider` null for the hub itself. */
+/** Reads from one cluster. `id`: its `clusterIdOf`. `provider`: null for the hub itself. */
 export type ReadOne<Facts> = (
   cluster: {
     readonly id: string;
@@ -65,7 +65,7 @@ export type ReadOne<Facts> = (
   signal: AbortSignal,
 ) => Promise<Facts>;
 
-/** The same promise for whatever a command wants to know of each cluster. */
+/** Like `readClusters`, with a function of the caller for each cluster. */
 export async function readEach<Facts>(
   components: readonly Component[],
   deps: {
@@ -125,11 +125,11 @@ async function readCluster<Facts>(
   { access, spokes, timeoutMs, read }: ClusterDeps<Facts>,
   signal: AbortSignal,
 ): Promise<Reading<Facts>> {
-  if (signal.aborted) return stopped;
+  if (signal.aborted) return interrupted;
   if (ref !== undefined && spokes.reach === undefined) {
     return { kind: "unread", ...noProviderFile(spokes.missing) };
   }
-  // A plugin that waits for its place among others takes no time of its spoke.
+  // The time in which a plugin waits for its place does not count for its spoke.
   const waits = new TurnWaits();
   const reason = new DOMException("The time of the spoke is over", "TimeoutError");
   using limit = waits.limit(signal, { ms: timeoutMs, reason });
@@ -139,7 +139,7 @@ async function readCluster<Facts>(
       ref === undefined
         ? read({ id, client: access.hub, provider: null }, deadline)
         : readSpoke({ id, ref }, { access, spokes, read, waits }, deadline);
-    // The end of a connection may take longer than the spoke's time; nobody waits for it here.
+    // Does not wait for the end of the connection, which may take longer than the time of the spoke.
     return { kind: "read", facts: await Promise.race([facts, rejectedBy(deadline)]) };
   } catch (error) {
     return readingAfter(error, { signal, deadline, timeoutMs });
@@ -161,8 +161,8 @@ function readingAfter(
   },
 ): UnreadSpoke {
   const { signal, deadline, timeoutMs } = context;
-  if (signal.aborted) return stopped;
-  // Whatever an aborted request throws, the cause is that the spoke's time was over.
+  if (signal.aborted) return interrupted;
+  // An aborted request may throw any error. The cause is the deadline.
   return unreadBecause(deadline.aborted ? deadline.reason : error, timeoutMs);
 }
 
@@ -187,14 +187,14 @@ async function readSpoke<Facts>(
   }
 }
 
-const stopped: UnreadSpoke = {
+const interrupted: UnreadSpoke = {
   kind: "unread",
   state: "Unknown",
   reason: "Interrupted",
   message: ownReasons.Interrupted,
 };
 
-/** Runs a task for every item, at most `limit` at a time; resolves to the results in the items' order. */
+/** Runs a task for every item, at most `limit` at a time. Resolves with the results in the order of the items. */
 export async function mapLimited<Item, Result>(
   items: readonly Item[],
   limit: number,
@@ -212,11 +212,11 @@ export async function mapLimited<Item, Result>(
 /** A cluster that a command stays connected to. */
 export interface LastingSpoke {
   readonly client: KubeClient;
-  /** Not waited for: the end of a connection to a server that is silent takes seconds. */
+  /** Closes without waiting: closing a connection to a silent server takes seconds. */
   readonly close: () => void;
 }
 
-/** Connects to the cluster of a ClusterProfile, or to the hub when there is none. Throws FleetError, and what KubeClient throws. */
+/** Connects to the cluster of a ClusterProfile, or without one to the hub. Throws FleetError, and the errors of KubeClient. */
 export async function openLastingSpoke(
   ref: ClusterProfileRef | undefined,
   { hub, spokes }: Pick<ClusterAccess, "hub" | "spokes">,
@@ -233,8 +233,8 @@ export async function openLastingSpoke(
   };
 }
 
-/** A component that is none, for a cluster that is to be read whether or not it has one; without a ClusterProfile for the hub itself. */
-export function standIn(ref: ClusterProfileRef | undefined): Component {
+/** A component that does not exist, to read a cluster without components. Without a ClusterProfile it stands for the hub. */
+export function placeholderComponent(ref: ClusterProfileRef | undefined): Component {
   return {
     apiVersion: operatorApiVersion,
     kind: "KnativeServing",

@@ -15,15 +15,15 @@ import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 import type { Reading } from "./spoke-reading.ts";
 import { ifDenied } from "./spoke-reading.ts";
 
-/** What one cluster says about the Knative installations on it. */
+/** Facts about the Knative installations on one cluster. */
 export interface SpokeFacts {
   readonly server: string;
-  /** Name of the access provider; null for the hub itself. */
+  /** Name of the access provider. Null for the hub itself. */
   readonly provider: string | null;
   readonly kubernetesVersion: string | null;
   /** Deployments labelled as Knative Serving or Eventing, of all namespaces. */
   readonly deployments: readonly DeploymentFact[];
-  /** Anchors of all namespaces; undefined when the credential may not list ConfigMaps. */
+  /** Anchors of all namespaces. Undefined without the right to list ConfigMaps. */
   readonly anchors: readonly AnchorFact[] | undefined;
 }
 
@@ -32,13 +32,13 @@ export type SpokeReading = Reading<SpokeFacts>;
 
 const componentLabels = Object.values(componentKinds).map(({ label }) => label);
 
-/** Reads a cluster's facts in three parallel requests. Throws what KubeClient throws. */
+/** Reads the facts of a cluster in three parallel requests. Throws the errors of KubeClient. */
 export async function readSpokeFacts(
   client: KubeClient,
   provider: string | null,
   signal: AbortSignal,
 ): Promise<SpokeFacts> {
-  // The Deployments are what matters; a credential that may read nothing else still gives an answer.
+  // Only the Deployments are required: a credential without the right to the rest still gives an answer.
   const [version, deployments, anchors] = await Promise.all([
     client.request("GET", "/version", undefined, signal).catch(ifDenied),
     client.list(
@@ -69,7 +69,7 @@ export async function readSpokeFacts(
   };
 }
 
-/** What a command needs to know of one Deployment; times are RFC 3339, unknown ones null. */
+/** Facts about one Deployment. Times are RFC 3339, or null when not known. */
 export interface DeploymentFact {
   readonly namespace: string;
   readonly name: string;
@@ -85,11 +85,11 @@ export interface DeploymentFact {
   readonly available: boolean;
   /** When the condition Available changed last. */
   readonly changedAt: string | null;
-  /** Message of the condition Available; foreign text. */
+  /** Message of the condition Available. Foreign text. */
   readonly message: string | null;
   readonly createdAt: string | null;
   readonly images: readonly string[];
-  /** Without a leading `v`: what its label says, else the tag of its first image; null where neither does. */
+  /** Version of the label, or else the tag of the first image, without a leading `v`. Null without both. */
   readonly version: string | null;
 }
 
@@ -140,7 +140,7 @@ function availabilityOf(
   };
 }
 
-/** The tag of an image reference, without a leading `v`; null when it has none, for example a digest only. */
+/** The tag of an image reference, without a leading `v`. Null without a tag, for example with a digest only. */
 export function tagOf(image: string): string | null {
   const [name = ""] = image.split("@");
   const last = name.slice(name.lastIndexOf("/") + 1);
@@ -148,13 +148,13 @@ export function tagOf(image: string): string | null {
   return at < 0 ? null : withoutV(last.slice(at + 1));
 }
 
-/** What a command needs to know of the anchor of an installation. */
+/** Facts about the anchor of an installation. */
 export interface AnchorFact {
   readonly namespace: string;
   readonly name: string;
-  /** The component on the hub that it belongs to; null when the upstream operator made it. */
+  /** Uid of its component on the hub. Null for an anchor of the upstream operator. */
   readonly componentUid: string | null;
-  /** `namespace/name` of the Deployments that the installation should have; empty when nothing says so. */
+  /** `namespace/name` of the Deployments in its inventory. Empty without an inventory. */
   readonly deployments: readonly string[];
 }
 

@@ -10,8 +10,8 @@ import { type LiveReason, ownReasons } from "../output/own-reasons.ts";
 import type { ClusterAccess, SpokeWays } from "./cluster-access.ts";
 
 /**
- * A spoke that could not be read, and why. `NoAccess`: no way in could be built from profile and provider file.
- * `Denied`: the spoke refused the credential or a right. `Unknown`: not looked at, for want of a provider file or of time.
+ * A spoke that could not be read, and why. `NoAccess`: profile and provider file give no access. `Denied`: the spoke refused the credential or a right.
+ * `Unknown`: not read, without a provider file or after an interruption.
  */
 export interface UnreadSpoke {
   readonly kind: "unread";
@@ -20,17 +20,17 @@ export interface UnreadSpoke {
   readonly message: string;
 }
 
-/** What it means for a spoke that there is no provider file. */
+/** The state of a spoke without a provider file. */
 export function noProviderFile(missing: string | undefined): Omit<UnreadSpoke, "kind"> {
   const why = missing === undefined ? "" : `: ${missing}`;
   const message = `${ownReasons.NoProviderFile}${why}`;
   return { state: "Unknown", reason: "NoProviderFile", message };
 }
 
-/** The outcome of reading something from one cluster. */
+/** The result of reading one cluster. */
 export type Reading<Facts> = { readonly kind: "read"; readonly facts: Facts } | UnreadSpoke;
 
-/** A spoke could not be read when it was recorded. */
+/** The error for a spoke that cannot be read for a known reason. */
 export class UnreadError extends Error {
   override readonly name = "UnreadError";
   readonly reading: Omit<UnreadSpoke, "kind">;
@@ -41,12 +41,12 @@ export class UnreadError extends Error {
   }
 }
 
-/** What a failed attempt to read a spoke means. Throws the error again when it is a bug and not the spoke's state. */
+/** The state of a spoke whose read failed. Throws the error again when it is a bug. */
 export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {
   if (error instanceof UnreadError) return { kind: "unread", ...error.reading };
   if (error instanceof FleetError) {
     const state = stateOfCode[error.code ?? ""] ?? "NoAccess";
-    // The code is told as the reason; in front of the message it would be told twice.
+    // The sentence without its code, because the code is the reason already.
     return { kind: "unread", state, reason: error.code ?? error.reason, message: error.sentence };
   }
   if (error instanceof ConnectionError) {
@@ -81,23 +81,23 @@ function unreadByAnswer(error: ApiError): UnreadSpoke {
     return { kind: "unread", state: "Denied", reason: "CredentialRejected", message: text };
   }
   if (status === 403) return { kind: "unread", state: "Denied", reason: "Forbidden", message };
-  // What is no Status may be a proxy's whole page.
-  const said = isStatus && message !== "" ? `: ${message}` : "";
-  const text = `The spoke answered ${status} at ${request}${said}`;
+  // An answer that is no Status may be a whole page of a proxy.
+  const detail = isStatus && message !== "" ? `: ${message}` : "";
+  const text = `The spoke answered ${status} at ${request}${detail}`;
   return { kind: "unread", state: "Unreachable", reason: "ServerError", message: text };
 }
 
-/** For `catch`: undefined when a right is missing; throws everything else again. */
+/** For `catch`: returns undefined when a right is missing. Throws every other error again. */
 export function ifDenied(error: unknown): undefined {
   if (error instanceof ApiError && error.status === 403) return;
   throw error;
 }
 
-/** What to do where nothing says how clusters are reached. */
+/** The next step for a command without a provider file. */
 export const providerFileHint =
   "Name the provider file with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE.";
 
-/** The ways to spokes of a command that can do nothing without them. Throws UsageError when there is no provider file. */
+/** Access and credentials of spokes, for a command that needs them. Throws UsageError without a provider file. */
 export async function waysOf({ spokes }: Pick<ClusterAccess, "spokes">): Promise<SpokeWays> {
   const { ways, missing } = await spokes();
   if (ways !== undefined) return ways;

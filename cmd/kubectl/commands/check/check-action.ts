@@ -9,7 +9,7 @@ import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames } from "../../output/names.ts";
 import { commandsOf, stepLine, withHubSteps, wrappedStep } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import { usageInstead } from "../../selection/input-files.ts";
+import { withUsageErrors } from "../../selection/input-files.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { prepareWalk } from "../diagnose/prepare-walk.ts";
 import { componentReader } from "../render/render-files.ts";
@@ -73,7 +73,7 @@ async function readComponents(
 ) {
   const { filename } = input.options;
   if (filename === undefined) return undefined;
-  const { components } = await usageInstead(
+  const { components } = await withUsageErrors(
     componentReader(input, signal, namespace)(filename, "-f"),
   );
   return components;

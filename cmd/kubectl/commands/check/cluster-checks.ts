@@ -12,7 +12,7 @@ import {
   readEach,
   type ReadLimits,
   type ReadOne,
-  standIn,
+  placeholderComponent,
 } from "../../spokes/read-clusters.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import { rootCauseOf } from "../diagnose/diagnosis.ts";
@@ -59,7 +59,7 @@ export async function checkClusters(
     ),
   );
   const reached = clusters.filter((_, at) => walked[at]?.isReached === true);
-  const stands = reached.map(({ ref }) => standIn(ref));
+  const stands = reached.map(({ ref }) => placeholderComponent(ref));
   const readings = await readEach(stands, { access, limits, read: askCluster }, signal);
   const versions = new Map<string, string>();
   const answered = [...readings].flatMap(([id, reading]) => {

@@ -7,7 +7,7 @@ import { clusterNames, objectName } from "../../output/names.ts";
 import { deploymentNotes } from "../../output/notes.ts";
 import { listExitCode } from "../../output/report.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
-import { askedSelection } from "../../selection/selection-file.ts";
+import { readSelection } from "../../selection/selection-file.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { type DeploymentItem, type DeploymentList, deployments } from "./deployments.ts";
 
@@ -19,7 +19,7 @@ export async function runDeployments(
   const { flags, terminal } = input;
   const { env, now } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const selection = await askedSelection(input, access, signal);
+  const selection = await readSelection(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
   const list = sortedBy(
     await deployments({ selection, limits }, { access, now }, signal).finally(end),

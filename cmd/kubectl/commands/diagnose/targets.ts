@@ -17,8 +17,8 @@ export async function selectTargets(
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   if (options.filename === undefined) return findTargets(args, { hub, namespace, flags }, signal);
-  const { askedSelection } = await import("../../selection/selection-file.ts");
-  const selection = await askedSelection({ args, flags, options, terminal }, { namespace }, signal);
+  const { readSelection } = await import("../../selection/selection-file.ts");
+  const selection = await readSelection({ args, flags, options, terminal }, { namespace }, signal);
   return findTargetsOfFile(selection, { hub, flags }, signal);
 }
 

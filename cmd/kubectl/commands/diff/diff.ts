@@ -8,8 +8,8 @@ import {
   fetchManifests,
 } from "../../compare/comparable.ts";
 import { compare, type Comparison } from "../../compare/compare.ts";
-import { hubIdOf, readPlace } from "../../compare/place.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
+import { readHubId, readTargetInstallation } from "../../compare/target-installation.ts";
 import { selectInstallations } from "../../hub/installations.ts";
 import { notFoundErrors, type ReportError, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
@@ -40,7 +40,7 @@ export async function diff(
   signal: AbortSignal,
 ): Promise<Diff> {
   const { components, missing } = await selectInstallations(access, selection, signal);
-  const hubId = await hubIdOf(access, signal);
+  const hubId = await readHubId(access, signal);
   const wanted = await rendered(components, settings, signal);
   const sound = components.filter(
     ({ metadata }) => !(wanted.get(metadata.uid) instanceof FleetError),
@@ -118,7 +118,11 @@ function compareOn(
         }
         try {
           const { namespaceOf } = settings;
-          const place = await readPlace(component, { client, hubId, namespaceOf }, signal);
+          const place = await readTargetInstallation(
+            component,
+            { client, hubId, namespaceOf },
+            signal,
+          );
           const { namespace } = place.target;
           const there = await comparableIn(namespace, made, { component, settings });
           const comparison = await compare({ place, ...there, asksForNew: false }, signal);

@@ -6,7 +6,7 @@ import { identityOf, isJob, keyOf, type Manifest } from "../../../../api/kuberne
 import { findAnchorNamespaces } from "../../../../controller/reconcile/resolve.ts";
 import { type Comparable, comparableIn } from "../../compare/comparable.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
-import { masked, neat, projected, type Sides, withoutMarks } from "../../compare/neat.ts";
+import { maskSecrets, neat, keepShape, type Sides, withoutMarks } from "../../compare/neat.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { type ReportError, stampAt } from "../../output/report.ts";
@@ -208,7 +208,7 @@ function changeOf({ live, wanted }: Sides): ObjectChange | undefined {
   return {
     change,
     key: keyOf(some),
-    ...masked({ live, wanted }),
+    ...maskSecrets({ live, wanted }),
     message: null,
     managers: [],
     pods: null,
@@ -218,8 +218,8 @@ function changeOf({ live, wanted }: Sides): ObjectChange | undefined {
 function shaped(object: Manifest | undefined, shapes: readonly Manifest[]): Manifest | undefined {
   if (object === undefined) return undefined;
   const { apiVersion, kind, metadata } = object;
-  const fields = projected(object, shapes);
-  const own = projected(
+  const fields = keepShape(object, shapes);
+  const own = keepShape(
     metadata,
     shapes.map((shape) => shape.metadata),
   );

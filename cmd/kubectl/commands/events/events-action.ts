@@ -17,7 +17,7 @@ import { jsonLine } from "../../output/output-format.ts";
 import { listExitCode } from "../../output/report.ts";
 import { stepLine } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import { askedSelection } from "../../selection/selection-file.ts";
+import { readSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -43,7 +43,7 @@ export async function runEvents(
   if (options.watch === true) checkWatch(flags);
   const { env, now } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
-  const selection = await askedSelection(input, access, signal);
+  const selection = await readSelection(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
   const found = await events({ selection, filter }, { access, limits, live, now }, signal).finally(
     end,

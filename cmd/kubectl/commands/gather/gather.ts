@@ -11,7 +11,12 @@ import { selectedProfiles } from "../../hub/profiles.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { clusterIdOf, readEach, type ReadLimits, standIn } from "../../spokes/read-clusters.ts";
+import {
+  clusterIdOf,
+  readEach,
+  type ReadLimits,
+  placeholderComponent,
+} from "../../spokes/read-clusters.ts";
 import { ifDenied, type Reading } from "../../spokes/spoke-reading.ts";
 import type { ObjectRow } from "../get/object-table.ts";
 import { type ClusterFacts, type ClusterPlan, gatherCluster } from "./gather-cluster.ts";
@@ -39,7 +44,7 @@ export async function gather(
   const components = await listInstallations(access, selection, signal);
   const profiles = isWholeFleet(selection) ? await listProfiles(access, signal) : undefined;
   const stands = (profiles ?? []).map(({ metadata: { namespace, name } }) =>
-    standIn({ namespace, name }),
+    placeholderComponent({ namespace, name }),
   );
   const remote = [...components, ...stands].filter(
     ({ spec }) => spec?.clusterProfileRef !== undefined,

@@ -7,7 +7,7 @@ import { unreadNotes } from "../../output/notes.ts";
 import { listExitCode } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { stringAt } from "../../selection/fields.ts";
-import { askedSelection } from "../../selection/selection-file.ts";
+import { readSelection } from "../../selection/selection-file.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import {
   getObjects,
@@ -32,7 +32,7 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
   const wanted = { ...wantedOf(args, options), pageSize: flags.chunkSize };
   const { env, now } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const selection = await askedSelection({ ...input, args: [] }, access, signal);
+  const selection = await readSelection({ ...input, args: [] }, access, signal);
   const { limits, end } = openReading(flags, terminal);
   const { list, blocks } = await getObjects(
     { selection, wanted },

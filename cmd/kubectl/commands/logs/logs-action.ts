@@ -11,7 +11,7 @@ import { unreadNotes } from "../../output/notes.ts";
 import { jsonLine } from "../../output/output-format.ts";
 import { listExitCode } from "../../output/report.ts";
 import { painter, wantsColour } from "../../output/terminal.ts";
-import { askedSelection } from "../../selection/selection-file.ts";
+import { readSelection } from "../../selection/selection-file.ts";
 import { missingNames } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -51,7 +51,7 @@ export async function runLogs(
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   if (follow) return await runFollow(input, { access, filter, live }, signal);
   const { limits, end } = openReading(flags, terminal);
-  const selection = await askedSelection(input, access, signal);
+  const selection = await readSelection(input, access, signal);
   const found = await readLogs(
     { selection, filter },
     { access, limits, live, now },
@@ -93,7 +93,7 @@ async function runFollow(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { flags, terminal } = input;
-  const selection = await askedSelection(input, access, signal);
+  const selection = await readSelection(input, access, signal);
   const listed = await listInstallations(access, selection, signal);
   const missing = missingNames(selection, listed.map(componentKeyOf));
   const notes = missing.map((name) => `error: ${plainText(name)} not found\n`);

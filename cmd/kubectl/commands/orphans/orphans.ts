@@ -1,6 +1,6 @@
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
-import { hubIdOf } from "../../compare/place.ts";
+import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { listInstallations } from "../../hub/installations.ts";
@@ -11,7 +11,7 @@ import {
   readEach,
   type ReadLimits,
   type ReadOne,
-  standIn,
+  placeholderComponent,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { clusterFindings } from "./cluster-findings.ts";
@@ -36,7 +36,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   const kinds = ["KnativeServing", "KnativeEventing"] as const;
   const everywhere = { kinds, names: [], namespace: undefined };
   const components = await listInstallations(access, everywhere, signal);
-  const hubId = await hubIdOf(access, signal);
+  const hubId = await readHubId(access, signal);
   const stands = live ? await standIns(deps, signal) : [];
   const readings = await readEach(stands, { access, limits, read: readOne }, signal);
   const nowMs = now().getTime();
@@ -85,7 +85,7 @@ async function standIns(
   );
   const refs = profiles.map(({ metadata: { namespace, name } }) => ({ namespace, name }));
   const isHub = flags.on === undefined && ["hub", "<hub>", undefined].includes(flags.cluster);
-  return [...(isHub ? [standIn(undefined)] : []), ...refs.map(standIn)];
+  return [...(isHub ? [placeholderComponent(undefined)] : []), ...refs.map(placeholderComponent)];
 }
 
 function clusterOf(id: string): ClusterProfileRef | null {

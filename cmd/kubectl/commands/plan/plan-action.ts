@@ -8,7 +8,7 @@ import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, codedReason, objectLine } from "../../output/names.ts";
 import { countOf, unreadNotes } from "../../output/notes.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import { usageInstead } from "../../selection/input-files.ts";
+import { withUsageErrors } from "../../selection/input-files.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { componentReader } from "../render/render-files.ts";
 import type { PlanItem, PlannedChange } from "./plan-item.ts";
@@ -35,7 +35,7 @@ export async function runPlan(
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   // As kubectl apply: what names no namespace is of the context's.
   const read = componentReader({ flags, terminal }, signal, access.namespace);
-  const { components, notes } = await usageInstead(read(filename, "-f"));
+  const { components, notes } = await withUsageErrors(read(filename, "-f"));
   await using settings = await openRendering(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
   const deps = { access, limits, settings, now };

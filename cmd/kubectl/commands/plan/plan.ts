@@ -4,8 +4,8 @@ import { describe } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import { compare } from "../../compare/compare.ts";
-import { hubIdOf, readPlace } from "../../compare/place.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
+import { readHubId, readTargetInstallation } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type Report, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -55,7 +55,7 @@ export async function plan(
     const answer = await askHub(component, access.hub, deadline);
     return { answer, duplicate: await findDuplicate(answer.component, access, deadline) };
   });
-  const hubId = await hubIdOf(access, signal);
+  const hubId = await readHubId(access, signal);
   const free = asked.filter(
     ({ answer, duplicate }) => answer.action !== "refused" && duplicate === undefined,
   );
@@ -115,7 +115,11 @@ function lookAt(
           return [keyOf(component), look] as const;
         }
         try {
-          const place = await readPlace(component, { client, hubId, namespaceOf }, signal);
+          const place = await readTargetInstallation(
+            component,
+            { client, hubId, namespaceOf },
+            signal,
+          );
           const { namespace } = place.target;
           const there = await comparableIn(namespace, made, { component, settings });
           const { changes, denied } = await compare({ place, ...there, asksForNew: true }, signal);

@@ -18,7 +18,7 @@ import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import {
   environmentOf,
-  inputText,
+  readInputText,
   manifestFolder,
   objectsOf,
 } from "../../selection/input-files.ts";
@@ -49,7 +49,7 @@ export function componentReader(
   const readOne = async (path: string, flag: string) => {
     const isStdin = path === "-";
     const stream = isStdin ? { stream: terminal.stdin } : {};
-    const text = await inputText({ path, flag, ...stream }, signal);
+    const text = await readInputText({ path, flag, ...stream }, signal);
     return componentDocuments(yamlDocuments(text, isStdin ? "standard input" : path), rules);
   };
   return async (paths, flag) => {
@@ -77,7 +77,8 @@ export async function renderSettings(
   signal: AbortSignal,
 ): Promise<RenderSettings> {
   const { live, envFile, manifestsFrom, anchorUid, kubernetesVersion } = options;
-  const file = (path: string, flag: string): Promise<string> => inputText({ path, flag }, signal);
+  const file = (path: string, flag: string): Promise<string> =>
+    readInputText({ path, flag }, signal);
   if (manifestsFrom !== undefined && !(await isFolder(manifestsFrom))) {
     throw new InputError([`--manifests-from ${manifestsFrom}: is not a folder`]);
   }

@@ -18,10 +18,10 @@ import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "../../output
 import { isDocument, jsonLine } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
 import { painter, wantsColour } from "../../output/terminal.ts";
-import { askedSelection } from "../../selection/selection-file.ts";
+import { readSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { keepingSpokes } from "../../spokes/kept-spokes.ts";
+import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import type { StatusItem } from "./status-item.ts";
 import { ofSet, setsTable, wantedSetOf } from "./status-sets.ts";
@@ -48,7 +48,7 @@ export async function runStatus(input: Input, signal: AbortSignal): Promise<Exit
   const spokes = options.live ?? true;
   await using ending = new AsyncDisposableStack();
   const opened = ending.use(await openClusterAccess(flags, { env, spokes }, signal));
-  const access = options.watch === true ? ending.use(keepingSpokes(opened)) : opened;
+  const access = options.watch === true ? ending.use(keepSpokes(opened)) : opened;
   const { selection, sets } = await askedFor(input, access, signal);
   const before = await changesSince(input, selection, signal);
   const context = { access, selection, ...sets, ...before };
@@ -72,7 +72,7 @@ async function askedFor(
   access: ClusterAccess,
   signal: AbortSignal,
 ): Promise<Pick<Context, "selection"> & { readonly sets: Pick<Context, "sets"> }> {
-  const selection = await askedSelection(input, access, signal);
+  const selection = await readSelection(input, access, signal);
   const { set, since } = input.options;
   if (set === undefined) {
     const isAll = !isNarrowed(selection) && since === undefined;

@@ -7,7 +7,7 @@ import { wantsAscii } from "../../output/characters.ts";
 import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { keepingSpokes } from "../../spokes/kept-spokes.ts";
+import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { statusExitCode } from "../status/status.ts";
 import { type FleetFeed, openFleetFeed } from "./fleet-feed.ts";
@@ -40,7 +40,7 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   const until = AbortSignal.any(limits);
   const wanted = { env: terminal.env, spokes: live };
   await using opened = await openClusterAccess(flags, wanted, until);
-  await using access = keepingSpokes(opened);
+  await using access = keepSpokes(opened);
   const selection = selectionOf(input.args, flags, access);
   let model: TopModel | undefined;
   // The code that draws is loaded while the hub is asked.

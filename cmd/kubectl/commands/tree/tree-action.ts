@@ -10,7 +10,7 @@ import { unreadNotes } from "../../output/notes.ts";
 import { listExitCode } from "../../output/report.ts";
 import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
-import { askedSelection } from "../../selection/selection-file.ts";
+import { readSelection } from "../../selection/selection-file.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { collapsed, dotOf, mermaidOf, type TreeNode, treeText } from "./tree-node.ts";
@@ -30,7 +30,7 @@ export async function runTree(
   const { flags, options, terminal } = input;
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const selection = await askedSelection(input, access, signal);
+  const selection = await readSelection(input, access, signal);
   const way = await wayDeps(access, { flags, env }, signal);
   const { limits, end } = openReading(flags, terminal);
   const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));

@@ -9,7 +9,7 @@ import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, nameOf } from "../../output/names.ts";
 import { reportOf, stampAt } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import { askedSelection } from "../../selection/selection-file.ts";
+import { readSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -49,7 +49,7 @@ export async function runWait(
   const stableMs = isOneLook ? 0 : wantedMs;
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const selection = await askedSelection(input, access, signal);
+  const selection = await readSelection(input, access, signal);
   checkMinimum(min, selection);
   const clock = AbortSignal.timeout(timeoutMs);
   const failFast = flags.failFast ?? true;

@@ -2,7 +2,12 @@ import { describe, expect, test } from "vitest";
 
 import { changesBetween } from "../../../../cmd/kubectl/commands/diff/live-objects.ts";
 import { fieldChanges } from "../../../../cmd/kubectl/compare/comparable.ts";
-import { masked, neat, projected, withoutMarks } from "../../../../cmd/kubectl/compare/neat.ts";
+import {
+  keepShape,
+  maskSecrets,
+  neat,
+  withoutMarks,
+} from "../../../../cmd/kubectl/compare/neat.ts";
 
 describe("the fields in which two values differ", () => {
   test.each([
@@ -67,7 +72,7 @@ const secret = (data: object) => ({
 
 describe("values of a Secret", () => {
   test("are not shown, but that they differ is", () => {
-    const sides = masked({
+    const sides = maskSecrets({
       live: neat(secret({ data: { same: "c2VjcmV0", other: "b25l", gone: "eA==" } })),
       wanted: neat(secret({ data: { same: "c2VjcmV0", other: "dHdv", made: "eQ==" } })),
     });
@@ -77,7 +82,7 @@ describe("values of a Secret", () => {
   });
 
   test("are hidden in stringData and in a field of a wrong type, too", () => {
-    const { wanted } = masked({
+    const { wanted } = maskSecrets({
       live: undefined,
       wanted: secret({ data: "c2VjcmV0", stringData: { a: "plain" } }),
     });
@@ -86,7 +91,7 @@ describe("values of a Secret", () => {
 
   test("of a kind of that name in another group are what they are", () => {
     const other = { ...secret({ data: { a: "b" } }), apiVersion: "example.com/v1" };
-    expect(masked({ live: other, wanted: undefined }).live).toBe(other);
+    expect(maskSecrets({ live: other, wanted: undefined }).live).toBe(other);
   });
 });
 
@@ -116,6 +121,6 @@ describe("the part of a value that a shape has, too", () => {
     ],
     ["lists of words as a whole", { args: ["a", "b"] }, [{ args: ["c"] }], { args: ["a", "b"] }],
   ] as const)("%s", (...[, value, shapes, part]) => {
-    expect(projected(value, shapes)).toEqual(part);
+    expect(keepShape(value, shapes)).toEqual(part);
   });
 });

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import {
   environmentOf,
-  inputText,
-  objectsOf,
   manifestFolder,
+  objectsOf,
+  readInputText,
 } from "../../../../cmd/kubectl/selection/input-files.ts";
 
 let folder: string;
@@ -54,8 +54,10 @@ describe("an input file", () => {
 
   test("is read as text, or from a stream instead", async () => {
     const stream = Readable.from([Buffer.from("é"), "b"]);
-    expect(await inputText({ path: join(folder, "secret"), flag: "-f" }, signal)).toBe("secret");
-    expect(await inputText({ path: "-", flag: "-f", stream }, signal)).toBe("éb");
+    expect(await readInputText({ path: join(folder, "secret"), flag: "-f" }, signal)).toBe(
+      "secret",
+    );
+    expect(await readInputText({ path: "-", flag: "-f", stream }, signal)).toBe("éb");
   });
 
   test.each([
@@ -63,14 +65,14 @@ describe("an input file", () => {
     { path: tmpdir(), says: `-f ${tmpdir()}: cannot be read (EISDIR)` },
     { path: "/dev/zero", says: "-f /dev/zero: is larger than 16 MiB" },
   ])("$path is refused", async ({ path, says }) => {
-    await expect(inputText({ path, flag: "-f" }, signal)).rejects.toMatchObject({
+    await expect(readInputText({ path, flag: "-f" }, signal)).rejects.toMatchObject({
       problems: [says],
     });
   });
 
   test("is waited for no longer than asked", async () => {
     const stop = new AbortController();
-    const waiting = inputText(
+    const waiting = readInputText(
       { path: "-", flag: "-f", stream: new Readable({ read() {} }) },
       stop.signal,
     );

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { UsageError } from "../../../../cmd/kubectl/errors.ts";
 import {
   allKinds,
-  isWanted,
+  isSelected,
   missingNames,
   readNames,
 } from "../../../../cmd/kubectl/selection/selection.ts";
@@ -54,7 +54,7 @@ describe("a selection", () => {
     [{ kind: serving, name: "b" } as const, true],
     [{ kind: eventing, name: "b" } as const, true],
     [{ kind: eventing, name: "c" } as const, false],
-  ])("of ks/a and b has %j: %s", (key, wanted) => expect(isWanted(selection, key)).toBe(wanted));
+  ])("of ks/a and b has %j: %s", (key, wanted) => expect(isSelected(selection, key)).toBe(wanted));
 
   test("names what was asked for and not found", () => {
     expect(missingNames(selection, [{ kind: "KnativeEventing", name: "b" }])).toEqual([

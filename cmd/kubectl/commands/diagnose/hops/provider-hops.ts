@@ -23,7 +23,7 @@ import {
   type Controllers,
   flagOf,
 } from "../../../hub/find-controller.ts";
-import { hubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
+import { readHubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import type { WalkContext } from "../walk.ts";
@@ -73,7 +73,7 @@ async function readTrustedFile(
   signal: AbortSignal,
 ): Promise<HubProviderFile | undefined> {
   const options = { pluginNamespace, environment, timeoutMs };
-  const found = await hubProviderFile(fileHub, options, signal);
+  const found = await readHubProviderFile(fileHub, options, signal);
   return typeof found === "string" ? undefined : found;
 }
 

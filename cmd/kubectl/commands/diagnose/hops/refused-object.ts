@@ -10,9 +10,9 @@ import { openReleases } from "../../../../open-releases.ts";
 import { checkReleases } from "../../../../release-files.ts";
 import { comparableOf } from "../../../compare/comparable.ts";
 import { dryRun } from "../../../compare/dry-run.ts";
-import { readPlace } from "../../../compare/place.ts";
 import type { RenderSettings } from "../../../compare/render-component.ts";
 import { namespaceOfBy } from "../../../compare/rendering-options.ts";
+import { readTargetInstallation } from "../../../compare/target-installation.ts";
 
 /** Release files, to render a refused object as the controller does. */
 export type Rendering = Pick<RenderSettings, "releases" | "preparations">;
@@ -70,7 +70,11 @@ async function askServer(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const namespaceOf = namespaceOfBy(async () => defaultSpokeNamespace);
-  const place = await readPlace(component, { client, hubId: undefined, namespaceOf }, signal);
+  const place = await readTargetInstallation(
+    component,
+    { client, hubId: undefined, namespaceOf },
+    signal,
+  );
   const settings = {
     ...rendering,
     namespaceOf,

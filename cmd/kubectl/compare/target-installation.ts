@@ -15,39 +15,38 @@ import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { ifDenied } from "../spokes/spoke-reading.ts";
 import type { NamespaceOf } from "./rendering-options.ts";
 
-/** Where an installation is or would be, as its controller sees it. */
-export interface Place {
+/** An installation with its target, as the controller sees it. */
+export interface TargetInstallation {
   readonly component: Component;
   readonly target: Target;
-  /** Undefined: nothing was installed. */
+  /** Undefined: nothing is installed. */
   readonly anchor: Anchor | undefined;
-  /** Whether knfleet installed it; false for what the upstream operator did. */
+  /** Whether knfleet made the installation. False for one of the upstream operator. */
   readonly isOurs: boolean;
-  /** The second owner, where there is one. */
+  /** The second owner, if there is one. */
   readonly secondOwner: OwnerReference | undefined;
 }
 
-/** A cluster and whose it is. */
-export interface PlaceAccess {
+/** How to read an installation on its target. */
+export interface TargetAccess {
   readonly client: KubeClient;
-  /** Uid of `kube-system` on the hub; undefined when it may not be read, and then the anchor is believed. */
+  /** Uid of `kube-system` on the hub. Undefined without the right to read it: then that of the anchor counts. */
   readonly hubId: string | undefined;
   readonly namespaceOf: NamespaceOf;
 }
 
 /**
- * Reads what there is of an installation on its cluster. Throws FleetError `AnchorConflict` when the anchor is another's, and what
- * KubeClient throws.
+ * Reads an installation on its target. Throws FleetError `AnchorConflict` for the anchor of another component, and the errors of KubeClient.
  */
-export async function readPlace(
+export async function readTargetInstallation(
   component: Component,
-  { client, hubId, namespaceOf }: PlaceAccess,
+  { client, hubId, namespaceOf }: TargetAccess,
   signal: AbortSignal,
-): Promise<Place> {
+): Promise<TargetInstallation> {
   const { clusterProfileRef: profile } = component.spec ?? {};
   const found = await findAnchorNamespaces(component, { client, hubId }, signal);
   const namespace = await namespaceOf(component, found);
-  const id = hubId ?? (await hubIdOfAnchor(component, { client, namespace }, signal)) ?? "";
+  const id = hubId ?? (await readHubIdOfAnchor(component, { client, namespace }, signal)) ?? "";
   const target: Target = {
     client,
     namespace,
@@ -57,7 +56,7 @@ export async function readPlace(
   };
   const [anchor, secondOwner] = await Promise.all([
     readAnchor(component, target, signal),
-    twinOf(component, client, signal),
+    readSecondOwner(component, client, signal),
   ]);
   const annotations = anchor?.object.metadata.annotations ?? {};
   const isMarked = annotations[anchorAnnotations.hubId] !== undefined;
@@ -70,7 +69,7 @@ export async function readPlace(
   };
 }
 
-async function hubIdOfAnchor(
+async function readHubIdOfAnchor(
   component: Component,
   { client, namespace }: Pick<Target, "client" | "namespace">,
   signal: AbortSignal,
@@ -81,8 +80,8 @@ async function hubIdOfAnchor(
   return anchor?.metadata.annotations?.[anchorAnnotations.hubId];
 }
 
-/** Neither controller nor blocking, as the engine writes it. */
-async function twinOf(
+/** Sets neither `controller` nor `blockOwnerDeletion`, as the controller does. */
+async function readSecondOwner(
   component: Component,
   client: KubeClient,
   signal: AbortSignal,
@@ -95,8 +94,8 @@ async function twinOf(
   return { apiVersion, kind, name, uid: found.metadata.uid };
 }
 
-/** Uid of the hub's `kube-system`, which tells this hub from others; undefined when it may not be read. */
-export async function hubIdOf(
+/** Reads the uid of the hub's `kube-system`, which identifies the hub. Undefined without the right to read it. */
+export async function readHubId(
   { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
