@@ -99,7 +99,8 @@ export interface Rendering {
   };
   /** Lines in front of the table. */
   readonly heading?: string;
-  readonly table: (wide: boolean) => Table;
+  /** Absent: the heading says everything. */
+  readonly table?: (wide: boolean) => Table;
   /** Lines below the table. */
   readonly footer?: string;
   /** What `-o name` prints, one line each; absent: the items have no names. */
@@ -138,7 +139,8 @@ async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): P
     return tableText(customColumns(template, document.items), flags, terminal);
   }
   const { heading = "", table, footer = "" } = rendering;
-  return `${heading}${tableText(table(output === "wide"), flags, terminal)}${footer}`;
+  const rows = table === undefined ? "" : tableText(table(output === "wide"), flags, terminal);
+  return `${heading}${rows}${footer}`;
 }
 
 function namesText({ names }: Rendering): string {
@@ -215,6 +217,17 @@ export async function printFailedReport(
   });
   const text = flags.output === "json" ? renderJson(document) : await renderYaml(document);
   terminal.stdout.write(text);
+}
+
+/** Throws UsageError for flags that a command which prints without an end cannot obey; `flag` makes it such a command. */
+export function checkStreamFlags(
+  { output, sortBy }: Pick<Flags, "output" | "sortBy">,
+  flag: string,
+): void {
+  if (!["table", "wide", "json"].includes(output)) {
+    throw new UsageError(`With ${flag} there is no -o ${output}: want json, one object a line`);
+  }
+  if (sortBy !== undefined) throw new UsageError(`With ${flag} there is no --sort-by`);
 }
 
 /** How a command reads many clusters. */

@@ -65,6 +65,12 @@ export async function profileNamed(
   throw new FleetError("ClusterProfileNotFound", message);
 }
 
+/** What to do when a command line names no ClusterProfile. */
+export const profileHint: readonly string[] = [
+  "Write NAMESPACE/NAME of a ClusterProfile. This lists them:",
+  "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
+];
+
 /** The only ClusterProfile of a name, whatever its namespace. Throws UsageError for a name that several namespaces have, and what KubeClient throws. */
 export async function profileAnywhere(
   name: string,

@@ -6,7 +6,7 @@ import { isatty } from "node:tty";
 import { isHealthy } from "../../../../access/providers/select-provider.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
-import { profileId, profileNamed } from "../../hub/profiles.ts";
+import { profileId, profileHint, profileNamed } from "../../hub/profiles.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { words } from "../../output/steps.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -49,10 +49,7 @@ function wantedOf({ args, terminal }: ActionInput<object>): Wanted {
   // What the parser hands on has no dashes any more.
   const [name, ...others] = args.slice(0, args.length - command.length);
   if (name === undefined || (end >= 0 && others.length > 0)) {
-    throw new UsageError("Name one ClusterProfile", [
-      "Write NAMESPACE/NAME of a ClusterProfile. This lists them:",
-      "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
-    ]);
+    throw new UsageError("Name one ClusterProfile", profileHint);
   }
   if (others.length === 0 && (end < 0 || command.length > 0)) return { name, command };
   throw new UsageError(end < 0 ? "A command stands after --" : "There is no command after --", [

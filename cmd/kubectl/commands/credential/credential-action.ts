@@ -4,7 +4,7 @@ import { timestampOf } from "../../../../api/conditions.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
-import { profileId, profileNamed } from "../../hub/profiles.ts";
+import { profileId, profileHint, profileNamed } from "../../hub/profiles.ts";
 import { words } from "../../output/steps.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { waysOf } from "../../spokes/spoke-reading.ts";
@@ -16,10 +16,7 @@ export async function runCredential(
 ): Promise<ExitCode> {
   const [name, ...more] = args;
   if (name === undefined || more.length > 0) {
-    throw new UsageError("Name one ClusterProfile", [
-      "Write NAMESPACE/NAME of a ClusterProfile. This lists them:",
-      "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
-    ]);
+    throw new UsageError("Name one ClusterProfile", profileHint);
   }
   const { env, stdout } = terminal;
   if (stdout.isTTY === true) {

@@ -32,14 +32,13 @@ export function diagnosisRendering(
   return {
     document: report,
     ...(only === undefined
-      ? {}
+      ? { table: () => diagnosisTable(report) }
       : {
           heading: diagnosisText(only, paint, {
             wide: flags.output === "wide",
             columns: widthOf(stdout),
           }),
         }),
-    table: () => (only === undefined ? diagnosisTable(report) : { headers: [], rows: [] }),
     names: items.map(({ target }) => nameOf(target)),
     notes: diagnosisNotes(report, commandsOf(flags)),
   };

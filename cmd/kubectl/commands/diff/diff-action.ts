@@ -39,8 +39,9 @@ export async function runDiff(
   await print(
     {
       document: list,
-      heading: text ?? "",
-      table: (wide) => (text === undefined ? diffTable(list, wide) : emptyTable),
+      ...(text === undefined
+        ? { table: (wide: boolean) => diffTable(list, wide) }
+        : { heading: text }),
       names: list.items.map(({ cluster, object }) => objectLine(cluster, object)),
       notes: notesOf(list, commands),
     },
@@ -66,8 +67,6 @@ async function liveDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Pro
       : diffBetween({ selection, ends }, deps, signal);
   return await work.finally(end);
 }
-
-const emptyTable: Table = { headers: [], rows: [] };
 
 /** What follows the two names is an argument like any other. */
 function endsOf({ args, options: { between } }: ActionInput<DiffFlags>): {

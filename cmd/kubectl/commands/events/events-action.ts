@@ -1,6 +1,7 @@
 import {
   type ActionInput,
   askedOf,
+  checkStreamFlags,
   limitsOf,
   openReading,
   print,
@@ -8,8 +9,8 @@ import {
   timesOf,
 } from "../../action.ts";
 import type { FilenameFlag } from "../../common-options.ts";
-import { type ExitCode, UsageError } from "../../errors.ts";
-import { type Flags, oneOf } from "../../flags.ts";
+import type { ExitCode } from "../../errors.ts";
+import { oneOf } from "../../flags.ts";
 import { parseDurationMs, type TimeText } from "../../output/duration.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { unreadNotes } from "../../output/notes.ts";
@@ -40,7 +41,7 @@ export async function runEvents(
   const { flags, options, terminal } = input;
   const { live = true } = options;
   const filter = filterOf(options);
-  if (options.watch === true) checkWatch(flags);
+  if (options.watch === true) checkStreamFlags(flags, "-w");
   const { env, now } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const selection = await readSelection(input, access, signal);
@@ -73,13 +74,6 @@ function filterOf({ since, types = "" }: EventsFlags): EventFilter {
       .map((type) => oneOf(type, ["normal", "warning"], "--types")),
     sinceMs: since === undefined ? undefined : parseDurationMs(since, "--since"),
   };
-}
-
-function checkWatch({ output, sortBy }: Flags): void {
-  if (!["table", "wide", "json"].includes(output)) {
-    throw new UsageError(`With -w there is no -o ${output}: want json, one object a line`);
-  }
-  if (sortBy !== undefined) throw new UsageError("With -w there is no --sort-by");
 }
 
 interface WatchContext {

@@ -20,8 +20,9 @@ export async function runExplain({
   await print(
     {
       document: report,
-      heading: asText ? report.items.map(explanationText).join("\n") : "",
-      table: () => (asText ? { headers: [], rows: [] } : explanationTable(report.items)),
+      ...(asText
+        ? { heading: report.items.map(explanationText).join("\n") }
+        : { table: () => explanationTable(report.items) }),
       names: report.items.map(({ name }) => name),
       notes: report.errors.map(({ message }) => `error: ${message}`),
     },

@@ -51,7 +51,6 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
     {
       document,
       heading: tables.join("\n"),
-      table: () => ({ headers: [], rows: [] }),
       names: blocks.flatMap(({ type, rows }) => rows.map((row) => nameOf(type, row))),
       notes: [
         ...(isNone ? ["No resources found."] : []),

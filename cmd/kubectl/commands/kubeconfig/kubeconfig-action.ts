@@ -6,7 +6,7 @@ import { FleetError } from "../../../../api/errors.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
-import { profileId, profileNamed, selectedProfiles } from "../../hub/profiles.ts";
+import { profileId, profileHint, profileNamed, selectedProfiles } from "../../hub/profiles.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { renderJson, renderYaml } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
@@ -74,10 +74,7 @@ function checkLine({ args, flags, options }: ActionInput<KubeconfigFlags>): void
   const { all = false } = options;
   if (args.length > 0 && all) throw new UsageError("Name clusters, or give --all, not both");
   if (args.length === 0 && !all) {
-    throw new UsageError("Name a ClusterProfile, or give --all", [
-      "Write NAMESPACE/NAME of a ClusterProfile. This lists them:",
-      "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
-    ]);
+    throw new UsageError("Name a ClusterProfile, or give --all", profileHint);
   }
   checkOutput(flags.output, options);
 }

@@ -1,9 +1,15 @@
 import { componentKeyOf } from "../../../../api/component.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
-import { type ActionInput, askedOf, limitsOf, openReading, print } from "../../action.ts";
+import {
+  type ActionInput,
+  askedOf,
+  limitsOf,
+  checkStreamFlags,
+  openReading,
+  print,
+} from "../../action.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
-import type { Flags } from "../../flags.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
@@ -46,7 +52,7 @@ export async function runLogs(
   const most = recorded === undefined ? defaultStreams : Number.POSITIVE_INFINITY;
   const filter = filterOf(options, now(), most);
   const { live = true, follow = false } = options;
-  if (follow) checkFollow(flags);
+  if (follow) checkStreamFlags(flags, "-f");
   if (recorded !== undefined) (await import("../../bundle/recorded-logs.ts")).logsOf(recorded);
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   if (follow) return await runFollow(input, { access, filter, live }, signal);
@@ -64,7 +70,6 @@ export async function runLogs(
     {
       document: list,
       heading: list.items.map(text).join(""),
-      table: () => ({ headers: [], rows: [] }),
       notes: [
         ...(list.items.length === 0 ? ["No log lines found."] : []),
         ...unreadNotes(list.errors, { unread, clusters }, askedOf(selection, flags)),
@@ -74,13 +79,6 @@ export async function runLogs(
     terminal,
   );
   return listExitCode(list);
-}
-
-function checkFollow({ output, sortBy }: Flags): void {
-  if (!["table", "wide", "json"].includes(output)) {
-    throw new UsageError(`With -f there is no -o ${output}: want json, one object a line`);
-  }
-  if (sortBy !== undefined) throw new UsageError("With -f there is no --sort-by");
 }
 
 async function runFollow(

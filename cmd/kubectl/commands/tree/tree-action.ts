@@ -49,7 +49,6 @@ export async function runTree(
     {
       document: report,
       heading: textOf(items, flags, terminal),
-      table: () => ({ headers: [], rows: [] }),
       notes,
     },
     flags,
