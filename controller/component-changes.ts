@@ -12,7 +12,7 @@ import { targetIdOf, hasFinalizer, newerOf } from "./component-identity.ts";
 import type { Installation } from "./reconcile/installation.ts";
 import { holderText } from "./reconcile/neighbours.ts";
 
-/** Whether a change of a component needs an attempt. Our own writes do not. */
+/** Whether a change of a component needs an attempt. Our own writes need none. */
 export function isNews(
   component: Component,
   before: Component | undefined,
@@ -20,24 +20,24 @@ export function isNews(
 ): boolean {
   if (before === undefined) return true;
   if (facetsOf(component) !== facetsOf(before)) return true;
-  // A finalizer that appears was added by the running attempt.
+  // A new finalizer was added by the running attempt.
   if (hasFinalizer(before) && !hasFinalizer(component)) return true;
   const recorded = recordedNamespace(before);
   if (recorded !== undefined && recorded !== recordedNamespace(component)) return true;
-  // A running attempt ends with a status of its own. A slow watch shows the statuses on its way later.
+  // A running attempt ends with its own status. A slow watch shows its earlier statuses later.
   const isOurs = component.metadata.resourceVersion === latest?.metadata.resourceVersion;
   if (isBusy || isOurs || newerOf(latest, component) === latest) return false;
   return canonicalJson(component.status) !== canonicalJson(before.status);
 }
 
-/** Whether a change makes the running attempt pointless: the component is being deleted, or may go without its installation. */
+/** Whether a change makes the running attempt useless: the component is being deleted, or is to be orphaned. */
 export function isMootBy(component: Component, before: Component | undefined): boolean {
   if (component.metadata.deletionTimestamp === undefined) return false;
   if (before?.metadata.deletionTimestamp === undefined) return true;
   return orphaningOf(component).kind === "granted" && orphaningOf(before).kind !== "granted";
 }
 
-/** The parts of a component that need an attempt when they change, without status and finalizers. People ask for an attempt with an annotation. */
+/** The parts of a component that need an attempt when they change, without status and finalizers. Users request an attempt with an annotation. */
 function facetsOf({ metadata }: Component): string {
   const { generation, deletionTimestamp, annotations = {} } = metadata;
   // This annotation is also added by the running attempt.
@@ -45,10 +45,7 @@ function facetsOf({ metadata }: Component): string {
   return canonicalJson([generation, deletionTimestamp, others]);
 }
 
-/**
- * Whether a list shows that our last write of a component was undone: the list is at least as new as the write and has an older component. An older state of
- * the hub was restored then.
- */
+/** Whether a list shows that our last write of a component was undone by a restore of the hub: the list is at least as new as the write, but has an older component. */
 export function isUndone(
   latest: Component | undefined,
   listed: Component,
@@ -66,22 +63,22 @@ export function hasOtherStatus(stored: Component, latest: Component | undefined)
 
 type Entries = Pick<Inventory, "entries"> | undefined;
 
-/** An inventory before and after an attempt; undefined: not known. */
+/** An inventory before and after an attempt; undefined: not known; `all`: the component is deleted. */
 export interface InventoryChange {
   readonly before: Entries | "all";
   readonly after: Entries;
 }
 
-/** Keys of the installations that left a shared object to a holder which has given it up. They do not watch it, because they never owned it. */
+/** Keys of the installations that wait for a shared object that its holder has given up. They do not watch the object, because they never owned it. */
 export function keysWaitingFor(
   holder: Component,
   { before, after }: InventoryChange,
   installations: Iterable<readonly [string, Pick<Installation, "leftTo">]>,
 ): readonly string[] {
   if (before === undefined || after === undefined) return [];
-  const words = holderText(holder);
+  const text = holderText(holder);
   const waiting = [...installations].flatMap(([key, installation]) => {
-    const ids = installation.leftTo(words);
+    const ids = installation.leftTo(text);
     return ids.length === 0 ? [] : [{ key, ids }];
   });
   if (waiting.length === 0) return [];

@@ -35,13 +35,13 @@ function isComponent(object: KubeObject): object is Component {
   );
 }
 
-/** Where a component is on the hub. */
+/** The reference to a component on the hub. */
 export function refOf({ apiVersion, kind, metadata }: Component): ObjectRef {
   const { namespace, name } = metadata;
   return { resource: knownResource(apiVersion, kind), namespace, name };
 }
 
-/** The one of two sightings of an object that is newer, by resourceVersion; the second when they cannot be compared. */
+/** The newer one of two states of an object, by resourceVersion; the second when they cannot be compared. */
 export function newerOf<T extends KubeObject>(a: T | undefined, b: T): T {
   if (a === undefined || a.metadata.uid !== b.metadata.uid) return b;
   return isOlder(b.metadata, a.metadata) ? a : b;
@@ -53,7 +53,7 @@ export function targetIdOf({ spec }: Component): string {
   return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
 }
 
-/** Whether the component may not go before its installation is removed. */
+/** Whether a component has our finalizer. */
 export function hasFinalizer({ kind, metadata }: Component): boolean {
   return (metadata.finalizers ?? []).includes(componentKinds[kind].finalizer);
 }

@@ -8,14 +8,14 @@ import type { Log } from "./log.ts";
 export interface ComponentsOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly log: Log;
-  /** A component appeared or changed; `before` is what was known of it. */
+  /** A component was added or changed; `before` is its last known state. */
   readonly onChange: (component: Component, before: Component | undefined) => void;
   readonly onDelete: (component: Component) => void;
-  /** All of one kind were listed, after `onChange` and `onDelete` of each. */
+  /** Called after a list of one kind, after `onChange` and `onDelete` for its components. */
   readonly onListed?: (kind: string, listing: Listing) => void;
 }
 
-/** All components on the hub, of both kinds, kept up to date by watches. */
+/** All components of both kinds on the hub, kept up to date by watches. */
 export class Components implements Disposable {
   readonly #reflectors: readonly Reflector[];
   readonly #components = new Map<string, Component>();
@@ -40,12 +40,12 @@ export class Components implements Disposable {
     );
   }
 
-  /** Resolves when both kinds are known for the first time. */
+  /** Resolves when both kinds are listed for the first time. */
   async synced(): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
   }
 
-  /** Reads both kinds anew; resolves when what is known is not older than this call. */
+  /** Lists both kinds again. Resolves when the components are not older than this call. */
   async refresh(): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.refresh()));
   }

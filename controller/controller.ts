@@ -26,11 +26,11 @@ import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import { FleetSets } from "./sets/fleet-sets.ts";
 
 export interface ControllerSettings {
-  /** Pace in ms at which a component that is not ready is looked at again. */
+  /** Milliseconds between two attempts for a component that is not ready. */
   readonly pollMs: number;
-  /** Pace in ms at which everything is sent again that seems to be right; 0: never. */
+  /** Milliseconds between two audits, which send all objects again; 0: no audits. */
   readonly auditMs: number;
-  /** Components worked on at the same time. */
+  /** Number of attempts at the same time. */
   readonly concurrency: number;
   /** How the anchors on spokes are protected. */
   readonly anchorProtection: AnchorProtection;
@@ -45,16 +45,16 @@ export interface ControllerSettings {
 
 export interface ControllerDeps {
   readonly hub: KubeClient;
-  /** Another connection to the hub, for what is installed on the hub itself. */
+  /** Another connection to the hub, for components whose target is the hub. */
   readonly hubAsTarget: KubeClient;
   readonly spokes: Spokes;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
   readonly releases: Releases;
   readonly rendering: ReconcileDeps["rendering"];
-  /** Where `rendering` has the texts of manifests from. */
+  /** The source of the manifest texts for `rendering`. */
   readonly manifests: Pick<ManifestSource, "onChange">;
-  /** Waits until this process may work. */
+  /** Resolves when this process is the leader. */
   readonly lead: (
     circumstances: Pick<LeaderOptions, "onTrouble" | "mayHaveLeader">,
     signal: AbortSignal,
@@ -67,19 +67,19 @@ export interface ControllerDeps {
   readonly log: Log;
 }
 
-// The Lease is renewed over another connection: without a limit a leader that sees nothing would keep it for ever.
-const readAnewMs = 30_000;
+// The Lease is renewed over another connection. Without this limit, a leader that cannot read the components would keep it for ever.
+const refreshLimitMs = 30_000;
 
 export interface Controller extends AsyncDisposable {
-  /** Aborted with an Error when it cannot go on: the leadership was lost, or the new leader cannot read the components. */
+  /** Aborted with an Error when the controller must end: the leadership was lost, or the new leader cannot read the components. */
   readonly failed: AbortSignal;
   /** Port of the health server, if there is one. */
   readonly healthPort: number | undefined;
 }
 
 /**
- * Starts to watch the hub at once, waits for the leadership, looks at the hub once more, and then reconciles until it is disposed or the signal is aborted. Throws
- * FleetError `ConfigInvalid` when it cannot listen on the health address; a hub that does not answer is waited for.
+ * Starts to watch the hub at once, waits for the leadership, lists the components again, and then reconciles until it is disposed or the signal is aborted. Waits for a hub that does
+ * not answer. Throws FleetError `ConfigInvalid` when it cannot listen on the health address.
  */
 export async function startController(
   deps: ControllerDeps,
@@ -101,7 +101,7 @@ class FleetController implements Controller {
   readonly #deps: ControllerDeps;
   readonly #settings: ControllerSettings;
   readonly #stop = new AbortController();
-  /** Also aborted when whoever started it is told to stop. */
+  /** Aborted by the disposal or by the signal of the caller. */
   readonly #stopped: AbortSignal;
   readonly #failed = new AbortController();
   readonly #components: Components;
@@ -109,7 +109,7 @@ class FleetController implements Controller {
   readonly #metrics: Metrics;
   readonly #listening = new DisposableStack();
   #isLeaseInTrouble = false;
-  #isReadingAnew = false;
+  #isRefreshing = false;
   #hubId: string | undefined;
   #health: HealthServer | undefined;
   #leadership: Leadership | undefined;
@@ -153,9 +153,13 @@ class FleetController implements Controller {
       },
       this.#stopped,
     );
-    const { components, observer } = { components: this.#components, observer: this.#metrics };
-    const { concurrency, auditMs } = settings;
-    this.#dispatcher = new Dispatcher({ ...deps, components, concurrency, auditMs, observer });
+    this.#dispatcher = new Dispatcher({
+      ...deps,
+      components: this.#components,
+      concurrency: settings.concurrency,
+      auditMs: settings.auditMs,
+      observer: this.#metrics,
+    });
     this.#listening.use(manifests.onChange(() => this.#dispatcher.manifestsChanged()));
     this.#listening.use(spokes.onChange((ref) => this.#dispatcher.spokeChanged(ref)));
     this.#listening.use(
@@ -197,7 +201,7 @@ class FleetController implements Controller {
     await this.#running;
     await this.#sets?.[Symbol.asyncDispose]();
     await this.#dispatcher[Symbol.asyncDispose]();
-    // Only now: nothing is written any more, and another replica may begin.
+    // Last, because another replica begins when the leadership ends, and nothing may be written then.
     await this.#leadership?.[Symbol.asyncDispose]();
     await this.#health?.[Symbol.asyncDispose]();
     log.info({}, "Stopped");
@@ -211,9 +215,11 @@ class FleetController implements Controller {
     ]);
     this.#hubId = hubId;
     const onTrouble = (isInTrouble: boolean): void => void (this.#isLeaseInTrouble = isInTrouble);
-    // Whoever leads writes the status of a component before anything else.
+    // A leader writes the status of a component first.
     const mayHaveLeader = (): boolean =>
-      [...this.#components.all()].some((one) => hasFinalizer(one) || one.status !== undefined);
+      [...this.#components.all()].some(
+        (component) => hasFinalizer(component) || component.status !== undefined,
+      );
     const leadership = await lead({ onTrouble, mayHaveLeader }, signal);
     this.#leadership = leadership;
     this.#metrics.setLeading(true);
@@ -221,7 +227,7 @@ class FleetController implements Controller {
       this.#metrics.setLeading(false);
       this.#failed.abort(leadership.lost.reason);
     });
-    if (leadership.mayFollowAnother) await this.#readAnew(signal);
+    if (leadership.mayFollowAnother) await this.#refreshComponents(signal);
     const { pollMs } = this.#settings;
     const components = this.#components;
     const events = new EventRecorder({ client: hub, clock, log });
@@ -254,18 +260,18 @@ class FleetController implements Controller {
     log.info({ components: [...components.all()].length }, "Reconciling");
   }
 
-  /** A watch that stood still does not know what the leader before did last, and what is gone would be brought back. */
-  async #readAnew(signal: AbortSignal): Promise<void> {
-    this.#isReadingAnew = true;
-    using limit = limited(this.#deps.clock, readAnewMs, signal);
+  /** Lists the components again. A watch that lags behind may not show the last writes of the previous leader, and a removed installation would come back. */
+  async #refreshComponents(signal: AbortSignal): Promise<void> {
+    this.#isRefreshing = true;
+    using limit = limited(this.#deps.clock, refreshLimitMs, signal);
     try {
       await abortable(this.#components.refresh(), limit.signal);
     } catch (cause) {
       signal.throwIfAborted();
-      const text = `The hub did not list the components within ${readAnewMs / 1_000} s: another replica may lead`;
+      const text = `The hub did not list the components within ${refreshLimitMs / 1_000} s: another replica may lead`;
       throw new Error(text, { cause });
     }
-    this.#isReadingAnew = false;
+    this.#isRefreshing = false;
   }
 
   #guards(hubId: string, events: EventRecorder, signal: AbortSignal): Guards {
@@ -284,13 +290,13 @@ class FleetController implements Controller {
 
   #waitingFor(): readonly string[] {
     return [
-      ...(this.#components.areSynced && !this.#isReadingAnew ? [] : ["the components on the hub"]),
+      ...(this.#components.areSynced && !this.#isRefreshing ? [] : ["the components on the hub"]),
       ...(this.#hubId === undefined ? ["the identity of the hub"] : []),
       ...(this.#isLeaseInTrouble ? ["the Lease, which cannot be read or written"] : []),
     ];
   }
 
-  /** The connection to a spoke ends with the last component for it. */
+  /** Closes the connection to a spoke after its last component. */
   #release(before: Component): void {
     const left = leftSpokeOf(before, this.#components.all());
     if (left !== undefined) this.#deps.spokes.release(left);

@@ -18,12 +18,12 @@ import { lastingLogFieldsOf } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./queue/delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
+import { greet, Greeting, retract, retractionDelayOf } from "./reconcile/between-attempts.ts";
 import { areRivals, refusalOf } from "./reconcile/claims.ts";
 import { Installation } from "./reconcile/installation.ts";
 import { askedWaitMs, isHubFailure } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
-import { greet, Greeting, retract, retractionDelayOf } from "./reconcile/report.ts";
 import { uninstall } from "./uninstall/uninstall.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
@@ -36,16 +36,16 @@ export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> 
   readonly observer: QueueObserver;
 }
 
-/** What the dispatcher needs once it may reconcile. */
+/** Dependencies that exist only after the leader election. */
 export interface WorkOptions {
   readonly deps: Omit<ReconcileDeps, "onChange">;
-  /** Whether this process is the one that writes, asked before each reconcile. */
+  /** Whether this process is the leader. Called before each attempt. */
   readonly mayWrite: () => boolean;
 }
 
-// A cluster has at most one component of each kind. Further ones are refused, and may wait.
+// A cluster has at most one component of each kind. Further ones are refused, so they can wait.
 const laneConcurrency = 4;
-// An attempt that takes longer gives its worker back. After a start at which no spoke answers, this is the pace of the tries: `concurrency` more each time.
+// An attempt that takes longer gives its worker back. When no spoke answers after a start, `concurrency` more attempts begin in each such interval.
 const slowMs = 500;
 
 /** Turns changes on the hub and on targets into attempts, one at a time for each component. */
@@ -79,11 +79,11 @@ export class Dispatcher implements AsyncDisposable {
     return this.#queue.active;
   }
 
-  /** Begins to reconcile. Changes that came before are not lost. */
+  /** Begins to reconcile. Changes before the start are not lost. */
   start(work: WorkOptions): void {
     this.#work = work;
     for (const component of this.#options.components.all()) this.#greetLater(component);
-    // After the greetings: a free worker stops the greeting of its component.
+    // After the greetings, because an attempt stops the greeting of its component.
     this.#queue.start();
   }
 
@@ -91,13 +91,13 @@ export class Dispatcher implements AsyncDisposable {
     const installation = this.#installationOf(component);
     if (!isNews(component, before, installation)) return;
     if (isMootBy(component, before)) installation.interrupt();
-    installation.awaiting.news();
+    installation.pendingChanges.noteComponentChange();
     this.#greetLater(component);
-    // After the greeting: a free worker stops it.
+    // After the greeting, because an attempt stops it.
     this.#add(component);
   }
 
-  /** All components of a kind were listed. When the list shows that an older state of the hub was restored, that state counts. */
+  /** Requeues the components of a kind whose last write was undone, as a list of them shows after an older state of the hub was restored. */
   componentsListed(kind: string, listing: Listing): void {
     for (const component of this.#options.components.all()) {
       const installation = this.#installations.get(keyTextOf(component));
@@ -116,28 +116,28 @@ export class Dispatcher implements AsyncDisposable {
       this.#installations.delete(key);
       this.#close(installation);
     }
-    // A component that went without its uninstall is still registered: the policies would stay when the last other component is removed.
+    // After a deletion without uninstall the component is still registered, and its policies would stay when the last other component is removed.
     this.#work?.deps.guards.stopProtecting(component);
-    // A duplicate that was refused may have the cluster now.
+    // A refused duplicate may use the cluster now.
     for (const other of this.#options.components.all()) {
       if (areRivals(other, component)) this.#add(other);
     }
     this.#addWaiting(component, { before: "all", after: { entries: [] } });
   }
 
-  /** The state of a spoke, its ClusterProfile or the provider file changed. An attempt on a spoke that is lost is interrupted. */
+  /** Requeues the components of a spoke after a change of its state, its ClusterProfile or the provider file. Interrupts attempts on a lost spoke. */
   spokeChanged(ref: ClusterProfileRef): void {
     const target = `${ref.namespace}/${ref.name}`;
     const isLost = this.#work?.deps.spokes.state(ref)?.kind === "lost";
     for (const component of this.#options.components.all()) {
       if (targetIdOf(component) !== target) continue;
-      // The attempt may wait for the first lists of its watches, which wait for the spoke.
+      // The attempt may wait for the first lists of its watches.
       if (isLost) this.#installations.get(keyTextOf(component))?.interrupt();
       this.#add(component);
     }
   }
 
-  /** The grants of ClusterProfiles changed. The attempt of a component that lost its permission is interrupted. Security: T-05. */
+  /** Requeues the components whose permission for their ClusterProfile changed. Interrupts the attempt of one that lost it. Security: T-05. */
   referencesChanged(references: Pick<References, "policy">, before: ReferencePolicy): void {
     for (const component of this.#options.components.all()) {
       const refusal = refusalOf(component, { references });
@@ -147,7 +147,7 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
-  /** The content of manifest URLs changed. Components that back off are requeued, too. */
+  /** Requeues the components that name manifest URLs, because their content changed. */
   manifestsChanged(): void {
     for (const component of this.#options.components.all()) {
       if (namesChangeable(component)) this.#add(component);
@@ -162,18 +162,19 @@ export class Dispatcher implements AsyncDisposable {
     await Promise.all(installations.map((installation) => installation[Symbol.asyncDispose]()));
   }
 
-  /** Requeues after a short delay, so that changes of one moment share an attempt, also while the component backs off. */
+  /** Requeues after a short delay, so that simultaneous changes share an attempt, also while the component backs off. */
   #targetChanged(component: Component, change: ObservedChange): void {
     const key = keyTextOf(component);
     const installation = this.#installations.get(key);
     if (installation?.uid !== component.metadata.uid) return;
-    if (change.kind === "object") installation.awaiting.changed(identityOf(change.key));
+    if (change.kind === "object")
+      installation.pendingChanges.noteObjectChange(identityOf(change.key));
     const delayMs = changeDelayMs(change, installation, this.#options.clock.now());
     this.#queue.hasten(key, targetIdOf(component), delayMs);
     this.#retractLater(key, installation, change);
   }
 
-  /** Sets a timer that takes a claim of the status back when no attempt does so in time: it may wait for its cluster, or for a worker. */
+  /** Sets the timer of a retraction; see `retract`. */
   #retractLater(key: string, installation: Installation, change: ObservedChange): void {
     const { clock, log } = this.#options;
     const delayMs = retractionDelayOf(change);
@@ -195,7 +196,7 @@ export class Dispatcher implements AsyncDisposable {
     installation.retraction = { dueAt, timer };
   }
 
-  /** Gives a new component its first conditions when it has to wait for a worker. */
+  /** Sets the timer of the greeting of a new component; see `Greeting`. */
   #greetLater(component: Component): void {
     const { status, metadata } = component;
     const installation = this.#installationOf(component);
@@ -259,7 +260,9 @@ export class Dispatcher implements AsyncDisposable {
         (writer, either) => run({ component, installation, writer }, deps, either),
         signal,
       );
-      this.#addIfStatusChanged(key, installation);
+      // Others may have changed the status during our last write.
+      const current = this.#options.components.get(key);
+      if (current && hasOtherStatus(current, installation.latest)) this.#add(current);
       this.#awaitAudit(key, component, installation);
       return next;
     } catch (error) {
@@ -269,12 +272,6 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
-  /** Requeues a component whose status was changed by others during our last write. */
-  #addIfStatusChanged(key: string, { latest }: Installation): void {
-    const stored = this.#options.components.get(key);
-    if (stored && hasOtherStatus(stored, latest)) this.#add(stored);
-  }
-
   /** Comes back for the audit, unless the component comes back earlier for another reason. */
   #awaitAudit(key: string, component: Component, { auditAt }: Installation): void {
     if (auditAt === undefined || component.metadata.deletionTimestamp !== undefined) return;
@@ -282,10 +279,10 @@ export class Dispatcher implements AsyncDisposable {
     this.#queue.addAfter(key, targetIdOf(component), ms);
   }
 
-  /** Failures of the target are in the outcome of the attempt. What is thrown is a failure of the hub, an interruption, or a bug. */
+  /** Handles an error that an attempt threw: a failure of the hub, an interruption, or a bug. Failures of the target are in its outcome. */
   #afterFailure(key: string, err: unknown): Next {
     const isInterrupted = err instanceof DOMException && err.name === "AbortError";
-    // Writes are refused when the leadership is lost: this process is about to end.
+    // Writes are refused after the leadership is lost, when this process is about to end.
     if (isInterrupted || err instanceof WriteRefusedError) return { kind: "change" };
     if (!isHubFailure(err)) throw err;
     this.#work?.deps.metrics.countHubFailure();

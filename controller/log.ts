@@ -4,11 +4,11 @@ import { targetIdOf, keyTextOf } from "./component-identity.ts";
 
 /** The part of a pino logger that the controller uses. */
 export interface Log extends Lines {
-  /** One whose lines have these fields, too. */
+  /** A logger whose lines also have these fields. */
   child(fields: object): Log;
 }
 
-/** How lines of the log name a component and its cluster. */
+/** The fields that name a component and its cluster. */
 export interface LastingLogFields {
   readonly component: string;
   readonly uid: string;
@@ -16,21 +16,21 @@ export interface LastingLogFields {
   readonly spoke?: string;
 }
 
-/** The same with what was asked for and which attempt at it this is. */
+/** The fields that also name the generation and the attempt. */
 export interface LogFields extends LastingLogFields {
   readonly generation?: number;
   /** Counts up with each reconcile of the component in this process. */
   readonly attempt: number;
 }
 
-/** The fields of what goes on from one attempt to the next. */
+/** The log fields of work that outlasts an attempt. */
 export function lastingLogFieldsOf(component: Component): LastingLogFields {
   const spoke = targetIdOf(component);
   const { uid } = component.metadata;
   return { component: keyTextOf(component), uid, ...(spoke === "" ? {} : { spoke }) };
 }
 
-/** The fields of a component that is being worked on. */
+/** The log fields of an attempt. */
 export function logFieldsOf({
   component,
   installation,

@@ -3,8 +3,8 @@ import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { DesiredObject } from "../../installation/desired.ts";
 import type { Gated } from "../../installation/gates.ts";
-import type { Awaiting } from "../queue/awaiting.ts";
 import { type Clock, delay } from "../queue/clock.ts";
+import type { PendingChanges } from "../queue/pending-changes.ts";
 import { type Progress, type Trouble, waitingFor } from "./change-set.ts";
 import { longestAskedMs, type Refusal, refusalOf } from "./refusals.ts";
 
@@ -34,7 +34,7 @@ export interface ApplyDeps {
   readonly onRefused?: (object: DesiredObject, error: ApiError) => void;
   readonly onProgress?: (progress: Progress) => void;
   /** Where something else waits for the end of this apply, what makes no progress is parked soon. Absent: nothing does. */
-  readonly awaiting?: Pick<Awaiting, "settled" | "isBeside">;
+  readonly pendingChanges?: Pick<PendingChanges, "dropSettled" | "hasOthersThan">;
 }
 
 /** Every object is in exactly one of the lists. */
@@ -127,7 +127,7 @@ class ApplyRun {
   }
 
   get #isAwaited(): boolean {
-    return this.#deps.awaiting?.isBeside(this.#open) === true;
+    return this.#deps.pendingChanges?.hasOthersThan(this.#open) === true;
   }
 
   /** Nothing has been accepted for as long as this. */
@@ -275,7 +275,7 @@ class ApplyRun {
     if (list === "parked") this.#hindered.set(id, message);
     else this.#hindered.delete(id);
     this.#open.delete(id);
-    this.#deps.awaiting?.settled(id);
+    this.#deps.pendingChanges?.dropSettled(id);
     this.#tell();
     // A gate may be open.
     this.#start();

@@ -7,8 +7,8 @@ import { scaledAmong } from "../../installation/strip-manifests.ts";
 import type { Rendered } from "../../render/release/releases.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
-import type { Awaiting } from "../queue/awaiting.ts";
 import type { Clock } from "../queue/clock.ts";
+import type { PendingChanges } from "../queue/pending-changes.ts";
 import { type Anchor, type SeenAnchor, writeAnchor } from "./anchor/anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import type { Progress, Unadopted } from "./change-set.ts";
@@ -63,7 +63,7 @@ export interface InstallDeps {
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, string> | undefined>;
   /** Told what the attempt knows of, and asked whether something else waits for its end. Absent: nothing does. */
-  readonly awaiting?: Pick<Awaiting, "planned" | "settled" | "isBeside">;
+  readonly pendingChanges?: Pick<PendingChanges, "dropPlanned" | "dropSettled" | "hasOthersThan">;
   /** Called at once for each object that is done. */
   readonly onProgress?: (progress: Progress) => void;
   /** Called when the rules of a webhook were emptied; see unblock.ts. */
@@ -128,7 +128,7 @@ export async function writeInventory(
 ): Promise<Anchor> {
   const anchor = await writeAnchor({ component, target, before }, inventory, signal);
   observation.noteSingle(anchor.object);
-  deps.awaiting?.settled(identityOf(anchor.key));
+  deps.pendingChanges?.dropSettled(identityOf(anchor.key));
   memory.noteWritten(anchor);
   return anchor;
 }

@@ -54,7 +54,10 @@ export async function observeObjects(
   memory.dismissed.retain(observed);
   const strays = strayEntries(attempt, inventory);
   const entries = [...inventory.entries, ...strays];
-  deps.awaiting?.planned([...desired.objects.map(({ id }) => id), ...entries.map(identityOf)]);
+  deps.pendingChanges?.dropPlanned([
+    ...desired.objects.map(({ id }) => id),
+    ...entries.map(identityOf),
+  ]);
   const { appliedAt } = memory;
   const known = { inventory, observed, refused: observation.refused(), appliedAt };
   const lostJobs = await findLostJobs(known, attempt, signal);

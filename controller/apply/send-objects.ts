@@ -173,7 +173,7 @@ function applyDeps(
   corrected: Set<string>,
 ): ApplyDeps & { readonly requests: EngineRequests } {
   const { target, memory, observation, requests } = work;
-  const { clock, log, onProgress, awaiting } = work.deps;
+  const { clock, log, onProgress, pendingChanges } = work.deps;
   const { namespace, fieldManager } = target;
   // As they are now: the watch may be sooner than an answer.
   const audited = new Map(memory.isAuditDue ? observation.objects() : []);
@@ -182,7 +182,7 @@ function applyDeps(
     installNamespace: namespace,
     onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
     requests,
-    ...(awaiting === undefined ? {} : { awaiting }),
+    ...(pendingChanges === undefined ? {} : { pendingChanges }),
     onApplied: (object, answer) => {
       const { key, id, hash } = object;
       const sighting = sightingOf(answer, fieldManager);

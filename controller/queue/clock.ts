@@ -1,13 +1,13 @@
-/** Time as a parameter: monotonic for intervals, wall clock for what is written down. */
+/** Time as a parameter: a monotonic clock for intervals, the wall clock for written times. */
 export interface Clock {
-  /** Milliseconds that only grow, also over a change of the wall clock. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
   date(): Date;
-  /** Calls back once after a time; disposing the result before prevents it. */
+  /** Calls back once after a time, unless the result is disposed before. */
   after(ms: number, callback: () => void): Disposable;
 }
 
-/** The machine's own time. */
+/** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   date: () => new Date(),
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after a time; rejects with the reason of the signal when that is aborted first. */
+/** Resolves after a time. Rejects with the reason of the signal when it is aborted first. */
 export function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
@@ -36,7 +36,7 @@ export function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   });
 }
 
-/** A signal that follows another one and is also aborted after a time; dispose it when the work is over. */
+/** A signal that is aborted with another one, or after a time. To be disposed when the work ends. */
 export function limited(
   clock: Clock,
   ms: number,
@@ -52,7 +52,7 @@ export function limited(
   };
 }
 
-/** A signal that is aborted a time after another one is, for what has to be brought to its end; dispose it when the work is over. */
+/** A signal that is aborted a time after another one, for work that should still end. To be disposed when the work ends. */
 export function outlasting(
   clock: Clock,
   ms: number,

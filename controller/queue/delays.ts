@@ -1,6 +1,6 @@
 /**
- * When a key comes back after its work. `done` and `change` wait for the next `add`. `after` comes back by itself. `backoff` comes back after a time that grows with
- * every failure in a row, to `mostMs` at most; all other kinds end that row. Only an `add` brings a key back before `leastMs`.
+ * When a key comes back after its work. `done` and `change` wait for the next `add`. `after` comes back after a time. `backoff` comes back after a time that grows with every failure
+ * in a row, up to `mostMs`; all other kinds end the row. Only an `add` brings a key back before `leastMs`.
  */
 export type Next =
   | { readonly kind: "done" }
@@ -15,14 +15,17 @@ export function leastMsOf(next: Next): number {
 
 const delaysMs = {
   workload: 20,
-  // The end of a Job is written in several steps. Its reason costs a request, so wait for the last step.
+  // Kubernetes writes the end of a Job in several steps. Reading the cause costs a request, so wait for the last step.
   job: 250,
   drift: 50,
 };
-// For all drift of one component. An object in a conflict is slowed down further; see conflicts.ts.
+// For all drift of one component. Repairs of an object in a conflict are slower; see conflicts.ts.
 const driftIntervalMs = 250;
 
-/** Milliseconds for which a change on the target waits for others, to share an attempt with them. Drift is repaired four times a second at most; `installation` remembers when. */
+/**
+ * Milliseconds for which a change on the target waits for others, to share an attempt with them. Drift is repaired at most four times a second; `installation` remembers the last
+ * time.
+ */
 export function changeDelayMs(
   { kind }: { readonly kind: string },
   installation: { driftAt: number },
@@ -43,8 +46,8 @@ export interface AuditPace {
 }
 
 /**
- * Milliseconds until the next audit of one installation; undefined: no audits. The first audit after our start comes in the second half of the interval, so that
- * the audits of a fleet spread; the later ones come up to 10 % earlier or later.
+ * Milliseconds until the next audit of one installation; undefined: no audits. The first audit after the start of the controller comes in the second half of the interval, so that
+ * the audits of a fleet spread. Later ones come up to 10 % earlier or later.
  */
 export function untilAuditMs(
   { intervalMs, random }: AuditPace,
@@ -55,7 +58,7 @@ export function untilAuditMs(
 }
 
 /**
- * Requests the audit of an installation when it is due, and sets the time of the next one. Also when the installation is not complete, which can take weeks: an
+ * Requests the audit of an installation when it is due, and sets the time of the next one. An installation that is not complete has audits, too: it can stay so for weeks, and an
  * ordinary attempt sees only what the watches show.
  */
 export function requestAuditIfDue(
@@ -82,8 +85,8 @@ const firstMs = 5;
 const ceilingMs = 5 * 60_000;
 
 /**
- * Milliseconds to wait after the nth failure in a row (1, 2, …): 5 ms, doubled up to 5 minutes. `random` (0 to 1) takes up to a half away, so that components
- * that failed together come back at different times.
+ * Milliseconds to wait after the nth failure in a row (1, 2, …): 5 ms, doubled up to 5 minutes. `random` (0 to 1) subtracts up to a half, so that components that failed together come
+ * back at different times.
  */
 export function backoffMs(failures: number, random: number): number {
   const full = Math.min(ceilingMs, firstMs * 2 ** Math.min(failures - 1, 30));

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { backoffMs, leastMsOf, type Next } from "./delays.ts";
 
-/** Counts the steps of the queue; see metrics/. */
+/** Called for each step of the queue; see metrics/. */
 export interface QueueObserver {
   added(): void;
   started(key: string, waitedMs: number): void;
@@ -9,12 +9,12 @@ export interface QueueObserver {
 }
 
 export interface QueueOptions {
-  /** Does the work for a key. An error that it throws is a bug, which `onBug` gets. */
+  /** Does the work for a key. An error that it throws is a bug and goes to `onBug`. */
   readonly work: (key: string, signal: AbortSignal) => Promise<Next>;
   readonly onBug: (key: string, error: unknown) => void;
-  /** Keys worked on at once, over all lanes. Work that takes longer than `slowMs` no longer counts. */
+  /** Number of keys with running work, over all lanes. Work that takes longer than `slowMs` no longer counts. */
   readonly concurrency: number;
-  /** Keys of one lane worked on at once, however slow. */
+  /** Number of keys with running work in one lane, also when it is slow. */
   readonly laneConcurrency: number;
   readonly slowMs: number;
   readonly clock: Clock;
@@ -24,36 +24,36 @@ export interface QueueOptions {
 }
 
 interface Item {
-  /** Where the key waits. Running work counts for the lane in which it began. */
+  /** The lane in which the key waits. Running work counts for the lane in which it began. */
   lane: string;
   failures: number;
-  /** Waiting in its lane since then. */
+  /** Time since which it waits in its lane. */
   queuedAt?: number;
-  working: boolean;
+  isWorking: boolean;
   /** Only an `add` starts work before this time. */
   notBefore: number;
   /** Added during its work. */
-  again: boolean;
+  isAddedAgain: boolean;
   /** Its timer fired during its work. */
   isMissed: boolean;
   timer?: {
     readonly dueAt: number;
-    readonly backoff: boolean;
-    readonly hastens: boolean;
+    readonly isBackoff: boolean;
+    readonly isHastened: boolean;
     readonly handle: Disposable;
   };
 }
 
 interface Wait {
   readonly ms: number;
-  readonly backoff: boolean;
+  readonly isBackoff: boolean;
   /** Also shortens a running back-off. */
-  readonly hastens?: boolean;
+  readonly isHastened?: boolean;
 }
 
 /**
- * Work by key. A key has one running work at most, and adding it twice queues it once. Lanes take turns. A lane cannot take the workers of the others: each lane has
- * its own limit, and slow work gives its place in the common limit back.
+ * A queue of keys in lanes. A key has one running work at most, and a key that is added twice waits once. Lanes take turns. A slow lane does not block the others: each lane has
+ * its own limit, and slow work no longer counts for the common limit.
  */
 export class WorkQueue implements AsyncDisposable {
   readonly #options: QueueOptions;
@@ -95,12 +95,12 @@ export class WorkQueue implements AsyncDisposable {
 
   /** Queues a key after a time. An earlier timer and a running back-off stay. */
   addAfter(key: string, lane: string, ms: number): void {
-    this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false });
+    this.#schedule(key, this.#itemOf(key, lane), { ms, isBackoff: false });
   }
 
   /** Queues a key after a time, also when it backs off, but not before its `leastMs`. */
   hasten(key: string, lane: string, ms: number): void {
-    this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false, hastens: true });
+    this.#schedule(key, this.#itemOf(key, lane), { ms, isBackoff: false, isHastened: true });
   }
 
   /** Forgets a key and its failures. Its running work goes on. */
@@ -108,12 +108,12 @@ export class WorkQueue implements AsyncDisposable {
     const item = this.#items.get(key);
     if (item === undefined) return;
     this.#clearTimer(item);
-    this.#unqueue(key, item);
-    item.again = false;
+    this.#dequeue(key, item);
+    item.isAddedAgain = false;
     item.isMissed = false;
     item.failures = 0;
     item.notBefore = -Infinity;
-    if (!item.working) this.#items.delete(key);
+    if (!item.isWorking) this.#items.delete(key);
   }
 
   /** Takes no more keys, aborts running work and waits for its end. */
@@ -130,17 +130,17 @@ export class WorkQueue implements AsyncDisposable {
       this.#move(key, known, lane);
       return known;
     }
-    const idle = { notBefore: -Infinity, working: false, again: false, isMissed: false };
+    const idle = { notBefore: -Infinity, isWorking: false, isAddedAgain: false, isMissed: false };
     const item: Item = { lane, failures: 0, ...idle };
     this.#items.set(key, item);
     return item;
   }
 
-  /** A key that changes its lane is queued at once: what it waited for, such as a busy server, belongs to the old lane. */
+  /** Moves a key to another lane and queues it at once: what it waited for, such as a busy server, belongs to the old lane. */
   #move(key: string, item: Item, lane: string): void {
     if (item.lane === lane) return;
     this.#clearTimer(item);
-    this.#unqueue(key, item);
+    this.#dequeue(key, item);
     item.lane = lane;
     item.notBefore = -Infinity;
     this.#enqueue(key, item);
@@ -149,8 +149,8 @@ export class WorkQueue implements AsyncDisposable {
   #enqueue(key: string, item: Item): void {
     if (this.#stop.signal.aborted) return;
     this.#clearTimer(item);
-    if (item.working) {
-      item.again = true;
+    if (item.isWorking) {
+      item.isAddedAgain = true;
       return;
     }
     if (item.queuedAt !== undefined) return;
@@ -162,27 +162,27 @@ export class WorkQueue implements AsyncDisposable {
   }
 
   #schedule(key: string, item: Item, wait: Wait): void {
-    const isDue = item.queuedAt !== undefined || item.again || item.isMissed;
+    const isDue = item.queuedAt !== undefined || item.isAddedAgain || item.isMissed;
     if (this.#stop.signal.aborted || isDue) return;
     const now = this.#options.clock.now();
     const dueAt = Math.max(now + wait.ms, item.notBefore);
-    if (this.#isSetFor(dueAt, item, wait)) return;
+    if (this.#keepsTimer(dueAt, item, wait)) return;
     this.#clearTimer(item);
     const handle = this.#options.clock.after(dueAt - now, () => {
       delete item.timer;
-      if (item.working) item.isMissed = true;
+      if (item.isWorking) item.isMissed = true;
       else this.#enqueue(key, item);
     });
-    item.timer = { dueAt, backoff: wait.backoff, hastens: wait.hastens === true, handle };
+    item.timer = { dueAt, isBackoff: wait.isBackoff, isHastened: wait.isHastened === true, handle };
   }
 
-  /** Whether the timer that is set stays, instead of a wait that ends at `dueAt`. */
-  #isSetFor(dueAt: number, { timer, notBefore }: Item, wait: Wait): boolean {
+  /** Whether the current timer stays, instead of a wait that ends at `dueAt`. */
+  #keepsTimer(dueAt: number, { timer, notBefore }: Item, wait: Wait): boolean {
     if (timer === undefined || timer.dueAt < notBefore) return false;
-    const holds = timer.backoff && wait.hastens !== true;
+    const holds = timer.isBackoff && wait.isHastened !== true;
     const isEarlier = holds || timer.dueAt <= dueAt;
-    // A back-off does not replace the timer of a change that came during the failed work.
-    return isEarlier && (!wait.backoff || timer.hastens);
+    // A back-off does not replace the timer of a change that came while the work failed.
+    return isEarlier && (!wait.isBackoff || timer.isHastened);
   }
 
   #dispatch(): void {
@@ -206,7 +206,7 @@ export class WorkQueue implements AsyncDisposable {
     this.#waiting.delete(lane);
     if (key === undefined) return;
     keys.delete(key);
-    // Set again at the end of the map: the next turn of the lane comes after all others.
+    // Added again at the end of the map: the next turn of the lane comes after all others.
     if (keys.size > 0) this.#waiting.set(lane, keys);
     const item = this.#items.get(key);
     if (item === undefined) return;
@@ -220,7 +220,7 @@ export class WorkQueue implements AsyncDisposable {
     const startedAt = clock.now();
     observer?.started(key, startedAt - (item.queuedAt ?? startedAt));
     delete item.queuedAt;
-    item.working = true;
+    item.isWorking = true;
     item.notBefore = -Infinity;
     this.#count(lane, 1);
     this.#busy += 1;
@@ -235,7 +235,7 @@ export class WorkQueue implements AsyncDisposable {
     const next = await this.#attempt(key);
     timer[Symbol.dispose]();
     observer?.ended(key, next, clock.now() - startedAt);
-    item.working = false;
+    item.isWorking = false;
     this.#count(lane, -1);
     this.#settle(key, item, next);
     giveBack();
@@ -254,28 +254,28 @@ export class WorkQueue implements AsyncDisposable {
   #settle(key: string, item: Item, next: Next): void {
     item.failures = next.kind === "backoff" ? item.failures + 1 : 0;
     item.notBefore = this.#notBefore(next);
-    const { again, isMissed } = item;
-    item.again = false;
+    const { isAddedAgain, isMissed } = item;
+    item.isAddedAgain = false;
     item.isMissed = false;
     const isEarly = item.notBefore > this.#options.clock.now();
-    if (again || (isMissed && !isEarly)) this.#enqueue(key, item);
-    else if (isMissed) this.#schedule(key, item, { ms: 0, backoff: false, hastens: true });
-    else this.#comeBack(key, item, next);
+    if (isAddedAgain || (isMissed && !isEarly)) this.#enqueue(key, item);
+    else if (isMissed) this.#schedule(key, item, { ms: 0, isBackoff: false, isHastened: true });
+    else this.#requeue(key, item, next);
   }
 
-  #comeBack(key: string, item: Item, next: Next): void {
-    if (next.kind === "after") this.#schedule(key, item, { ms: next.ms, backoff: false });
+  #requeue(key: string, item: Item, next: Next): void {
+    if (next.kind === "after") this.#schedule(key, item, { ms: next.ms, isBackoff: false });
     else if (next.kind === "backoff") {
       const { mostMs = Infinity } = next;
       const ms = Math.min(mostMs, backoffMs(item.failures, this.#options.random()));
-      this.#schedule(key, item, { ms, backoff: true });
+      this.#schedule(key, item, { ms, isBackoff: true });
     } else if (item.timer === undefined) this.#items.delete(key);
   }
 
   #notBefore(next: Next): number {
     const { clock, random } = this.#options;
     const leastMs = leastMsOf(next);
-    // Keys that were refused at the same moment come back at different moments.
+    // Keys that a server refused at the same time come back at different times.
     return leastMs === 0 ? -Infinity : clock.now() + leastMs * (1 + random() / 4);
   }
 
@@ -285,7 +285,7 @@ export class WorkQueue implements AsyncDisposable {
     else this.#workingIn.delete(lane);
   }
 
-  #unqueue(key: string, item: Item): void {
+  #dequeue(key: string, item: Item): void {
     delete item.queuedAt;
     const keys = this.#waiting.get(item.lane);
     keys?.delete(key);

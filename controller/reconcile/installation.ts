@@ -5,7 +5,7 @@ import { InstallationMemory } from "../apply/installation-memory.ts";
 import { FailedJobs } from "../observe/failed-jobs.ts";
 import type { Observation } from "../observe/observation.ts";
 import { WorkloadCauses } from "../observe/visible-readiness.ts";
-import { Awaiting } from "../queue/awaiting.ts";
+import { PendingChanges } from "../queue/pending-changes.ts";
 import type { Outcome } from "./outcome.ts";
 import {
   openStatusWriter,
@@ -52,8 +52,8 @@ export class Installation implements AsyncDisposable {
   isUntouched = false;
   /** The target was reached at least once by this process. */
   wasReached = false;
-  readonly awaiting = new Awaiting();
-  /** Resolves when a running retraction is written; see `retract` in report.ts. */
+  readonly pendingChanges = new PendingChanges();
+  /** Resolves when a running retraction is written; see between-attempts.ts. */
   retracting: Promise<void> = Promise.resolve();
   /** The timer of the next retraction. */
   retraction: { readonly dueAt: number; readonly timer: Disposable } | undefined;
@@ -127,7 +127,7 @@ export class Installation implements AsyncDisposable {
   ): Promise<T> {
     const attempt = new AbortController();
     this.#attempt = attempt;
-    this.awaiting.begin();
+    this.pendingChanges.clear();
     this.attempts += 1;
     const either = AbortSignal.any([signal, attempt.signal]);
     const undone = this.#undone;

@@ -123,7 +123,7 @@ async function apply(
       suited,
       seen: suited,
       ...neighbourQuestions({ component, target, wanted: () => manifests.filter(isOurs) }, deps),
-      awaiting: installation.awaiting,
+      pendingChanges: installation.pendingChanges,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
         const protection = deps.guards.protectionOf(component);

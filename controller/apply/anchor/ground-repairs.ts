@@ -96,7 +96,7 @@ export async function writeNamespaces(
   const written = changes.flatMap(({ object }) => object ?? []);
   for (const namespace of [...created, ...written]) {
     observation.noteSingle(namespace);
-    deps.awaiting?.settled(idOf(namespace));
+    deps.pendingChanges?.dropSettled(idOf(namespace));
   }
   const refusals = changes.flatMap(({ refusal }) => refusal ?? []);
   if (refusals.length === 0) memory.namespaces = namespacesText(work);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { Awaiting } from "../../../controller/queue/awaiting.ts";
+import { PendingChanges } from "../../../controller/queue/pending-changes.ts";
 import { busy, configs, namesOf, start } from "./apply-run.ts";
 import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
 import { Server } from "./scripted-server.ts";
@@ -8,9 +8,9 @@ import { Server } from "./scripted-server.ts";
 test("what a server refuses for now is parked soon when a repair or a new specification waits for the end", async () => {
   const server = new Server();
   for (const name of ["a", "c", "d"]) server.answer(name, busy);
-  const awaiting = new Awaiting();
-  awaiting.news();
-  const { result, clock } = start(configs("a", "b", "c", "d"), server, { awaiting });
+  const pendingChanges = new PendingChanges();
+  pendingChanges.noteComponentChange();
+  const { result, clock } = start(configs("a", "b", "c", "d"), server, { pendingChanges });
   await clock.advance(2_000);
   expect(clock.pending).toBe(0);
   const { applied, parked } = namesOf(await result);
@@ -20,18 +20,18 @@ test("what a server refuses for now is parked soon when a repair or a new specif
 test("what a server refuses for now is not parked for a change of what is still to be sent, nor for what its own write made", async () => {
   const server = new Server();
   for (const name of ["a", "c"]) server.answer(name, busy);
-  const awaiting = new Awaiting();
+  const pendingChanges = new PendingChanges();
   const objects = preparedOf(configs("a", "b", "c"));
   const idOf = (name: string) => objects.find(({ key }) => key.name === name)?.id ?? "";
   server.hold("b");
-  const { result, clock } = start(configs("a", "b", "c"), server, { awaiting });
+  const { result, clock } = start(configs("a", "b", "c"), server, { pendingChanges });
   await clock.advance(100);
   // The watch is sooner than the answer.
-  for (const name of ["a", "b"]) awaiting.changed(idOf(name));
+  for (const name of ["a", "b"]) pendingChanges.noteObjectChange(idOf(name));
   await server.release("b");
   await clock.advance(100_000);
   expect(server.sent.filter((name) => name === "a").length).toBeGreaterThan(100);
-  awaiting.changed(idOf("b"));
+  pendingChanges.noteObjectChange(idOf("b"));
   await clock.advance(2_000);
   expect(clock.pending).toBe(0);
   const { applied, parked } = namesOf(await result);
@@ -41,10 +41,10 @@ test("what a server refuses for now is not parked for a change of what is still 
 test("what a server refuses for now is parked soon also where the server asked for a long pause, which is kept", async () => {
   const server = new Server();
   server.answer("a", { status: 429, retryAfterMs: 50_000 });
-  const awaiting = new Awaiting();
-  const { result, clock } = start(configs("a", "b"), server, { awaiting });
+  const pendingChanges = new PendingChanges();
+  const { result, clock } = start(configs("a", "b"), server, { pendingChanges });
   await clock.advance(10_000);
-  awaiting.news();
+  pendingChanges.noteComponentChange();
   await clock.advance(2_000);
   expect(clock.pending).toBe(0);
   expect(namesOf(await result)).toEqual({ applied: ["b"], parked: ["a"], failed: [] });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { Awaiting } from "../../../controller/queue/awaiting.ts";
+import { PendingChanges } from "../../../controller/queue/pending-changes.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/uninstall/in-use.ts";
 import { anchorKey } from "../../../installation/anchor-object.ts";
@@ -274,9 +274,9 @@ test("an API that is not available behind its APIService holds neither an instal
   const thing = manifestOf("away.example.com/v1 Thing unavailable/thing");
   const rendered = renderedOf(configMap("unavailable", "one"), thing);
   // Something else waits: what makes no progress is given up soon.
-  const awaiting = new Awaiting();
-  awaiting.news();
-  const options = { rendered, awaiting };
+  const pendingChanges = new PendingChanges();
+  pendingChanges.noteComponentChange();
+  const options = { rendered, pendingChanges };
   const changes = await installer.install(options);
   expect(changes.applied).toHaveLength(1);
   expect(changes.parked).toEqual([

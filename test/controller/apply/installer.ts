@@ -14,8 +14,8 @@ import type { Target } from "../../../controller/apply/target.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
-import type { Awaiting } from "../../../controller/queue/awaiting.ts";
 import { type Clock, systemClock } from "../../../controller/queue/clock.ts";
+import type { PendingChanges } from "../../../controller/queue/pending-changes.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
 import { Preparations } from "../../../installation/desired.ts";
 import { isUnwanted } from "../../../installation/strays.ts";
@@ -91,7 +91,7 @@ export class Installer implements AsyncDisposable {
     const component = options.component ?? this.component;
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
-    const { onProgress, onUnblocked, onAdopted, suited, assertFirst, awaiting } = options;
+    const { onProgress, onUnblocked, onAdopted, suited, assertFirst, pendingChanges } = options;
     const { isNew = false, all, gate } = options;
     const known = { observation: this.#observation, memory: this.#memory };
     return install(
@@ -104,7 +104,7 @@ export class Installer implements AsyncDisposable {
         onAdopted,
         suited,
         gate,
-        awaiting,
+        pendingChanges,
         onUnblocked,
         assertFirst,
         ...(all === undefined ? {} : this.#neighbourhood(all, rendered)),
@@ -193,7 +193,7 @@ export interface InstallOptions {
   readonly suited?: Promise<void>;
   /** Absent: anchors are not protected. */
   readonly gate?: AnchorGate;
-  readonly awaiting?: Awaiting;
+  readonly pendingChanges?: PendingChanges;
   readonly assertFirst?: (making: Promise<Anchor>, signal: AbortSignal) => Promise<void>;
   readonly isNew?: boolean;
   /** All components of the hub, which share no objects with this one then. */

@@ -1,0 +1,37 @@
+/** Changes that come while an attempt runs, and that only the next attempt handles. */
+export class PendingChanges {
+  #hasComponentChange = false;
+  /** Identities. */
+  readonly #objects = new Set<string>();
+
+  /** An attempt begins. */
+  clear(): void {
+    this.#hasComponentChange = false;
+    this.#objects.clear();
+  }
+
+  /** The component needs another attempt. */
+  noteComponentChange(): void {
+    this.#hasComponentChange = true;
+  }
+
+  /** An object was changed or deleted, by us or by somebody else. */
+  noteObjectChange(id: string): void {
+    this.#objects.add(id);
+  }
+
+  /** Drops the changes of objects up to now: the plan of the attempt includes them. */
+  dropPlanned(ids: Iterable<string>): void {
+    for (const id of ids) this.#objects.delete(id);
+  }
+
+  /** Drops the changes of an object that the attempt has finished: they were its own write, came before it, or are checked in any case. */
+  dropSettled(id: string): void {
+    this.#objects.delete(id);
+  }
+
+  /** Whether a change waits for the end of the attempt, other than those of objects that the attempt still sends. */
+  hasOthersThan(open: ReadonlySet<string>): boolean {
+    return this.#hasComponentChange || [...this.#objects].some((id) => !open.has(id));
+  }
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+
+import { PendingChanges } from "../../../controller/queue/pending-changes.ts";
+
+const none: ReadonlySet<string> = new Set();
+
+test("what changed waits for the end of an attempt, unless that knows of it, has yet to send it, or has done so since", () => {
+  const pendingChanges = new PendingChanges();
+  expect(pendingChanges.hasOthersThan(none)).toBe(false);
+  for (const id of ["planned", "open", "sent", "ground"]) pendingChanges.noteObjectChange(id);
+  pendingChanges.dropPlanned(["planned", "open", "sent", "other"]);
+  for (const id of ["open", "sent"]) pendingChanges.noteObjectChange(id);
+  expect(pendingChanges.hasOthersThan(new Set(["open", "sent", "ground"]))).toBe(false);
+  expect(pendingChanges.hasOthersThan(new Set(["open", "sent"]))).toBe(true);
+  pendingChanges.dropSettled("ground");
+  expect(pendingChanges.hasOthersThan(new Set(["open", "sent"]))).toBe(false);
+  pendingChanges.dropSettled("sent");
+  expect(pendingChanges.hasOthersThan(new Set(["open"]))).toBe(false);
+  expect(pendingChanges.hasOthersThan(none)).toBe(true);
+  pendingChanges.clear();
+  expect(pendingChanges.hasOthersThan(none)).toBe(false);
+});
+
+test("news wait for the end of an attempt whatever that has planned, until the next one begins", () => {
+  const pendingChanges = new PendingChanges();
+  pendingChanges.noteComponentChange();
+  pendingChanges.dropPlanned(["a"]);
+  expect(pendingChanges.hasOthersThan(new Set(["a"]))).toBe(true);
+  pendingChanges.clear();
+  expect(pendingChanges.hasOthersThan(none)).toBe(false);
+});
