@@ -1,4 +1,5 @@
 import type { ClusterProfileRef, ComponentKind } from "../../../api/component.ts";
+import { type FleetSetKind, fleetSetKinds } from "../../../api/fleet-set.ts";
 import { plainText } from "../../../api/foreign-text.ts";
 import { groupOf } from "../../../api/kubernetes.ts";
 
@@ -23,15 +24,16 @@ export function clusterNames(clusters: readonly Cluster[]): (cluster: Cluster) =
   };
 }
 
-/** An installation as `-o name` writes it and every command of kubectl reads it. */
+/** An installation or a fleet set as `-o name` writes it and every command of kubectl reads it. */
 export function nameOf({
   kind,
   name,
 }: {
-  readonly kind: ComponentKind;
+  readonly kind: ComponentKind | FleetSetKind;
   readonly name: string;
 }): string {
-  return `${kind.toLowerCase()}.operator.knative.dev/${name}`;
+  const group = kind in fleetSetKinds ? "knfleet.dev" : "operator.knative.dev";
+  return `${kind.toLowerCase()}.${group}/${name}`;
 }
 
 /** An object of a spoke as `-o name` writes it: `CLUSTER/NAMESPACE/TYPE/NAME`, the cluster with its namespace, the hub as `<hub>`. */

@@ -68,7 +68,7 @@ export interface RolloutItem {
 const failedPhases: readonly (RolloutPhase | undefined)[] = ["Halted", "RollingBack", "RolledBack"];
 
 /** Whether the status is about the latest spec. */
-function isObserved({ metadata, status }: FleetSet): boolean {
+export function isObserved({ metadata, status }: FleetSet): boolean {
   return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 }
 

@@ -1,4 +1,3 @@
-import type { Component } from "../../../../api/component.ts";
 import { type ActionInput, print } from "../../action.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
@@ -10,9 +9,10 @@ import { clusterNames, nameOf } from "../../output/names.ts";
 import { reportOf, stampAt } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { readSelection } from "../../selection/selection-file.ts";
-import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { type Subject, untilDone } from "./until-done.ts";
+import { askedSets, checkSetFlags, setGoalOf, setSubject } from "./wait-sets.ts";
 import {
   type Goal,
   goalOf,
@@ -32,7 +32,6 @@ interface WaitFlags extends FilenameFlag {
 }
 
 const defaultTimeoutMs = 600_000;
-const pollMs = 10_000;
 
 /** `kubectl knfleet wait`. */
 export async function runWait(
@@ -40,7 +39,7 @@ export async function runWait(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  const goal = goalOf(options.for ?? "ready");
+  const subjectOf = subjectReader(input);
   const min = options.min ?? "100%";
   minimumOf(min, 0);
   const wantedMs = parseDurationMs(options.stable ?? "2s", "--stable");
@@ -49,142 +48,74 @@ export async function runWait(
   const stableMs = isOneLook ? 0 : wantedMs;
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const selection = await readSelection(input, access, signal);
-  checkMinimum(min, selection);
+  const subject = await subjectOf(access, min, signal);
   const clock = AbortSignal.timeout(timeoutMs);
   const failFast = flags.failFast ?? true;
   const { items, summary } = await untilDone(
-    { goal, min, failFast, stableMs, isOneLook, access, selection },
+    { subject, min, failFast, stableMs, isOneLook },
     { clock, stop: signal },
     AbortSignal.any([signal, clock]),
   );
   return await finish(items, summary, input);
 }
 
+type ReadSubject = (access: ClusterAccess, min: string, signal: AbortSignal) => Promise<Subject>;
+
+/** Reads which sets or installations are waited for, and until what; the hub is not needed for that. Throws UsageError, as what it returns. */
+function subjectReader(input: ActionInput<WaitFlags>): ReadSubject {
+  const { args, flags, options } = input;
+  const sets = askedSets(args);
+  if (sets === undefined) {
+    const goal = goalOf(options.for ?? "ready");
+    return (access, min, signal) => installationSubject(goal, { input, access, min }, signal);
+  }
+  const goal = setGoalOf(options.for ?? "complete");
+  checkSetFlags(input);
+  return async (access, min) => {
+    const namespace = flags.namespace === null ? access.namespace : flags.namespace;
+    checkMinimum(min, { ...sets, namespace });
+    const place = { access, namespace, labelSelector: flags.selector };
+    return await Promise.resolve(setSubject(goal, sets, place));
+  };
+}
+
+interface Installations {
+  readonly input: ActionInput<WaitFlags>;
+  readonly access: ClusterAccess;
+  readonly min: string;
+}
+
+async function installationSubject(
+  goal: Goal,
+  { input, access, min }: Installations,
+  signal: AbortSignal,
+): Promise<Subject> {
+  const selection = await readSelection(input, access, signal);
+  checkMinimum(min, selection);
+  return {
+    changes: (until) => hubChanges(access, selection, until),
+    read: async (before, until) => {
+      const components = await listInstallations(access, selection, until);
+      return waitItems(goal, components, { selection, before });
+    },
+    mayBeEmpty: goal.kind === "deleted",
+  };
+}
+
+interface Named {
+  readonly names: readonly { readonly kind?: string; readonly namespace?: string }[];
+  readonly namespace?: string | undefined;
+  readonly kinds: readonly string[];
+}
+
 /** More than can ever be there would be waited for in vain. Throws UsageError. */
-function checkMinimum(min: string, { names, namespace, kinds }: Selection): void {
+function checkMinimum(min: string, { names, namespace, kinds }: Named): void {
   const isFixed =
     names.length > 0 && names.every((one) => (one.namespace ?? namespace) !== undefined);
   if (!isFixed) return;
   const most = names.reduce((sum, { kind }) => sum + (kind === undefined ? kinds.length : 1), 0);
   if (minimumOf(min, most) <= most) return;
   throw new UsageError(`--min ${min} is more than the ${most} that are waited for`);
-}
-
-interface Waiting {
-  readonly goal: Goal;
-  readonly min: string;
-  readonly failFast: boolean;
-  readonly stableMs: number;
-  /** Nothing is waited for. */
-  readonly isOneLook: boolean;
-  readonly access: ClusterAccess;
-  readonly selection: Selection;
-}
-
-interface Ends {
-  /** The time is over. */
-  readonly clock: AbortSignal;
-  /** The user interrupted. */
-  readonly stop: AbortSignal;
-}
-
-interface Done {
-  readonly items: readonly WaitItem[];
-  readonly summary: WaitSummary;
-}
-
-/** Looks until the goal is met for long enough, cannot be met, or an end has come. */
-async function untilDone(
-  { goal, min, failFast, stableMs, isOneLook, access, selection }: Waiting,
-  { clock, stop }: Ends,
-  signal: AbortSignal,
-): Promise<Done> {
-  using changes = hubChanges(access, selection, signal);
-  const began = performance.now();
-  let items: readonly WaitItem[] = [];
-  let isFirst = true;
-  let metSince: number | undefined;
-  for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- one look after another
-    const components = await look({ access, selection, isFirst }, signal);
-    if (isFirst && components === undefined && !stop.aborted) clock.throwIfAborted();
-    isFirst = false;
-    if (components !== undefined) items = waitItems(goal, components, { selection, before: items });
-    const ends = { isTimedOut: isOneLook || clock.aborted, isStopped: stop.aborted };
-    const summary = summaryOf(items, { min, failFast, goal, ...ends, began });
-    metSince = summary.outcome === "met" ? (metSince ?? performance.now()) : undefined;
-    const leftMs = metSince === undefined ? pollMs : stableMs - (performance.now() - metSince);
-    const outcome = settledOutcome(summary.outcome, { ...ends, leftMs });
-    if (outcome !== "waiting") return { items, summary: { ...summary, outcome } };
-    // oxlint-disable-next-line no-await-in-loop -- nothing is read before something may have changed
-    await changes.next(leftMs, signal);
-  }
-}
-
-/** A goal has to stay met for a while; one that was not met long enough when the time ended counts as not met. */
-function settledOutcome(
-  outcome: Judged["outcome"],
-  {
-    isTimedOut,
-    isStopped,
-    leftMs,
-  }: Pick<Terms, "isTimedOut" | "isStopped"> & { readonly leftMs: number },
-): Judged["outcome"] {
-  if (outcome !== "met" || leftMs <= 0) return outcome;
-  if (isStopped) return "interrupted";
-  return isTimedOut ? "timedOut" : "waiting";
-}
-
-/** The components as they are; undefined when a hub that answered before does not now. */
-async function look(
-  {
-    access,
-    selection,
-    isFirst,
-  }: Pick<Waiting, "access" | "selection"> & { readonly isFirst: boolean },
-  signal: AbortSignal,
-): Promise<readonly Component[] | undefined> {
-  try {
-    return await listInstallations(access, selection, signal);
-  } catch (error) {
-    if (isFirst && !signal.aborted) throw error;
-    return undefined;
-  }
-}
-
-interface Judged extends Omit<WaitSummary, "outcome"> {
-  readonly outcome: WaitSummary["outcome"] | "waiting";
-}
-
-interface Terms extends Pick<Waiting, "min" | "failFast"> {
-  readonly goal: Goal;
-  readonly isTimedOut: boolean;
-  readonly isStopped: boolean;
-  readonly began: number;
-}
-
-function summaryOf(items: readonly WaitItem[], terms: Terms): Judged {
-  const { min, failFast, isTimedOut, isStopped, began } = terms;
-  const total = items.length;
-  const met = items.filter(({ state }) => state === "met").length;
-  const failed = items.filter(({ state }) => state === "failed").length;
-  const wanted = minimumOf(min, total);
-  const counts = {
-    total,
-    met,
-    failed,
-    wanted,
-    elapsedSeconds: Math.round((performance.now() - began) / 1000),
-  };
-  // Nothing that is selected and nothing to wait for: a typo must not pass as success.
-  const isEmpty = total === 0 && terms.goal.kind !== "deleted";
-  if (!isEmpty && met >= wanted) return { ...counts, outcome: "met" };
-  if (isStopped) return { ...counts, outcome: "interrupted" };
-  // Where more are wanted than there are, others have to come, and may.
-  const isHopeless = wanted <= total && total - failed < wanted;
-  if (failFast && isHopeless) return { ...counts, outcome: "failed" };
-  return { ...counts, outcome: isTimedOut ? "timedOut" : "waiting" };
 }
 
 async function finish(

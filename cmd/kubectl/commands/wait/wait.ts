@@ -1,4 +1,5 @@
 import type { Component, ComponentKind } from "../../../../api/component.ts";
+import type { FleetSetKind } from "../../../../api/fleet-set.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { Condition } from "../../../../api/kubernetes.ts";
 import { reasons } from "../../../../api/reasons.ts";
@@ -9,12 +10,12 @@ import { knfOf } from "../../output/knf-of.ts";
 import type { Report } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 
-/** One installation that is waited for. */
+/** One installation, or fleet set, that is waited for. */
 export interface WaitItem extends Standing {
   readonly namespace: string | null;
   readonly name: string;
   /** Null: a name of either kind that does not exist. */
-  readonly kind: ComponentKind | null;
+  readonly kind: ComponentKind | FleetSetKind | null;
   readonly cluster: { readonly namespace: string; readonly name: string } | null;
 }
 
@@ -30,6 +31,11 @@ export interface WaitSummary {
 
 export type WaitReport = Report<"Wait", WaitSummary, WaitItem>;
 
+interface Look {
+  readonly selection: Pick<Selection, "names" | "namespace">;
+  readonly before: readonly WaitItem[];
+}
+
 /**
  * Rows for the selected components and for names that do not exist. Of the components that existed before: with `deleted` all, otherwise those that were
  * named.
@@ -37,26 +43,45 @@ export type WaitReport = Report<"Wait", WaitSummary, WaitItem>;
 export function waitItems(
   goal: Goal,
   components: readonly Component[],
-  { selection, before }: { readonly selection: Selection; readonly before: readonly WaitItem[] },
+  { selection, before }: Look,
 ): readonly WaitItem[] {
   const present = components.map((component) => itemOf(goal, component));
+  const isDeletion = goal.kind === "deleted";
+  return withAbsent(present, { ...selection, before, isDeletion });
+}
+
+interface Absence extends Pick<Look, "before"> {
+  readonly names: readonly Wanted[];
+  readonly namespace?: string | undefined;
+  /** Whether it is their absence that is waited for. */
+  readonly isDeletion: boolean;
+}
+
+/** Rows of what is there, of what was there before, and of names that do not exist. */
+export function withAbsent(
+  present: readonly WaitItem[],
+  { names, namespace: place, before, isDeletion }: Absence,
+): readonly WaitItem[] {
   const isGone = (item: WaitItem): boolean =>
     wasThere(item) && !present.some((one) => isSame(one, item));
   const gone = before
     .filter(isGone)
-    .filter(
-      (item) => goal.kind === "deleted" || selection.names.some((name) => answers(item, name)),
-    );
-  const missing = selection.names
+    .filter((item) => isDeletion || names.some((name) => answers(item, name)));
+  const missing = names
     .map(({ kind, namespace, name }) => ({ kind: kind ?? null, namespace, name }))
     .filter((wanted) => ![...present, ...gone].some((item) => answers(item, wanted)))
     .map(({ kind, namespace, name }) => ({
-      ...absent(goal),
-      namespace: namespace ?? selection.namespace ?? null,
+      ...(isDeletion ? met : notThere),
+      cluster: null,
+      namespace: namespace ?? place ?? null,
       name,
       kind,
     }));
-  return [...present, ...gone.map((item) => ({ ...item, ...standingOfGone(goal) })), ...missing];
+  return [
+    ...present,
+    ...gone.map((item) => ({ ...item, ...standingOfGone(isDeletion) })),
+    ...missing,
+  ];
 }
 
 /** False for a name that has not existed yet. */
@@ -75,16 +100,12 @@ function itemOf(goal: Goal, component: Component): WaitItem {
   };
 }
 
-function absent(goal: Goal): Standing & Pick<WaitItem, "cluster"> {
-  return { cluster: null, ...standingOf(goal, undefined) };
-}
-
 function isSame(one: WaitItem, other: WaitItem): boolean {
   return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
 }
 
 interface Wanted {
-  readonly kind?: ComponentKind | null;
+  readonly kind?: WaitItem["kind"];
   readonly namespace?: string;
   readonly name: string;
 }
@@ -110,7 +131,7 @@ export type Goal =
   | { readonly kind: "version"; readonly version: string };
 
 /** Progress of one installation towards a goal. `failed`: it cannot be reached without help from outside. */
-interface Standing {
+export interface Standing {
   readonly state: "met" | "waiting" | "failed";
   readonly reason: string | null;
   /** The number of the reason; null where nothing is wrong, and for words of other programs. */
@@ -125,11 +146,12 @@ export function goalOf(text: string): Goal {
   if (version !== undefined) return { kind: "version", version };
   const kind = (["ready", "resolved", "deleted"] as const).find((each) => each === text);
   if (kind !== undefined) return { kind };
-  const wanted = "want ready, resolved, deleted or version=1.22";
+  const wanted =
+    "want ready, resolved, deleted or version=1.22; of a fleet set complete or stage=NAME";
   throw new UsageError(`Invalid value "${text}" for --for: ${wanted}`);
 }
 
-const met: Standing = { state: "met", reason: null, code: null, message: null };
+export const met: Standing = { state: "met", reason: null, code: null, message: null };
 
 /** How a component stands to a goal; undefined: it does not exist. */
 export function standingOf(goal: Goal, component: Component | undefined): Standing {
@@ -151,8 +173,8 @@ const notThere: Standing = {
 };
 
 /** How a component that was there and is there no more stands to a goal. */
-function standingOfGone(goal: Goal): Standing {
-  if (goal.kind === "deleted") return met;
+function standingOfGone(isDeletion: boolean): Standing {
+  if (isDeletion) return met;
   return { ...notThere, state: "failed", message: "It was deleted while it was waited for" };
 }
 
