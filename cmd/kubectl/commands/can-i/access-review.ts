@@ -37,16 +37,16 @@ export async function isAllowed(
 interface Granted {
   /** Whether one of the rules holds a right. */
   readonly isGranted: (right: Right) => boolean;
-  /** False: it knows rules that it does not tell. */
+  /** False: the cluster has rules that it does not return. */
   readonly isComplete: boolean;
 }
 
-/** Asks for the rules in one request; those of other authorizers than RBAC may be missing. Throws what KubeClient throws. */
+/** Asks for the rules in one request. Rules of other authorizers than RBAC may be missing. Throws what KubeClient throws. */
 export async function grantedRules(
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
 ): Promise<Granted> {
-  // Rules that hold in every namespace show in any; the one that is asked about need not exist.
+  // Rules for every namespace are returned for any namespace, even for one that does not exist.
   const spec = { namespace: "knfleet-diagnose" };
   const review = { apiVersion, kind: "SelfSubjectRulesReview", spec };
   const url = `/apis/${apiVersion}/selfsubjectrulesreviews`;
@@ -71,15 +71,15 @@ function has(rule: Readonly<Record<string, unknown>>, field: string, value: stri
   return list.includes("*") || list.includes(value);
 }
 
-/** A permission with what the cluster says to each of its verbs. */
+/** A permission with the cluster's answer for each verb. */
 export interface Reviewed extends Pick<Permission, "group" | "resource" | "purpose"> {
   readonly allowed: readonly string[];
   readonly missing: readonly string[];
 }
 
 /**
- * Asks for all permissions in one batch. What the rules of an identity hold is not asked for one by one, unless the cluster says that there
- * are others that it does not tell, one of which may deny it. Throws what KubeClient throws.
+ * Asks for all permissions in one batch. A right that the rules of the identity grant is not asked for by itself, unless the cluster says that its
+ * rules are incomplete: another rule may deny the right. Throws what KubeClient throws.
  */
 export async function reviewAll(
   permissions: readonly Permission[],

@@ -155,7 +155,7 @@ function canINotes(
   const who = named === null ? asked.args : [`${named.namespace}/${named.name}`];
   const { knfleet, kubectl } = asked.commands;
   const line = `${knfleet} ${words("can-i", ...who, ...flags, "-o", "clusterrole")}`;
-  // Who grants something on a cluster is known on that cluster alone.
+  // Only an administrator of the cluster itself can grant rights there.
   const step = isHub
     ? `${line} | ${kubectl} apply -f -`
     : `To grant it, with a context of the cluster's administrator in place of SPOKE: ${line} | kubectl --context SPOKE apply -f -`;
@@ -168,7 +168,7 @@ function canINotes(
   ];
 }
 
-/** The hub knows us as ourselves; what counts there is what the controller may do. */
+/** On the hub the check is about the user of this command, while the controller needs the rights. */
 function hubNotes(items: readonly PermissionItem[]): readonly string[] {
   const hub = items.find(({ cluster }) => cluster === null);
   if (hub === undefined || hub.user.startsWith("system:serviceaccount:")) return [];
@@ -184,7 +184,7 @@ function itemLine({ cluster, user, installations, needed, missing }: PermissionI
   return plainText(`${where}: ${user} ${how} for ${[...new Set(what)].join(" and ")}`);
 }
 
-/** The roles with what is missing as YAML documents; equal ones once, with the clusters that they are for. */
+/** The roles with missing rights as YAML documents. Equal roles are printed once, with the clusters that need them. */
 function missingRoleText(items: readonly PermissionItem[]): string {
   const lacking = items.filter(({ missing }) => missing > 0);
   const same = Map.groupBy(lacking, ({ missingRole }) => missingRole[0]?.metadata.name ?? "");

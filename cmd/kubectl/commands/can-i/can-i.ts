@@ -24,11 +24,11 @@ import { reviewAll, type Reviewed } from "./access-review.ts";
 import { missingRole, type Needs, needsOf } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";
 
-/** What the identity of one cluster may do, of what is needed there. */
+/** The needed rights on one cluster, and which of them the identity has. */
 export interface PermissionItem {
   /** The ClusterProfile of the cluster; null for the hub itself. */
   readonly cluster: ClusterProfileRef | null;
-  /** Who asked, as the cluster says. */
+  /** User name of the identity, as the cluster returns it. */
   readonly user: string;
   /** What the rights are for. */
   readonly installations: readonly InstallationAt[];
@@ -68,8 +68,8 @@ interface CanIDeps {
 }
 
 /**
- * What the identities of the clusters lack of the rights that the components need, one item a cluster. A cluster that cannot be read,
- * and a component that cannot be rendered, is in `errors`; throws the FleetError when none can be rendered.
+ * Checks which of the needed rights the identities on the clusters lack, one item a cluster. A cluster that cannot be read, and a component that cannot
+ * be rendered, is in `errors`. Throws the FleetError when no component can be rendered.
  */
 export async function canI(
   {

@@ -10,10 +10,10 @@ import type { Target } from "../diagnose/diagnosis.ts";
 import { findTargets } from "../diagnose/targets.ts";
 import { bareComponent } from "./needs.ts";
 
-/** Result of the arguments: installations, and installed or possible components of ClusterProfiles. */
+/** What the arguments select: installations, and installed or possible components of ClusterProfiles. */
 interface FoundComponents {
   readonly components: readonly Component[];
-  /** Names of which there is no installation. */
+  /** Names that no installation has. */
   readonly missing: readonly string[];
 }
 
@@ -71,7 +71,7 @@ async function installed(
   return { missing: `${componentKinds[kind].plural}.operator.knative.dev "${name}"` };
 }
 
-/** All installations that may be seen; without the right to see those of all namespaces, none. */
+/** Lists the installations of all namespaces; none without the right to list them. */
 async function everyInstallation(
   access: ClusterAccess,
   signal: AbortSignal,

@@ -22,7 +22,7 @@ export interface Needs {
   readonly manifests: readonly Manifest[];
   /** Objects that patches delete; they may have been installed before. */
   readonly deletions: readonly ObjectKey[];
-  /** Manifests that the spec names by URL, which are not looked at. */
+  /** Manifests that the spec names by URL. They are not fetched. */
   readonly unseen: readonly string[];
 }
 
@@ -33,7 +33,7 @@ interface NeedsOptions {
 }
 
 /**
- * The objects of a component at a version (absent: that of its spec), and of the version that is installed, which an upgrade removes.
+ * Renders the objects of a component at a version (undefined: that of its spec), and those of the installed version, which an upgrade removes.
  * Throws FleetError as `render` does.
  */
 export async function needsOf(
@@ -60,7 +60,7 @@ function urlsOf({ spec }: Component): readonly string[] {
   return [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])].map(({ URL }) => URL);
 }
 
-/** Targets of patches that may be in manifests which are not fetched here. */
+/** Targets of patches, which may be in manifests that are not fetched. */
 function unseenTargets(component: Component): readonly ObjectKey[] {
   if (urlsOf(component).length === 0) return [];
   return (component.spec?.patches ?? []).map(({ target }) => target);
@@ -152,8 +152,8 @@ export function clusterRoleOf(name: string, permissions: readonly RuledPermissio
 type RuledPermission = Pick<Permission, "group" | "resource" | "verbs">;
 
 /**
- * A ClusterRole with what an identity lacks, and its binding. Its name tells its rules and the identity apart from others, so that
- * applying it takes nothing away from anybody.
+ * A ClusterRole with the rights that an identity lacks, and its binding. Other rules or another identity give another name, so that applying it
+ * changes no other role.
  */
 export function missingRole(
   permissions: readonly RuledPermission[],

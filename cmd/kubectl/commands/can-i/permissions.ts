@@ -9,13 +9,13 @@ export interface SpokeRight {
   readonly verbs: readonly string[];
 }
 
-/** What it takes to follow a kind. */
+/** Verbs to watch a kind. */
 const readVerbs: readonly string[] = ["get", "list", "watch"];
 
-/** What it takes to install, follow, repair and remove objects of a kind: they are applied (`patch`), never replaced (`update`). */
+/** Verbs to install, watch, repair and remove objects of a kind. Objects are applied (`patch`), never replaced (`update`). */
 const allVerbs: readonly string[] = [...readVerbs, "create", "patch", "delete", "deletecollection"];
 
-/** The rights that every installation needs; docs/spoke-role.yaml, which is held to this list, has those for optional kinds besides. */
+/** Rights that every installation needs. docs/spoke-role.yaml has them, as a test checks, and those for optional kinds. */
 export const spokeRights: readonly SpokeRight[] = [
   { group: "", resources: ["namespaces"], verbs: [...readVerbs, "create", "patch"] },
   {
@@ -50,8 +50,8 @@ export const spokeRights: readonly SpokeRight[] = [
 ];
 
 /**
- * Why a right is needed. `install`: to install, follow, repair and remove. `guard`: to protect the anchor. `explain`: to say why
- * something does not start, and for this program.
+ * Why a right is needed. `install`: to install, watch, repair and remove. `guard`: to protect the anchor. `explain`: to find out why something does not
+ * start, and for this program.
  */
 type Purpose = "install" | "guard" | "explain";
 
@@ -64,12 +64,12 @@ export interface Permission {
   readonly purpose: Purpose;
 }
 
-/** What the controller needs on a spoke whatever it installs. */
+/** Permissions that the controller needs on every spoke. */
 const ofTheEngine: readonly Permission[] = [
   ...ofRights(spokeRights, "install"),
   // A removal looks for every kind that a release can have.
   ...builtInReleaseKinds.map(({ apiVersion, plural }) => fullOn(groupOf(apiVersion), plural)),
-  // The anchor is an owner that holds up its deletion; some API servers ask for this right then.
+  // The anchor is an owner that blocks deletion, for which some API servers demand this right.
   { group: "", resource: "configmaps/finalizers", verbs: ["update"], purpose: "install" },
   ...ofRights(
     [
@@ -78,7 +78,7 @@ const ofTheEngine: readonly Permission[] = [
         resources: ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
         verbs: [...readVerbs, "create", "update", "patch", "delete"],
       },
-      // Everybody who is known may do this and the two below, unless somebody unbound system:basic-user.
+      // Every authenticated user has this right and the two below, unless system:basic-user was unbound.
       {
         group: "authentication.k8s.io",
         resources: ["selfsubjectreviews"],
@@ -102,7 +102,7 @@ const ofTheEngine: readonly Permission[] = [
   ),
 ];
 
-/** What the controller needs on a spoke to install these objects, to delete others, and what it needs anyway; one entry a resource, by group and name. */
+/** Permissions to install these objects and to delete others, with those for every spoke; one entry a resource, by group and name. */
 export function permissionsFor({ manifests, deletions }: Wanted): readonly Permission[] {
   const resourceOf = resourceFinder(manifests);
   const installed = manifests
@@ -123,7 +123,7 @@ interface Wanted {
   readonly deletions: readonly Pick<ObjectKey, "apiVersion" | "kind">[];
 }
 
-/** Several of them as one. */
+/** The objects of several components together. */
 export function allWanted(needs: readonly Wanted[]): Wanted {
   return {
     manifests: needs.flatMap(({ manifests }) => manifests),
@@ -131,7 +131,7 @@ export function allWanted(needs: readonly Wanted[]): Wanted {
   };
 }
 
-/** All verbs of the same resource and purpose in one entry. */
+/** One entry a resource, with the verbs of all its entries. */
 function united(permissions: readonly Permission[]): readonly Permission[] {
   const groups = Map.groupBy(permissions, idOf);
   return [...groups.values()]
@@ -162,7 +162,7 @@ const verbOrder = [
   "escalate",
 ];
 
-/** Verbs in the order in which a person reads them. */
+/** Verbs in the usual order of reading. */
 export function inOrder(verbs: readonly string[]): readonly string[] {
   return verbs.toSorted((a, b) => verbOrder.indexOf(a) - verbOrder.indexOf(b));
 }

@@ -3,7 +3,7 @@ import type { Option } from "commander";
 import type { CommandEntry, CommandGroup } from "../../action.ts";
 import { outputFormats } from "../../output/output-format.ts";
 
-/** Numbers that cobra's shells know: what they may do besides offering the words. */
+/** Numbers of cobra's protocol that say what a shell may do besides offering the words. */
 export const directives = { noSpace: 2, noFiles: 4, files: 0 } as const;
 
 type Names =
@@ -15,7 +15,7 @@ type Names =
   | "contexts"
   | "reasons";
 
-/** What can stand at a place: fixed words, or names that have to be looked up. */
+/** What can stand in a place: fixed words, or names to look up. */
 export type Offer =
   | { readonly kind: "words"; readonly words: readonly Word[]; readonly directive: number }
   | {
@@ -33,7 +33,7 @@ interface Commands {
   readonly common: readonly Option[];
 }
 
-/** What can stand at the place of the last word, which may be empty. Spec: cli.md, Conventions (completion). */
+/** What can stand in place of the last word, which may be empty. Spec: cli.md, Conventions (completion). */
 export function offerAt(typed: readonly string[], commands: Commands): Offer {
   const { common } = commands;
   const words = joined(typed);

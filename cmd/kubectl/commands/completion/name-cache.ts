@@ -8,9 +8,9 @@ import type { Word } from "./complete.ts";
 
 const freshMs = 30_000;
 
-/** Where the names that a hub has told are kept for half a minute, so that the second Tab is quick. */
+/** Keeps the names of a hub for half a minute, so that the second Tab is quick. */
 interface NameCache {
-  /** Undefined when nothing fresh is there. */
+  /** Undefined without fresh names. */
   read(): Promise<readonly Word[] | undefined>;
   /** Stores names, readable by their owner only, and removes old files. */
   write(words: readonly Word[]): Promise<void>;
@@ -21,7 +21,7 @@ interface Question {
   readonly flags: Pick<Flags, "hub" | "namespace">;
 }
 
-/** The cache for one question to one hub. Never rejects: without a cache there is none. */
+/** The cache for one question to one hub. Never rejects: an unusable cache is an empty one. */
 export async function nameCache(
   { of, flags: { hub, namespace } }: Question,
   { env, now }: Pick<Terminal, "env" | "now">,
@@ -29,11 +29,11 @@ export async function nameCache(
   const folder = folderOf(env);
   if (folder === undefined) return { read: () => Promise.resolve(undefined), write: nothing };
   const files = kubeconfigsOf(hub.kubeconfig, env);
-  // Another context may have been chosen, or another cluster written.
+  // A change of the kubeconfig may name another hub.
   const stamps = await Promise.all(
     files.map((path) => quiet(async () => (await stat(path)).mtimeMs)),
   );
-  // Only its hash is stored: it may hold a token.
+  // The question may hold a token, so only its hash is stored.
   const question = JSON.stringify([
     of,
     namespace === undefined,
@@ -85,7 +85,7 @@ async function storedWords(file: string): Promise<readonly Word[] | undefined> {
   return Array.isArray(stored) && stored.every(isWord) ? stored : undefined;
 }
 
-/** A name and its description in plain characters: a foreign cache file must not control the terminal. */
+/** A name and its description in plain characters: a cache file that somebody else wrote must not control the terminal. */
 function isWord(value: unknown): value is Word {
   return (
     Array.isArray(value) &&

@@ -26,15 +26,15 @@ interface Question {
 }
 
 /**
- * Prints what can stand at the place of the last word. Never fails and writes nothing on standard error: what cannot be found
- * out within a second, or `KNFLEET_COMPLETION_TIMEOUT`, is not offered.
+ * Prints the words that can stand in place of the last word. Never fails, and writes nothing to standard error. Names that are not found within a
+ * second, or `KNFLEET_COMPLETION_TIMEOUT`, are not offered.
  */
 export async function runComplete(
   { words: given, whole }: Question,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
-  // PowerShell cannot give every program an empty word.
+  // PowerShell cannot pass an empty word to every program.
   const words = given.map((word) => (word === '""' ? "" : word));
   const common = [...commonOptions(), ...connectionOptions()];
   const offer = offerAt(words, { entries: commandTable(), groups: commandGroups(), common });
@@ -54,7 +54,7 @@ function budgetMsOf({ env }: Terminal): number {
   try {
     return text === "" ? defaultBudgetMs : parseDurationMs(text, "KNFLEET_COMPLETION_TIMEOUT");
   } catch {
-    // Completion says nothing, also of a wrong setting.
+    // Completion reports no error, not even of a wrong setting.
     return defaultBudgetMs;
   }
 }
@@ -119,7 +119,7 @@ async function flagsOf(words: readonly string[], terminal: Terminal): Promise<Fl
   );
   const switches = switchesOf(program.options);
   const before = words.slice(0, -1);
-  // The flag whose value is being typed says nothing yet; one with `=` has its value.
+  // A flag whose value is being typed has no value yet; a flag with `=` has one.
   const waiting = before.at(-1) ?? "";
   const isWaiting = /^-[^=]*$/.test(waiting) && !switches.includes(waiting);
   const args = normalizedArgs(isWaiting ? before.slice(0, -1) : before, switches);

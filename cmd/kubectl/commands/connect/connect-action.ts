@@ -33,7 +33,7 @@ export async function runConnect(input: ActionInput<object>, signal: AbortSignal
     first === undefined
       ? await shellOf(cluster, folder, env)
       : { command: first, args, env, endSignal: "SIGTERM" };
-  // Awaited here, or the folder would be gone before the child looks into it.
+  // Must be awaited here: the folder is removed when this function returns.
   return await runChild(start, held.signal);
 }
 
@@ -46,7 +46,7 @@ interface Wanted {
 function wantedOf({ args, terminal }: ActionInput<object>): Wanted {
   const end = terminal.args.indexOf("--");
   const command = end < 0 ? [] : terminal.args.slice(end + 1);
-  // What the parser hands on has no dashes any more.
+  // The parser removes `--` from the arguments.
   const [name, ...others] = args.slice(0, args.length - command.length);
   if (name === undefined || (end >= 0 && others.length > 0)) {
     throw new UsageError("Name one ClusterProfile", profileHint);
@@ -63,7 +63,7 @@ interface Found {
   readonly isHealthy: boolean;
 }
 
-/** The connection to the hub is closed again before the shell is there. */
+/** Looks up the cluster on the hub, and closes the connection to the hub before the shell starts. */
 async function lookUp(
   name: string,
   { flags, terminal: { env } }: ActionInput<object>,
@@ -102,8 +102,8 @@ interface ShellStart {
 }
 
 /**
- * Arguments, variables and files for a shell that reads its owner's settings and then puts the cluster in front of its prompt. A shell that is not known
- * is started as it is. `cluster` is a name as Kubernetes allows it, so nothing in it means anything to a shell.
+ * Arguments, variables and files for a shell that reads the user's settings and then puts the cluster in front of its prompt. An unknown shell is started
+ * without them. `cluster` is a valid Kubernetes name, so it has no character that is special in a shell.
  */
 export function shellStart(
   shell: string,
@@ -157,8 +157,8 @@ interface ChildStart {
 const endMs = 5_000;
 
 /**
- * Runs a program with this one's streams and returns its exit code, or 128 and the number of the signal that ended it. When the signal aborts it is told to
- * end, and is killed when it has not done so after five seconds. Throws UsageError for a program that cannot be started.
+ * Runs a program on our streams and returns its exit code, or 128 plus the number of the signal that ended it. When `signal` aborts, the program gets
+ * its end signal, and is killed five seconds later. Throws UsageError for a program that cannot be started.
  */
 async function runChild(
   { command, args, env, endSignal }: ChildStart,
@@ -188,15 +188,15 @@ async function runChild(
   }
 }
 
-/** A terminal that a child has for a while. */
+/** A terminal that is handed over to a child process. */
 interface HandOver extends Disposable {
   /** Aborts with the given signal, and when the terminal goes away. */
   readonly signal: AbortSignal;
 }
 
 /**
- * While the child runs, only the child handles Ctrl-C when both share a terminal: the terminal sends it SIGINT itself. SIGHUP, the end of the terminal,
- * aborts the signal, so that files are removed.
+ * While the child runs on our terminal, only the child handles Ctrl-C: the terminal sends it SIGINT directly. SIGHUP, the end of the terminal, aborts the
+ * signal, so that files are removed.
  */
 function handOver(signal: AbortSignal, isTerminal: boolean): HandOver {
   const hangup = new AbortController();

@@ -48,12 +48,12 @@ const versions = [
 interface ExecRequest {
   /** Version of the answer that the client wants. */
   readonly apiVersion: (typeof versions)[number];
-  /** The server that it will send the credential to; absent: it did not say. */
+  /** The server to which the client will send the credential; absent: unknown. */
   readonly cluster?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Reads `KUBERNETES_EXEC_INFO`; some clients do not set it and take version v1. Throws UsageError, which quotes nothing of it. Source: KEP 541.
+ * Reads `KUBERNETES_EXEC_INFO`. Clients that do not set it accept version v1. Throws UsageError, which quotes nothing of the variable. Source: KEP 541.
  */
 export function execRequestOf(text: string | undefined): ExecRequest {
   if (text === undefined || text === "") return { apiVersion: versions[0] };
@@ -75,8 +75,8 @@ export function execRequestOf(text: string | undefined): ExecRequest {
 }
 
 /**
- * Throws UsageError when the client would send the credential elsewhere than the ClusterProfile says: a kubeconfig that is older than the profile, or
- * that somebody changed, must not carry a token to a server that the hub does not name.
+ * Throws UsageError when the client would send the credential to another server than that of the ClusterProfile. A kubeconfig that is outdated or was
+ * changed must not carry a token to a server that the hub does not name.
  */
 export function checkServer(
   cluster: Readonly<Record<string, unknown>>,
@@ -112,7 +112,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The answer of a credential plugin, with the credential in it: for the standard output that a client reads, and for nothing else. */
+/** The ExecCredential with the credential in it. Only for the standard output that a client reads. */
 export function execCredentialText(
   { authorization, certificate, expiresAtMs }: Credential,
   { apiVersion }: Pick<ExecRequest, "apiVersion">,
@@ -133,7 +133,7 @@ export function execCredentialText(
   return `${JSON.stringify({ kind: "ExecCredential", apiVersion, status })}\n`;
 }
 
-/** A header carries the bytes of UTF-8, each as a character; JSON carries the text. */
+/** The token as text: a header has each byte of its UTF-8 as a character. */
 function tokenOf(header: string): string {
   return Buffer.from(header.replace(/^Bearer /, ""), "latin1").toString("utf8");
 }

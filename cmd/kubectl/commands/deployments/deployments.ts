@@ -25,7 +25,7 @@ export interface DeploymentItem {
   readonly namespace: string;
   readonly name: string;
   readonly available: boolean;
-  /** It should be there, says the installation's inventory, and is not. */
+  /** The installation's inventory has the Deployment, and the cluster does not. */
   readonly missing: boolean;
   readonly replicas: {
     readonly desired: number;
@@ -48,7 +48,7 @@ interface DeploymentSummary {
   readonly unread: number;
   readonly deployments: number;
   readonly notAvailable: number;
-  /** Deployments of inventories that the clusters do not have; none where the upstream operator installed, which keeps no inventory. */
+  /** Deployments in inventories that the clusters do not have; the upstream operator keeps no inventory. */
   readonly missing: number;
 }
 
@@ -72,7 +72,7 @@ export async function deployments(
 }
 
 interface Extras extends ReportStamp {
-  /** Names that were asked for and not found. */
+  /** Names in the selection that no installation has. */
   readonly missing: readonly string[];
 }
 

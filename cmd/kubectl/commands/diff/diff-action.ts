@@ -68,7 +68,7 @@ async function liveDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Pro
   return await work.finally(end);
 }
 
-/** What follows the two names is an argument like any other. */
+/** The two clusters of `--between`, and the arguments: words after the two names are arguments. */
 function endsOf({ args, options: { between } }: ActionInput<DiffFlags>): {
   readonly ends: Ends | undefined;
   readonly args: readonly string[];
@@ -83,7 +83,7 @@ function endsOf({ args, options: { between } }: ActionInput<DiffFlags>): {
   return { ends: [left, right], args: [...others, ...args] };
 }
 
-/** The diffs, unless a table or a document was asked for; a program of the user's choice prints them by itself. */
+/** The diffs as text; undefined when `-o` asks for another format, empty when the user's own program prints them. */
 async function textOf(
   { list, blocks }: Diff,
   { flags, terminal }: ActionInput<DiffFlags>,

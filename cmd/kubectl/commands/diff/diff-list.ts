@@ -30,7 +30,7 @@ export interface DiffItem {
   };
   /** What differs; empty when one side does not have the object. */
   readonly fields: readonly FieldChange[];
-  /** Who else writes the object. */
+  /** Other field managers of the object. */
   readonly managers: readonly string[];
   readonly message: string | null;
 }
@@ -44,13 +44,13 @@ interface DiffSummary {
   readonly changed: number;
   readonly missing: number;
   readonly extra: number;
-  /** What `live` and what `wanted` means: `live` and `rendered`, or two clusters. */
+  /** Names of both sides: `live` and `rendered`, or two clusters. */
   readonly sides: readonly [live: string, wanted: string];
 }
 
 export type DiffList = Report<"DiffList", DiffSummary, DiffItem>;
 
-/** What a change of an object is in a document. */
+/** The item of a document for a changed object. */
 export function diffItem(
   component: Component,
   { change, key, live, wanted, managers, message }: ObjectChange,
@@ -68,12 +68,12 @@ export function diffItem(
   };
 }
 
-/** What names an installation in a document. */
+/** The reference to an installation in a document. */
 export function installationOf({ kind, metadata }: Component): DiffItem["installation"] {
   return { kind, namespace: metadata.namespace, name: metadata.name };
 }
 
-/** The differences of one installation, for people. */
+/** The differences of one installation. */
 export interface DiffBlock {
   readonly component: Component;
   readonly changes: readonly ObjectChange[];
@@ -95,7 +95,7 @@ interface Parts {
   readonly sides: DiffSummary["sides"];
 }
 
-/** The document for what was compared. */
+/** The diff, with its document. */
 export function diffOf(
   { components, blocks, unread, errors: others, sides }: Parts,
   stamp: ReportStamp,

@@ -11,7 +11,7 @@ import { makePrivateFolder } from "../../spokes/private-folder.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
 import { objectDiff } from "../render/unified-diff.ts";
 
-/** Changes of the objects of one cluster, and what stands in front of their names on both sides. */
+/** Changes of the objects of one cluster, with the labels of both sides. */
 export interface NamedChanges {
   readonly labels: readonly [live: string, wanted: string];
   /** In front of file names. */
@@ -37,7 +37,7 @@ function textOf(object: Manifest): string {
   return harmless(yamlOfObject(sorted(object)));
 }
 
-// Both sides come from different hands: in the order of a server, the same for both.
+// Both sides get the same order of fields, because they come from different sources.
 function sorted({ apiVersion, kind, metadata, ...rest }: Manifest): Manifest {
   return { apiVersion, kind, metadata: byName(metadata), ...byName(rest) };
 }
@@ -50,12 +50,12 @@ function byName(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, one]) => [name, byName<unknown>(one)]));
 }
 
-/** Lines and tabs stay, everything else that moves a cursor becomes a space. */
+/** A text in which every control character but line breaks and tabs is a space. */
 function harmless(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, " ");
 }
 
-/** The program of `KUBECTL_EXTERNAL_DIFF` with its arguments, of which kubectl takes letters, digits, `-` and `=`; undefined without it. */
+/** The program of `KUBECTL_EXTERNAL_DIFF` with those arguments that kubectl accepts: of letters, digits, `-` and `=`. Undefined without the variable. */
 export function externalDiff(env: Terminal["env"]): readonly [string, ...string[]] | undefined {
   const [command, ...args] = (env["KUBECTL_EXTERNAL_DIFF"] ?? "").split(/\s+/).filter(Boolean);
   if (command === undefined) return undefined;
@@ -63,8 +63,8 @@ export function externalDiff(env: Terminal["env"]): readonly [string, ...string[
 }
 
 /**
- * Writes both sides into two folders that only this user may enter, lets the program compare them, and removes them. Throws UsageError when it
- * cannot be started or fails, which is an exit code above 1, as for kubectl.
+ * Writes both sides into two private folders, lets the program compare them, and removes them. Throws UsageError when the program cannot be started, or
+ * ends with a code above 1, as kubectl does.
  */
 export async function runExternalDiff(
   [command, ...args]: readonly [string, ...string[]],

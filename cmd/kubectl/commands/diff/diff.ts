@@ -31,8 +31,8 @@ export interface DiffDeps {
 }
 
 /**
- * Compares the selected installations with what the controller of this version makes of them. Throws only when the hub cannot be read; what could
- * not be compared is in `errors`.
+ * Compares the selected installations with what the controller of this version renders for them. Throws only when the hub cannot be read; failures of
+ * single clusters and installations are in `errors`.
  */
 export async function diff(
   selection: Selection,
@@ -67,7 +67,7 @@ export async function diff(
 
 type Wanted = ReadonlyMap<string, Comparable | FleetError>;
 
-/** By uid of the component. */
+/** Renders the components one after the other; the result is by uid of the component. */
 export async function rendered(
   components: readonly Component[],
   settings: RenderSettings,
@@ -77,7 +77,7 @@ export async function rendered(
   const pairs: (readonly [string, Comparable | FleetError])[] = [];
   for (const one of components) {
     signal.throwIfAborted();
-    // One after another: equal ones are rendered once.
+    // Not in parallel, because equal components share one rendering.
     pairs.push([one.metadata.uid, await comparableOf(one, settings)]);
   }
   return new Map(pairs);
@@ -98,7 +98,7 @@ function errorOf(component: Component, error: FleetError): ReportError {
 
 interface Found {
   readonly component: Component;
-  /** Undefined: it could not be made. */
+  /** Undefined: the comparison failed. */
   readonly comparison: Comparison | undefined;
   readonly errors: readonly ReportError[];
 }

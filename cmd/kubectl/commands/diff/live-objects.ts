@@ -25,8 +25,8 @@ import { type DiffDeps, refusalOf, rendered } from "./diff.ts";
 export type Ends = readonly [left: string, right: string];
 
 /**
- * Compares what two clusters have of the objects that their installations consist of, in the fields that are rendered for either of them. Throws only
- * when the hub cannot be read.
+ * Compares the objects of installations on two clusters, in the fields that are rendered for one of the two. Throws only when the hub cannot be
+ * read.
  */
 export async function diffBetween(
   { selection, ends }: { readonly selection: Selection; readonly ends: Ends },
@@ -70,7 +70,7 @@ interface Pairs {
   readonly errors: readonly ReportError[];
 }
 
-/** The installations that stand for each other: of one kind, and of one name where there are several. */
+/** Pairs of installations of the same kind; the same name where a cluster has several of a kind. */
 function pairsOf(sides: ComparedSides, ends: Ends): Pairs {
   const kinds = new Set([...sides.left, ...sides.right].map(({ kind }) => kind));
   if (kinds.size === 0) {
@@ -95,7 +95,7 @@ function notFound(what: string): ReportError {
   return { reason: "NotFound", message: `${what} not found`, cluster: null };
 }
 
-/** What a cluster has of the objects of one installation, and what is rendered for it; both by identity. */
+/** The live and the rendered objects of one installation, by identity. */
 interface LiveObjects {
   readonly live: ReadonlyMap<string, Manifest>;
   readonly shapes: ReadonlyMap<string, Manifest>;
@@ -103,7 +103,7 @@ interface LiveObjects {
 
 const atOnce = 8;
 
-/** Reads the objects of installations, by uid. Those in the installation's namespace are taken to be in the usual one. */
+/** Reads the objects of installations, by uid of the component. An installation in another namespace is compared as if it were in the usual one. */
 function readLiveObjects(
   components: readonly Component[],
   made: ReadonlyMap<string, Comparable>,
@@ -130,7 +130,7 @@ function readLiveObjects(
   };
 }
 
-/** What is rendered for a component where its cluster has it. */
+/** What is rendered for a component in the namespace where its cluster has it. */
 async function madeOn(
   component: Component,
   { made, client, settings }: Rendering,
@@ -167,7 +167,7 @@ function entriesIn(
   };
 }
 
-/** A value with another namespace, also where texts have it in host names. */
+/** A value with the usual namespace in place of its own, also in host names inside texts. */
 function inUsualPlace(value: unknown, namespace: string, usual: string): unknown {
   if (typeof value === "string") {
     if (value === namespace) return usual;
@@ -187,7 +187,7 @@ function inUsualPlace(value: unknown, namespace: string, usual: string): unknown
   );
 }
 
-/** How the objects of one cluster become those of another, in what is rendered for either of them. */
+/** The changes from the objects of one cluster to those of another, in rendered fields. */
 export function changesBetween(left: LiveObjects, right: LiveObjects): readonly ObjectChange[] {
   const ids = [...new Set([...left.live.keys(), ...right.live.keys()])].toSorted();
   return ids.flatMap((id) => {
@@ -201,7 +201,7 @@ export function changesBetween(left: LiveObjects, right: LiveObjects): readonly 
 function changeOf({ live, wanted }: Sides): ObjectChange | undefined {
   const some = live ?? wanted;
   if (some === undefined || isSameJson(live, wanted)) return undefined;
-  // A Job runs once, and Kubernetes removes it when it has finished: that only one cluster has it still is no difference.
+  // Kubernetes removes a finished Job, so a Job that only one cluster has is no difference.
   if ((live === undefined || wanted === undefined) && isJob(some)) return undefined;
   const missing = live === undefined ? "missing" : "extra";
   const change = live === undefined || wanted === undefined ? missing : "changed";

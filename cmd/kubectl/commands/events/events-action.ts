@@ -83,7 +83,7 @@ interface WatchContext {
   readonly signal: AbortSignal;
 }
 
-/** Prints what is there, and then each Event that comes or is counted once more; with `-o json` one object a line. */
+/** Prints the present Events, and then each new or repeated Event; with `-o json` one object a line. */
 async function watch(
   first: EventList,
   { flags, options, terminal }: ActionInput<EventsFlags>,
@@ -130,7 +130,7 @@ async function watch(
   return listExitCode({ ...first, complete: isComplete });
 }
 
-// A fleet has fewer Events than that at a time; a watch of days must not grow.
+// A fleet has fewer Events at a time. The limit keeps a watch of several days from growing.
 const mostRemembered = 50_000;
 
 function remember(key: string, shown: Set<string>): void {
@@ -139,7 +139,7 @@ function remember(key: string, shown: Set<string>): void {
   if (shown.size > mostRemembered && oldest !== undefined) shown.delete(oldest);
 }
 
-/** An Event that is counted once more is told again. */
+/** Key of an Event to print it once; a higher count makes another key. */
 function keyOf({ cluster, about, reason, message, time, count }: EventItem): string {
   return JSON.stringify([cluster, about.uid, about.name, reason, message, time, count]);
 }

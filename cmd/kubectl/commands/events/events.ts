@@ -34,7 +34,7 @@ export type EventList = Report<"EventList", EventSummary, EventItem>;
 export interface EventFilter {
   /** Empty: all. */
   readonly types: readonly string[];
-  /** Not older than this many milliseconds. */
+  /** Greatest age, in ms; undefined: any. */
   readonly sinceMs: number | undefined;
 }
 
@@ -85,7 +85,6 @@ export function isAsked(
   return sinceMs === undefined || now.getTime() - Date.parse(time ?? "") <= sinceMs;
 }
 
-/** Where Events are. */
 export const eventResource = knownResource("v1", "Event");
 
 /** Events about the components, by uid, and about their ClusterProfiles, by name. */
@@ -127,7 +126,7 @@ function placesOnHub({ metadata, spec }: Component): readonly string[] {
   return ref === undefined ? [metadata.namespace] : [metadata.namespace, ref.namespace];
 }
 
-/** The namespaces of a cluster, by its id, in which the components may be installed. */
+/** The namespaces of the cluster with this id in which the components may be installed. */
 export function placesOnSpoke(components: readonly Component[], id: string): readonly string[] {
   return namespacesOf(components.filter((component) => clusterIdOf(component) === id));
 }
@@ -145,7 +144,7 @@ function isWorkload(kind: string | null): boolean {
   return workloads.includes(kind ?? "");
 }
 
-/** All Events of the namespaces in which a cluster's installations are. */
+/** Reads all Events of the namespaces of a cluster's installations. */
 function spokeEvents(components: readonly Component[]): ReadOne<readonly EventFact[]> {
   return async ({ id, client }, signal) => {
     const places = placesOnSpoke(components, id);

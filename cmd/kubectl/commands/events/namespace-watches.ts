@@ -6,7 +6,7 @@ import { eventResource, type EventItem } from "./events.ts";
 
 const maxBackoffMs = 5_000;
 const mostFailures = 5;
-/** With more of them all namespaces are watched at once: an API server bears some hundred streams on one connection. */
+/** For more namespaces, one watch covers all namespaces: an API server allows about a hundred streams on one connection. */
 const mostWatches = 50;
 const everywhere = "";
 
@@ -23,7 +23,7 @@ interface Handlers {
   readonly onSynced?: () => void;
 }
 
-/** Watches of the Events in those namespaces of one cluster that are wanted, until it is disposed or the signal aborts. */
+/** Watches the Events in some namespaces of one cluster, until it is disposed or the signal aborts. */
 export class NamespaceWatches implements Disposable {
   readonly #place: Place;
   readonly #handlers: Handlers;
@@ -40,7 +40,7 @@ export class NamespaceWatches implements Disposable {
     else signal.addEventListener("abort", () => this.#lost.resolve(), { once: true });
   }
 
-  /** Resolves when the cluster failed five times in a row, so that who made the connection makes another one, and when the signal aborts. */
+  /** Resolves when the signal aborts, and when the cluster failed five times in a row and needs a new connection. */
   get lost(): Promise<void> {
     return this.#lost.promise;
   }
@@ -58,7 +58,7 @@ export class NamespaceWatches implements Disposable {
     }
   }
 
-  /** Tells everything that is there once more. */
+  /** Reports all present Events once more. */
   tellAgain(): void {
     for (const reflector of this.#reflectors.values()) {
       for (const object of reflector.values()) this.#tell(object);
@@ -96,7 +96,7 @@ export class NamespaceWatches implements Disposable {
 
   #fail(error: unknown): void {
     this.#handlers.onError(error);
-    // A right that is missing in one namespace says nothing about the connection.
+    // A missing right in one namespace is no fault of the connection.
     if (error instanceof ApiError && error.status === 403) return;
     this.#failures += 1;
     if (this.#failures >= mostFailures) this.#lost.resolve();

@@ -20,15 +20,15 @@ interface Watching {
   /** False: the hub alone. */
   readonly live: boolean;
   readonly limits: Pick<ReadLimits, "concurrency" | "spokeTimeoutMs">;
-  /** Called with every Event, present or new, also when it was reported before. */
+  /** Called with every present and new Event, also with one that was reported before. */
   readonly onEvent: (event: EventItem) => void;
-  /** Called once for each trouble of a cluster, for as long as it lasts. */
+  /** Called once for a failure of a cluster, for as long as it lasts. */
   readonly onTrouble: (error: ReportError) => void;
 }
 
 /**
- * Watches the Events about the selected components, on the hub and on their clusters, until the signal aborts: also about components that come later, and on their
- * clusters. A watch that ends is opened again where it was, and a cluster that cannot be reached is tried again after 5 s to a minute. Never rejects.
+ * Watches the Events about the selected components, on the hub and on their clusters, until the signal aborts. Components that are added later are
+ * included. A watch that ends goes on where it was; an unreachable cluster is tried again after 5 s to a minute. Never rejects.
  */
 export async function watchEvents(watching: Watching, signal: AbortSignal): Promise<void> {
   const { access, selection, live, onEvent } = watching;
@@ -46,7 +46,7 @@ export async function watchEvents(watching: Watching, signal: AbortSignal): Prom
   const onComponents = (components: readonly Component[]): void => {
     about = hubEventsOf(components);
     hub.follow(about.namespaces);
-    // Events that arrived before their component.
+    // Some Events arrived before their component.
     hub.tellAgain();
     const remote = new Map(
       (live ? components.filter(isRemote) : []).map((one) => [clusterIdOf(one), one]),
@@ -85,11 +85,11 @@ interface FollowedSpoke {
 
 interface Shared extends Watching {
   readonly troubles: Troubles;
-  /** How many clusters are connected to at the same time. */
+  /** Limits how many clusters are connected to at the same time. */
   readonly turns: Window;
 }
 
-/** Connects to a cluster and watches there, over and over until it is no longer wanted. */
+/** Connects to a cluster and watches there, again and again until the cluster is no longer selected. */
 async function watchSpoke(
   spoke: FollowedSpoke,
   shared: Shared,
@@ -114,7 +114,7 @@ async function watchSpoke(
   }
 }
 
-/** Until the signal aborts, or the connection seems to be of no use any more. Throws what a failed attempt to connect throws. */
+/** Watches until the signal aborts or the connection fails repeatedly. Throws what a failed attempt to connect throws. */
 async function watchOnce(
   spoke: FollowedSpoke,
   { access, limits, troubles, turns, ...shared }: Shared & { readonly onSynced: () => void },

@@ -88,7 +88,7 @@ export const causesOf: Readonly<Record<string, Causes>> = {
   InternalError: [["the exec plugin, the network or a right on the spoke", diagnose]],
 };
 
-/** What a reason means when the upstream Knative Operator wrote it, as its code does it. */
+/** What a reason means when the upstream Knative Operator wrote it, according to its code. */
 interface UpstreamNote {
   /** Meaning in the upstream operator. */
   readonly means: string;
@@ -98,15 +98,15 @@ interface UpstreamNote {
   readonly since: string;
 }
 
-/** Step that ends a deletion which the upstream operator blocks after its restart. Spec: cli.md D5. */
+/** Step that ends a deletion which the upstream operator has blocked since its restart. Spec: cli.md D5. */
 export const upstreamWayOut =
   "With the upstream operator: create another component for the same ClusterProfile, which makes it look at the cluster again";
 
 const since = "code of 2026-08";
 
 /**
- * Where upstream's code does something else than its documentation says, from reading `pkg/reconciler/common/multicluster.go`. Spec: cli.md D1, D2,
- * D4, D5, D13.
+ * Reasons with which upstream's code does not do what its documentation says, found in `pkg/reconciler/common/multicluster.go`. Spec: cli.md D1, D2, D4,
+ * D5, D13.
  */
 export const upstreamNotes: Readonly<Record<string, UpstreamNote>> = {
   MulticlusterDisabled: {

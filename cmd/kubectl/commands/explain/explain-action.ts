@@ -81,7 +81,7 @@ function hasBlanks(causes: Explanation["causes"]): boolean {
   return causes.some(({ command }) => /\b(?:NAME|NAMESPACE|TYPE)\b/.test(command));
 }
 
-/** An explanation for people. */
+/** An explanation as text. */
 function explanationText(one: Explanation): string {
   const {
     name,

@@ -63,7 +63,7 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
   return listExitCode(list);
 }
 
-/** A path as it is typed for `kubectl get` is one into the object, which here is a field of the item. */
+/** A path for `kubectl get` starts at the object, which is a field of the item here. */
 function pathInItem(path: string | undefined): string | undefined {
   const [, steps = ""] = /^\{?\.?(.*?)\}?$/.exec(path ?? "") ?? [];
   return /^(?:apiVersion|kind|metadata|spec|status|data)\b/.test(steps) ? `.object.${steps}` : path;

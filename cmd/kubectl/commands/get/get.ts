@@ -116,7 +116,7 @@ function singular([, word]: readonly string[], plural: string): string {
   return word ?? plural;
 }
 
-/** Values of a Secret never leave the program; their names do. */
+/** The object; a Secret with the names of its keys only. */
 function withoutSecretValues(object: ObjectItem["object"]): ObjectItem["object"] {
   if (object["kind"] !== "Secret") return object;
   const { data, stringData: _, ...rest } = object;
@@ -124,7 +124,7 @@ function withoutSecretValues(object: ObjectItem["object"]): ObjectItem["object"]
   return { ...rest, data: Object.fromEntries(keys.map((key) => [key, "<hidden>"])) };
 }
 
-/** Words that mean nothing on any cluster, and names that no cluster has; nothing is missing where nothing could be read. */
+/** Errors for kinds and names that none of the clusters has; none when no cluster was read. */
 function missing({ objects }: Wanted, facts: readonly Found[]): readonly ReportError[] {
   if (facts.length === 0) return [];
   const words = objects.flatMap(({ kinds }) => kinds);
@@ -166,7 +166,7 @@ export interface Wanted {
 /** Objects of one cluster. */
 interface ClusterObjects {
   readonly tables: readonly ObjectTable[];
-  /** Words that mean no kind of this cluster. */
+  /** Words for kinds that this cluster does not have. */
   readonly unknown: readonly string[];
   /** The names that were found, for each of the wanted objects. */
   readonly names: readonly ReadonlySet<string>[];
@@ -174,7 +174,7 @@ interface ClusterObjects {
   readonly refused: readonly Omit<ReportError, "cluster">[];
 }
 
-/** Reads the objects from the clusters of components. A kind that may not be listed is told, unless that is so for all. */
+/** Reads the objects of the clusters of components. A kind that may not be listed is an error in the report; when no kind may be listed, throws the error. */
 function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<ClusterObjects> {
   return async ({ id, client }, signal) => {
     const served = await servedKinds(client, signal);
@@ -203,7 +203,7 @@ function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<
     const words = wanted.objects.flatMap(({ kinds }) => kinds);
     const refused = parts.flatMap((part) => part.refused);
     const tables = parts.flatMap((part) => part.tables);
-    // Nothing but refusals: the cluster could not be read.
+    // All lists were refused, so the cluster could not be read.
     if (tables.length === 0 && refused[0] !== undefined) throw refused[0].error;
     return {
       tables,
@@ -214,7 +214,7 @@ function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<
   };
 }
 
-/** A list, or that this cluster does not allow it: the others are shown all the same. */
+/** Lists objects; the error when the list is forbidden, so that other lists are still shown. */
 async function listed(
   client: KubeClient,
   options: ListOptions & { readonly kind: ServedKind },

@@ -6,7 +6,7 @@ import { isRecord } from "../../../../api/fields.ts";
 import type { ResourceType } from "../../../../api/resources.ts";
 import { itemsAt, stringAt, numberAt } from "../../selection/fields.ts";
 
-/** A kind that a cluster serves, with the words that mean it. */
+/** A kind that a cluster serves, with its names. */
 export interface ServedKind extends ResourceType {
   readonly group: string;
   /** Plural, singular, short names and the kind itself, in lower case. */
@@ -29,7 +29,7 @@ export async function servedKinds(
   );
   const kinds = lists.flatMap((list) => itemsAt(list, "items").flatMap(kindsOfGroup));
   return kinds.filter(({ group, plural }, at) => {
-    // The first version that has a kind is the preferred one.
+    // The first version with a kind is its preferred version.
     return kinds.findIndex((one) => one.group === group && one.plural === plural) === at;
   });
 }
@@ -72,7 +72,7 @@ function textsAt(value: unknown, field: string): readonly string[] {
   return Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
 }
 
-/** The kinds that a word means, as for kubectl: a name with or without its group, or a category; none when nothing is meant. */
+/** The kinds with a name, with or without its group, or in a category of that name, as kubectl finds them. */
 export function kindsNamed(word: string, served: readonly ServedKind[]): readonly ServedKind[] {
   const [name = "", ...group] = word.toLowerCase().split(".");
   const named = served.filter((one) => one.words.includes(name));
@@ -83,7 +83,7 @@ export function kindsNamed(word: string, served: readonly ServedKind[]): readonl
   return first === undefined ? served.filter((one) => one.categories.includes(name)) : [first];
 }
 
-/** `deployments.v1.apps`. */
+/** Whether a suffix such as `v1.apps` in `deployments.v1.apps` is version and group of a kind. */
 function isVersioned({ group, apiVersion }: ServedKind, wanted: string): boolean {
   return wanted === `${apiVersion.split("/").at(-1) ?? ""}.${group}`;
 }
@@ -95,7 +95,7 @@ export interface Column {
   readonly priority: number;
 }
 
-/** One object with the cells that the API server made of it. */
+/** One object with the cells of its row from the API server. */
 export interface ObjectRow {
   readonly cells: readonly unknown[];
   readonly object: Readonly<Record<string, unknown>>;
@@ -118,7 +118,7 @@ export interface ListOptions {
 }
 
 const tableTypes = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-// Far above what a cluster holds of one kind; a server that goes on and on must not fill our memory. Security: T-54.
+// Far more objects than a cluster has of one kind. A server that never ends must not fill our memory. Security: T-54.
 const maxRows = 1_000_000;
 
 /** Lists objects as a Table of the server, in pages. Throws what KubeClient throws. */

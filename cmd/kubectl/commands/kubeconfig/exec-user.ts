@@ -12,7 +12,7 @@ import type { Flags } from "../../flags.ts";
 import { hubSource } from "../../hub/open-hub.ts";
 import type { Terminal } from "../../output/terminal.ts";
 
-/** One cluster as a kubeconfig has it; context, cluster and user have the same name. */
+/** One cluster in a kubeconfig; its context, cluster and user have the same name. */
 export interface SpokeEntry {
   /** `namespace/name` of the ClusterProfile. */
   readonly name: string;
@@ -21,8 +21,8 @@ export interface SpokeEntry {
 }
 
 /**
- * The entry for a cluster. Holds no secret: throws FleetError `RemoteClientCreationFailed` for a proxy that wants a password, which would have
- * to be written down.
+ * The entry for a cluster, without a secret. Throws FleetError `RemoteClientCreationFailed` for a proxy with a password, which the file would have to
+ * contain.
  */
 export function spokeEntry(name: string, endpoint: Endpoint, exec: ExecUser): SpokeEntry {
   const { server, caPem, tlsServerName, insecureSkipTlsVerify, proxy } = endpoint;
@@ -47,7 +47,7 @@ function proxyUrl(id: string, { protocol, host, port, login }: EndpointProxy): s
   );
 }
 
-/** A kubeconfig of these clusters; the only one is the current one. */
+/** A kubeconfig of these clusters. A single cluster is the current context. */
 export function kubeconfigOf(entries: readonly SpokeEntry[]): Readonly<Record<string, unknown>> {
   const [first, ...more] = entries;
   return {
@@ -68,14 +68,14 @@ interface Program {
 
 const programName = "kubectl-knfleet";
 
-/** This program as a kubeconfig names it: by name where the PATH has it, so that an upgrade needs no new kubeconfig. */
+/** The program for a kubeconfig: by name when the PATH has it, so that an upgrade needs no new kubeconfig. */
 export function lastingProgram(env: Terminal["env"]): Program {
   const folders = (env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
   const isThere = folders.some((folder) => isExecutable(join(folder, programName)));
   return isThere ? { command: programName, args: [] } : runningProgram();
 }
 
-/** The very program that runs now. */
+/** The program that runs now. */
 export function runningProgram(): Program {
   const [, script = ""] = process.argv;
   return { command: process.execPath, args: [script] };
@@ -101,8 +101,8 @@ interface ExecUser {
 }
 
 /**
- * Makes the `exec` part for a cluster by its `namespace/name`: it asks the same hub in the same way as this command does, wherever it is run.
- * Throws UsageError for what cannot be written down, such as a token.
+ * The `exec` part for a cluster, by its `namespace/name`. From any folder it asks the same hub with the same flags as this command. Throws UsageError for
+ * a flag that must not be written to a file, such as a token.
  */
 export function execUserOf(
   flags: Flags,

@@ -92,7 +92,7 @@ function checkOutput(output: Flags["output"], options: KubeconfigFlags): void {
 
 interface Found {
   readonly profiles: readonly ClusterProfile[];
-  /** Names of which there is no ClusterProfile. */
+  /** Names that no ClusterProfile has. */
   readonly errors: readonly ReportError[];
 }
 
@@ -119,7 +119,7 @@ async function profilesFor(
 
 interface Entries {
   readonly entries: readonly SpokeEntry[];
-  /** Clusters to which there is no way. */
+  /** Clusters for which no entry can be made. */
   readonly errors: readonly ReportError[];
   readonly unhealthy: readonly string[];
 }

@@ -22,8 +22,8 @@ interface Merged {
 const lists = ["clusters", "contexts", "users"] as const;
 
 /**
- * The kubeconfig with these clusters added, or replaced where an earlier merge has put them; everything else stays as it is, with its comments, its order
- * and its current context. Throws UsageError for what is no kubeconfig, and for a name that somebody else's entry has.
+ * The kubeconfig with these clusters added, or replaced when an earlier merge added them. Everything else stays, with comments, order and current
+ * context. Throws UsageError for a text that is no kubeconfig, and for a name that an entry of the user has.
  */
 export function mergedKubeconfig(
   text: string,
@@ -69,7 +69,7 @@ function partsOf({ name, cluster, user }: SpokeEntry) {
 function listOf(document: Document, list: string, file: string): YAMLSeq {
   const found = document.get(list) ?? undefined;
   if (isSeq(found)) {
-    // `[]` would go on in one line.
+    // An empty list is written as `[]`, which would keep its entries on one line.
     if (found.items.length === 0) found.flow = false;
     return found;
   }
@@ -88,7 +88,7 @@ function find(list: YAMLSeq | undefined, name: string) {
   return isMap(item) ? item : undefined;
 }
 
-/** Replaces the value of an entry that is there, so that what a person wrote beside it, such as the namespace of a context, stays. */
+/** Adds an entry, or replaces the fields of an existing one. What the user added, such as the namespace of a context, stays. */
 function put(document: Document, list: YAMLSeq | undefined, part: { readonly name: string }): void {
   const present = find(list, part.name);
   if (present === undefined) {
@@ -107,10 +107,10 @@ function put(document: Document, list: YAMLSeq | undefined, part: { readonly nam
 const ownMode = 0o600;
 
 /**
- * Changes a kubeconfig at once or not at all, while kubectl keeps off: `change` makes the new text from the present one, undefined for a file that
- * is not there, and returns undefined to leave it. The file belongs to its owner alone afterwards.
+ * Changes a kubeconfig atomically, under the lock that kubectl uses, too. `change` gets the present text, undefined without a file, and returns the new
+ * text, or undefined to change nothing. Only the owner can read the file afterwards.
  *
- * Throws UsageError for a file that others can read or write, that is no plain file, or that somebody else is changing.
+ * Throws UsageError for a file that others can read or write, that is no plain file, or that another program is changing.
  */
 export async function changeKubeconfig(
   path: string,
@@ -137,7 +137,7 @@ async function writeOwn(path: string, text: string): Promise<void> {
   await handle.sync();
 }
 
-/** kubectl makes the same file while it writes. */
+/** Takes the lock file that kubectl takes while it writes. */
 async function lock(file: string): Promise<AsyncDisposable> {
   const path = `${file}.lock`;
   const handle = await explained(path, () => open(path, "wx", ownMode)).catch((error: unknown) => {
@@ -150,7 +150,7 @@ async function lock(file: string): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
 }
 
-/** Throws UsageError for a file that is there and is not its owner's alone. */
+/** Throws UsageError for an existing file that others can read or write. */
 async function checkPrivate(file: string): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
