@@ -54,7 +54,7 @@ export interface TokenSharers {
  * The Event about a cluster that shares its credential with others; undefined when the last Event said the same. It does not name the other clusters, because readers of the
  * component may not be allowed to know them; the log names them. Security: T-21.
  */
-export function sharedCredentialEvent(
+export function takeSharedCredentialEvent(
   component: Component,
   installation: { sharedWith: string },
   tokens: TokenSharers,

@@ -26,16 +26,14 @@ import {
   failedJobsMessage,
 } from "./progress.ts";
 
-/** Failures that upstream reports with the reason `Error`. Upstream has no reason for the others. */
+/** Failures whose condition has upstream's reason `Error`. Upstream has no reason for the other ones. */
 const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "ReleaseNotFound"];
 
-/**
- * The status for an outcome. Equal input gives a byte-equal status. Conditions that the outcome does not concern stay as they are. Spec: knative-operator.md 4.5.
- */
+/** The status for an outcome. Equal input gives a byte-equal status. All other conditions stay as they are. Spec: knative-operator.md 4.5. */
 export function statusOf(component: Component, outcome: Outcome, now: Date): ComponentStatus {
   const { status = {}, metadata } = component;
   if (outcome.kind === "seen") return retractedStatus(status, outcome.doubt, now);
-  if (saysNothingNew(status, outcome)) return status;
+  if (changesNothing(status, outcome)) return status;
   let conditions = initialConditions(status.conditions ?? [], now);
   for (const entry of conditionsOf(conditions, outcome, component)) {
     conditions = withCondition(conditions, entry, now);
@@ -48,15 +46,15 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
     ...status,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     conditions,
-    ...factsOf(outcome),
+    ...installedFields(outcome),
   };
 }
 
 /**
- * An attempt that ended before it sent anything leaves the status as it is: with this generation observed, the success of an older generation would look like the
- * success of this one. A component that was never installed has no such success, and tells that its cluster answers.
+ * Whether an attempt ended before it sent anything. It must not set observedGeneration: the success of an older generation would look like the success of this one. A component that
+ * was never installed has no such success, so its status shows that its cluster answers.
  */
-function saysNothingNew(status: ComponentStatus, outcome: Outcome): boolean {
+function changesNothing(status: ComponentStatus, outcome: Outcome): boolean {
   const { conditions = [], version } = status;
   if (outcome.kind !== "working" || outcome.progress !== undefined) return false;
   if (conditions.length === 0) return false;
@@ -65,15 +63,15 @@ function saysNothingNew(status: ComponentStatus, outcome: Outcome): boolean {
   return !(isFirst && outcome.steps.resolved);
 }
 
-/** Conflicts have a condition of their own, which `Ready` does not depend on, and which is removed when they are over. */
+/** Conflicts have a condition on which `Ready` does not depend. It is removed when they are over. */
 function withConflict(
   conditions: readonly Condition[],
   { changes: { conflicts = [] }, unsureMs = 0 }: Extract<Outcome, { kind: "applied" }>,
   now: Date,
 ): readonly Condition[] {
   const others = conditions.filter(({ type }) => type !== contestedCondition);
-  const isTold = others.length < conditions.length;
-  if (isTold && unsureMs > 0) return conditions;
+  const wasReported = others.length < conditions.length;
+  if (wasReported && unsureMs > 0) return conditions;
   if (conflicts.length === 0) return others;
   const message = conflictMessage(conflicts);
   const reason = contestedCondition;
@@ -109,47 +107,51 @@ function conditionsOf(
   component: Component,
 ): readonly Entry[] {
   const cluster = clusterNameOf(component);
-  if (outcome.kind === "applied") return appliedOf(current, outcome);
-  const steps = stepsOf(outcome.steps);
+  if (outcome.kind === "applied") return appliedConditions(current, outcome);
+  const steps = stepConditions(outcome.steps);
   if (outcome.kind === "failed") {
-    const isGoing = component.metadata.deletionTimestamp !== undefined;
+    const isRemoval = component.metadata.deletionTimestamp !== undefined;
     const { obstacle } = outcome.steps;
     const errors = [outcome.error, ...(obstacle === undefined ? [] : [obstacle])];
-    const work = isGoing ? "Removal" : "Install";
+    const work = isRemoval ? "Removal" : "Install";
     const failures = errors.flatMap((error) =>
-      isForNow(error) ? pausedOf(error, work, cluster) : failuresOf(error, work),
+      isForNow(error) ? pausedConditions(error, work, cluster) : failureConditions(error, work),
     );
     const seen = outcome.steps.resolved
-      ? seenAgain(current, cluster)
+      ? reachableAgain(current, cluster)
       : permittedAgain(current, cluster);
-    // A condition that is set twice would get a new transition time with every attempt.
+    // A condition that was set twice would get a new transition time with every attempt.
     const others = [...steps, ...seen].filter(({ type }) =>
       failures.every((failure) => failure.type !== type),
     );
     return [...others, ...failures];
   }
   if (outcome.kind === "removing") {
-    return [...steps, ...removalOf(removalMessage(cluster, outcome.remaining))];
+    return [...steps, ...removalConditions(removalMessage(cluster, outcome.remaining))];
   }
-  return [...beginning(current, cluster), ...steps, ...progressOf(outcome.progress)];
-}
-
-function stepsOf({ eligible, resolved }: Steps): readonly Entry[] {
   return [
-    ...(eligible ? [isTrue("VersionMigrationEligible")] : []),
-    ...(resolved ? [isTrue("TargetClusterResolved")] : []),
+    ...beginningConditions(current, cluster),
+    ...steps,
+    ...progressConditions(outcome.progress),
   ];
 }
 
-/** A cluster that answers again: the state of its Deployments is not known yet. */
-function seenAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
+function stepConditions({ eligible, resolved }: Steps): readonly Entry[] {
+  return [
+    ...(eligible ? [trueCondition("VersionMigrationEligible")] : []),
+    ...(resolved ? [trueCondition("TargetClusterResolved")] : []),
+  ];
+}
+
+/** The condition of Deployments whose cluster answers again: their state is not known yet. */
+function reachableAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
   const type = "DeploymentsAvailable";
   const was = conditionOf(current, type);
   if (was?.reason !== "SpokeUnreachable") return [];
   return [{ type, status: "Unknown", ...beginningOf(cluster)[type] }];
 }
 
-/** Permission is checked first, so any other failure means that the component may use its cluster. */
+/** The condition of a component that may use its cluster again. The permission is checked first, so any other failure proves it. */
 function permittedAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
   const type = "TargetClusterResolved";
   const was = conditionOf(current, type);
@@ -157,13 +159,13 @@ function permittedAgain(current: readonly Condition[], cluster: string): readonl
   return [{ type, status: "Unknown", ...beginningOf(cluster)[type] }];
 }
 
-function progressOf(progress: Progress | undefined): readonly Entry[] {
+function progressConditions(progress: Progress | undefined): readonly Entry[] {
   if (progress === undefined) return [];
-  return [installing(progressMessage(progress))];
+  return [installingCondition(progressMessage(progress))];
 }
 
-/** Messages for conditions that are still Unknown. A failure stays until its condition has a new result. */
-function beginning(current: readonly Condition[], cluster: string): readonly Entry[] {
+/** New messages for the conditions that are still Unknown. A failure stays until its condition has a new result. */
+function beginningConditions(current: readonly Condition[], cluster: string): readonly Entry[] {
   const words = beginningOf(cluster);
   const open = conditionTypes.filter((type) =>
     current.some((condition) => condition.type === type && isUnderway(condition)),
@@ -171,57 +173,61 @@ function beginning(current: readonly Condition[], cluster: string): readonly Ent
   return open.map((type) => ({ type, status: "Unknown", ...words[type] }));
 }
 
-/** The removal replaces the state of the Deployments, which are being deleted on purpose. */
-function removalOf(message: string): readonly Entry[] {
+/** The removal also replaces the state of the Deployments, because they are being deleted. */
+function removalConditions(message: string): readonly Entry[] {
   const types = ["DeploymentsAvailable", "InstallSucceeded"] as const;
   return types.map((type) => ({ type, status: "Unknown", reason: "Finalizing", message }));
 }
 
-function appliedOf(
+function appliedConditions(
   current: readonly Condition[],
   outcome: Extract<Outcome, { kind: "applied" }>,
 ): readonly Entry[] {
-  const steps = stepsOf({ eligible: true, resolved: true });
-  return [...steps, availabilityOf(outcome.readiness), ...installOf(current, outcome)];
+  const steps = stepConditions({ eligible: true, resolved: true });
+  return [
+    ...steps,
+    availabilityCondition(outcome.readiness),
+    ...installConditions(current, outcome),
+  ];
 }
 
-function availabilityOf({
+function availabilityCondition({
   available,
   message,
   unseen,
 }: Extract<Outcome, { kind: "applied" }>["readiness"]): Entry {
   const type = "DeploymentsAvailable";
   if (!available) return { type, status: "False", reason: "NotReady", message };
-  if (unseen === undefined) return isTrue(type);
+  if (unseen === undefined) return trueCondition(type);
   return { type, status: "Unknown", reason: "NotWatched", message: unseen };
 }
 
-function installOf(
+function installConditions(
   current: readonly Condition[],
   outcome: Extract<Outcome, { kind: "applied" }>,
 ): readonly Entry[] {
   const { failed } = outcome.changes;
-  if (failed.length > 0) return [failedAt("Install", troublesMessage(failed))];
+  if (failed.length > 0) return [errorCondition("Install", troublesMessage(failed))];
   const progress = progressMessage(progressAfter(outcome.changes));
   const waiting = waitingMessage(outcome.changes);
-  if (waiting !== undefined) return [installing(`${progress}: ${waiting}`)];
+  if (waiting !== undefined) return [installingCondition(`${progress}: ${waiting}`)];
   const before = conditionOf(current, "InstallSucceeded");
   const failure = failedJobsMessage(outcome.failedJobs);
   const succeeded: Entry = {
-    ...isTrue("InstallSucceeded"),
+    ...trueCondition("InstallSucceeded"),
     ...(failure === undefined ? {} : { message: failure }),
   };
   if (isComplete(outcome)) {
     const dependencies = conditionOf(current, "DependenciesInstalled");
     return [
       succeeded,
-      ...(dependencies?.status === "Unknown" ? [isTrue("DependenciesInstalled")] : []),
+      ...(dependencies?.status === "Unknown" ? [trueCondition("DependenciesInstalled")] : []),
     ];
   }
-  // As upstream does, success is reported when all Deployments are available. A failure that is over is not repeated until then.
+  // As in upstream, the install succeeds when all Deployments are available. Until then, an earlier failure is replaced by the progress.
   const isInstalled = before?.status === "True";
   if (isInstalled) return [succeeded];
-  return [installing(failure === undefined ? progress : `${progress}; ${failure}`)];
+  return [installingCondition(failure === undefined ? progress : `${progress}; ${failure}`)];
 }
 
 function progressAfter({
@@ -236,50 +242,50 @@ function progressAfter({
   return { done, total, waiting, failed: failed.length };
 }
 
-/** Nothing failed for good: the work goes on when the cluster answers again. */
-function pausedOf({ message }: FleetError, work: Work, cluster: string): readonly Entry[] {
-  if (work === "Install") return [installing(message)];
-  const entries = removalOf(removalMessage(cluster, undefined));
+/** The conditions while a cluster is busy. The work goes on later. */
+function pausedConditions({ message }: FleetError, work: Work, cluster: string): readonly Entry[] {
+  if (work === "Install") return [installingCondition(message)];
+  const entries = removalConditions(removalMessage(cluster, undefined));
   return entries.map((entry) =>
     entry.type === "InstallSucceeded" ? { ...entry, message } : entry,
   );
 }
 
-/** Without an answer of the cluster, the state of cluster and Deployments is Unknown. The result of the last install stays. */
-function failuresOf(error: FleetError, work: Work): readonly Entry[] {
+/** The conditions of a failure. Without an answer of the cluster, the states of cluster and Deployments are Unknown, and the result of the last install stays. */
+function failureConditions(error: FleetError, work: Work): readonly Entry[] {
   const { reason, message } = error;
-  if (reason !== "SpokeUnreachable") return [failureOf(error, work)];
+  if (reason !== "SpokeUnreachable") return [failureCondition(error, work)];
   const types = ["DeploymentsAvailable", "TargetClusterResolved"] as const;
   return types.map((type) => ({ type, status: "Unknown", reason, message }));
 }
 
-function failureOf(error: FleetError, work: Work): Entry {
+function failureCondition(error: FleetError, work: Work): Entry {
   const { condition: type } = reasons[error.reason];
   if (type === "VersionMigrationEligible") {
     const message = `Version migration is not eligible with message: ${error.message}`;
     return { type, status: "False", reason: "Error", message };
   }
-  if (upstreamErrors.includes(error.reason)) return failedAt(work, error.message);
+  if (upstreamErrors.includes(error.reason)) return errorCondition(work, error.message);
   return { type, status: "False", reason: error.reason, message: error.message };
 }
 
-/** What is to be done to an installation. */
+/** Begins the message of a failure. */
 type Work = "Install" | "Removal";
 
-function failedAt(work: Work, text: string): Entry {
+function errorCondition(work: Work, text: string): Entry {
   const message = `${work} failed with message: ${text}`;
   return { type: "InstallSucceeded", status: "False", reason: "Error", message };
 }
 
-function installing(message: string): Entry {
+function installingCondition(message: string): Entry {
   return { type: "InstallSucceeded", status: "Unknown", reason: "Installing", message };
 }
 
-function isTrue(type: ConditionType): Entry {
+function trueCondition(type: ConditionType): Entry {
   return { type, status: "True" };
 }
 
-function factsOf(outcome: Outcome): Pick<ComponentStatus, "version" | "manifests"> {
+function installedFields(outcome: Outcome): Pick<ComponentStatus, "version" | "manifests"> {
   if (outcome.kind !== "applied") return {};
   const { failed, parked } = outcome.changes;
   if (failed.length + parked.length > 0) return {};

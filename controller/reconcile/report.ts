@@ -3,7 +3,7 @@ import { reasons } from "../../api/reasons.ts";
 import { logFieldsOf } from "../log.ts";
 import { delay } from "../queue/clock.ts";
 import { leastMsOf, type Next } from "../queue/delays.ts";
-import { sharedCredentialEvent } from "./component-events.ts";
+import { takeSharedCredentialEvent } from "./component-events.ts";
 import { type Outcome, askedWaitMs, isComplete } from "./outcome.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import type { StatusChange } from "./transitions.ts";
@@ -32,7 +32,7 @@ export async function conclude(
   const change = await writer.finish(outcome, signal);
   logOutcome({ component, installation, outcome, change }, deps);
   await writer.eventsRecorded();
-  const sharing = deps.tokens && sharedCredentialEvent(component, installation, deps.tokens);
+  const sharing = deps.tokens && takeSharedCredentialEvent(component, installation, deps.tokens);
   if (sharing !== undefined) await deps.events.record(component, sharing, signal);
   return next;
 }
@@ -45,14 +45,13 @@ function soonerOf(next: Next, ms: number): Next {
   return { kind: "after", ms: next.kind === "after" ? Math.min(ms, next.ms) : ms };
 }
 
-interface LoggedOutcome extends Subject {
-  readonly outcome: Outcome;
-  readonly change: StatusChange;
-}
-
 /** Logs a new failure as an error, and a repeated one for debugging only. */
 function logOutcome(
-  { outcome, change, ...subject }: LoggedOutcome,
+  {
+    outcome,
+    change,
+    ...subject
+  }: Subject & { readonly outcome: Outcome; readonly change: StatusChange },
   { log }: Pick<ReconcileDeps, "log">,
 ): void {
   const child = log.child(logFieldsOf(subject));

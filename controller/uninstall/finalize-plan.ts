@@ -110,8 +110,13 @@ function groupByCollection(objects: readonly ServedObject[]): readonly NamedColl
   return [...collections.values()];
 }
 
+export interface ListedObject {
+  readonly object: KubeObject;
+  readonly resource: ResourceType;
+}
+
 /** A listed object as a remnant. */
-export function remnantOf(object: KubeObject, resource: ResourceType): Remnant {
+export function remnantOf({ object, resource }: ListedObject): Remnant {
   const { uid, deletionTimestamp, labels = {}, finalizers = [] } = object.metadata;
   return {
     resource,

@@ -1,8 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { FleetError } from "../../api/errors.ts";
-import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import type { ResourceType } from "../../api/resources.ts";
+import { identityOf, keyOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 import { isOurs, isWebhookConfiguration } from "../apply/belonging.ts";
 import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
@@ -11,6 +10,7 @@ import type { Observation } from "../observe/observation.ts";
 import {
   type ServedObject,
   type CollectionPart,
+  type ListedObject,
   collectionParts,
   type Collection,
   collectionsOf,
@@ -132,7 +132,7 @@ export class Sweep {
   ): Promise<readonly Remnant[]> {
     const { labelSelector } = this.#scope;
     const lists = collections.map((one) => this.#list(one, labelSelector, signal));
-    return (await Promise.all(lists)).flat().map(toRemnant);
+    return (await Promise.all(lists)).flat().map(remnantOf);
   }
 
   async #findUnlabelledInventory(signal: AbortSignal): Promise<readonly Remnant[]> {
@@ -145,7 +145,7 @@ export class Sweep {
     return (await Promise.all(lists))
       .flat()
       .filter(({ object }) => names.has(identityOf(keyOf(object))) && isOurs(object, belonging))
-      .map(toRemnant);
+      .map(remnantOf);
   }
 
   async #findUpstream(signal: AbortSignal): Promise<readonly Remnant[]> {
@@ -154,7 +154,7 @@ export class Sweep {
     const { labelSelector, matches } = upstream;
     const lists = this.#allCollections().map((one) => this.#list(one, labelSelector, signal));
     const listed = (await Promise.all(lists)).flat();
-    return listed.filter(({ object }) => matches(object)).map(toRemnant);
+    return listed.filter(({ object }) => matches(object)).map(remnantOf);
   }
 
   async #removeParts(parts: readonly CollectionPart[], signal: AbortSignal): Promise<void> {
@@ -179,7 +179,7 @@ export class Sweep {
       if (!needsSingleDeletions(error)) return;
       // The field selector may be the cause of the refusal.
       const { fieldSelector: _, ...collection } = part;
-      const listed = (await this.#list(collection, labelSelector, signal)).map(toRemnant);
+      const listed = (await this.#list(collection, labelSelector, signal)).map(remnantOf);
       const own = listed.filter(({ key }) => others?.has(key.name) !== true);
       const standing = own.filter(({ deleting }) => !deleting);
       await this.#removeEach(standing, signal);
@@ -215,7 +215,7 @@ export class Sweep {
     collection: Collection,
     labelSelector: string | undefined,
     signal: AbortSignal,
-  ): Promise<readonly Listed[]> {
+  ): Promise<readonly ListedObject[]> {
     const { resource } = collection;
     try {
       const ref = labelSelector === undefined ? collection : { ...collection, labelSelector };
@@ -256,15 +256,6 @@ export class Sweep {
     this.#removedUids.add(uid);
     this.#removedObjects.add(identityOf(key));
   }
-}
-
-interface Listed {
-  readonly object: KubeObject;
-  readonly resource: ResourceType;
-}
-
-function toRemnant({ object, resource }: Listed): Remnant {
-  return remnantOf(object, resource);
 }
 
 // A proxy refuses a long URL with 414, or with 431 because HTTP/2 sends the URL as a header.

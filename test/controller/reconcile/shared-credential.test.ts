@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 
 import { Secret } from "../../../access/plugins/credential.ts";
 import { SharedTokens } from "../../../access/spokes/path-metrics.ts";
-import { sharedCredentialEvent } from "../../../controller/reconcile/component-events.ts";
+import { takeSharedCredentialEvent } from "../../../controller/reconcile/component-events.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
 
@@ -18,13 +18,13 @@ beforeEach(() => {
 });
 
 function told(): string | undefined {
-  return sharedCredentialEvent(component, installation, tokens)?.message;
+  return takeSharedCredentialEvent(component, installation, tokens)?.message;
 }
 
 test("an Event says once that a token is sent to others, and again when it is sent to more (T-21)", () => {
   expect(told()).toBeUndefined();
   tokens.note("fleet/b", "https://b", same);
-  expect(sharedCredentialEvent(component, installation, tokens)).toMatchObject({
+  expect(takeSharedCredentialEvent(component, installation, tokens)).toMatchObject({
     type: "Warning",
     reason: "SharedCredential",
     message: expect.stringContaining(
@@ -53,5 +53,5 @@ test("neither the token nor the names of others are in the Event (T-21)", () => 
 
 test("a component on the hub itself shares nothing", () => {
   tokens.note("fleet/b", "https://b", same);
-  expect(sharedCredentialEvent(serving(), installation, tokens)).toBeUndefined();
+  expect(takeSharedCredentialEvent(serving(), installation, tokens)).toBeUndefined();
 });

@@ -92,7 +92,9 @@ describe("parts", () => {
 });
 
 function remnants(names: readonly string[]): readonly Remnant[] {
-  return names.map((name) => remnantOf(object(name, { namespace: "ns" }), configMaps));
+  return names.map((name) =>
+    remnantOf({ object: object(name, { namespace: "ns" }), resource: configMaps }),
+  );
 }
 
 describe("what is left", () => {
@@ -114,7 +116,7 @@ describe("what is left", () => {
       namespace: "ns",
       finalizers: ["z.example.com/b", "a.example.com/a"],
     });
-    expect(remnantsMessage([remnantOf(held, configMaps)])).toBe(
+    expect(remnantsMessage([remnantOf({ object: held, resource: configMaps })])).toBe(
       "Waiting for the deletion of ConfigMap ns/a (finalizer a.example.com/a, z.example.com/b)",
     );
   });
@@ -130,10 +132,13 @@ describe("what is left", () => {
       deletionTimestamp: "2026-01-01T00:00:00Z",
       labels: { "knfleet.dev/component-uid": "x" },
     };
-    expect(remnantOf(object("a", metadata), configMaps)).toMatchObject({
+    expect(remnantOf({ object: object("a", metadata), resource: configMaps })).toMatchObject({
       deleting: true,
       unlabelled: false,
     });
-    expect(remnantOf(object("a"), configMaps)).toMatchObject({ deleting: false, unlabelled: true });
+    expect(remnantOf({ object: object("a"), resource: configMaps })).toMatchObject({
+      deleting: false,
+      unlabelled: true,
+    });
   });
 });
