@@ -1,8 +1,9 @@
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import { type Listing, Reflector } from "../access/kube/reflector.ts";
+import type { Spokes } from "../access/spokes/spokes.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
-import { keyTextOf, asComponent } from "./component-identity.ts";
+import { keyTextOf, asComponent, targetIdOf } from "./component-identity.ts";
 import type { Log } from "./log.ts";
 
 export interface ComponentsOptions {
@@ -82,4 +83,18 @@ export class Components implements Disposable {
     this.#components.delete(keyTextOf(component));
     options.onDelete(component);
   }
+}
+
+/** The number of spokes that are connected and have components. */
+export function connectedSpokes(
+  components: Iterable<Component>,
+  spokes: Pick<Spokes, "state">,
+): number {
+  const connected = new Set<string>();
+  for (const component of components) {
+    const ref = component.spec?.clusterProfileRef;
+    if (ref === undefined || spokes.state(ref)?.kind !== "connected") continue;
+    connected.add(targetIdOf(component));
+  }
+  return connected.size;
 }

@@ -9,7 +9,7 @@ import type { SpokeNamespaceMode } from "../installation/installation-namespace.
 import type { Releases } from "../render/release/releases.ts";
 import { leftSpokeOf } from "./component-changes.ts";
 import { hasFinalizer, targetIdOf } from "./component-identity.ts";
-import { Components } from "./components.ts";
+import { Components, connectedSpokes } from "./components.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { EventRecorder } from "./events.ts";
 import { Guards } from "./guard/guards.ts";
@@ -118,7 +118,7 @@ class FleetController implements Controller {
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: ControllerDeps, settings: ControllerSettings, signal: AbortSignal) {
-    const { hub, spokes, references, manifests, requests, path, log } = deps;
+    const { spokes, references, manifests, requests, path } = deps;
     this.#deps = deps;
     this.#settings = settings;
     this.#stopped = AbortSignal.any([signal, this.#stop.signal]);
@@ -126,33 +126,14 @@ class FleetController implements Controller {
       queueDepth: () => this.#dispatcher.queueDepth,
       activeWorkers: () => this.#dispatcher.activeWorkers,
       concurrency: settings.concurrency,
-      connectedSpokes: () => this.#connectedSpokes(),
+      connectedSpokes: () => connectedSpokes(this.#components.all(), spokes),
       components: () => this.#components.all(),
       sets: () => this.#sets?.all() ?? [],
       requests,
       areGrantsValid: () => references?.isValid,
       ...(path === undefined ? {} : { path }),
     });
-    this.#components = new Components(
-      {
-        client: hub,
-        log,
-        onChange: (component, before) => {
-          this.#dispatcher.componentChanged(component, before);
-          this.#sets?.componentChanged(component, before);
-          if (before !== undefined && targetIdOf(before) !== targetIdOf(component)) {
-            this.#release(before);
-          }
-        },
-        onDelete: (component) => {
-          this.#dispatcher.componentDeleted(component);
-          this.#sets?.componentDeleted(component);
-          this.#release(component);
-        },
-        onListed: (kind, listing) => this.#dispatcher.componentsListed(kind, listing),
-      },
-      this.#stopped,
-    );
+    this.#components = this.#watchComponents();
     this.#dispatcher = new Dispatcher({
       ...deps,
       components: this.#components,
@@ -207,57 +188,84 @@ class FleetController implements Controller {
     log.info({}, "Stopped");
   }
 
+  #watchComponents(): Components {
+    const { hub: client, log } = this.#deps;
+    return new Components(
+      {
+        client,
+        log,
+        onChange: (component, before) => {
+          this.#dispatcher.componentChanged(component, before);
+          this.#sets?.componentChanged(component, before);
+          if (before !== undefined && targetIdOf(before) !== targetIdOf(component)) {
+            this.#release(before);
+          }
+        },
+        onDelete: (component) => {
+          this.#dispatcher.componentDeleted(component);
+          this.#sets?.componentDeleted(component);
+          this.#release(component);
+        },
+        onListed: (kind, listing) => this.#dispatcher.componentsListed(kind, listing),
+      },
+      this.#stopped,
+    );
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
-    const { hub, lead, log, clock } = this.#deps;
-    const [hubId] = await Promise.all([
-      readHubId(hub, this.#deps, signal),
-      this.#components.synced(),
-    ]);
+    const { hub, log, clock, path } = this.#deps;
+    const { anchorProtection, anchorProtectionCrds, spokeNamespace, pollMs, sets } = this.#settings;
+    const components = this.#components;
+    const [hubId] = await Promise.all([readHubId(hub, this.#deps, signal), components.synced()]);
     this.#hubId = hubId;
+    const leadership = await this.#lead(signal);
+    if (leadership.mayFollowAnother) await this.#refreshComponents(signal);
+    const events = new EventRecorder({ client: hub, clock, log });
+    const deps = {
+      ...this.#deps,
+      ...(path === undefined ? {} : { tokens: path.tokens }),
+      guards: new Guards({
+        clock,
+        log,
+        hubId,
+        protection: anchorProtection,
+        crds: anchorProtectionCrds,
+        onChange: (ref) => this.#dispatcher.spokeChanged(ref),
+        onEvent: (component, event) => void events.record(component, event, signal),
+      }),
+      guardsCrds: anchorProtectionCrds,
+      spokeNamespace,
+      pollMs,
+      hubId,
+      components,
+      events,
+      metrics: this.#metrics,
+      preparations: new Preparations(),
+      versions: new ClusterVersions(),
+      neighbours: new Neighbours(clock),
+      sharing: new WatchSharing(),
+    };
+    this.#dispatcher.start({ deps, mayWrite: () => leadership.mayWrite() });
+    if (sets) this.#sets = new FleetSets({ ...this.#deps, components, events }, signal);
+    log.info({ components: [...components.all()].length }, "Reconciling");
+  }
+
+  /** Waits until this process is the leader. */
+  async #lead(signal: AbortSignal): Promise<Leadership> {
     const onTrouble = (isInTrouble: boolean): void => void (this.#isLeaseInTrouble = isInTrouble);
     // A leader writes the status of a component first.
     const mayHaveLeader = (): boolean =>
       [...this.#components.all()].some(
         (component) => hasFinalizer(component) || component.status !== undefined,
       );
-    const leadership = await lead({ onTrouble, mayHaveLeader }, signal);
+    const leadership = await this.#deps.lead({ onTrouble, mayHaveLeader }, signal);
     this.#leadership = leadership;
     this.#metrics.setLeading(true);
     leadership.lost.addEventListener("abort", () => {
       this.#metrics.setLeading(false);
       this.#failed.abort(leadership.lost.reason);
     });
-    if (leadership.mayFollowAnother) await this.#refreshComponents(signal);
-    const { pollMs } = this.#settings;
-    const components = this.#components;
-    const events = new EventRecorder({ client: hub, clock, log });
-    const memory = {
-      preparations: new Preparations(),
-      versions: new ClusterVersions(),
-      neighbours: new Neighbours(clock),
-      sharing: new WatchSharing(),
-    };
-    const { path } = this.#deps;
-    const known = path === undefined ? {} : { tokens: path.tokens };
-    const guards = this.#guards(hubId, events, signal);
-    const shared = {
-      guards,
-      guardsCrds: this.#settings.anchorProtectionCrds,
-      spokeNamespace: this.#settings.spokeNamespace,
-      ...known,
-      components,
-      events,
-      ...memory,
-      hubId,
-      pollMs,
-      metrics: this.#metrics,
-    };
-    const mayWrite = (): boolean => leadership.mayWrite();
-    this.#dispatcher.start({ deps: { ...this.#deps, ...shared }, mayWrite });
-    if (this.#settings.sets) {
-      this.#sets = new FleetSets({ ...this.#deps, components, events }, signal);
-    }
-    log.info({ components: [...components.all()].length }, "Reconciling");
+    return leadership;
   }
 
   /** Lists the components again. A watch that lags behind may not show the last writes of the previous leader, and a removed installation would come back. */
@@ -274,20 +282,6 @@ class FleetController implements Controller {
     this.#isRefreshing = false;
   }
 
-  #guards(hubId: string, events: EventRecorder, signal: AbortSignal): Guards {
-    const { clock, log } = this.#deps;
-    const { anchorProtection: protection, anchorProtectionCrds: crds } = this.#settings;
-    return new Guards({
-      clock,
-      log,
-      hubId,
-      protection,
-      crds,
-      onChange: (ref) => this.#dispatcher.spokeChanged(ref),
-      onEvent: (component, event) => void events.record(component, event, signal),
-    });
-  }
-
   #waitingFor(): readonly string[] {
     return [
       ...(this.#components.areSynced && !this.#isRefreshing ? [] : ["the components on the hub"]),
@@ -300,15 +294,5 @@ class FleetController implements Controller {
   #release(before: Component): void {
     const left = leftSpokeOf(before, this.#components.all());
     if (left !== undefined) this.#deps.spokes.release(left);
-  }
-
-  #connectedSpokes(): number {
-    const connected = new Set<string>();
-    for (const { spec } of this.#components.all()) {
-      const ref = spec?.clusterProfileRef;
-      if (ref === undefined || this.#deps.spokes.state(ref)?.kind !== "connected") continue;
-      connected.add(`${ref.namespace}/${ref.name}`);
-    }
-    return connected.size;
   }
 }
