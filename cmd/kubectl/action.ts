@@ -178,6 +178,7 @@ export interface CommandEntry {
   readonly completes?:
     | "installations"
     | "sets"
+    | "waitedFor"
     | "components"
     | "clusters"
     | "reasons"

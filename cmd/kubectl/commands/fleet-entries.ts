@@ -144,7 +144,7 @@ export function waitEntry(): CommandEntry {
       new Option("--stable <duration>", "it has to be true for so long (default 2s)"),
     ],
     kind: "Wait",
-    completes: "installations",
+    completes: "waitedFor",
     ownTimeout: true,
     needsFleet: "a bundle does not change",
     load: async () => (await import("./wait/wait-action.ts")).runWait,

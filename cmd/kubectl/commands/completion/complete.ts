@@ -9,6 +9,7 @@ export const directives = { noSpace: 2, noFiles: 4, files: 0 } as const;
 type Names =
   | "installations"
   | "sets"
+  | "waitedFor"
   | "stages"
   | "clusters"
   | "namespaces"
@@ -196,9 +197,10 @@ const optionValues: Readonly<Record<string, readonly string[] | Names | undefine
   "--color": ["auto", "always", "never"],
   "--fail-on": ["error", "warning", "never"],
   "--from": ["local", "controller-identity", "controller"],
-  "--for": ["ready", "resolved", "deleted", "version="],
+  "--for": ["ready", "resolved", "deleted", "version=", "complete", "stage="],
   "--cluster": "clusters",
   "--between": "clusters",
+  "--set": "sets",
   "--stage": "stages",
   "--namespace": "namespaces",
   "--context": "contexts",

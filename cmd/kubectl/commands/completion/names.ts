@@ -22,6 +22,13 @@ export async function hubNames(
   { access, namespace }: Place,
   signal: AbortSignal,
 ): Promise<readonly Word[]> {
+  if (of === "waitedFor") {
+    const both = ["installations", "sets"] as const;
+    const lists = await Promise.all(
+      both.map((each) => hubNames(each, { access, namespace }, signal).catch(() => [])),
+    );
+    return lists.flat();
+  }
   if (of === "installations") {
     const place = namespace === undefined ? {} : { namespace };
     const selection = { ...place, kinds: allKinds, names: [] };

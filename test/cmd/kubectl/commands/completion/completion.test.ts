@@ -7,10 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { component, now } from "../../fleet-facts.ts";
 import { knfleetFile, runKnfleet } from "../../run-knfleet.ts";
 import { runText } from "../../run-text.ts";
+import { fleetSet } from "../../set-facts.ts";
 import { startStubHub, type StubHub } from "../../stub-hub.ts";
 
 const objects = [
   component(),
+  fleetSet(),
   component({ kind: "KnativeEventing", namespace: "team-b", ready: { status: "False" } }),
   ...["eu-1", "eu-2", "us-1"].map((name) => ({
     apiVersion: "multicluster.x-k8s.io/v1alpha1",
@@ -68,6 +70,18 @@ describe("completion", () => {
     [
       ["can-i", "-o", "cl"],
       ["clusterrole", ":4"],
+    ],
+    [
+      ["status", "--set", "k"],
+      ["kss/prod", ":4"],
+    ],
+    [
+      ["wait", "k"],
+      ["ks/knative-serving", "kss/prod", ":4"],
+    ],
+    [
+      ["wait", "kss/prod", "--for", "s"],
+      ["stage=", ":6"],
     ],
     [["status", "-o", "cl"], [":4"]],
     [
