@@ -63,7 +63,7 @@ export function checkEntry(): CommandEntry {
     name: "check",
     args: "[-f FILE]",
     summary: "Check everything that an installation needs, before there is one",
-    text: "Looks at the hub (Kubernetes, CRDs, controller, webhook, provider file), at the way to every ClusterProfile, and at each cluster's Kubernetes, at the\nrights there, and when credentials and certificates end. With -f the components of a file, which need not be applied, are checked\nwith the clusters that they are for. Nothing is changed. The exit code is 1 when something is wrong.",
+    text: "Looks at the hub (Kubernetes, CRDs, controller, webhook, provider file, fleet sets whose rollout is stuck), at the way to every ClusterProfile, and at each cluster's Kubernetes, at the\nrights there, and when credentials and certificates end. With -f the components of a file, which need not be applied, are checked\nwith the clusters that they are for. Nothing is changed. The exit code is 1 when something is wrong.",
     examples: [
       ["kubectl knfleet check", "before the first component"],
       ["kubectl knfleet check -f new.yaml", "one that is not applied yet"],

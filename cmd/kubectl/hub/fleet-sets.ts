@@ -41,14 +41,24 @@ export async function readSet(
 
 /** The selected sets by kind, namespace and name; a kind that the hub does not serve has none. Throws what KubeClient throws. */
 export async function listSets(
-  { hub, hubTimeoutMs }: HubAccess,
+  access: HubAccess,
   selection: SetSelection,
   signal: AbortSignal,
 ): Promise<readonly FleetSet[]> {
+  return (await servedSets(access, selection, signal)) ?? [];
+}
+
+/** The same; undefined when the hub serves none of the kinds. */
+export async function servedSets(
+  { hub, hubTimeoutMs }: HubAccess,
+  selection: SetSelection,
+  signal: AbortSignal,
+): Promise<readonly FleetSet[] | undefined> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
   const lists = await Promise.all(
     selection.kinds.map((kind) => listKind(kind, { hub, selection }, deadline)),
   );
+  if (lists.every((list) => list === undefined)) return undefined;
   return lists.flatMap((list) => list ?? []);
 }
 

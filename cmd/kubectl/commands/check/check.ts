@@ -26,6 +26,7 @@ import {
   checkProfileKind,
   checkProviderFile,
 } from "./hub-checks.ts";
+import { checkSets } from "./set-checks.ts";
 
 interface CheckOptions {
   /** Components that are not applied yet; undefined: the whole fleet is checked. */
@@ -57,6 +58,7 @@ export async function checkFleet(
     await checkProfileKind(access.hub, late),
     ...(await checkProviderFile(controllers, context, late)),
     ...(hub.kinds.ok ? await checkCollisions(access.hub, late) : []),
+    ...(documents === undefined ? await checkSets({ access, now: context.now() }, late) : []),
   ];
   const isServed = hubItems.every(({ code }) => code !== "KNF2001");
   const profiles = isServed
