@@ -94,7 +94,7 @@ export function treeEntry(): CommandEntry {
     name: "tree",
     args: installationArgs,
     summary: "Show the way from an installation on the hub to its pods",
-    text: "For each selected installation: the component, its ClusterProfile, the access provider, the Secret of the credential (its name only), the\ncluster, the namespace, the anchor, the Deployments and their pods, each with its state. Healthy Deployments and pods side by side are one line.\nWhat is broken is shown and changes no exit code; a cluster that cannot be read ends with 3.\n-o dot and -o mermaid print one graph of all of it.",
+    text: "For each selected installation: the component, its ClusterProfile, the access provider, the Secret of the credential (its name only), the\ncluster, the namespace, the anchor, the Deployments and their pods, each with its state. Installations of a fleet set are below the set. Healthy Deployments and pods side by side are one line.\nWhat is broken is shown and changes no exit code; a cluster that cannot be read ends with 3.\n-o dot and -o mermaid print one graph of all of it.",
     examples: [
       ["kubectl knfleet tree ks/knative-serving -n team-a", "one installation"],
       ["kubectl knfleet tree -A --failed --all", "those that are not ready, with every pod"],

@@ -1,4 +1,5 @@
 import { loadProviderFile } from "../../../../access/providers/provider-config.ts";
+import { fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { type ActionInput, askedOf, openReading, print } from "../../action.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
@@ -92,7 +93,10 @@ function textOf(items: readonly TreeNode[], flags: Flags, { stdout, env }: Termi
 }
 
 function notesOf({ items, errors, summary }: TreeReport, commands: Commands): readonly string[] {
-  const [worst] = items.filter((item) => hasFailed(item));
+  const installations = items.flatMap((item) =>
+    item.kind in fleetSetKinds ? item.children : item,
+  );
+  const worst = installations.find(hasFailed);
   return [
     ...(items.length + errors.length === 0 ? ["No Knative installations found."] : []),
     ...unreadNotes(errors, { unread: summary.unread, clusters: summary.clusters }),

@@ -92,7 +92,14 @@ function linesOf(node: TreeNode, prefix = "", below = ""): readonly Line[] {
   return [line, ...rest];
 }
 
-const named = ["KnativeServing", "KnativeEventing", "ClusterProfile", "Secret"];
+const named = [
+  "KnativeServingSet",
+  "KnativeEventingSet",
+  "KnativeServing",
+  "KnativeEventing",
+  "ClusterProfile",
+  "Secret",
+];
 
 /** `Kind namespace/name`; only `Kind name` below a node of the same Namespace. */
 function titleOf({ kind, namespace, name }: TreeNode): string {

@@ -14,6 +14,7 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import type { Reading } from "../../spokes/spoke-reading.ts";
+import { belowSets, setsOf, stampText } from "./set-nodes.ts";
 import {
   clusterNode,
   installedNodes,
@@ -32,7 +33,7 @@ interface TreeSummary {
   readonly failed: number;
 }
 
-/** One tree an installation. */
+/** One tree an installation; those of one fleet set are below it. */
 export type TreeReport = Report<"Tree", TreeSummary, TreeNode>;
 
 interface TreeDeps {
@@ -56,19 +57,22 @@ export async function tree(
     const own = components.filter((component) => clusterIdOf(component) === id);
     return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
   };
-  const [ways, readings] = await Promise.all([
+  const [ways, readings, sets] = await Promise.all([
     waysOf(components, { access, way, limits }, signal),
     readEach(components, { access, limits, read }, signal),
+    setsOf(components, { access, selection }, signal),
   ]);
-  const items = components.map((component) => {
+  const trees = components.map((component) => {
     const id = clusterIdOf(component);
-    return treeOf(component, { way: ways.get(id), reading: readings.get(id) });
+    const found = { way: ways.get(id), reading: readings.get(id) };
+    return [component, treeOf(component, found)] as const;
   });
+  const items = belowSets(trees, sets);
   const errors = unreadErrors(readings);
   return reportOf("Tree", stampAt(now()), {
     complete: errors.length === 0,
     summary: {
-      installations: items.length,
+      installations: components.length,
       clusters: readings.size,
       unread: errors.length,
       failed: items.flatMap(flattened).filter(({ state }) => state === "FAIL").length,
@@ -158,7 +162,7 @@ function componentNode(component: Component): TreeNode {
     name: metadata.name,
     cluster: null,
     state: states[state],
-    message: [state, ...version, ...(why === "" ? [] : [why])].join(", "),
+    message: [state, ...version, ...stampText(component), ...(why === "" ? [] : [why])].join(", "),
     children: [],
   };
 }
