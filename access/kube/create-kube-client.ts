@@ -202,8 +202,9 @@ function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" |
       const request = { method: "PATCH", path, verb: "apply", accept, body, contentType } as const;
       return write({ ...request, idempotent: true }, ref.resource, signal);
     },
-    patch: (ref, body, { fieldManager, subresource, metadataOnly }, signal) => {
-      const path = objectPath(ref, subresource, { fieldManager });
+    patch: (ref, body, { fieldManager, dryRun, subresource, metadataOnly }, signal) => {
+      const query: Query = { fieldManager, dryRun: dryRun === true ? "All" : undefined };
+      const path = objectPath(ref, subresource, query);
       const accept = metadataOnly === true ? metadataObject : json;
       const operations = Array.isArray(body);
       const contentType = `application/${operations ? "json-patch" : "merge-patch"}+json`;

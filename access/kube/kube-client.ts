@@ -119,6 +119,7 @@ export interface KubeClient {
     patch: readonly object[] | Readonly<Record<string, unknown>>,
     options: {
       readonly fieldManager?: string;
+      readonly dryRun?: boolean;
       readonly subresource?: "status";
       readonly metadataOnly?: boolean;
     },

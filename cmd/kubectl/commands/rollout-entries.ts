@@ -17,7 +17,14 @@ export const rolloutGroup = (): CommandGroup => ({
 });
 
 /** The commands that begin with `rollout`. */
-export const rolloutEntries = (): readonly CommandEntry[] => [statusEntry()];
+export const rolloutEntries = (): readonly CommandEntry[] => [
+  statusEntry(),
+  approveEntry(),
+  pauseEntry(),
+  resumeEntry(),
+  retryEntry(),
+  acceptSelectionEntry(),
+];
 
 const setText = "A set is kss/NAME or kes/NAME, in the namespace of the context or of -n.";
 const needsFleet = "a bundle has no fleet sets";
@@ -40,5 +47,98 @@ function statusEntry(): CommandEntry {
     ownTimeout: true,
     needsFleet,
     load: async () => (await import("./rollout/status-action.ts")).runRolloutStatus,
+  };
+}
+
+const dryRunOption = (): Option =>
+  new Option("--dry-run", "let the hub check the change, but write nothing");
+const annotates = "Only an annotation of the set is written.";
+
+function approveEntry(): CommandEntry {
+  return {
+    name: "rollout approve",
+    args: "SET",
+    summary: "Approve that a rollout goes on",
+    text: `Approves the gate that the rollout waits for, or the one that the flags name, in your name and for the revision that is rolled out now: a later revision needs\nanother approval. ${annotates} It needs the right to patch the set, and with the webhook the verb approve.\nThe exit code is 1 when there is no such gate. ${setText}`,
+    examples: [
+      ["kubectl knfleet rollout approve kss/prod -n platform", "what it waits for now"],
+      ["kubectl knfleet rollout approve kss/prod --stage rest --before", "one gate, also early"],
+      ["kubectl knfleet rollout approve kss/prod --dry-run", "whether you may"],
+    ],
+    options: [
+      new Option("--stage <name>", "stage of the gate"),
+      new Option("--before", "the gate before the stage begins"),
+      new Option("--after", "the gate at the end of the stage"),
+      dryRunOption(),
+    ],
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/steer-action.ts")).runApprove,
+  };
+}
+
+function pauseEntry(): CommandEntry {
+  return {
+    name: "rollout pause",
+    args: "SET",
+    summary: "Stop a rollout for now",
+    text: `Nothing new begins until the rollout is resumed; clusters that are changing go on. ${annotates} GitOps, which keeps the\nspec, does not undo it; --reason says why, for people. ${setText}`,
+    examples: [
+      ['kubectl knfleet rollout pause kss/prod -n platform --reason "incident 7"', "and say why"],
+    ],
+    options: [
+      new Option("--reason <text>", "why, for people (default: who paused it)"),
+      dryRunOption(),
+    ],
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/steer-action.ts")).runPause,
+  };
+}
+
+function resumeEntry(): CommandEntry {
+  return {
+    name: "rollout resume",
+    args: "SET",
+    summary: "Let a paused rollout go on",
+    text: `Takes away the annotation that pause has written. The exit code is 1 when spec.rollout.paused keeps the rollout paused: that is changed where the spec\nis kept. ${setText}`,
+    examples: [["kubectl knfleet rollout resume kss/prod -n platform", "go on"]],
+    options: [dryRunOption()],
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/steer-action.ts")).runResume,
+  };
+}
+
+function retryEntry(): CommandEntry {
+  return {
+    name: "rollout retry",
+    args: "SET",
+    summary: "Try a revision again that failed",
+    text: `Clusters that failed are tried again, also when the revision was given up by a rollback. ${annotates} The exit code is 1 when\nno cluster failed. ${setText}`,
+    examples: [["kubectl knfleet rollout retry kss/prod -n platform", "after the cause is mended"]],
+    options: [dryRunOption()],
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/steer-action.ts")).runRetry,
+  };
+}
+
+function acceptSelectionEntry(): CommandEntry {
+  return {
+    name: "rollout accept-selection",
+    args: "SET",
+    summary: "Let a set give up many clusters at once",
+    text: `A selection that loses many clusters at once removes nothing until somebody accepts it. This accepts the selection that condition Selected names, and no other one.\n${annotates} ${setText}`,
+    examples: [
+      [
+        "kubectl knfleet rollout accept-selection kss/prod -n platform",
+        "the clusters are really gone",
+      ],
+    ],
+    options: [dryRunOption()],
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/steer-action.ts")).runAcceptSelection,
   };
 }

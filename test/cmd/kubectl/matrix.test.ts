@@ -55,6 +55,11 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   wait: ["--timeout=5s"],
   top: ["--once"],
   "rollout status": ["kss/prod"],
+  "rollout approve": ["kss/prod"],
+  "rollout pause": ["kss/prod"],
+  "rollout resume": ["kss/prod"],
+  "rollout retry": ["kss/prod"],
+  "rollout accept-selection": ["kss/prod"],
 };
 
 /** Commands that read release files. */

@@ -65,7 +65,11 @@ export interface RolloutItem {
   readonly conditions: readonly ConditionItem[];
 }
 
-const failedPhases: readonly (RolloutPhase | undefined)[] = ["Halted", "RollingBack", "RolledBack"];
+export const failedPhases: readonly (RolloutPhase | undefined)[] = [
+  "Halted",
+  "RollingBack",
+  "RolledBack",
+];
 
 /** Whether the status is about the latest spec. */
 export function isObserved({ metadata, status }: FleetSet): boolean {
@@ -151,7 +155,7 @@ function waitingForOf(set: FleetSet): string | null {
 }
 
 /** Why a set is paused; undefined: it is not. */
-function pauseOf({ spec, metadata }: FleetSet): string | undefined {
+export function pauseOf({ spec, metadata }: FleetSet): string | undefined {
   const reason = metadata.annotations?.[steering.pause];
   if (reason !== undefined) return `The set is paused: ${reason === "" ? "no reason" : reason}`;
   return spec.rollout?.paused === true ? "The set is paused: spec.rollout.paused" : undefined;

@@ -103,5 +103,13 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     file: "commands/rollout/rollout-status.test.ts",
     why: "recorded fleets have no sets",
   },
+  "rollout approve": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
+  "rollout pause": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
+  "rollout resume": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
+  "rollout retry": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
+  "rollout accept-selection": {
+    file: "commands/rollout/steering.test.ts",
+    why: "prints a sentence",
+  },
   connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
 };

@@ -1,6 +1,6 @@
 import type { FleetSet, FleetSetSpec, FleetSetStatus } from "../../../../../api/fleet-set.ts";
 
-const update = "prod-7c9f1b77e2";
+export const update = "prod-7c9f1b77e2";
 const current = "prod-6d4f9c01ab";
 const startedAt = "2026-11-21T10:00:00Z";
 

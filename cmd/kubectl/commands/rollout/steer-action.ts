@@ -1,0 +1,131 @@
+import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { whoAmI } from "../../../../controller/guard/whoami.ts";
+import type { ActionInput } from "../../action.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import type { Flags } from "../../flags.ts";
+import { renderJson, renderYaml } from "../../output/output-format.ts";
+import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { namedSet } from "./named-set.ts";
+import {
+  acceptSelection,
+  approval,
+  type GateFlags,
+  pause,
+  resume,
+  retry,
+  type Steering,
+} from "./steering.ts";
+
+/** Field manager of what this program writes on the hub. */
+const fieldManager = "kubectl-knfleet";
+
+/** Flag of the commands that write. */
+interface WriteFlags {
+  readonly dryRun?: boolean;
+}
+
+type Input<Options = unknown> = ActionInput<WriteFlags & Options>;
+
+/** `kubectl knfleet rollout approve`. */
+export function runApprove(input: Input<GateFlags>, signal: AbortSignal): Promise<ExitCode> {
+  const decide: Decide = async (set, user) => approval(set, input.options, await user());
+  return steer(input, decide, signal);
+}
+
+/** `kubectl knfleet rollout pause`. */
+export function runPause(
+  input: Input<{ readonly reason?: string }>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { reason } = input.flags;
+  const decide: Decide = async (set, user) => pause(set, reason ?? `by ${await user()}`);
+  return steer(input, decide, signal);
+}
+
+/** `kubectl knfleet rollout resume`. */
+export function runResume(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  return steer(input, resume, signal);
+}
+
+/** `kubectl knfleet rollout retry`. */
+export function runRetry(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  return steer(input, retry, signal);
+}
+
+/** `kubectl knfleet rollout accept-selection`. */
+export function runAcceptSelection(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  return steer(input, acceptSelection, signal);
+}
+
+type Decide = (set: FleetSet, user: () => Promise<string>) => Steering | Promise<Steering>;
+
+async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  checkFormat(flags);
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const set = await namedSet(input, { access }, signal);
+  if (typeof set === "number") return set;
+  const user = async (): Promise<string> =>
+    (await whoAmI(access.hub, deadlineOf(access.hubTimeoutMs, signal))).username;
+  const steering = await decide(set, user);
+  if (steering.kind === "refused") return tellRefusal(steering, input);
+  if (steering.kind === "unchanged") return await tell(set, steering.said, input);
+  const { namespace, name } = set.metadata;
+  const written = await access.hub.patch(
+    { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name },
+    { metadata: { annotations: steering.annotations } },
+    { fieldManager, dryRun: options.dryRun === true },
+    deadlineOf(access.hubTimeoutMs, signal),
+  );
+  const code = await tell({ ...set, ...written }, writtenText(steering.said, options), input);
+  if (steering.warning === undefined) return code;
+  return tellRefusal({ why: steering.warning, next: [] }, input);
+}
+
+/** The time for one request to the hub. */
+function deadlineOf(hubTimeoutMs: number, signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+}
+
+/** What was done, as kubectl marks what was not. */
+function writtenText(said: string, { dryRun }: WriteFlags): string {
+  return dryRun === true ? `${said} (server dry run)` : said;
+}
+
+/** Throws UsageError for a format in which commands that write say nothing. */
+function checkFormat({ output }: Flags): void {
+  if (["table", "wide", "name", "json", "yaml"].includes(output)) return;
+  throw new UsageError(`-o ${output} does not go with a command that writes`, [
+    "Use -o name, json or yaml.",
+  ]);
+}
+
+/** Prints what became of a set: a sentence, or in other formats its name or the whole set. */
+async function tell(
+  set: KubeObject,
+  said: string,
+  { flags, terminal }: Pick<Input, "flags" | "terminal">,
+): Promise<ExitCode> {
+  const title = `${set.kind.toLowerCase()}.knfleet.dev/${set.metadata.name}`;
+  const { managedFields: _managers, ...metadata } = set.metadata;
+  const whole = { ...set, metadata };
+  if (flags.output === "json") terminal.stdout.write(renderJson(whole));
+  else if (flags.output === "yaml") terminal.stdout.write(await renderYaml(whole));
+  else if (flags.output === "name") terminal.stdout.write(`${title}\n`);
+  else terminal.stdout.write(`${plainText(`${title} ${said}`)}\n`);
+  return exitCodes.fine;
+}
+
+/** Says why something was not done, and what to do. */
+function tellRefusal(
+  { why, next }: { readonly why: string; readonly next: readonly string[] },
+  { flags, terminal }: Pick<Input, "flags" | "terminal">,
+): ExitCode {
+  const failure = withHubSteps({ error: why, causes: [], next }, commandsOf(flags));
+  terminal.stderr.write(renderFailure(failure));
+  return exitCodes.unhealthy;
+}

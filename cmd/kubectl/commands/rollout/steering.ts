@@ -1,0 +1,190 @@
+import { type FleetSet, type StageSpec, steering } from "../../../../api/fleet-set.ts";
+import { UsageError } from "../../errors.ts";
+import { placedSetOf, rolloutCommand } from "./named-set.ts";
+import { failedPhases, isObserved, pauseOf } from "./rollout-item.ts";
+
+/** What a person asked of a rollout comes to. */
+export type Steering =
+  | {
+      readonly kind: "write";
+      /** Annotations to set; null removes one. */
+      readonly annotations: Readonly<Record<string, string | null>>;
+      readonly said: string;
+      /** What still stands in the way, if anything. */
+      readonly warning?: string;
+    }
+  | { readonly kind: "unchanged"; readonly said: string }
+  | { readonly kind: "refused"; readonly why: string; readonly next: readonly string[] };
+
+type Gate = "before" | "after";
+
+/** Which gate to approve; what is absent is that of the gate which the rollout waits for. */
+export interface GateFlags {
+  readonly stage?: string;
+  readonly before?: boolean;
+  readonly after?: boolean;
+}
+
+/** Approves a gate for the revision that is rolled out. Throws UsageError. Spec: sets.md R9. */
+export function approval(set: FleetSet, flags: GateFlags, user: string): Steering {
+  const asked = askedGate(flags);
+  const revision = seenRevision(set);
+  if (revision === undefined) return unseen(set);
+  const gate = flags.stage === undefined ? gateNow(set, asked) : namedGate(set, flags.stage, asked);
+  return "kind" in gate ? gate : approved(set, gate, { revision, user });
+}
+
+/** The revision that is rolled out; undefined while the status is not about the latest spec. */
+function seenRevision(set: FleetSet): string | undefined {
+  return isObserved(set) ? set.status?.updateRevision : undefined;
+}
+
+function gateNow(set: FleetSet, asked: Gate | undefined): StageGate | Steering {
+  const waiting = waitingGate(set);
+  const isIt = waiting !== undefined && (asked ?? waiting.gate) === waiting.gate;
+  return isIt ? waiting : refused(set, "No stage waits for this approval now");
+}
+
+function namedGate(set: FleetSet, name: string, asked: Gate | undefined): StageGate | Steering {
+  const stages = set.spec.rollout?.stages ?? [];
+  const stage = stages.find((one) => one.name === name);
+  if (stage === undefined) {
+    const names = stages.length === 0 ? "none" : stages.map((one) => one.name).join(", ");
+    return refused(set, `There is no stage "${name}"; there are: ${names}`);
+  }
+  const gate = asked ?? gateOf(stage, waitingGate(set));
+  if (!gatesOf(stage).includes(gate)) {
+    return refused(set, `Stage ${name} asks for no approval ${gate} it`);
+  }
+  const passed = passedGate(set, name, gate);
+  return passed === undefined ? { stage: name, gate } : { kind: "unchanged", said: passed };
+}
+
+function askedGate({ before = false, after = false }: GateFlags): Gate | undefined {
+  if (before && after) throw new UsageError("Give --before or --after, not both");
+  if (before) return "before";
+  return after ? "after" : undefined;
+}
+
+function gatesOf({ before, after }: StageSpec): readonly Gate[] {
+  return [
+    ...(before?.approval === true ? (["before"] as const) : []),
+    ...(after?.approval === true ? (["after"] as const) : []),
+  ];
+}
+
+interface StageGate {
+  readonly stage: string;
+  readonly gate: Gate;
+}
+
+/** The gate that keeps the rollout from going on now. */
+function waitingGate({ spec, status }: FleetSet): StageGate | undefined {
+  const { rollout, stages = [] } = status ?? {};
+  const stage = spec.rollout?.stages?.find(({ name }) => name === rollout?.stage);
+  if (stage === undefined) return undefined;
+  const state = stages.find(({ name }) => name === stage.name)?.state;
+  if (state === "AwaitingApproval") return { stage: stage.name, gate: "after" };
+  const isBefore = state === "Waiting" && stage.before?.approval === true;
+  return isBefore ? { stage: stage.name, gate: "before" } : undefined;
+}
+
+/** The only gate of a stage, or the one that waits. Throws UsageError when that leaves two. */
+function gateOf(stage: StageSpec, waiting: StageGate | undefined): Gate {
+  if (waiting?.stage === stage.name) return waiting.gate;
+  const [first, second] = gatesOf(stage);
+  if (second !== undefined) {
+    throw new UsageError(`Stage ${stage.name} asks for two approvals: say --before or --after`);
+  }
+  return first ?? "after";
+}
+
+/** Why a gate is behind the rollout already; undefined: it is not. */
+function passedGate({ status }: FleetSet, name: string, gate: Gate): string | undefined {
+  const stage = status?.stages?.find((one) => one.name === name);
+  if (stage?.state === "Passed" || stage?.state === "Empty")
+    return `stage ${name} was passed already`;
+  if (gate === "before" && stage?.startedAt !== undefined) return `stage ${name} has begun already`;
+  return undefined;
+}
+
+function approved(
+  { metadata }: FleetSet,
+  { stage, gate }: StageGate,
+  { revision, user }: { readonly revision: string; readonly user: string },
+): Steering {
+  const key = `${steering.approve}${stage}-${gate}`;
+  const [present, ...by] = (metadata.annotations?.[key] ?? "").split(" ");
+  const what = gate === "before" ? `the beginning of stage ${stage}` : `the end of stage ${stage}`;
+  if (present === revision) {
+    return { kind: "unchanged", said: `${what} was approved already by ${by.join(" ")}` };
+  }
+  return {
+    kind: "write",
+    annotations: { [key]: `${revision} ${user}` },
+    said: `approved ${what} for revision ${revision} as ${user}`,
+  };
+}
+
+/** Stops a rollout until it is resumed. */
+export function pause({ metadata }: FleetSet, reason: string): Steering {
+  const present = metadata.annotations?.[steering.pause];
+  if (present === reason) return { kind: "unchanged", said: `is paused already: ${reason}` };
+  return { kind: "write", annotations: { [steering.pause]: reason }, said: `paused: ${reason}` };
+}
+
+/** Takes the pause away that `pause` made. */
+export function resume(set: FleetSet): Steering {
+  const { metadata, spec } = set;
+  const isAnnotated = metadata.annotations?.[steering.pause] !== undefined;
+  const bySpec = spec.rollout?.paused === true;
+  const warning = "spec.rollout.paused is true and keeps it paused: set it to false in the set";
+  if (!isAnnotated && bySpec) return { kind: "refused", why: warning, next: [] };
+  if (!isAnnotated) return { kind: "unchanged", said: "is not paused" };
+  const change = {
+    kind: "write",
+    annotations: { [steering.pause]: null },
+    said: "resumed",
+  } as const;
+  return bySpec ? { ...change, warning } : change;
+}
+
+/** Tries the revision again on clusters that failed. Spec: sets.md R10. */
+export function retry(set: FleetSet): Steering {
+  const revision = seenRevision(set);
+  if (revision === undefined) return unseen(set);
+  const { rollout, clusters = {} } = set.status ?? {};
+  if (!failedPhases.includes(rollout?.phase) && (clusters["failed"] ?? 0) === 0) {
+    return refused(set, `No cluster failed with revision ${revision}`);
+  }
+  const paused = pauseOf(set);
+  const change = {
+    kind: "write",
+    annotations: { [steering.retry]: revision },
+    said: `tries revision ${revision} again`,
+  } as const;
+  return paused === undefined ? change : { ...change, warning: paused };
+}
+
+/** Lets a selection count that lost many clusters at once. Spec: sets.md R11. */
+export function acceptSelection(set: FleetSet): Steering {
+  const selected = set.status?.conditions?.find(({ type }) => type === "Selected");
+  if (selected?.reason !== "SuspiciousShrink" || !isObserved(set)) {
+    return refused(set, "The selection of the set is not held back");
+  }
+  const hash = / is ([0-9a-f]+)$/.exec(selected.message ?? "")?.[1];
+  if (hash === undefined) return refused(set, "Condition Selected names no selection to accept");
+  return {
+    kind: "write",
+    annotations: { [steering.acceptSelection]: hash },
+    said: `accepted the selection ${hash}: components of clusters that it lost are let go`,
+  };
+}
+
+function unseen(set: FleetSet): Steering {
+  return refused(set, "The controller has not seen the latest change of the set yet");
+}
+
+function refused(set: FleetSet, why: string): Steering {
+  return { kind: "refused", why, next: [rolloutCommand("status", placedSetOf(set))] };
+}
