@@ -1,9 +1,17 @@
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
-import { setAnnotations, setLabels } from "../api/fleet-set.ts";
-import type { Reason } from "../api/reasons.ts";
+import { setAnnotations } from "../api/fleet-set.ts";
 import { targetVersion } from "../render/release/version.ts";
+import {
+  graceMs,
+  hasRevision,
+  isObserved,
+  isStale,
+  saidBy,
+  timeOf,
+  updatedAtOf,
+} from "./component-said.ts";
 import type { DesiredSpec } from "./desired-spec.ts";
 import { differingField } from "./differing-field.ts";
 import { refusedStep } from "./version-step.ts";
@@ -55,42 +63,6 @@ export interface Timing {
   readonly isPaused: boolean;
 }
 
-/** What a reason of a component means for the rollout. A test holds it to the catalogue of reasons. Spec: sets.md 6, 11. */
-export const statesByReason: Readonly<
-  Record<Reason, "Blocked" | "Unreachable" | "Failed" | "Updating">
-> = {
-  ClusterProfileNotFound: "Unreachable",
-  ClusterProfileNotReady: "Unreachable",
-  ClusterProfileUnavailable: "Updating",
-  AccessProviderNotConfigured: "Updating",
-  MulticlusterDisabled: "Updating",
-  AccessProviderFailed: "Updating",
-  RemoteClientCreationFailed: "Unreachable",
-  SpokeUnreachable: "Unreachable",
-  RemoteClusterStale: "Updating",
-  ClusterProviderClosed: "Updating",
-  ReferenceNotPermitted: "Failed",
-  VersionNotEligible: "Blocked",
-  ReleaseNotFound: "Failed",
-  ManifestInvalid: "Failed",
-  ManifestSourceNotAllowed: "Failed",
-  ManifestSourceUnavailable: "Updating",
-  KubernetesVersionTooOld: "Failed",
-  ApplyFailed: "Updating",
-  AnchorConflict: "Failed",
-  AnchorUnprotected: "Updating",
-  DuplicateComponent: "Blocked",
-  ClusterBusy: "Updating",
-  DeploymentsNotReady: "Updating",
-  ConfigInvalid: "Updating",
-};
-
-/** The same for the text of any reason. */
-const meanings = new Map<string, Said["means"]>(Object.entries(statesByReason));
-
-/** A failure counts only when it lasts this long after a stamp: the component may still show the result of the spec before. */
-const graceMs = 60_000;
-
 /** The state of one cluster. Pure; the first rule that holds decides. Spec: sets.md 6, R3 to R5, R8. */
 export function clusterState(facts: ClusterFacts, timing: Timing): ClusterState {
   return (
@@ -114,7 +86,7 @@ function stateWithoutChild({
 }
 
 function unreachableState(
-  { profile, child, revision }: ClusterFacts,
+  { profile, child }: ClusterFacts,
   { now }: Timing,
 ): ClusterState | undefined {
   const name = "Unreachable";
@@ -125,7 +97,7 @@ function unreachableState(
     const message = "ControlPlaneHealthy of the ClusterProfile is not True";
     return { name, reason: "ClusterProfileNotReady", message };
   }
-  if (child === undefined || !hasRevision(child, revision)) return undefined;
+  if (child === undefined) return undefined;
   const resolved = saidBy(child, "TargetClusterResolved");
   if (resolved.means !== "Unreachable" || isStale(child, resolved, now)) return undefined;
   return { name, reason: resolved.reason, message: resolved.message };
@@ -197,12 +169,9 @@ function readyState(
   version: unknown,
   { now, minReadyMs }: Timing,
 ): ClusterState | undefined {
-  const { status, metadata } = child;
-  const ready = conditionOf(status?.conditions, "Ready");
-  const isObserved = status?.observedGeneration === metadata.generation;
-  if (ready?.status !== "True" || !isObserved || !isOfVersion(status?.version, version)) {
-    return undefined;
-  }
+  const ready = conditionOf(child.status?.conditions, "Ready");
+  const isOfSpec = isObserved(child) && isOfVersion(child.status?.version, version);
+  if (ready?.status !== "True" || !isOfSpec) return undefined;
   const since = Math.max(timeOf(ready.lastTransitionTime, now), updatedAtOf(child, now));
   const until = since + minReadyMs;
   if (now >= until) return { name: "Done", reason: "Ready", message: "" };
@@ -214,10 +183,10 @@ function isOfVersion(installed: string | undefined, wanted: unknown): boolean {
   return installed !== undefined && targetVersion(wanted, [installed]) === installed;
 }
 
-const failedTypes = ["InstallSucceeded", "TargetClusterResolved", "DeploymentsAvailable"];
+const failedTypes = ["InstallSucceeded", "TargetClusterResolved", "DeploymentsAvailable"] as const;
 
 function failedState(child: Component, now: number): ClusterState | undefined {
-  if (child.status?.observedGeneration !== child.metadata.generation) return undefined;
+  if (!isObserved(child)) return undefined;
   for (const type of failedTypes) {
     const said = saidBy(child, type);
     const isLate = said.status === "False" && said.message.includes("ProgressDeadlineExceeded");
@@ -228,58 +197,31 @@ function failedState(child: Component, now: number): ClusterState | undefined {
   return undefined;
 }
 
-/** Updating or TimedOut. After the cluster was unreachable or the set paused, the deadline starts again. */
+/** Updating or TimedOut. After the cluster was unreachable or blocked, or the set paused, the deadline starts again. */
 function lateState(child: Component, timing: Timing): ClusterState {
   const { now, deadlineMs, resumedAt, isPaused } = timing;
   const { reason, message, since } = saidBy(child, "Ready");
-  const facts = { reason, message };
-  if (deadlineMs === undefined || isPaused) return { name: "Updating", ...facts };
-  const resolved = saidBy(child, "TargetClusterResolved");
-  const backAt = resolved.status === "True" ? timeOf(resolved.since, now) : 0;
-  const started = Math.max(updatedAtOf(child, now), resumedAt, backAt);
+  const facts = { name: "Updating", reason, message } as const;
+  // What the component says begins to count then, though nothing changes.
+  const countsAt = updatedAtOf(child, now) + graceMs;
+  const untilCounts = now < countsAt ? countsAt : Number.POSITIVE_INFINITY;
+  if (deadlineMs === undefined || isPaused) return { ...facts, ...untilTime(untilCounts) };
+  const started = Math.max(updatedAtOf(child, now), resumedAt, ...backTimes(child, now));
   // A cluster that was done before may be unready for a moment; the rollout has not failed then.
   const trouble = timeOf(since, now) + Math.min(graceMs, deadlineMs);
   const until = Math.max(started + deadlineMs, trouble);
-  if (now < until) return { name: "Updating", ...facts, until };
-  return { name: "TimedOut", ...facts };
+  if (now >= until) return { ...facts, name: "TimedOut" };
+  return { ...facts, ...untilTime(Math.min(until, untilCounts)) };
 }
 
-/** A condition of a component, and what its reason means for the rollout. */
-interface Said {
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly since: string | undefined;
-  readonly means: "Blocked" | "Unreachable" | "Failed" | "Updating" | undefined;
+function untilTime(until: number): Pick<ClusterState, "until"> {
+  return Number.isFinite(until) ? { until } : {};
 }
 
-function saidBy({ status }: Component, type: string): Said {
-  const said = conditionOf(status?.conditions, type) ?? { type, status: "Unknown" };
-  const { reason = "", message = "", lastTransitionTime: since } = said;
-  const means = said.status === "True" ? undefined : meanings.get(reason);
-  return { status: said.status, reason, message, since, means };
-}
-
-/** Whether a condition may describe the spec before the stamp. It counts when it is newer than the stamp, or when the stamp is a minute old. */
-function isStale(child: Component, { since }: Said, now: number): boolean {
-  const updatedAt = updatedAtOf(child, now);
-  const isObserved = child.status?.observedGeneration === child.metadata.generation;
-  if (isObserved && timeOf(since, now) >= updatedAt) return false;
-  return now - updatedAt < graceMs;
-}
-
-function hasRevision({ metadata }: Component, revision: string): boolean {
-  return metadata.labels?.[setLabels.revision] === revision;
-}
-
-/** When the last revision was stamped on a child; a time in the future is now. */
-function updatedAtOf({ metadata }: Component, now: number): number {
-  return timeOf(metadata.annotations?.[setAnnotations.updatedAt], now);
-}
-
-/** Ms of a time of Kubernetes: 0 for none, now for the future and for what is no time. */
-export function timeOf(text: string | undefined, now: number): number {
-  if (text === undefined) return 0;
-  const time = Date.parse(text);
-  return Number.isNaN(time) ? now : Math.min(time, now);
+/** When a component could go on after its cluster was unreachable, or its version not eligible. */
+function backTimes(child: Component, now: number): readonly number[] {
+  const conditions = (["TargetClusterResolved", "VersionMigrationEligible"] as const).map((type) =>
+    saidBy(child, type),
+  );
+  return conditions.flatMap(({ status, since }) => (status === "True" ? [timeOf(since, now)] : []));
 }

@@ -15,7 +15,7 @@ import { concurrencyOf } from "./limits.ts";
 import { stagesWith } from "./members.ts";
 import { planDeletion, planRemovals } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
-import { deletingStatus, rolloutStatus, unusableStatus } from "./set-status.ts";
+import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
 import {
   isOpen,
   isPassed,
@@ -23,7 +23,7 @@ import {
   type StageMemory,
   type StageProgress,
 } from "./stage-progress.ts";
-import { countInFlight, inOrder, stampsOf, unmatchedStage } from "./stages.ts";
+import { countInFlight, inOrder, isToBegin, stampsOf, unmatchedStage } from "./stages.ts";
 
 /**
  * Decides what a set does now: which components are written, removed or left, and what its status says. Pure: the same facts and the same time give the
@@ -90,8 +90,12 @@ function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
   return state === undefined || state === "Passed" || state === "Empty" ? "Complete" : state;
 }
 
+/** What the stage that is not passed yet waits for; without one, what clusters that joined wait for. */
 function waitingForOf(progress: readonly StageProgress[]): string {
-  return progress.find(({ waitingFor }) => waitingFor !== "")?.waitingFor ?? "";
+  const stage =
+    progress.find(({ status }) => !isPassed(status)) ??
+    progress.find(({ waitingFor }) => waitingFor !== "");
+  return stage?.waitingFor ?? "";
 }
 
 /** One decision about a set whose selection is known. */
@@ -102,6 +106,7 @@ class Look {
   readonly #update: Revision;
   readonly #current: Revision | undefined;
   readonly #isPaused: boolean;
+  readonly #isComplete: boolean;
 
   constructor(facts: SetFacts, selected: readonly SelectedCluster[], now: number) {
     const { set, revisions } = facts;
@@ -112,8 +117,8 @@ class Look {
     if (update === undefined) throw new Error("A set is decided on after its revision is recorded");
     this.#update = update;
     this.#current = lastCompleted(revisions);
-    this.#isPaused =
-      set.spec.rollout?.paused === true || set.metadata.annotations?.[steering.pause] !== undefined;
+    this.#isPaused = isPaused(set);
+    this.#isComplete = update.completedNumber === update.number;
   }
 
   decide(): Decision {
@@ -126,9 +131,8 @@ class Look {
     const stages = this.#stagesWith(this.#update);
     const walk = this.#walk(stages);
     const isHalted = walk.progress.some(({ status }) => status.state === "Halted");
-    const isComplete = walk.progress.every(({ status }) => isPassed(status));
-    const { name, number, completedNumber } = this.#update;
-    if (isComplete && completedNumber !== number) {
+    if (this.#isToBeCompleted(walk.progress)) {
+      const { name, number } = this.#update;
       return this.#marked({ kind: "complete", name, number });
     }
     if (isHalted) return this.#halt(stages, walk);
@@ -138,6 +142,15 @@ class Look {
     const phase = refused === undefined ? phaseOf(walk.progress) : "Blocked";
     const waitingFor = refused ?? waitingForOf(walk.progress);
     return this.#decision({ ...walk, stages, stamps, phase, waitingFor });
+  }
+
+  /** Without any cluster nothing was proven: those that come later get the revision stage by stage. */
+  #isToBeCompleted(progress: readonly StageProgress[]): boolean {
+    return (
+      !this.#isComplete &&
+      progress.every(({ status }) => isPassed(status)) &&
+      progress.some(({ status }) => status.state === "Passed")
+    );
   }
 
   #halt(stages: readonly Stage[], walk: Walk): Decision {
@@ -158,15 +171,16 @@ class Look {
   #rollBack(): Decision {
     const current = this.#current ?? this.#update;
     const stages = this.#stagesWith(current);
-    const { stamps, stage } = rollbackStep(stages, current, this.#update);
+    const { stamps, stage } = rollbackStep(stages, current);
     const phase = stage === undefined ? "RolledBack" : "RollingBack";
+    const joiners = stage === undefined ? stages.flatMap((one) => this.#joiners(one)) : [];
     const waitingFor = `Revision ${this.#update.name} failed; annotate ${steering.retry} to try it again`;
     const { progress, nextLooks } = this.#walk(stages);
     return this.#decision({
       progress: progress.map(notBegun),
       nextLooks,
       stages,
-      stamps: this.#isPaused ? [] : stamps,
+      stamps: this.#isPaused ? [] : [...stamps, ...joiners],
       phase,
       waitingFor,
     });
@@ -175,7 +189,8 @@ class Look {
   #refusedUnmatched(stages: readonly Stage[]): string | undefined {
     const { rollout } = this.#facts.set.spec;
     if (rollout?.unmatched !== "Refuse") return undefined;
-    const members = stages.find(({ spec }) => spec.name === unmatchedStage)?.members ?? [];
+    const unmatched = stages.find(({ spec }) => spec.name === unmatchedStage)?.members ?? [];
+    const members = unmatched.filter(({ state }) => state.name !== "Excluded");
     if (members.length === 0) return undefined;
     const names = members.slice(0, 3).map(({ key }) => key);
     return `No stage selects ${names.join(", ")}${members.length > 3 ? ` and ${members.length - 3} more` : ""}`;
@@ -187,7 +202,9 @@ class Look {
     const { windows = [], maxUnreachable } = set.spec.rollout ?? {};
     const annotations = set.metadata.annotations ?? {};
     const now = this.#now;
-    const shared = { now, revision: this.#update.name, annotations, windows, maxUnreachable };
+    const revision = this.#update.name;
+    const isComplete = this.#isComplete;
+    const shared = { now, revision, isComplete, annotations, windows, maxUnreachable };
     const progress: StageProgress[] = [];
     for (const stage of stages) {
       const isDue = progress.every(({ status }) => isPassed(status));
@@ -199,7 +216,7 @@ class Look {
   }
 
   #stagesWith(revision: Revision): readonly Stage[] {
-    const times = { now: this.#now, retriedAt: this.#update.retriedAt, isPaused: this.#isPaused };
+    const times = { now: this.#now, retriedAt: this.#update.retriedAt };
     return stagesWith(this.#facts, { revision, selected: this.#selected, ...times });
   }
 
@@ -208,7 +225,7 @@ class Look {
     const { status } = this.#facts.set;
     const isSame = status?.updateRevision === this.#update.name;
     const before = isSame ? status.stages?.find(({ name }) => name === spec.name) : undefined;
-    if (this.#update.completedNumber !== this.#update.number) return before;
+    if (!this.#isComplete) return before;
     return { ...before, state: "Passed" };
   }
 
@@ -241,9 +258,7 @@ class Look {
   }
 
   #admitted({ spec, members }: Stage, revision: Revision, slots: number): readonly Stamp[] {
-    const pending = members.filter(
-      ({ state }) => state.name === "Pending" && state.reason !== "Deleting",
-    );
+    const pending = members.filter(({ state }) => isToBegin(state));
     if (slots <= 0 || pending.length === 0) return [];
     const order = this.#facts.set.spec.rollout?.order ?? "Hashed";
     const ordered = inOrder(pending, order, revision.name);
@@ -256,11 +271,7 @@ class Look {
   }
 
   #decision({ nextLooks, phase, ...found }: Found): Decision {
-    const plan = planRemovals(
-      this.#facts.set,
-      { selected: this.#selected, children: this.#facts.children },
-      this.#now,
-    );
+    const plan = planRemovals(this.#facts, this.#selected, this.#now);
     const report = {
       ...found,
       phase: this.#isPaused ? "Paused" : phase,

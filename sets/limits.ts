@@ -50,17 +50,34 @@ export function openingOf(windows: readonly Window[], now: number): Opening {
   return { isOpen, changesAt: isOpen ? Math.max(...times) : Math.min(...times) };
 }
 
-function openingOfOne({ cron, duration, timeZone = "UTC" }: Window, now: number): Opening {
+function openingOfOne(window: Window, now: number): Opening {
+  // The webhook refuses such a window, but may not have seen it.
+  if (windowProblem(window) !== undefined) return { isOpen: false, changesAt: undefined };
+  const { cron, duration, timeZone = "UTC" } = window;
   const schedule = new Cron(cron, { timezone: timeZone, paused: true });
   const lengthMs = durationOf(duration, 0);
-  const next = (after: number): number | undefined => schedule.nextRun(new Date(after))?.getTime();
-  let openedAt = next(now - lengthMs);
-  if (openedAt === undefined || openedAt > now) return { isOpen: false, changesAt: openedAt };
-  // Of windows that overlap the one that began last closes last.
-  for (let later = next(openedAt); later !== undefined && later <= now; later = next(openedAt)) {
-    openedAt = later;
+  const next = runAfter(schedule, now - lengthMs);
+  if (next === undefined || next > now) return { isOpen: false, changesAt: next };
+  return { isOpen: true, changesAt: lastRun(schedule, next, now) + lengthMs };
+}
+
+/** The last run until now, `known` being an earlier one. Of windows that overlap the one that began last closes last; there may be one a minute for a week. */
+function lastRun(schedule: Cron, known: number, now: number): number {
+  let [last, end] = [known, now];
+  while (end - last >= 60_000) {
+    const middle = Math.floor((last + end) / 2);
+    const run = runAfter(schedule, middle) ?? Number.POSITIVE_INFINITY;
+    if (run <= now) last = run;
+    else end = middle;
   }
-  return { isOpen: true, changesAt: openedAt + lengthMs };
+  return last;
+}
+
+/** In an hour that the clocks repeat, croner names a run of the first time, which is over. */
+function runAfter(schedule: Cron, time: number): number | undefined {
+  const run = schedule.nextRun(new Date(time))?.getTime();
+  if (run === undefined || run > time) return run;
+  return schedule.nextRun(new Date(time + 3_600_000))?.getTime();
 }
 
 /** Why a window can never open, and the field that has to change; undefined when it can. */

@@ -1,16 +1,18 @@
 import { type FleetSet, holdLabel } from "../api/fleet-set.ts";
-import { clusterState, timeOf, type Timing } from "./cluster-state.ts";
+import { clusterState, type Timing } from "./cluster-state.ts";
+import { timeOf } from "./component-said.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
 import { durationOf } from "./limits.ts";
 import { clusterKeyOf } from "./removals.ts";
 import { isExcluded } from "./select-clusters.ts";
+import { isPaused, resumedAtOf } from "./set-status.ts";
 import { stageOf, stagesOf, unmatchedStage } from "./stages.ts";
 
 const usualDeadlineMs = 900_000;
 
 /** With which revision the states of the clusters are judged, and when. */
-export interface Judgement extends Pick<Timing, "now" | "isPaused"> {
+export interface Judgement extends Pick<Timing, "now"> {
   readonly revision: Revision;
   readonly selected: readonly SelectedCluster[];
   /** When somebody asked to try again, RFC 3339. */
@@ -46,16 +48,16 @@ export function stagesWith(facts: SetFacts, judgement: Judgement): readonly Stag
   return stagesOf(spec.rollout ?? {}, members);
 }
 
-function timingOf({ spec, status }: FleetSet, { now, isPaused, retriedAt }: Judgement): Timing {
-  const { minReadySeconds = 0, progressDeadline } = spec.rollout ?? {};
+function timingOf(set: FleetSet, { now, retriedAt }: Judgement): Timing {
+  const { minReadySeconds = 0, progressDeadline } = set.spec.rollout ?? {};
   const isEndless = progressDeadline === "None";
   return {
     now,
     minReadyMs: minReadySeconds * 1_000,
     deadlineMs: isEndless ? undefined : durationOf(progressDeadline, usualDeadlineMs),
-    resumedAt: timeOf(status?.rollout?.resumedAt, now),
+    resumedAt: timeOf(resumedAtOf(set, now), now),
     retriedAt: timeOf(retriedAt, now),
-    isPaused,
+    isPaused: isPaused(set),
   };
 }
 

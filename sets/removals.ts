@@ -1,14 +1,15 @@
 import { type Component, componentKeyOf } from "../api/component.ts";
 import {
   type FleetSet,
+  holdLabel,
   setAnnotations,
   setLabels,
   type StageSpec,
   steering,
 } from "../api/fleet-set.ts";
-import { timeOf } from "./cluster-state.ts";
+import { timeOf } from "./component-said.ts";
 import { shortHashOf } from "./desired-spec.ts";
-import { noRemovals, type Removals, type SelectedCluster } from "./facts.ts";
+import { noRemovals, type Removals, type SelectedCluster, type SetFacts } from "./facts.ts";
 import { concurrencyOf, durationOf, shareOf } from "./limits.ts";
 import { isExcluded } from "./select-clusters.ts";
 import { unmatchedStage } from "./stages.ts";
@@ -33,12 +34,14 @@ export function clusterKeyOf({ spec }: Component): string {
 
 /** The components of clusters that are not selected any more, and what happens to them. Pure. Spec: sets.md R11. */
 export function planRemovals(
-  set: FleetSet,
-  { selected, children }: { selected: readonly SelectedCluster[]; children: readonly Component[] },
+  { set, children, profiles }: Pick<SetFacts, "set" | "children" | "profiles">,
+  selected: readonly SelectedCluster[],
   now: number,
 ): RemovalPlan {
   const keys = new Set(selected.map(({ namespace, name }) => `${namespace}/${name}`));
-  const left = children.filter((child) => !keys.has(clusterKeyOf(child)) && !isKept(set, child));
+  const left = children.filter(
+    (child) => !keys.has(clusterKeyOf(child)) && !isKept(set, child, profiles),
+  );
   const marked = children.filter(
     (child) => keys.has(clusterKeyOf(child)) && unselectedAtOf(child) !== undefined,
   );
@@ -46,9 +49,11 @@ export function planRemovals(
   const staying = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const allowed = Math.max(fewClusters, shareOf(largestShare, children.length, 0));
   const isShrunk = staying.length > allowed || (keys.size === 0 && staying.length > 0);
-  const hash = shortHashOf([...keys].toSorted());
-  if (isShrunk && set.metadata.annotations?.[steering.acceptSelection] !== hash) {
-    return { removals: { ...noRemovals, unmark }, nextLook: undefined, suspicious: hash };
+  if (isShrunk) {
+    const hash = shortHashOf([...keys].toSorted());
+    const isAccepted = set.metadata.annotations?.[steering.acceptSelection] === hash;
+    const removals = { ...noRemovals, unmark };
+    if (!isAccepted) return { removals, nextLook: undefined, suspicious: hash };
   }
   const { removals, nextLook } = dueRemovals(set, left, now);
   return { removals: { ...removals, unmark }, nextLook, suspicious: undefined };
@@ -102,9 +107,19 @@ export function planDeletion(set: FleetSet, children: readonly Component[]): Rem
   return { ...noRemovals, remove: staying.slice(0, slots).map(componentKeyOf) };
 }
 
-function isKept({ spec, metadata }: FleetSet, child: Component): boolean {
+/** Excluded and held clusters keep what they have. */
+function isKept(
+  { spec, metadata }: FleetSet,
+  child: Component,
+  profiles: SetFacts["profiles"],
+): boolean {
   const ref = child.spec?.clusterProfileRef;
-  return ref !== undefined && isExcluded(spec.clusters.exclude ?? [], ref, metadata.namespace);
+  if (ref === undefined) return false;
+  const labels = profiles.get(clusterKeyOf(child))?.metadata.labels;
+  return (
+    labels?.[holdLabel] === "true" ||
+    isExcluded(spec.clusters.exclude ?? [], ref, metadata.namespace)
+  );
 }
 
 function unselectedAtOf({ metadata }: Component): string | undefined {

@@ -1,10 +1,10 @@
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
-import { setLabels } from "../api/fleet-set.ts";
+import { hasRevision } from "./component-said.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, Stage, Stamp } from "./facts.ts";
 import { concurrencyOf } from "./limits.ts";
-import { countInFlight, stampsOf } from "./stages.ts";
+import { countInFlight, isToBegin, stampsOf } from "./stages.ts";
 import { refusedStep } from "./version-step.ts";
 
 /** Why the clusters of a failed revision cannot go back to the current one, as a sentence; undefined when they can. Spec: sets.md R10. */
@@ -17,7 +17,7 @@ export function rollbackObstacle(
   if (current.name === failed.name) return "The failed revision is the one that was completed last";
   const specs = new DesiredSpecs(current.content);
   for (const member of members) {
-    if (member.child?.metadata.labels?.[setLabels.revision] !== failed.name) continue;
+    if (member.child === undefined || hasRevision(member.child, current.name)) continue;
     const obstacle = returnObstacle(member.child, member.profile, specs);
     if (obstacle !== undefined) return `${member.key}: ${obstacle}`;
   }
@@ -43,18 +43,14 @@ export interface RollbackStep {
 }
 
 /**
- * The next clusters that go back: the last stage first, without gates, and only clusters that have the failed revision. The states of the members are
- * those with the current revision. Spec: sets.md R10.
+ * The next clusters that go back: the last stage first, without gates, and only clusters that have another revision: the failed one, or one that was never
+ * completed. The states of the members are those with the current revision. Spec: sets.md R10.
  */
-export function rollbackStep(
-  stages: readonly Stage[],
-  current: Revision,
-  failed: Revision,
-): RollbackStep {
+export function rollbackStep(stages: readonly Stage[], current: Revision): RollbackStep {
   for (const { spec, members } of stages.toReversed()) {
     const toReturn = members.filter(
       ({ child, state }) =>
-        child?.metadata.labels?.[setLabels.revision] === failed.name && state.name === "Pending",
+        child !== undefined && !hasRevision(child, current.name) && isToBegin(state),
     );
     const inFlight = countInFlight(members);
     if (toReturn.length + inFlight === 0) continue;

@@ -1,5 +1,6 @@
 import { type StageStatus, steering } from "../api/fleet-set.ts";
-import { type ClusterState, type ClusterStateName, isThrough, timeOf } from "./cluster-state.ts";
+import { type ClusterState, type ClusterStateName, isThrough } from "./cluster-state.ts";
+import { timeOf } from "./component-said.ts";
 import type { Stage } from "./facts.ts";
 import {
   concurrencyOf,
@@ -10,6 +11,11 @@ import {
   usualShare,
   type Window,
 } from "./limits.ts";
+import { shortText } from "./set-conditions.ts";
+import { isToBegin } from "./stages.ts";
+
+/** Bytes of a user's name in the status. */
+const longestUser = 100;
 
 /** What the status keeps of a stage from look to look. */
 export type StageMemory = Times & Pick<StageStatus, "state">;
@@ -22,6 +28,8 @@ export interface StageContext {
   readonly before: StageMemory | undefined;
   /** Whether all stages before were passed. */
   readonly isDue: boolean;
+  /** Whether all stages were passed by this revision before. */
+  readonly isComplete: boolean;
   readonly annotations: Readonly<Record<string, string>>;
   readonly windows: readonly Window[];
   readonly maxUnreachable: Share;
@@ -53,6 +61,10 @@ interface Tally {
   readonly done: number;
   readonly failed: number;
   readonly inFlight: number;
+  /** Clusters that could start now. */
+  readonly pending: number;
+  /** Clusters that somebody else has changed, and that are not ready. */
+  readonly diverged: number;
   readonly unreachable: number;
   /** Clusters that the stage has to wait for. */
   readonly unfinished: number;
@@ -92,7 +104,8 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
   const maxUnreachable = shareOf(
     spec.maxUnreachable ?? context.maxUnreachable ?? usualShare,
     base,
-    1,
+    // The only cluster of a stage has to answer: nothing is proven without it.
+    base > 1 ? 1 : 0,
   );
   const [failed, unreachable] = [count("Failed", "TimedOut"), count("Unreachable")];
   return {
@@ -101,6 +114,8 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
     unreachable,
     done: states.filter(isThrough).length,
     inFlight: count("Updating", "Settling"),
+    pending: states.filter(isToBegin).length,
+    diverged: states.filter((state) => state.name === "Diverged" && !isThrough(state)).length,
     unfinished: states.filter(isUnfinished).length,
     maxConcurrency: concurrencyOf(spec.maxConcurrency, base),
     maxFailures,
@@ -155,8 +170,10 @@ function haltedStep(times: Times, { failed, maxFailures }: Tally, { spec }: Stag
 /** A passed stage is not opened again by clusters that join or lag; it halts the rollout when too many of them fail. */
 function passedStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const times = timesOf(context.before);
-  const isHalted = tally.failed > tally.maxFailures && tally.unfinished > 0;
-  if (isHalted) return haltedStep(times, tally, stage);
+  // After the rollout a cluster that breaks stops only those that are still to get the revision.
+  const mayHalt = !context.isComplete || tally.unfinished > 0;
+  if (mayHalt && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
+  if (tally.pending === 0) return { state: "Passed", ...times };
   return { state: "Passed", ...times, ...admissionOf(stage, tally, context) };
 }
 
@@ -181,6 +198,7 @@ function admissionOf(stage: Stage, tally: Tally, { windows, now }: StageContext)
     const waitingFor = `${tally.unreachable} clusters of stage ${name} are unreachable`;
     return { waitingFor, nextLook: undefined };
   }
+  if (tally.pending === 0) return { waitingFor: "", nextLook: undefined };
   const opening = openingOf(before?.windows ?? windows, now);
   const nextLook = opening.changesAt;
   return { waitingFor: opening.isOpen ? "" : `The windows of stage ${name} are closed`, nextLook };
@@ -204,10 +222,21 @@ function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
 
 function rollingStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const step = { state: "Rolling", ...timesOf(context.before) } as const;
-  const isOnlyBlocked = tally.isBlocked && tally.unfinished === 0;
-  return isOnlyBlocked
-    ? { ...step, waitingFor: `Too many clusters of stage ${stage.spec.name} are blocked` }
-    : { ...step, ...admissionOf(stage, tally, context) };
+  const stuck = stuckSentence(stage, tally);
+  return stuck === undefined
+    ? { ...step, ...admissionOf(stage, tally, context) }
+    : { ...step, waitingFor: stuck };
+}
+
+/** Why a stage whose clusters have all begun is not finished, when time alone does not finish it. */
+function stuckSentence({ spec }: Stage, tally: Tally): string | undefined {
+  if (tally.pending + tally.inFlight > 0 || tally.hasTooManyUnreachable) return undefined;
+  if (tally.diverged > 0) {
+    return `${tally.diverged} clusters of stage ${spec.name} are not ready, and somebody else has changed their components`;
+  }
+  return tally.isBlocked && tally.unfinished === 0
+    ? `Too many clusters of stage ${spec.name} are blocked`
+    : undefined;
 }
 
 /** Who approved a gate for this revision; undefined: nobody. An approval of another revision does not count. Spec: sets.md R9. */
@@ -218,5 +247,5 @@ function approvalOf(
 ): string | undefined {
   const value = annotations[`${steering.approve}${stage}-${gate}`] ?? "";
   const [approved, ...user] = value.split(" ");
-  return approved === revision ? user.join(" ") : undefined;
+  return approved === revision ? shortText(user.join(" "), longestUser) : undefined;
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { FleetSetSpec, StageSpec } from "../api/fleet-set.ts";
+import type { ClusterState } from "./cluster-state.ts";
 import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
 import { matchesLabels } from "./select-clusters.ts";
 
@@ -35,6 +36,11 @@ export function stagesOf(
   return [...named, { spec: { name: unmatchedStage }, members: unmatched }];
 }
 
+/** Whether a cluster may get the revision now. */
+export function isToBegin({ name, reason }: ClusterState): boolean {
+  return name === "Pending" && reason !== "Deleting";
+}
+
 /** How many members are changing now: each holds a slot of its stage. Spec: sets.md R5. */
 export function countInFlight(members: readonly Member[]): number {
   return members.filter(({ state: { name } }) => name === "Updating" || name === "Settling").length;
@@ -60,22 +66,44 @@ export function inOrder(
   order: string,
   revision: string,
 ): readonly Member[] {
-  const sortKey = (member: Member): string => {
-    if (order === "Hashed") {
-      const uid = member.profile?.metadata.uid ?? member.key;
-      return createHash("sha256").update(`${revision}/${uid}`).digest("hex");
-    }
-    if (!order.startsWith("Label:")) return "";
-    return member.profile?.metadata.labels?.[order.slice("Label:".length)] ?? "\uffff";
-  };
+  const placeOf = order === "Hashed" ? hashedPlace(revision) : labelledPlace(order);
   return members
-    .map((member) => ({ member, by: sortKey(member) }))
-    .toSorted((a, b) => compare(a.by, b.by) || compare(a.member.key, b.member.key))
+    .map((member) => ({ member, place: placeOf(member) }))
+    .toSorted(
+      (a, b) =>
+        a.place.number - b.place.number ||
+        compare(a.place.text, b.place.text) ||
+        compare(a.member.key, b.member.key),
+    )
     .map(({ member }) => member);
 }
 
+/** Where a member stands in an order: numbers count first. */
+interface Place {
+  readonly number: number;
+  readonly text: string;
+}
+
+function hashedPlace(revision: string): (member: Member) => Place {
+  return ({ key, profile }) => {
+    const uid = profile?.metadata.uid ?? key;
+    const text = createHash("sha256").update(`${revision}/${uid}`).digest("hex");
+    return { number: 0, text };
+  };
+}
+
+/** By a label: numbers upwards, then texts, then those without the label. By name: all are equal. */
+function labelledPlace(order: string): (member: Member) => Place {
+  const label = order.startsWith("Label:") ? order.slice("Label:".length) : undefined;
+  if (label === undefined) return () => ({ number: 0, text: "" });
+  return ({ profile }) => {
+    const text = profile?.metadata.labels?.[label];
+    if (text === undefined) return { number: Number.MAX_VALUE, text: "" };
+    return { number: /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER, text };
+  };
+}
+
 function compare(a: string, b: string): number {
-  if (/^\d+$/.test(a) && /^\d+$/.test(b) && a.length !== b.length) return a.length - b.length;
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }

@@ -6,7 +6,8 @@ import { timestampOf } from "../../api/conditions.ts";
 import { setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { reasons } from "../../api/reasons.ts";
-import { clusterState, statesByReason, type Timing } from "../../sets/cluster-state.ts";
+import { clusterState, type Timing } from "../../sets/cluster-state.ts";
+import { statesByReason } from "../../sets/component-said.ts";
 import { serving } from "../support/component.ts";
 
 const now = Date.parse("2026-11-25T12:00:00Z");

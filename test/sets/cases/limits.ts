@@ -1,0 +1,222 @@
+import type { Case, StageFields } from "./case.ts";
+
+const words = (word: string, count: number): string => Array(count).fill(word).join(" ");
+/** The first of so many clusters, by name. */
+const first = (count: number, size: number): string =>
+  Array.from({ length: size }, (_, at) => `rest-${at + 1}`)
+    .toSorted()
+    .slice(0, count)
+    .join(" ");
+
+/** A row about the only stage `rest`, which has begun. */
+function rolling(
+  name: string,
+  clusters: string,
+  { fields = {}, ...others }: { fields?: StageFields } & Partial<Case>,
+): Case {
+  const base = { stages: { rest: fields }, before: { rest: "Rolling" } };
+  return { name, clusters: { rest: clusters }, ...base, expect: {}, ...others };
+}
+
+const concurrency: readonly Case[] = [
+  ["one", 1, 10, 1],
+  ["a number", 3, 10, 3],
+  ["more than there are", 50, 4, 4],
+  ["half of five, rounded down", "50%", 5, 2],
+  ["a percentage of few, at least one", "1%", 10, 1],
+  ["all", "100%", 4, 4],
+  ["a tenth when nothing is said", undefined, 25, 2],
+  ["one of nine when nothing is said", undefined, 9, 1],
+].map(([what, maxConcurrency, size, expected]) =>
+  rolling(`as many clusters start as maxConcurrency allows: ${what}`, words("old", Number(size)), {
+    fields: maxConcurrency === undefined ? {} : { maxConcurrency },
+    expect: { stamps: first(Number(expected), Number(size)) },
+  }),
+);
+
+const slots: readonly Case[] = [
+  rolling("updating and settling clusters hold slots", "updating settling old old", {
+    fields: { maxConcurrency: 3 },
+    rollout: { minReadySeconds: 60 },
+    expect: { stamps: "rest-3" },
+  }),
+  rolling("nothing starts while more are in flight than may be", "updating updating old", {
+    fields: { maxConcurrency: 1 },
+    expect: { stamps: "", phase: "Rolling", waitingFor: "" },
+  }),
+  ...["late", "failed", "darkened", "taken", "edited", "done"].map((word) =>
+    rolling(`a cluster that is ${word} holds no slot`, `${word} old`, {
+      fields: { maxConcurrency: 1, maxFailures: 1 },
+      expect: { stamps: "rest-2" },
+    }),
+  ),
+  rolling("a percentage is of the clusters that the stage began with", words("old", 10), {
+    fields: { maxConcurrency: "10%" },
+    before: { rest: "Rolling of 30" },
+    expect: { stamps: first(3, 10) },
+  }),
+  rolling("a percentage grows with the stage", words("old", 20), {
+    fields: { maxConcurrency: "10%" },
+    before: { rest: "Rolling of 10" },
+    expect: { stamps: first(2, 20) },
+  }),
+  rolling("excluded clusters do not count in a percentage", words("old", 20), {
+    fields: { maxConcurrency: "10%" },
+    spec: { clusters: { from: "Selector", exclude: [{ name: "rest-1" }] } },
+    expect: { stamps: "rest-10" },
+  }),
+];
+
+const halted = { phase: "Halted", stamps: "" } as const;
+const failures: readonly Case[] = [
+  rolling("the first failure halts when nothing is said", "failed old", {
+    expect: {
+      ...halted,
+      waitingFor: "1 clusters of stage rest failed, 0 may. No rollback: onFailure is Pause",
+    },
+  }),
+  rolling("as many failures as allowed halt nothing", "failed old", {
+    fields: { maxFailures: 1 },
+    expect: { phase: "Rolling", stamps: "rest-2" },
+  }),
+  rolling("clusters that failed and that timed out count together", "failed late old", {
+    fields: { maxFailures: 1 },
+    expect: halted,
+  }),
+  rolling("a percentage of failures is rounded down", `failed failed ${words("old", 8)}`, {
+    fields: { maxFailures: "25%" },
+    expect: { phase: "Rolling", stamps: "rest-10" },
+  }),
+  rolling("one more than a percentage halts", `failed failed failed ${words("old", 7)}`, {
+    fields: { maxFailures: "25%" },
+    expect: halted,
+  }),
+  rolling("a percentage of few allows no failure", "failed old old old", {
+    fields: { maxFailures: "20%" },
+    expect: halted,
+  }),
+  rolling("the failures of a stage that shrank are those of its start", "failed old", {
+    fields: { maxFailures: "10%" },
+    before: { rest: "Rolling of 10" },
+    expect: { phase: "Rolling", stamps: "rest-2" },
+  }),
+  rolling("a raised budget ends the halt", "failed old", {
+    fields: { maxFailures: 1 },
+    before: { rest: "Halted" },
+    expect: { phase: "Rolling", stamps: "rest-2" },
+  }),
+  rolling("a cluster that recovers ends the halt", "done old", {
+    before: { rest: "Halted" },
+    expect: { phase: "Rolling", stamps: "rest-2" },
+  }),
+  rolling("a halted stage is not passed when all others are done", "failed done done", {
+    expect: { phase: "Halted", mark: "" },
+  }),
+  rolling("a stage passes with as many failures as allowed", "failed done done", {
+    fields: { maxFailures: 1 },
+    expect: { mark: "complete" },
+  }),
+];
+
+const dark: readonly Case[] = [
+  rolling("one of four may be dark when nothing is said", "dark old old old", {
+    expect: { stamps: "rest-2" },
+  }),
+  rolling("the only cluster of a stage has to answer", "dark", {
+    expect: { mark: "", waitingFor: "1 clusters of stage rest are unreachable" },
+  }),
+  rolling("two of four may not be dark when nothing is said", "dark dark old old", {
+    expect: {
+      stamps: "",
+      phase: "Rolling",
+      waitingFor: "2 clusters of stage rest are unreachable",
+    },
+  }),
+  rolling("the stage says how many may be dark", "dark dark old old", {
+    fields: { maxUnreachable: 2 },
+    expect: { stamps: "rest-3" },
+  }),
+  rolling("the set says how many may be dark in stages that say nothing", "dark dark old old", {
+    rollout: { maxUnreachable: "50%" },
+    expect: { stamps: "rest-3" },
+  }),
+  rolling("what the stage says counts more than what the set says", "dark dark old old", {
+    fields: { maxUnreachable: 1 },
+    rollout: { maxUnreachable: "50%" },
+    expect: { stamps: "" },
+  }),
+  rolling("no cluster may be dark when the stage says so", "dark old old old", {
+    fields: { maxUnreachable: 0 },
+    expect: { stamps: "", waitingFor: "1 clusters of stage rest are unreachable" },
+  }),
+  rolling("dark clusters within the budget hold no stage up", "darkened done done", {
+    expect: { mark: "complete" },
+  }),
+  rolling("dark clusters beyond the budget hold a stage up without failing it", "dark lost done", {
+    expect: {
+      mark: "",
+      phase: "Rolling",
+      waitingFor: "2 clusters of stage rest are unreachable",
+      clusters: "1 done, 2 unreachable",
+    },
+  }),
+  rolling("too many dark clusters keep a stage from its start", "dark dark old", {
+    before: {},
+    expect: {
+      stamps: "",
+      phase: "Waiting",
+      waitingFor: "2 clusters of stage rest are unreachable",
+    },
+  }),
+];
+
+const blocked: readonly Case[] = [
+  rolling("a stage passes with as many blocked clusters as failures are allowed", "far done", {
+    fields: { maxFailures: 1 },
+    expect: { mark: "complete" },
+  }),
+  rolling("more blocked clusters keep a stage from passing, and are no failure", "far done", {
+    expect: {
+      mark: "",
+      phase: "Rolling",
+      waitingFor: "Too many clusters of stage rest are blocked",
+    },
+  }),
+  rolling("blocked clusters keep the others from nothing", "far old", {
+    expect: { stamps: "rest-2", waitingFor: "" },
+  }),
+];
+
+const numbered = {
+  "rest-1": { n: "10" },
+  "rest-2": { n: "9" },
+  "rest-4": { n: "1a" },
+  "rest-5": { n: "007" },
+};
+const order: readonly Case[] = [
+  rolling("clusters start by their names", "old old old", {
+    fields: { maxConcurrency: 3 },
+    expect: { stamps: "rest-1 rest-2 rest-3" },
+  }),
+  rolling("clusters start by a label: numbers, then texts, then those without", words("old", 5), {
+    fields: { maxConcurrency: 5 },
+    rollout: { order: "Label:n" },
+    labels: numbered,
+    expect: { stamps: "rest-5 rest-2 rest-1 rest-4 rest-3" },
+  }),
+  rolling("clusters with one value of the label start by their names", "old old old", {
+    fields: { maxConcurrency: 3 },
+    rollout: { order: "Label:ring" },
+    expect: { stamps: "rest-1 rest-2 rest-3" },
+  }),
+];
+
+/** How many clusters of a stage change at the same time, may fail, and may be dark, and in which order they start. Spec: sets.md 5, R5, R6. */
+export const limitCases: readonly Case[] = [
+  ...concurrency,
+  ...slots,
+  ...failures,
+  ...dark,
+  ...blocked,
+  ...order,
+];

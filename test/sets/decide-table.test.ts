@@ -1,0 +1,25 @@
+import { describe, expect, test } from "vitest";
+
+import { decided } from "./cases/decided.ts";
+import { gateCases } from "./cases/gates.ts";
+import { limitCases } from "./cases/limits.ts";
+import { stateCases } from "./cases/states.ts";
+
+const tables = { states: stateCases, limits: limitCases, gates: gateCases };
+
+describe.each(Object.entries(tables))("%s", (_, rows) => {
+  test.each(rows)("$name", (row) => {
+    expect(decided(row)).toMatchObject(row.expect);
+  });
+});
+
+test("the table has at least 120 rows, and no row twice", () => {
+  const rows = Object.values(tables).flat();
+  expect(rows.length).toBeGreaterThanOrEqual(120);
+  for (const texts of [
+    rows.map(({ name }) => name),
+    rows.map((row) => JSON.stringify({ ...row, name: "" })),
+  ]) {
+    expect(new Set(texts).size).toBe(rows.length);
+  }
+});
