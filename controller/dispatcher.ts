@@ -223,9 +223,9 @@ export class Dispatcher implements AsyncDisposable {
 
   #installationOf(component: Component): Installation {
     const key = keyTextOf(component);
-    const known = this.#installations.get(key);
-    if (known?.uid === component.metadata.uid) return known;
-    if (known !== undefined) this.#close(known);
+    const current = this.#installations.get(key);
+    if (current?.uid === component.metadata.uid) return current;
+    if (current !== undefined) this.#close(current);
     const installation = new Installation(component.metadata.uid);
     this.#installations.set(key, installation);
     return installation;

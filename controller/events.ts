@@ -201,9 +201,9 @@ export class EventCorrelator {
     if (!this.#isAllowed(uid, now)) return undefined;
     const { type, reason, message } = event;
     const key = [uid, type, reason].join("|");
-    const known = this.#similar.get(key);
-    const isOpen = known !== undefined && now - known.since < similarWithinMs;
-    const similar = isOpen ? known : { since: now, messages: new Set<string>() };
+    const earlier = this.#similar.get(key);
+    const isOpen = earlier !== undefined && now - earlier.since < similarWithinMs;
+    const similar = isOpen ? earlier : { since: now, messages: new Set<string>() };
     remember(this.#similar, key, similar);
     if (similar.messages.size < maxSimilar) similar.messages.add(message);
     if (similar.messages.has(message)) return event;
@@ -211,8 +211,8 @@ export class EventCorrelator {
   }
 
   #isAllowed(uid: string, now: number): boolean {
-    const known = this.#allowances.get(uid) ?? { left: burst, at: now };
-    const refilled = Math.min(burst, known.left + (now - known.at) / refillMs);
+    const allowance = this.#allowances.get(uid) ?? { left: burst, at: now };
+    const refilled = Math.min(burst, allowance.left + (now - allowance.at) / refillMs);
     const isAllowed = refilled >= 1;
     remember(this.#allowances, uid, { left: isAllowed ? refilled - 1 : refilled, at: now });
     return isAllowed;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { FleetError } from "../api/errors.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 
-/** Where to listen: without a host on all addresses; port 0 takes a free one. */
+/** The address to listen on. Without a host: all addresses. Port 0: a free port. */
 export interface ListenAddress {
   readonly host?: string;
   readonly port: number;
@@ -13,17 +13,17 @@ export interface ListenAddress {
 
 export interface HealthDeps {
   readonly metrics: Pick<Metrics, "render" | "contentType">;
-  /** Names of what is not ready yet; empty when the process is ready. */
+  /** Names of the parts that are not ready yet; empty when the process is ready. */
   readonly waitingFor: () => readonly string[];
 }
 
 export interface HealthServer extends AsyncDisposable {
-  /** The port that was taken. */
+  /** The port of the server, also when port 0 was requested. */
   readonly port: number;
 }
 
 /**
- * Serves `/healthz` (200 while the process answers), `/readyz` (503 with what is missing) and `/metrics`. Throws FleetError
+ * Serves `/healthz` (200 while the process answers), `/readyz` (503 with the parts that are not ready) and `/metrics`. Throws FleetError
  * `ConfigInvalid` when it cannot listen.
  */
 export async function startHealthServer(

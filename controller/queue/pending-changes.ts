@@ -15,7 +15,7 @@ export class PendingChanges {
     this.#hasComponentChange = true;
   }
 
-  /** An object was changed or deleted, by us or by somebody else. */
+  /** An object was changed or deleted, by this process or by others. */
   noteObjectChange(id: string): void {
     this.#objects.add(id);
   }

@@ -125,10 +125,10 @@ export class WorkQueue implements AsyncDisposable {
   }
 
   #itemOf(key: string, lane: string): Item {
-    const known = this.#items.get(key);
-    if (known !== undefined) {
-      this.#move(key, known, lane);
-      return known;
+    const present = this.#items.get(key);
+    if (present !== undefined) {
+      this.#move(key, present, lane);
+      return present;
     }
     const idle = { notBefore: -Infinity, isWorking: false, isAddedAgain: false, isMissed: false };
     const item: Item = { lane, failures: 0, ...idle };

@@ -79,7 +79,7 @@ export function addFinalizer(
   signal: AbortSignal,
 ): Promise<Component | undefined> {
   const annotations = namespaceRecord(component, namespace);
-  return editFinalizers(component, { client, wanted: true, annotations }, signal);
+  return editFinalizers(component, { client, isHeld: true, annotations }, signal);
 }
 
 /** Removes our finalizer: the hub may delete the component. */
@@ -88,12 +88,13 @@ export async function removeFinalizer(
   client: Client,
   signal: AbortSignal,
 ): Promise<void> {
-  await editFinalizers(component, { client, wanted: false, annotations: {} }, signal);
+  await editFinalizers(component, { client, isHeld: false, annotations: {} }, signal);
 }
 
 interface Edit {
   readonly client: Client;
-  readonly wanted: boolean;
+  /** Whether the component is to have our finalizer. */
+  readonly isHeld: boolean;
   /** Set by the same request. */
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -101,15 +102,15 @@ interface Edit {
 /** Patches with the version that was read, and reads again after a conflict. */
 async function editFinalizers(
   component: Component,
-  { client, wanted, annotations }: Edit,
+  { client, isHeld, annotations }: Edit,
   signal: AbortSignal,
 ): Promise<Component | undefined> {
   let current = component;
   for (let attempt = 1; ; attempt += 1) {
-    if (wanted && current.metadata.deletionTimestamp !== undefined) return undefined;
-    if (hasFinalizer(current) === wanted) return current;
+    if (isHeld && current.metadata.deletionTimestamp !== undefined) return undefined;
+    if (hasFinalizer(current) === isHeld) return current;
     try {
-      const patch = patchOf(current, { wanted, annotations });
+      const patch = patchOf(current, { isHeld, annotations });
       return asComponent(await client.patch(refOf(current), patch, {}, signal));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -124,11 +125,11 @@ async function editFinalizers(
 
 function patchOf(
   { kind, metadata }: Component,
-  { wanted, annotations }: Omit<Edit, "client">,
+  { isHeld, annotations }: Omit<Edit, "client">,
 ): Record<string, unknown> {
   const { finalizer } = componentKinds[kind];
   const others = (metadata.finalizers ?? []).filter((name) => name !== finalizer);
-  const finalizers = wanted ? [...others, finalizer] : others;
+  const finalizers = isHeld ? [...others, finalizer] : others;
   const { uid, resourceVersion } = metadata;
   const added = Object.keys(annotations).length === 0 ? {} : { annotations };
   return { metadata: { uid, resourceVersion, finalizers, ...added } };

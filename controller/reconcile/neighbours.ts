@@ -97,16 +97,17 @@ export class Neighbours {
     if (own !== undefined) return own;
     const noAnchor = listed === undefined ? "unknown" : undefined;
     const desired = desiredKeys(manifests);
-    const known = [...all()];
-    for (const anchor of anchors) assertApart(desired, component.kind, holdingOf(anchor, known));
+    const components = [...all()];
+    for (const anchor of anchors)
+      assertApart(desired, component.kind, holdingOf(anchor, components));
     if (clusterId === undefined) return noAnchor;
     const { kind, metadata } = component;
     // The ClusterProfile may belong to another cluster now.
     this.#claims.delete(metadata.uid);
-    this.#forgetGone(known);
+    this.#dropDeleted(components);
     for (const [uid, claim] of this.#claims) {
       if (claim.clusterId !== clusterId) continue;
-      const holder = known.find((one) => one.metadata.uid === uid);
+      const holder = components.find((one) => one.metadata.uid === uid);
       assertApart(desired, kind, { ...claim, holder, anchor: undefined });
     }
     this.#claims.set(metadata.uid, { kind, ids: new Set(desired.keys()), clusterId });
@@ -129,9 +130,9 @@ export class Neighbours {
     const isFar = (this.#answerMs.get(client) ?? 0) >= farMs;
     const born = making.then(({ object }) => object.metadata);
     const anchors = await anchorsBefore(born, { client, clock: this.#clock, isFar }, signal);
-    const known = [...all()];
+    const components = [...all()];
     const desired = desiredKeys(manifests);
-    for (const one of anchors) assertApart(desired, component.kind, holdingOf(one, known));
+    for (const one of anchors) assertApart(desired, component.kind, holdingOf(one, components));
   }
 
   /**
@@ -148,10 +149,10 @@ export class Neighbours {
     if (anchors === undefined) return undefined;
     const ownId = identityOf(anchorKey({ component, target }));
     const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);
-    const known = [...all()];
+    const components = [...all()];
     const holders = new Map<string, string>();
     for (const anchor of anchors) {
-      const holder = known.find((one) => isAnchorOf(anchor, one));
+      const holder = components.find((one) => isAnchorOf(anchor, one));
       if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
       const text = holderText(holder);
       const isEarlier = own !== undefined && isOlder(anchor, own);
@@ -166,8 +167,8 @@ export class Neighbours {
   }
 
   /** Drops the claims of deleted components. */
-  #forgetGone(known: readonly Component[]): void {
-    const uids = new Set(known.map(({ metadata }) => metadata.uid));
+  #dropDeleted(components: readonly Component[]): void {
+    const uids = new Set(components.map(({ metadata }) => metadata.uid));
     for (const uid of this.#claims.keys()) if (!uids.has(uid)) this.#claims.delete(uid);
   }
 
@@ -184,8 +185,8 @@ export class Neighbours {
   /** UID of the kube-system namespace; undefined without the right to read it. */
   async #readClusterId({ client, profile, hubId }: Target, signal: AbortSignal) {
     if (profile === undefined) return hubId;
-    const known = this.#clusterIds.get(client);
-    if (known !== undefined) return known;
+    const cached = this.#clusterIds.get(client);
+    if (cached !== undefined) return cached;
     const ref = { resource: namespaces, name: "kube-system" };
     const namespace = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
     if (namespace !== undefined) this.#clusterIds.set(client, namespace.metadata.uid);
@@ -215,12 +216,17 @@ function hasRival(component: Component, all: Iterable<Component>): boolean {
   );
 }
 
-function holdingOf(anchor: KubeObject, known: readonly Component[]): Holding | undefined {
+function holdingOf(anchor: KubeObject, components: readonly Component[]): Holding | undefined {
   const kind = anchorKindOf(anchor.metadata.name);
   if (kind === undefined) return undefined;
   const entries = decodeInventory(inventoryTextOf(anchor))?.entries;
   const ids = entries && new Set(entries.map(identityOf));
-  return { kind, ids, anchor, holder: known.find((component) => isAnchorOf(anchor, component)) };
+  return {
+    kind,
+    ids,
+    anchor,
+    holder: components.find((component) => isAnchorOf(anchor, component)),
+  };
 }
 
 /** Whether an anchor belongs to a component. An anchor of upstream shows its component only in its name. */

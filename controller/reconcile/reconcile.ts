@@ -122,7 +122,7 @@ async function apply(
       log,
       suited,
       seen: suited,
-      ...neighbourQuestions({ component, target, wanted: () => manifests.filter(isOurs) }, deps),
+      ...neighbourQuestions({ component, target, manifests: () => manifests.filter(isOurs) }, deps),
       pendingChanges: installation.pendingChanges,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
@@ -203,18 +203,18 @@ async function openView(
   return view;
 }
 
-/** Questions about the other anchors on the target. `wanted` is without the shared objects that are left to others: they must not stop a component that lost its anchor. */
+/** Questions about the other anchors on the target. `manifests` is without the shared objects that are left to others: they must not stop a component that lost its anchor. */
 function neighbourQuestions(
   {
-    wanted,
+    manifests,
     ...installation
-  }: Omit<Newcomer, "manifests"> & { readonly wanted: () => readonly Manifest[] },
+  }: Omit<Newcomer, "manifests"> & { readonly manifests: () => readonly Manifest[] },
   { neighbours, components }: ReconcileDeps,
 ): Pick<InstallDeps, "assertFirst" | "holders"> {
   const all = (): Iterable<Component> => components.all();
   return {
     assertFirst: (making, signal) =>
-      neighbours.assertFirst({ ...installation, manifests: wanted() }, { making, all }, signal),
+      neighbours.assertFirst({ ...installation, manifests: manifests() }, { making, all }, signal),
     holders: (question, signal) => neighbours.holders(installation, { ...question, all }, signal),
   };
 }

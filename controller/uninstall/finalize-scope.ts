@@ -117,9 +117,9 @@ async function recalledScope(
   const proven = new Set(
     entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [kindIdOf(entry)])),
   );
-  const known = [...builtInReleaseKinds, ...served.values(), ...watched, ...customReleaseKinds];
-  const likely = new Set(known.map(kindIdOf));
-  const all = [...known, ...others].filter((kind) => !outlives(kind));
+  const expected = [...builtInReleaseKinds, ...served.values(), ...watched, ...customReleaseKinds];
+  const likely = new Set(expected.map(kindIdOf));
+  const all = [...expected, ...others].filter((kind) => !outlives(kind));
   // A kind that is served in two versions counts once.
   const kinds = onceEach(all);
   for (const kind of builtInReleaseKinds) proven.add(kindIdOf(kind));

@@ -79,7 +79,7 @@ async function servedKindsOf(
   target: Target,
   signal: AbortSignal,
 ): Promise<readonly ResourceType[]> {
-  const wanted = new Set(names);
+  const definitions = new Set(names);
   const groups = [...new Set(names.map((name) => name.slice(name.indexOf(".") + 1)))]
     // Objects of internal groups are made by Knative only.
     .filter((group) => !group.includes("internal."));
@@ -88,7 +88,7 @@ async function servedKindsOf(
   );
   return served
     .flat()
-    .filter(({ plural, apiVersion }) => wanted.has(`${plural}.${apiVersion.split("/")[0]}`));
+    .filter(({ plural, apiVersion }) => definitions.has(`${plural}.${apiVersion.split("/")[0]}`));
 }
 
 interface Users {
