@@ -15,7 +15,7 @@ export function runPlugin(): Promise<void> {
       stdout,
       stderr,
       now: () => new Date(),
-      page: async (text: string) => (await import("./output/pager.ts")).page(text, env),
+      page: async (text: string) => (await import("./output/pager.ts")).showInPager(text, env),
       // Opened only by a command that reads it.
       get stdin() {
         return process.stdin;

@@ -2,7 +2,7 @@ import type { ServedKind, Column, ObjectRow } from "../commands/get/object-table
 import type { Report } from "../output/report.ts";
 import type { UnreadSpoke } from "../spokes/spoke-reading.ts";
 
-/** File of a bundle that says what is in it. */
+/** Index file of a bundle. */
 export const indexFile = "bundle.json";
 
 /** File of a bundle with the walks to every installation, as `diagnose -o json` prints them. */
@@ -11,15 +11,15 @@ export const diagnosisFile = "diagnosis.json";
 /** File of a bundle with the last log lines, as `logs -o json` prints them. */
 export const logsFile = "logs.json";
 
-/** File of a bundle of a whole fleet with what `check -o json` printed. */
+/** File of a bundle of a whole fleet with the output of `check -o json`. */
 export const checkFile = "check.json";
 
-/** File of a bundle with how clusters differed from what would be installed, and both sides of every object. */
+/** File of a bundle with the differences between live and desired objects, and both sides of each. */
 export const diffFile = "diff.json";
 
 /** One cluster of a bundle. */
 export interface BundledCluster {
-  /** `namespace/name` of the ClusterProfile; null for the hub. */
+  /** `namespace/name` of the ClusterProfile. Null for the hub. */
   readonly cluster: string | null;
   /** Folder of the bundle with its files. */
   readonly folder: string;
@@ -27,17 +27,17 @@ export interface BundledCluster {
   readonly provider: string | null;
   readonly kubernetesVersion: string | null;
   readonly objects: number;
-  /** Why nothing was read; null when something was. */
+  /** Why the cluster could not be read. Null: it was read. */
   readonly unread: Omit<UnreadSpoke, "kind"> | null;
 }
 
 export interface BundleSummary {
-  /** Where the bundle was written; null inside of it and with `--dry-run`. */
+  /** Path of the bundle. Null inside of the bundle, and with `--dry-run`. */
   readonly file: string | null;
   readonly bytes: number;
   /** Namespace of the kubeconfig context. */
   readonly namespace: string;
-  /** Whether it is of the whole fleet: of all installations, and of every cluster with a ClusterProfile. */
+  /** Whether the bundle has all installations, and every cluster with a ClusterProfile. */
   readonly whole?: boolean;
   readonly clusters: number;
   readonly unread: number;
@@ -46,15 +46,15 @@ export interface BundleSummary {
   readonly files: readonly { readonly path: string; readonly bytes: number }[];
 }
 
-/** What `gather` prints, and the index of a bundle. */
+/** The output of `gather`, and the index of a bundle. */
 export type Bundle = Report<"Bundle", BundleSummary, BundledCluster>;
 
-/** What a cluster said of one kind: the server's own columns and cells, and the objects. */
+/** The objects of one kind on a cluster, with the columns and cells of the server. */
 export interface RecordedTable {
   readonly kind: ServedKind;
   readonly columns: readonly Column[];
   readonly rows: readonly ObjectRow[];
-  /** Where the kind could not be listed, and what the server answered; namespace null: everywhere. */
+  /** Namespaces in which the kind could not be listed, with the answer of the server. Namespace null: all. */
   readonly unread: readonly {
     readonly namespace: string | null;
     readonly status: number;
@@ -67,16 +67,16 @@ export interface RecordedCluster extends BundledCluster {
   readonly tables: readonly RecordedTable[];
 }
 
-/** A fleet as a bundle recorded it: what commands are replayed on. */
+/** A fleet as a bundle recorded it. Commands run on it instead of a live fleet. */
 export interface RecordedFleet {
   /** Path of the bundle, as the user named it. */
   readonly path: string;
   readonly recordedAt: Date;
   readonly namespace: string;
-  /** Whether it is of the whole fleet, as `BundleSummary` says; false in bundles of earlier versions. */
+  /** See `whole` of BundleSummary. False in bundles of earlier versions. */
   readonly isWhole: boolean;
   readonly hub: RecordedCluster;
   readonly spokes: readonly RecordedCluster[];
-  /** Documents of other commands by file name, not looked at yet. */
+  /** Documents of other commands by file name, not checked yet. */
   readonly documents: ReadonlyMap<string, unknown>;
 }

@@ -6,8 +6,8 @@ import { words } from "../output/steps.ts";
 import { readBundle } from "./read-bundle.ts";
 
 /**
- * The same command line on a bundle in place of a fleet: `now` is the time at which the bundle was gathered, so that ages and times are
- * those of then, and standard error says how old it is. Throws UsageError.
+ * Runs a command line on a bundle instead of a fleet. `now` is the time of the bundle, so that ages are those of that time. Standard error says how old the
+ * bundle is. Throws UsageError.
  */
 export async function onBundle<Options>(
   path: string,
@@ -25,14 +25,14 @@ export async function onBundle<Options>(
   if (isFollowing(options)) throw new UsageError("A bundle does not change: it cannot be watched");
   const recorded = await readBundle(path);
   const { recordedAt } = recorded;
-  // A document says by itself when its data were read.
+  // A document has the time of its data.
   if (!flags.quiet && flags.output !== "json" && flags.output !== "yaml") {
     const age = humanDuration(terminal.now().getTime() - recordedAt.getTime());
     const at = recordedAt.toISOString().replace(/\.\d+Z$/, "Z");
     terminal.stderr.write(`Not live: ${path} was gathered ${age} ago, at ${at}.\n`);
   }
   const now = (): Date => recordedAt;
-  // Nothing takes so long here that somebody wants to see how far it has come.
+  // Without `isTTY`: reading a bundle is too fast for a progress line.
   const stderr = { write: (text: string) => terminal.stderr.write(text) };
   return { ...input, flags: { ...flags, recorded }, terminal: { ...terminal, now, stderr } };
 }

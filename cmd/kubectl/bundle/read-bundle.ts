@@ -21,12 +21,12 @@ import {
 } from "./bundle.ts";
 import { type ArchiveFile, filesOfTar } from "./tar.ts";
 
-// Whoever reads a bundle has it from somebody else: a small archive must not fill the memory.
+// A bundle comes from somebody else: a small archive must not fill the memory.
 const maxBytes = 512 * 1024 * 1024;
 
-/** Reads what `gather` wrote: a tar.gz, or the folder that it was unpacked into. Throws UsageError. */
+/** Reads a bundle of `gather`: a tar.gz, or the folder with its files. Throws UsageError. */
 export async function readBundle(path: string): Promise<RecordedFleet> {
-  const files = await filesAt(path).catch((error: unknown) => {
+  const files = await readFilesAt(path).catch((error: unknown) => {
     throw new UsageError(`The bundle ${path} cannot be read: ${messageOf(error)}`, [
       "kubectl knfleet gather -o fleet.tgz",
     ]);
@@ -34,12 +34,12 @@ export async function readBundle(path: string): Promise<RecordedFleet> {
   return recordedFleet(path, files);
 }
 
-/** The fleet that the files of a bundle hold; `path` is how messages name it. Throws UsageError when they are none. */
+/** Parses the files of a bundle. `path`: its name in messages. Throws UsageError for files of something else. */
 export function recordedFleet(path: string, files: readonly ArchiveFile[]): RecordedFleet {
   const index = files.find((file) => posix.basename(file.path) === indexFile);
   const root = index === undefined ? "" : posix.dirname(index.path);
   const texts = new Map(files.map((file) => [posix.relative(root, file.path), file.text]));
-  const bundle = parsed(path, texts.get(indexFile));
+  const bundle = parseDocument(path, texts.get(indexFile));
   if (!isBundle(bundle)) throw noBundle(path);
   const clusters = bundle.items.map((item) => clusterOf(item, { path, texts }));
   const [hub, ...spokes] = clusters;
@@ -53,7 +53,7 @@ export function recordedFleet(path: string, files: readonly ArchiveFile[]): Reco
     spokes,
     documents: new Map(
       documentFiles.flatMap((file) =>
-        texts.has(file) ? [[file, parsed(path, texts.get(file))] as const] : [],
+        texts.has(file) ? [[file, parseDocument(path, texts.get(file))] as const] : [],
       ),
     ),
   };
@@ -61,13 +61,13 @@ export function recordedFleet(path: string, files: readonly ArchiveFile[]): Reco
 
 const documentFiles = [diagnosisFile, logsFile, checkFile, diffFile];
 
-async function filesAt(path: string): Promise<readonly ArchiveFile[]> {
-  if ((await stat(path)).isDirectory()) return filesBelow(path);
+async function readFilesAt(path: string): Promise<readonly ArchiveFile[]> {
+  if ((await stat(path)).isDirectory()) return readFilesBelow(path);
   const archive = await promisify(gunzip)(await readFile(path), { maxOutputLength: maxBytes });
   return filesOfTar(archive);
 }
 
-async function filesBelow(folder: string): Promise<readonly ArchiveFile[]> {
+async function readFilesBelow(folder: string): Promise<readonly ArchiveFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const names = entries
     .filter((entry) => entry.isFile())
@@ -80,7 +80,7 @@ async function filesBelow(folder: string): Promise<readonly ArchiveFile[]> {
   );
 }
 
-function parsed(path: string, text: string | undefined): unknown {
+function parseDocument(path: string, text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? "");
   } catch {
@@ -95,8 +95,9 @@ function noBundle(path: string): UsageError {
 }
 
 function isBundle(value: unknown): value is Bundle {
-  if (!isRecord(value) || value["kind"] !== "Bundle" || value["apiVersion"] !== reportApiVersion)
+  if (!isRecord(value) || value["kind"] !== "Bundle" || value["apiVersion"] !== reportApiVersion) {
     return false;
+  }
   const { items, summary, generatedAt } = value;
   if (!Array.isArray(items) || !isRecord(summary)) return false;
   const isTime = typeof generatedAt === "string" && !Number.isNaN(Date.parse(generatedAt));
@@ -120,7 +121,7 @@ function clusterOf(
 ): RecordedCluster {
   const tables = [...texts].flatMap(([name, text]) => {
     if (posix.dirname(name) !== item.folder) return [];
-    const table = parsed(path, text);
+    const table = parseDocument(path, text);
     if (!isTable(table)) throw noBundle(path);
     return [table];
   });

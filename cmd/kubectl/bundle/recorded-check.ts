@@ -3,15 +3,15 @@ import type { ActionInput } from "../action.ts";
 import type { CheckFlags, CheckItem, CheckReport } from "../commands/check/check-item.ts";
 import { checkReport } from "../commands/check/check.ts";
 import { UsageError } from "../errors.ts";
-import { profileId, selectedProfiles } from "../hub/profiles.ts";
+import { profileId, listSelectedProfiles } from "../hub/profiles.ts";
 import { reportApiVersion, stampAt } from "../output/report.ts";
 import { stringAt } from "../selection/fields.ts";
 import { checkFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
 
 /**
- * What `check` found when a bundle was gathered: about the hub, and about the clusters that flags select. Throws UsageError when the bundle has nothing of it,
- * and for a question that only servers can answer.
+ * The results of `check` in a bundle, for the hub and for the clusters that flags select. Throws UsageError for a bundle without them, and for flags that
+ * need live servers.
  */
 export async function recordedCheck(
   { flags, options, terminal }: Pick<ActionInput<CheckFlags>, "flags" | "options" | "terminal">,
@@ -31,14 +31,17 @@ export async function recordedCheck(
     ]);
   }
   const access = recordedAccess(recorded);
-  const place = flags.namespace === null ? { namespace: undefined } : {};
-  const profiles = await selectedProfiles({ access, flags: { ...flags, ...place } }, signal);
+  const namespaces = flags.namespace === null ? { namespace: undefined } : {};
+  const profiles = await listSelectedProfiles(
+    { access, flags: { ...flags, ...namespaces } },
+    signal,
+  );
   const ids = new Set(profiles.map(profileId));
-  const isAsked = ({ check, cluster }: CheckItem): boolean =>
+  const isSelected = ({ check, cluster }: CheckItem): boolean =>
     cluster === null ||
     check === "one per cluster" ||
     ids.has(`${cluster.namespace}/${cluster.name}`);
-  const items = report.items.filter(isAsked);
+  const items = report.items.filter(isSelected);
   const clusters = ids.size;
   return checkReport(items, clusters, stampAt(terminal.now(), report.cliVersion));
 }

@@ -17,11 +17,11 @@ import type { ClusterAccess, SpokeAccess } from "../spokes/cluster-access.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
 import type { RecordedCluster, RecordedFleet, RecordedTable } from "./bundle.ts";
 import { recordedLines } from "./recorded-logs.ts";
-import { discoveryOf, recordedRows, tableAnswer, type Place } from "./recorded-rows.ts";
+import { discoveryOf, recordedRows, tableAnswer, type ObjectFilter } from "./recorded-rows.ts";
 
 /**
- * A cluster as a bundle recorded it. Answers reads as its API server would have done at that time: 404 for a kind that the bundle has not,
- * and what the server said where it refused. Everything else is a UsageError.
+ * A client of a cluster in a bundle. Answers reads as the API server did: 404 for a kind that the bundle does not have, and the recorded refusals. Throws
+ * UsageError for every other request.
  */
 export function recordedClient(
   cluster: RecordedCluster,
@@ -60,8 +60,8 @@ function refused(what: string): UsageError {
 function getOne(cluster: RecordedCluster, { resource, namespace, name }: ObjectRef) {
   const table = tableOf(cluster, resource.apiVersion, resource.plural);
   if (table === undefined) return undefined;
-  const where = resource.namespaced ? { namespace } : {};
-  return objectsOf(table, where).find(({ metadata }) => metadata.name === name);
+  const filter = resource.namespaced ? { namespace } : {};
+  return objectsOf(table, filter).find(({ metadata }) => metadata.name === name);
 }
 
 function listOf(cluster: RecordedCluster, ref: CollectionRef): KubeList {
@@ -69,13 +69,13 @@ function listOf(cluster: RecordedCluster, ref: CollectionRef): KubeList {
   const table = tableOf(cluster, apiVersion, plural);
   if (table === undefined) throw absent(`LIST ${plural}`);
   const { namespace, labelSelector, fieldSelector } = ref;
-  const where = { namespace: namespaced ? namespace : undefined, labelSelector, fieldSelector };
-  return { items: objectsOf(table, where), resourceVersion: "" };
+  const filter = { namespace: namespaced ? namespace : undefined, labelSelector, fieldSelector };
+  return { items: objectsOf(table, filter), resourceVersion: "" };
 }
 
-function objectsOf(table: RecordedTable, where: Place): readonly KubeObject[] {
+function objectsOf(table: RecordedTable, filter: ObjectFilter): readonly KubeObject[] {
   const { apiVersion, kind } = table.kind;
-  return recordedRows(table, where).flatMap(({ object }) => {
+  return recordedRows(table, filter).flatMap(({ object }) => {
     const own: unknown = { ...object, apiVersion, kind };
     return isKubeObject(own) ? [own] : [];
   });
@@ -133,7 +133,7 @@ function absent(request: string): ApiError {
   });
 }
 
-/** The way to a recorded fleet. A cluster that could not be read when it was recorded is still not, for the same reason. */
+/** The access to a recorded fleet. A cluster that could not be read stays unread, for the same reason. */
 export function recordedAccess(fleet: RecordedFleet): ClusterAccess {
   const clientOf = (cluster: RecordedCluster): KubeClient =>
     recordedClient(cluster, (ref) => recordedLines(fleet, cluster, ref));

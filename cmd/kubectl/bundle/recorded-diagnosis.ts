@@ -9,7 +9,7 @@ import { stringAt } from "../selection/fields.ts";
 import { diagnosisFile } from "./bundle.ts";
 import { recordedClient } from "./recorded-client.ts";
 
-/** The walks of a bundle that the command line asks for. Throws UsageError when the bundle has none. */
+/** The walks of a bundle that the command line selects. Throws UsageError for a bundle without walks. */
 export async function recordedDiagnosis(
   input: ActionInput<DiagnoseFlags>,
   signal: AbortSignal,
@@ -22,8 +22,8 @@ export async function recordedDiagnosis(
       "Read the bundle with status and tree.",
     ]);
   }
-  const looking = { hub: recordedClient(recorded.hub), namespace: recorded.namespace };
-  const { targets, missing } = await selectTargets(input, looking, signal);
+  const access = { hub: recordedClient(recorded.hub), namespace: recorded.namespace };
+  const { targets, missing } = await selectTargets(input, access, signal);
   const walks = targets.map((target) => ({
     name: `${target.kind} ${target.namespace}/${target.name}`,
     walk: report.items.find((item) => isSame(item.target, target)),

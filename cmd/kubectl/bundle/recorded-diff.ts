@@ -17,14 +17,14 @@ import { clusterIdOf } from "../spokes/read-clusters.ts";
 import { diffFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
 
-/** What a bundle holds of a diff: the document, and both sides of every object. */
+/** A diff in a bundle: the document, and both sides of every object. */
 export interface RecordedDiff extends DiffList {
   readonly blocks: readonly (Omit<DiffBlock, "component"> & {
     readonly installation: DiffList["items"][number]["installation"];
   })[];
 }
 
-/** A diff as a bundle holds it. */
+/** A diff in the form of a bundle. */
 export function asRecorded({ list, blocks }: Diff): RecordedDiff {
   return {
     ...list,
@@ -35,7 +35,7 @@ export function asRecorded({ list, blocks }: Diff): RecordedDiff {
   };
 }
 
-/** How the selected installations differed when a bundle was gathered. Throws UsageError when the bundle has nothing of it. */
+/** The recorded diff of the selected installations. Throws UsageError for a bundle without a diff. */
 export async function recordedDiff(
   { args, flags, options, terminal }: ActionInput<DiffFlags>,
   signal: AbortSignal,

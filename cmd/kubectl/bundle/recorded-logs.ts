@@ -8,7 +8,7 @@ import { itemsAt, stringAt } from "../selection/fields.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
 import { logsFile, type RecordedCluster, type RecordedFleet } from "./bundle.ts";
 
-/** The logs that a bundle holds. Throws UsageError when it holds none. */
+/** The logs of a bundle. Throws UsageError for a bundle without logs. */
 export function logsOf({ path, documents }: RecordedFleet): LogList {
   const list = documents.get(logsFile);
   if (isLogList(list)) return list;
@@ -17,14 +17,13 @@ export function logsOf({ path, documents }: RecordedFleet): LogList {
   ]);
 }
 
-/** Whether a bundle holds logs at all. */
+/** Whether a bundle has logs. */
 export function hasLogs({ documents }: RecordedFleet): boolean {
   return isLogList(documents.get(logsFile));
 }
 
 /**
- * The lines of one container as its API server would have sent them. Throws UsageError when the bundle holds no logs, UnreadError where they could not be
- * read when it was gathered.
+ * The lines of one container as its API server sent them. Throws UsageError for a bundle without logs, and UnreadError for logs that could not be read.
  */
 export function recordedLines(
   fleet: RecordedFleet,

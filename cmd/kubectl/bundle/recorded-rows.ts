@@ -6,17 +6,17 @@ import { stringAt } from "../selection/fields.ts";
 import { labelMatcher } from "../selection/label-selector.ts";
 import type { RecordedTable } from "./bundle.ts";
 
-/** Which objects of a kind; without a namespace those of all. */
-export interface Place {
+/** Selects objects of a kind. Without a namespace: of all namespaces. */
+export interface ObjectFilter {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
 }
 
-/** The rows of a table that are asked for. Throws the ApiError that the server answered where it had been asked and refused. */
-export function recordedRows(table: RecordedTable, where: Place): readonly ObjectRow[] {
-  const { namespace, labelSelector = "", fieldSelector = "" } = where;
-  // A list of all namespaces has what could be read of some; that of all was asked for on its own.
+/** The selected rows of a table. Throws the recorded ApiError where the server refused the list. */
+export function recordedRows(table: RecordedTable, filter: ObjectFilter): readonly ObjectRow[] {
+  const { namespace, labelSelector = "", fieldSelector = "" } = filter;
+  // A list of all namespaces fails only where that list failed. It has the rows of the namespaces that could be read.
   const refusal = table.unread.find((one) => one.namespace === (namespace ?? null));
   if (refusal !== undefined) throw refusedBy(refusal, table);
   const hasLabels = labelMatcher(labelSelector, "--selector");
@@ -43,7 +43,7 @@ function labelsOf(object: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }
 
-/** `a.b=c,d!=e`, for any field. */
+/** Parses `a.b=c,d!=e`, for any field. */
 function fieldMatcher(selector: string): (object: unknown) => boolean {
   const rules = selector
     .split(",")
@@ -56,18 +56,18 @@ function fieldMatcher(selector: string): (object: unknown) => boolean {
     });
 }
 
-/** The answer of an API server that is asked for a Table. */
-export function tableAnswer(table: RecordedTable, where: Place): unknown {
+/** The answer of an API server to a request for a Table. */
+export function tableAnswer(table: RecordedTable, filter: ObjectFilter): unknown {
   return {
     kind: "Table",
     apiVersion: "meta.k8s.io/v1",
     metadata: {},
     columnDefinitions: table.columns,
-    rows: recordedRows(table, where),
+    rows: recordedRows(table, filter),
   };
 }
 
-/** The answer of an API server that is asked which kinds it serves: those that the bundle has. */
+/** The answer of an API server to discovery, with the kinds of the bundle. */
 export function discoveryOf(
   tables: readonly RecordedTable[],
   isAsked: (kind: ServedKind) => boolean,

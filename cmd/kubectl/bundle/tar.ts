@@ -1,4 +1,4 @@
-/** A file of an archive; names are relative, parts divided by `/`. */
+/** A file of an archive. Its path is relative, with `/` between the parts. */
 export interface ArchiveFile {
   readonly path: string;
   readonly text: string;
@@ -7,8 +7,8 @@ export interface ArchiveFile {
 const block = 512;
 
 /**
- * A tar archive (POSIX ustar) of text files that only the owner may read. Throws RangeError for a path that ustar cannot hold: above 255
- * bytes, or without a `/` where it has to be divided.
+ * Writes a tar archive (POSIX ustar) of text files that only the owner may read. Throws RangeError for a path that ustar cannot hold: more than 255 bytes,
+ * or without a `/` where it has to be split.
  */
 export function tarOf(files: readonly ArchiveFile[], modified: Date): Buffer {
   const parts = files.flatMap(({ path, text }) => {
@@ -21,7 +21,7 @@ export function tarOf(files: readonly ArchiveFile[], modified: Date): Buffer {
 
 function headerOf(path: string, size: number, modified: Date): Buffer {
   const header = Buffer.alloc(block);
-  const [prefix, name] = divided(path);
+  const [prefix, name] = splitPath(path);
   header.write(name, 0);
   header.write(octal(0o600, 8), 100);
   header.write(octal(0, 8), 108);
@@ -44,8 +44,8 @@ function octal(value: number, width: number): string {
 const maxName = 100;
 const maxPrefix = 155;
 
-/** The two fields of a header that together hold a path. */
-function divided(path: string): readonly [prefix: string, name: string] {
+/** Splits a path into the two fields of a header. */
+function splitPath(path: string): readonly [prefix: string, name: string] {
   if (Buffer.byteLength(path) <= maxName) return ["", path];
   for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) {
     const [prefix, name] = [path.slice(0, at), path.slice(at + 1)];
@@ -55,7 +55,7 @@ function divided(path: string): readonly [prefix: string, name: string] {
   throw new RangeError(`A tar archive cannot hold the path ${path}`);
 }
 
-/** The regular files of a tar archive, as GNU tar and this program write it. Throws RangeError for one that is cut or is none. */
+/** Reads the regular files of a tar archive of GNU tar or this program. Throws RangeError for a damaged archive. */
 export function filesOfTar(archive: Buffer): readonly ArchiveFile[] {
   const files: ArchiveFile[] = [];
   let at = 0;
@@ -74,7 +74,7 @@ export function filesOfTar(archive: Buffer): readonly ArchiveFile[] {
   return files;
 }
 
-/** Whether the sum of the header's bytes is the one that it says. */
+/** Whether the checksum of a header is correct. */
 function isWhole(header: Buffer): boolean {
   const own = header.reduce(
     (total, byte, at) => total + (at >= 148 && at < 156 ? " ".charCodeAt(0) : byte),

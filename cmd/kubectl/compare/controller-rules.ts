@@ -7,8 +7,8 @@ import {
   type SpokeNamespaceMode,
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
-import { controllerDeployments, flagOf, flagValuesOf } from "../hub/find-controller.ts";
-import { installedNamespaces } from "../hub/installed-namespaces.ts";
+import { listControllerDeployments, flagOf, flagValuesOf } from "../hub/find-controller.ts";
+import { listInstalledNamespaces } from "../hub/installed-namespaces.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
 /** The flags of the controller on the hub that a rendering depends on. */
@@ -36,8 +36,8 @@ export async function readControllerRules(
   try {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const [all, namespaces] = await Promise.all([
-      controllerDeployments(hub, deadline),
-      installedNamespaces(hub, deadline),
+      listControllerDeployments(hub, deadline),
+      listInstalledNamespaces(hub, deadline),
     ]);
     const [controller, ...more] = all.filter(
       ({ flavour, namespace }) => flavour === "knfleet" && namespaces.has(namespace),

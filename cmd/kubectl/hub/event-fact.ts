@@ -1,16 +1,16 @@
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { numberAt, stringAt } from "../selection/fields.ts";
 
-/** What a command needs to know of one Event; unknown parts are null. */
+/** Facts about one Event. Null: not known. */
 export interface EventFact {
-  /** When it happened last, RFC 3339. */
+  /** Last time of the event, RFC 3339. */
   readonly time: string | null;
   readonly type: string;
   readonly reason: string | null;
   /** Foreign text. */
   readonly message: string | null;
   readonly count: number;
-  /** Who wrote it. */
+  /** The program that wrote the Event. */
   readonly from: string | null;
   readonly about: {
     readonly kind: string | null;
@@ -20,7 +20,7 @@ export interface EventFact {
   };
 }
 
-/** The facts of an Event of v1 as an API server returned it, in the older and the newer spelling of its times. */
+/** The facts of a v1 Event as an API server returned it. Reads the old and the new fields of its times. */
 export function eventFactOf(event: KubeObject): EventFact {
   const last =
     stringAt(event, "series", "lastObservedTime") ??
@@ -44,7 +44,7 @@ export function eventFactOf(event: KubeObject): EventFact {
   };
 }
 
-/** Events by time; those without one come first. */
+/** Events sorted by time. Events without a time come first. */
 export function newestLast<Event extends Pick<EventFact, "time">>(
   events: readonly Event[],
 ): readonly Event[] {

@@ -5,7 +5,7 @@ import { knownResource } from "../../../api/resources.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 import { ifDenied } from "../spokes/spoke-reading.ts";
 
-/** A Deployment of the hub that works on the components. */
+/** A Deployment of a controller for the components. */
 export interface ControllerDeployment {
   readonly flavour: "knfleet" | "upstream";
   readonly namespace: string;
@@ -16,16 +16,16 @@ export interface ControllerDeployment {
   readonly object: KubeObject;
 }
 
-/** A Lease `knfleet-controller`: by it one of several replicas works. Times are in ms since 1970. */
+/** A Lease `knfleet-controller`. Times are in ms since 1970. */
 export interface ControllerLease {
   readonly namespace: string;
-  /** Empty: it was let go. */
+  /** Empty: the Lease was released. */
   readonly holder: string;
   readonly endsAtMs: number;
   readonly renewedAtMs: number;
 }
 
-/** What the hub says of who works on the components; undefined where we may not look. */
+/** The controllers of the components. Undefined without the right to list them. */
 export interface Controllers {
   readonly deployments: readonly ControllerDeployment[] | undefined;
   readonly leases: readonly ControllerLease[] | undefined;
@@ -33,10 +33,10 @@ export interface Controllers {
 
 const leaseName = "knfleet-controller";
 
-/** Looks for the controller and for the upstream operator in all namespaces of the hub. */
+/** Finds the controllers of knfleet and of upstream in all namespaces of the hub. */
 export async function findControllers(hub: KubeClient, signal: AbortSignal): Promise<Controllers> {
   const [deployments, leases] = await Promise.all([
-    controllerDeployments(hub, signal).catch(ifDenied),
+    listControllerDeployments(hub, signal).catch(ifDenied),
     hub
       .list(
         {
@@ -54,8 +54,8 @@ export async function findControllers(hub: KubeClient, signal: AbortSignal): Pro
   };
 }
 
-/** The Deployments of all namespaces that work on the components. Throws what KubeClient throws. */
-export async function controllerDeployments(
+/** Lists the Deployments of controllers in all namespaces. Throws the errors of KubeClient. */
+export async function listControllerDeployments(
   hub: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<readonly ControllerDeployment[]> {
@@ -109,12 +109,12 @@ function leaseOf(object: KubeObject): ControllerLease {
   };
 }
 
-/** The value of a flag that a Deployment's containers are started with; undefined when it is not given. */
+/** The value of a flag of a Deployment's containers. Undefined when it is not set. */
 export function flagOf(controller: ControllerDeployment, flag: string): string | undefined {
   return flagValuesOf(controller, flag)[0];
 }
 
-/** All values of a flag that can be given several times. */
+/** All values of a flag that can be repeated. */
 export function flagValuesOf({ object }: ControllerDeployment, flag: string): readonly string[] {
   return itemsAt(object, "spec", "template", "spec", "containers").flatMap((container) => {
     const words = [...itemsAt(container, "command"), ...itemsAt(container, "args")].map(String);
@@ -125,7 +125,7 @@ export function flagValuesOf({ object }: ControllerDeployment, flag: string): re
   });
 }
 
-/** The value of a variable in a Deployment's containers, when it is written there. */
+/** The literal value of an environment variable in a Deployment's containers. */
 export function variableOf({ object }: ControllerDeployment, name: string): string | undefined {
   for (const container of itemsAt(object, "spec", "template", "spec", "containers")) {
     const found = listAt(recordAt(container), "env").find(

@@ -9,17 +9,17 @@ import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { inTrouble, listInstallations } from "./installations.ts";
 
-/** Tells when something may have changed. */
+/** Waits for changes on the hub. */
 export interface Changes extends Disposable {
-  /** Resolves when something changed since the last call, or after `paceMs`; never rejects. */
+  /** Resolves when something changed since the last call, or after `paceMs`. Never rejects. */
   next(paceMs: number, signal: AbortSignal): Promise<void>;
 }
 
-// Several changes at once are one.
+// Changes within this time count as one.
 const settleMs = 300;
 
 /** Watches the selected components of the hub until the signal aborts. */
-export function hubChanges(
+export function watchHub(
   access: Pick<ClusterAccess, "hub">,
   { kinds, namespace, labelSelector }: Selection,
   signal: AbortSignal,
@@ -36,20 +36,21 @@ export function objectChanges(
   refs: readonly CollectionRef[],
   signal: AbortSignal,
 ): Changes {
-  let changed = Promise.withResolvers<void>();
-  const tell = (): void => changed.resolve();
+  let change = Promise.withResolvers<void>();
+  const noteChange = (): void => change.resolve();
   const reflectors = refs.map(
-    (ref) => new Reflector({ client: hub, ref }, { onChange: tell, onDelete: tell }, signal),
+    (ref) =>
+      new Reflector({ client: hub, ref }, { onChange: noteChange, onDelete: noteChange }, signal),
   );
   return {
     async next(paceMs, end) {
       const stop = new AbortController();
       const waited = AbortSignal.any([end, stop.signal]);
       const polled = delay(paceMs, undefined, { signal: waited }).catch(() => undefined);
-      await Promise.race([changed.promise, polled]);
+      await Promise.race([change.promise, polled]);
       stop.abort();
       await delay(Math.min(settleMs, paceMs), undefined, { signal: end }).catch(() => undefined);
-      changed = Promise.withResolvers<void>();
+      change = Promise.withResolvers<void>();
     },
     [Symbol.dispose]() {
       for (const reflector of reflectors) reflector[Symbol.dispose]();
@@ -59,7 +60,7 @@ export function objectChanges(
 
 const pollMs = 10_000;
 const paceMs = 2_000;
-/** How long a deleted object is still followed, because its last Events matter. */
+/** How long a deleted object is still followed, for its last Events. */
 export const partingMs = 30_000;
 
 interface Following {
@@ -67,22 +68,22 @@ interface Following {
   readonly selection: Selection;
   /** Called with the selected components, and with those that were selected until half a minute ago. */
   readonly onComponents: (components: readonly Component[]) => void;
-  /** The hub could not be asked; what was known stays. Called for each failure. */
+  /** Called for each failed read of the hub. The last components stay in use. */
   readonly onTrouble: (error: ReportError) => void;
 }
 
 /**
- * Keeps a command that goes on told of the components that it is about, until the signal aborts: the hub is asked again when a component changes, at most
- * every two seconds, and every ten seconds, because nothing tells of ClusterProfiles. Never rejects.
+ * Passes the selected components to a long-running command until the signal aborts. Reads the hub again when a component changes, at most every two seconds,
+ * and also every ten seconds, because ClusterProfiles are not watched. Never rejects.
  */
 export async function followComponents(
   { access, selection, onComponents, onTrouble }: Following,
   signal: AbortSignal,
 ): Promise<void> {
-  using changes = hubChanges(access, selection, signal);
+  using changes = watchHub(access, selection, signal);
   const seen = new Map<string, { readonly component: Component; readonly atMs: number }>();
   while (!signal.aborted) {
-    // oxlint-disable no-await-in-loop -- one look after another
+    // oxlint-disable no-await-in-loop -- one read after another
     try {
       const listed = inTrouble(await listInstallations(access, selection, signal), selection);
       const atMs = performance.now();

@@ -1,7 +1,7 @@
 import type { HubOverrides } from "../../../access/hub/kubeconfig.ts";
 import { UsageError } from "../errors.ts";
 
-/** What names the hub. */
+/** The flags that select the hub. */
 export interface HubFlags {
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
@@ -10,7 +10,7 @@ export interface HubFlags {
   readonly requestTimeoutMs: number;
 }
 
-/** kubectl's flags that say how the hub is reached, as they come from the command line. */
+/** Values of kubectl's flags for the hub. */
 export interface RawHubFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -30,16 +30,16 @@ export interface RawHubFlags {
   readonly tlsServerName?: string;
 }
 
-/** Flags that a pasted command needs again, as words: the flag, and its value where it has one. */
+/** The given flags that a pasted command needs again, each as a flag with its value, if any. */
 export interface GivenFlags {
-  /** How the hub is reached. A token is never among them. */
+  /** Flags for the hub, without a token. */
   readonly hub: readonly (readonly string[])[];
   readonly hasToken: boolean;
-  /** How clusters are reached. */
+  /** Flags for the access to clusters. */
   readonly way: readonly (readonly string[])[];
 }
 
-/** What the flags change in the kubeconfig; undefined when none was given. Throws UsageError. */
+/** The changes of the flags to the kubeconfig. Undefined without such flags. Throws UsageError. */
 export function hubOverrides(raw: RawHubFlags): HubOverrides | undefined {
   const clusterFields = given({
     server: serverOf(raw.server),
@@ -64,7 +64,7 @@ export function hubOverrides(raw: RawHubFlags): HubOverrides | undefined {
   return Object.keys(overrides).length > 0 ? overrides : undefined;
 }
 
-/** The flags that were given, as words: the flag, and its value where it has one. A token is left out, because it must not be shown. */
+/** The given flags for the hub, each as a flag with its value, if any. The token is left out, because it must not be shown. */
 export function givenHubFlags(raw: RawHubFlags): readonly (readonly string[])[] {
   const single: readonly (readonly [flag: string, value: string | undefined])[] = [
     ["--kubeconfig", raw.kubeconfig],
@@ -93,7 +93,7 @@ function given(fields: Readonly<Record<string, unknown>>): Readonly<Record<strin
   return Object.fromEntries(set);
 }
 
-/** As kubectl: an address without a scheme is plain HTTP. */
+/** An address without a scheme is plain HTTP, as in kubectl. */
 function serverOf(server: string | undefined): string | undefined {
   if (server === undefined || server === "") return undefined;
   const address = server.includes("://") ? server : `http://${server}`;

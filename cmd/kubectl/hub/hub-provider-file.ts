@@ -13,23 +13,23 @@ import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { providerLabel } from "../../../webhook/reviews/provider-maps.ts";
-import { chartLabel, installedNamespaces } from "./installed-namespaces.ts";
+import { chartLabel, listInstalledNamespaces } from "./installed-namespaces.ts";
 
-/** The provider file that the chart keeps on the hub, as this machine may use it. */
+/** The provider file of the chart on the hub, as this machine may use it. */
 export interface HubProviderFile {
   readonly file: ProviderFile;
   /** `ConfigMap namespace/name`. */
   readonly place: string;
-  /** Commands of official plugins for which the readers inside of this program stand here. */
+  /** Commands of official plugins that built-in readers replace here. */
   readonly replaced: readonly string[];
-  /** What the readers inside of this program see: what they see in the controller's pod, and nothing of this machine. */
+  /** Environment of the built-in readers: that of the controller's pod, and nothing of this machine. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Why the way to a cluster is not gone on this machine; undefined when it is. */
+  /** Why this machine may not use an access. Undefined when it may. */
   readonly refusal: (access: ResolvedAccess) => string | undefined;
 }
 
 interface HubFileOptions {
-  /** Where Secrets are read, whatever the hub says; undefined: where the controller reads them. */
+  /** Namespace whose Secrets are read. Undefined: that of the controller. */
   readonly pluginNamespace: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
@@ -41,8 +41,8 @@ const namespaceAnnotation = "knfleet.dev/credentials-namespace";
 const namespaceVariable = "POD_NAMESPACE";
 
 /**
- * Looks for the one ConfigMap with the label of provider files in a namespace in which knfleet is installed, by one request for all namespaces and one for
- * ClusterRoleBindings. Returns a sentence that says why there is none to use; throws only when aborted, and what is a bug.
+ * Reads the one ConfigMap with the label of provider files in a namespace of knfleet, with one list of ConfigMaps and one of ClusterRoleBindings. Returns a
+ * sentence when there is no usable one. Throws only bugs, and the reason of an abort.
  */
 export async function readHubProviderFile(
   hub: Pick<KubeClient, "list">,
@@ -50,15 +50,18 @@ export async function readHubProviderFile(
   signal: AbortSignal,
 ): Promise<HubProviderFile | string> {
   try {
-    const late = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
     const resource = knownResource("v1", "ConfigMap");
-    const listing = hub.list({ resource, labelSelector: providerLabel }, {}, late);
-    const [{ items }, homes] = await Promise.all([listing, installedNamespaces(hub, late)]);
+    const listing = hub.list({ resource, labelSelector: providerLabel }, {}, deadline);
+    const [{ items }, namespaces] = await Promise.all([
+      listing,
+      listInstalledNamespaces(hub, deadline),
+    ]);
     const labelled = items.filter(({ metadata: { labels = {} } }) =>
       Object.hasOwn(labels, providerLabel),
     );
     const [map, ...more] = labelled.filter(({ metadata: { namespace = "" } }) =>
-      homes.has(namespace),
+      namespaces.has(namespace),
     );
     if (map === undefined) return noneOf(labelled);
     return more.length === 0 ? usable(map, options) : several([map, ...more]);
@@ -71,9 +74,9 @@ export async function readHubProviderFile(
 const shownMaps = 3;
 
 function noneOf(labelled: readonly KubeObject[]): string {
-  const [stranger] = labelled;
-  if (stranger === undefined) return `the hub has no ConfigMap with the label ${providerLabel}`;
-  return `no ClusterRoleBinding with the label ${chartLabel} is for the namespace of ConfigMap ${nameOf(stranger)}`;
+  const [foreign] = labelled;
+  if (foreign === undefined) return `the hub has no ConfigMap with the label ${providerLabel}`;
+  return `no ClusterRoleBinding with the label ${chartLabel} is for the namespace of ConfigMap ${nameOf(foreign)}`;
 }
 
 function several(maps: readonly KubeObject[]): string {
@@ -91,8 +94,9 @@ function whyNot(error: unknown): string {
   if (error instanceof ApiError && error.status === 403) {
     return "the right to list ConfigMaps in all namespaces of the hub, or ClusterRoleBindings, is missing";
   }
-  if (error instanceof ApiError)
+  if (error instanceof ApiError) {
     return `the hub answered ${error.status} when asked for its provider file`;
+  }
   if (error instanceof ConnectionError) return error.message;
   if (error instanceof FleetError) return error.sentence;
   if (error instanceof DOMException && error.name === "TimeoutError") {
@@ -105,7 +109,7 @@ function usable(map: KubeObject, options: HubFileOptions): HubProviderFile | str
   const place = `ConfigMap ${nameOf(map)}`;
   const text = textAt(recordAt(map, "data"), fileKey);
   if (text === undefined) return `${place} has no ${fileKey}`;
-  // Throws FleetError, which is told as the others are.
+  // Throws FleetError, which `whyNot` turns into a sentence.
   const file = parseProviderFile(text, { path: `${place} (${fileKey})`, format: "json" });
   const { pluginNamespace, environment } = options;
   const own = pluginNamespace ?? map.metadata.namespace ?? "";
@@ -128,13 +132,13 @@ function usable(map: KubeObject, options: HubFileOptions): HubProviderFile | str
   };
 }
 
-/** How the official plugins are called in their images, and where they are installed by hand. */
+/** The names of the official plugins in their images and in manual installations. */
 const officialReader = /^(?:.*\/)?((?:kubeconfig-)?secretreader)(?:-plugin)?$/;
 const kubeconfigVariable = "KUBECONFIG";
 
 /**
- * The command of a reader inside of this program that does what an official plugin does, which is a file of the controller's pod. One with arguments or
- * another kubeconfig is not what it seems. Nothing is run, so T-85 holds. Spec: cli.md D11, cluster-inventory.md 4.
+ * Replaces the command of an official plugin, a file of the controller's pod, by the built-in reader with the same function. A command with arguments or
+ * another kubeconfig may do something else, and stays. Nothing is run, so T-85 holds. Spec: cli.md D11, cluster-inventory.md 4.
  */
 function readerFor({ command, args, env }: NonNullable<Provider["exec"]>): string {
   const [, name] = officialReader.exec(command) ?? [];
@@ -142,7 +146,7 @@ function readerFor({ command, args, env }: NonNullable<Provider["exec"]>): strin
   return name === undefined || !isPlain ? command : `${builtInPrefix}${name}`;
 }
 
-/** Of the variables only the one that says where Secrets are: paths in it are those of a pod, and `--plugin-namespace` wins. */
+/** Prepares a provider for this machine. Keeps only the variable for the namespace of Secrets, because the others may hold paths of a pod. */
 function forReaders(provider: Provider, pluginNamespace: string | undefined): Provider {
   const { exec } = provider;
   if (exec === undefined) return provider;
@@ -152,7 +156,7 @@ function forReaders(provider: Provider, pluginNamespace: string | undefined): Pr
   return { ...provider, exec: { ...exec, command: readerFor(exec), env } };
 }
 
-/** Commands that came from the cluster are not run here; readers inside of this program are no commands. Security: T-85. */
+/** Commands from the cluster are not run here. Built-in readers are no commands. Security: T-85. */
 function refusedCommand({ plan, profile, provider }: ResolvedAccess, place: string) {
   if (isBuiltIn(plan.command)) return undefined;
   const { namespace, name } = profile;

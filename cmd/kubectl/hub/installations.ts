@@ -18,7 +18,7 @@ import { isSelected, missingNames, type Selection } from "../selection/selection
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { onSelectedClusters } from "./profiles.ts";
 
-/** The hub does not serve the kinds that a command is about; `next` is the way out. */
+/** The hub does not serve the kinds of a command. `next`: the next step for the user. */
 export class NotServedError extends Error {
   override readonly name = "NotServedError";
   readonly next: string;
@@ -30,8 +30,8 @@ export class NotServedError extends Error {
 }
 
 /**
- * The selected installations of the hub, one list request a kind. Throws NotServedError when the hub knows none of the
- * kinds asked for, and what KubeClient throws.
+ * Lists the selected installations of the hub, with one request a kind. Throws NotServedError when the hub serves none of the kinds, and the errors of
+ * KubeClient.
  */
 export async function listInstallations(
   access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
@@ -46,22 +46,22 @@ export async function listInstallations(
     const kinds = selection.kinds.map((kind) => `"${componentKinds[kind].plural}"`).join(" or ");
     throw new NotServedError(`The server doesn't have a resource type ${kinds}`, installCrds);
   }
-  const wanted = lists
+  const selected = lists
     .flatMap((list) => list ?? [])
     .filter(({ kind, metadata: { namespace, name } }) =>
       isSelected(selection, { kind, namespace, name }),
     );
-  return await onSelectedClusters(wanted, { access, selection }, deadline);
+  return await onSelectedClusters(selected, { access, selection }, deadline);
 }
 
-/** Installations of the hub that a command is about. */
+/** The selected installations of the hub. */
 interface SelectedInstallations {
   readonly components: readonly Component[];
-  /** Names in the selection that no installation has. */
+  /** Selected names that no installation has. */
   readonly missing: readonly string[];
 }
 
-/** The installations that a selection is about, judged by the hub's view. Throws as `listInstallations` does. */
+/** Lists the selected installations, and applies `--failed` and `--reason` to the status on the hub. Throws as `listInstallations` does. */
 export async function selectInstallations(
   access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
   selection: Selection,
@@ -74,7 +74,7 @@ export async function selectInstallations(
   };
 }
 
-/** The components that `--failed` and `--reason` select by what the hub says, for commands that need no live view. */
+/** The components that `--failed` and `--reason` select by their status on the hub, for commands without a live view. */
 export function inTrouble(
   components: readonly Component[],
   { failed, reason }: Pick<Selection, "failed" | "reason">,
@@ -86,12 +86,12 @@ export function inTrouble(
   });
 }
 
-/** Whether a reason, or its number, is the one asked for, in any letter case. */
+/** Whether a reason or its number is the requested one, in any letter case. */
 export function isReason(
-  wanted: string,
+  requested: string,
   { reason, code }: { readonly reason: string | null; readonly code: string | null },
 ): boolean {
-  return [reason, code].some((word) => word?.toLowerCase() === wanted.toLowerCase());
+  return [reason, code].some((word) => word?.toLowerCase() === requested.toLowerCase());
 }
 
 async function listKind(
@@ -110,7 +110,7 @@ async function listKind(
   }
 }
 
-/** An item of a list of that kind, or such an object, as a component. */
+/** An object or an item of a list of that kind, as a component. */
 export function componentOf(item: KubeObject, kind: ComponentKind): Component {
   // Items of a list carry neither apiVersion nor kind.
   const object = { ...item, apiVersion: operatorApiVersion, kind };
@@ -125,19 +125,19 @@ function isComponent(object: KubeObject): object is Component {
 /** `Outdated`: the status is about an older generation of the spec. */
 export type HubState = "Ready" | "NotReady" | "Unknown" | "Outdated" | "Deleting";
 
-/** What the hub's object says about itself. */
+/** The status of a component on the hub. */
 export interface HubView {
   readonly state: HubState;
   readonly reason: string | null;
-  /** The number of the reason, more exact than it where the condition that is in the way says more; null when nothing is. */
+  /** The number of the blocking condition, which may be more exact than the reason. Null: nothing blocks. */
   readonly code: KnfCode | null;
-  /** Foreign text: whatever controller wrote the condition. */
+  /** Foreign text of the controller that wrote the condition. */
   readonly message: string | null;
-  /** Since when, RFC 3339. */
+  /** When the state began, RFC 3339. */
   readonly since: string | null;
 }
 
-/** The hub's view of a component, from its conditions alone. */
+/** The status of a component, from its conditions alone. */
 export function hubViewOf({ metadata, status }: Component): HubView {
   const ready = conditionOf(status?.conditions, "Ready");
   const { deletionTimestamp, creationTimestamp } = metadata;

@@ -3,14 +3,14 @@ import { textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 
-/** On everything that the chart makes. */
+/** The label of all objects of the chart. */
 export const chartLabel = "app.kubernetes.io/part-of=knfleet";
 
 /**
- * Namespaces that knfleet is installed in, by the ClusterRoleBindings of the chart. Only administrators create ClusterRoleBindings. A ConfigMap or a Deployment
- * with our labels can be created by everybody who has a namespace. Security: T-16. Throws what KubeClient throws.
+ * Lists the namespaces of knfleet, by the ClusterRoleBindings of the chart. Only administrators create ClusterRoleBindings, but everybody with a namespace
+ * can create a ConfigMap or Deployment with our labels. Security: T-16. Throws the errors of KubeClient.
  */
-export async function installedNamespaces(
+export async function listInstalledNamespaces(
   hub: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {

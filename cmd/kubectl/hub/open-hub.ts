@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface HubIdentity extends Pick<HubOptions, "onCredential"> {
   readonly env: Environment;
-  /** A user of the hub to act as; the kubeconfig's user needs the right to impersonate it. */
+  /** A user of the hub to impersonate. The user of the kubeconfig needs the right to do that. */
   readonly actAs?: string;
 }
 
@@ -21,7 +21,7 @@ export interface OpenHub extends AsyncDisposable {
   readonly observers: Pick<HubOptions, "onCredential" | "onRequest">;
 }
 
-/** Opens the hub of the flags. Reads files, sends nothing yet. Throws FleetError `ConfigInvalid`. */
+/** Opens the hub of the flags. Reads files, and sends no request yet. Throws FleetError `ConfigInvalid`. */
 export async function openHub(
   flags: Pick<Flags, "hub" | "onRequest">,
   { env, actAs, onCredential }: HubIdentity,
@@ -39,7 +39,7 @@ export async function openHub(
     source,
     observers,
     [Symbol.asyncDispose]() {
-      // Ending a connection to a silent server takes seconds, and the process ends anyway.
+      // Not awaited: closing a connection to a silent server takes seconds, and the process ends anyway.
       void hub[Symbol.asyncDispose]().then(undefined, () => undefined);
       return Promise.resolve();
     },

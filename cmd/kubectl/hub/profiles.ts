@@ -15,12 +15,12 @@ import { labelMatcher } from "../selection/label-selector.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
-/** True for an object that is a ClusterProfile as the hub returned it. */
+/** Whether an object of the hub is a ClusterProfile. */
 export function isProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
-/** One ClusterProfile of the hub. Throws FleetError `ClusterProfileNotFound` or `ClusterProfileUnavailable`. */
+/** Reads one ClusterProfile of the hub. Throws FleetError `ClusterProfileNotFound` or `ClusterProfileUnavailable`. */
 export async function readProfile(
   ref: ClusterProfileRef,
   hub: Pick<KubeClient, "get">,
@@ -31,35 +31,37 @@ export async function readProfile(
     signal.throwIfAborted();
     throw new FleetError("ClusterProfileUnavailable", `${title} could not be read`, { cause });
   });
-  if (found === undefined)
+  if (found === undefined) {
     throw new FleetError("ClusterProfileNotFound", `${title} does not exist`);
-  if (!isProfile(found))
+  }
+  if (!isProfile(found)) {
     throw new FleetError("ClusterProfileUnavailable", `${title} is no ClusterProfile`);
+  }
   return found;
 }
 
-interface Looking {
+interface ProfileRequest {
   readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
   readonly flags: Readonly<Record<"cluster" | "on", string | undefined>> & {
-    /** As in `Flags`: undefined for all namespaces, null for that of the context. */
+    /** As in `Flags`. Undefined: all namespaces. Null: the namespace of the context. */
     readonly namespace: string | null | undefined;
   };
 }
 
 /**
- * The ClusterProfile that an argument names: `NAMESPACE/NAME`, or `NAME` of the namespace of `-n`, or else of whichever namespace has it; `cp/` may
- * stand in front. Throws UsageError for a name that several namespaces have, FleetError as `readProfile`, and what KubeClient throws.
+ * Finds the ClusterProfile of an argument: `NAMESPACE/NAME`, or `NAME` in the namespace of `-n` or else in any namespace. `cp/` may precede it. Throws
+ * UsageError for a name that several namespaces have, FleetError as `readProfile` does, and the errors of KubeClient.
  */
-export async function profileNamed(
+export async function findProfile(
   arg: string,
-  { access, flags }: Looking,
+  { access, flags }: ProfileRequest,
   signal: AbortSignal,
 ): Promise<ClusterProfile> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
   const { namespace, name } = partsOf(arg);
-  const place = namespace ?? flags.namespace ?? undefined;
-  if (place !== undefined) return readProfile({ namespace: place, name }, access.hub, deadline);
-  const found = await profileAnywhere(name, access.hub, deadline);
+  const stated = namespace ?? flags.namespace ?? undefined;
+  if (stated !== undefined) return readProfile({ namespace: stated, name }, access.hub, deadline);
+  const found = await findProfileAnywhere(name, access.hub, deadline);
   if (found !== undefined) return found;
   const message = `ClusterProfile ${JSON.stringify(name)} does not exist in any namespace`;
   throw new FleetError("ClusterProfileNotFound", message);
@@ -71,13 +73,13 @@ export const profileHint: readonly string[] = [
   "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
 ];
 
-/** The only ClusterProfile of a name, whatever its namespace. Throws UsageError for a name that several namespaces have, and what KubeClient throws. */
-export async function profileAnywhere(
+/** Finds the only ClusterProfile of a name in all namespaces. Throws UsageError for a name that several namespaces have, and the errors of KubeClient. */
+export async function findProfileAnywhere(
   name: string,
   hub: KubeClient,
   signal: AbortSignal,
 ): Promise<ClusterProfile | undefined> {
-  const all = await profilesOf(hub, undefined, signal);
+  const all = await listProfiles(hub, undefined, signal);
   const [found, ...more] = all.filter(({ metadata }) => metadata.name === name);
   if (found === undefined || more.length === 0) return found;
   const names = [found, ...more].map(profileId);
@@ -86,38 +88,38 @@ export async function profileAnywhere(
   ]);
 }
 
-/** Every ClusterProfile that `-n`, `--cluster` and `--on` select, by namespace and name; without `-n` of all namespaces. Throws what KubeClient throws. */
-export async function selectedProfiles(
-  { access, flags }: Looking,
+/** Lists the ClusterProfiles that `-n`, `--cluster` and `--on` select, sorted. Without `-n`: of all namespaces. Throws the errors of KubeClient. */
+export async function listSelectedProfiles(
+  { access, flags }: ProfileRequest,
   signal: AbortSignal,
 ): Promise<readonly ClusterProfile[]> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
-  const all = await profilesOf(access.hub, flags.namespace ?? undefined, deadline);
+  const all = await listProfiles(access.hub, flags.namespace ?? undefined, deadline);
   return all
     .filter((profile) => isSelectedProfile(profile, flags))
     .toSorted((a, b) => (profileId(a) < profileId(b) ? -1 : 1));
 }
 
-/** `namespace/name` of a profile, which is how a cluster is called everywhere. */
+/** `namespace/name` of a profile, which is the name of its cluster everywhere. */
 export function profileId({ metadata }: ClusterProfile): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-async function profilesOf(
+async function listProfiles(
   hub: ClusterAccess["hub"],
   namespace: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly ClusterProfile[]> {
   const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
-  const place = namespace === undefined ? {} : { namespace };
-  const { items } = await new ServedProfiles(hub).list({ resource, ...place }, {}, signal);
+  const scope = namespace === undefined ? {} : { namespace };
+  const { items } = await new ServedProfiles(hub).list({ resource, ...scope }, {}, signal);
   // Items of a list carry neither apiVersion nor kind.
   return items
     .map((item) => ({ ...item, apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" }))
     .filter(isProfile);
 }
 
-/** A name as Kubernetes allows it, so that it can be part of a path, a file or a prompt as it is. */
+/** A valid name of Kubernetes, which is safe in a path, a file name and a prompt. */
 const namePattern = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 function partsOf(arg: string): { readonly namespace?: string; readonly name: string } {
@@ -131,7 +133,7 @@ function partsOf(arg: string): { readonly namespace?: string; readonly name: str
   return second === undefined ? { name: first } : { namespace: first, name: second };
 }
 
-/** The components whose cluster is one that `--cluster` and `--on` select. Asks the hub for ClusterProfiles only with `--on`. */
+/** Filters components by the clusters of `--cluster` and `--on`. Lists the ClusterProfiles of the hub only with `--on`. */
 export async function onSelectedClusters(
   components: readonly Component[],
   {
@@ -166,14 +168,14 @@ function isSelectedProfile(
   return on === undefined || labelMatcher(on, "--on")(traitsOf(profile));
 }
 
-/** Whether a glob names a cluster, with or without its namespace; the hub is `<hub>`, and `hub` for short. */
+/** Whether a glob matches a cluster, with or without its namespace. The hub is `<hub>` or `hub`. */
 function isNamed(ref: ClusterProfileRef | undefined, glob: string | undefined): boolean {
   if (glob === undefined) return true;
   if (ref === undefined) return glob === "<hub>" || glob === "hub";
   return globMatches(glob, glob.includes("/") ? `${ref.namespace}/${ref.name}` : ref.name);
 }
 
-/** Labels of a profile, and the properties of its status, which win. */
+/** The labels of a profile, overridden by the properties of its status. */
 export function traitsOf(profile: KubeObject): Readonly<Record<string, string>> {
   return { ...profile.metadata.labels, ...propertiesOf(profile) };
 }

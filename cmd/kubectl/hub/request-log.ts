@@ -7,7 +7,7 @@ import type { Output } from "../output/terminal.ts";
 const withBodies = 9;
 const shownCharacters = 8_192;
 
-/** Writes a line for each request; from level 9 on the bodies, too, without what is secret in them. */
+/** Returns an observer that writes a line for each request, from level 9 on also the bodies without secrets. */
 export function requestLog(output: Output, level: number): RequestObserver {
   return (record) => {
     const bodies = level < withBodies ? [] : bodyLines(record);
@@ -28,7 +28,7 @@ function bodyLines({ requestBody, answerBody }: RequestRecord): readonly string[
   ];
 }
 
-/** A body as one line without the values of Secrets, tokens, keys, certificates and passwords; cut when it is long. */
+/** A body as one line without the values of Secrets, tokens, keys, certificates and passwords. Cuts a long body. */
 export function redactedBody(body: string): string {
   const text = plainText(redactSecrets(jsonText(body)));
   return text.length <= shownCharacters
@@ -41,7 +41,7 @@ function jsonText(body: string): string {
     const value: unknown = JSON.parse(body);
     return JSON.stringify(withoutSecrets(value, isSecretList(value)));
   } catch {
-    // What is no JSON is told only by its length: nobody knows what is in it.
+    // Only the length of other text: it may hold secrets.
     return `(${body.length} characters that are no JSON)`;
   }
 }
@@ -50,19 +50,19 @@ const hidden = "[redacted]";
 const secretFields = ["data", "stringData"];
 const secretName =
   /(?:token|password|passwd|secret|key-data|private-?key|authorization|credentials?)$/i;
-// A copy of the whole object, Secrets included.
+// This annotation is a copy of the object, which may be a Secret.
 const copies = "kubectl.kubernetes.io/last-applied-configuration";
 
 function isSecretList(value: unknown): boolean {
   return isRecord(value) && value["kind"] === "SecretList";
 }
 
-/** Items of a list of Secrets do not say themselves what they are. */
+/** `inSecrets`: the items of a SecretList have no kind of their own. */
 function withoutSecrets(value: unknown, inSecrets: boolean): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => withoutSecrets(item, inSecrets));
   if (!isRecord(value)) return value;
   const isSecret = value["kind"] === "Secret" || (inSecrets && "metadata" in value);
-  // A variable of a container.
+  // For example a variable of a container.
   const isSecretPair = typeof value["name"] === "string" && secretName.test(value["name"]);
   const entries = Object.entries(value).map(([name, field]) => {
     if (isSecretPair && name === "value") return [name, hidden];

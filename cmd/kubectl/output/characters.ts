@@ -7,7 +7,7 @@ const plain: Readonly<Record<string, string>> = {
   "×": "x",
 };
 
-/** Whether a terminal or reader may not know characters beyond ASCII: the locale does not say UTF-8. */
+/** Whether the output has to be ASCII, because the locale is not UTF-8. */
 export function wantsAscii(env: Readonly<Record<string, string | undefined>>): boolean {
   if ((env["WT_SESSION"] ?? "") !== "") return false;
   const locale = [env["LC_ALL"], env["LC_CTYPE"], env["LANG"]].find(
@@ -16,16 +16,16 @@ export function wantsAscii(env: Readonly<Record<string, string | undefined>>): b
   return !/utf-?8/i.test(locale ?? "");
 }
 
-/** Our own symbols in ASCII; text of others stays as it is. */
+/** Replaces our own symbols by ASCII. Foreign text stays as it is. */
 export function inAscii(text: string): string {
   return text.replaceAll(/[…├└│─×]/g, (symbol) => plain[symbol] ?? symbol);
 }
 
 /**
- * A text in lines of a width, divided between words; all but the first begin with `indent` spaces. A word that is too long stays whole, so that it can be
- * copied. Without a width it is one line.
+ * Wraps a text between words. Later lines start with `indent` spaces. A word that is too long stays whole, so that it can be copied. Without a width the
+ * result is one line.
  */
-export function wrapped(text: string, width: number | undefined, indent = 0): readonly string[] {
+export function wrapText(text: string, width: number | undefined, indent = 0): readonly string[] {
   if (width === undefined || text.length <= width) return [text];
   const lines: string[] = [];
   let [line = ""] = /^ */.exec(text) ?? [];
@@ -39,7 +39,7 @@ export function wrapped(text: string, width: number | undefined, indent = 0): re
   return [...lines, line];
 }
 
-/** The width of a terminal; undefined for a pipe, whose lines are never divided. */
+/** The width of a terminal. Undefined for a pipe, whose lines are never wrapped. */
 export function widthOf({
   isTTY,
   columns = 0,

@@ -8,7 +8,7 @@ import {
 } from "../../../api/reasons.ts";
 import { finerKnf, knfOfCode, knfOfReason } from "./knf-of.ts";
 
-/** Conditions in the order of the work: the first that is not true is the cause of the others. */
+/** Conditions in the order of the steps: the first that is not true causes the others. */
 const order = [
   "TargetClusterResolved",
   "VersionMigrationEligible",
@@ -18,14 +18,14 @@ const order = [
 ];
 const progress = ["Connecting", "Installing", "Finalizing"];
 
-/** The condition that keeps a component from being ready: the one that says the same as Ready, else the first that is not true; undefined when it is ready. */
+/** The condition that keeps a component from being ready: one with the status and reason of Ready, or else the first that is not true. Undefined: it is ready. */
 export function blockingCondition(conditions: readonly Condition[]): Condition | undefined {
   const ready = conditionOf(conditions, "Ready");
   if (ready === undefined || ready.status === "True") return undefined;
   const open = order
     .flatMap((type) => conditionOf(conditions, type) ?? [])
     .filter(({ status }) => status !== "True");
-  // Conditions of steps that have not begun are Unknown and come before it.
+  // Conditions of steps that have not started are Unknown and may come before this one.
   const same = open.find(
     ({ status, reason }) =>
       status === ready.status && reason !== undefined && reason === ready.reason,
@@ -33,7 +33,7 @@ export function blockingCondition(conditions: readonly Condition[]): Condition |
   return same ?? open[0] ?? ready;
 }
 
-/** Whether a condition that is not true says no more than that work goes on. */
+/** Whether a condition that is not true only says that an attempt goes on. */
 export function isUnderWay(condition: Condition): boolean {
   const { status, reason = "" } = condition;
   return (
@@ -41,7 +41,7 @@ export function isUnderWay(condition: Condition): boolean {
   );
 }
 
-/** KNF number of a condition; null for a good one. */
+/** KNF number of a condition. Null for a good one. */
 export function conditionCode(condition: Condition): KnfCode | null {
   const { type, status, reason = "" } = condition;
   if (type === contestedCondition) return status === "True" ? "KNF6007" : null;
@@ -58,7 +58,7 @@ const knfOfProtection: Readonly<Partial<Record<string, KnfCode>>> = {
   SharedIdentity: "KNF5004",
 } satisfies Partial<Record<ProtectionReason, KnfCode>>;
 
-/** Meaning of an upstream operator's reason, which only the message shows. Spec: cli.md D1; knative-operator.md 6.4. */
+/** Messages of the upstream operator, whose reasons do not show the cause. Spec: cli.md D1; knative-operator.md 6.4. */
 const upstreamForms: readonly (readonly [RegExp, KnfCode])[] = [
   [/^cluster provider not configured/, "KNF3001"],
   [/no matching cluster accessor found/, "KNF3004"],
@@ -79,12 +79,12 @@ function failureCode(condition: Condition): KnfCode {
   return finerKnf(said ?? "KNF1018", message);
 }
 
-/** Message of a condition without upstream's standard prefix. */
+/** Message of a condition without the standard prefix of upstream. */
 export function workMessage({ message = "" }: Pick<Condition, "message">): string {
   return message.replace(/^(?:Install|Removal) failed with message: /, "");
 }
 
-/** Meaning of the detailed cause in brackets, else of upstream's message, else of the reason. */
+/** The number of the code in brackets, or else of upstream's message, or else of the reason. */
 function saidCode(condition: Condition): KnfCode | undefined {
   const { reason = "" } = condition;
   const message = workMessage(condition);

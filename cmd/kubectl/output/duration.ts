@@ -6,22 +6,22 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Time passed since an RFC 3339 time, written as kubectl writes ages; `<unknown>` for no time or no valid one. */
+/** Time since an RFC 3339 time, in the form of kubectl. `<unknown>` without a valid time. */
 export function ageOf(since: string | null | undefined, now: Date): string {
   const start = Date.parse(since ?? "");
   return Number.isNaN(start) ? "<unknown>" : humanDuration(now.getTime() - start);
 }
 
-/** How times are shown in a table. */
+/** Formats times for a table. */
 export type TimeText = (time: string | null | undefined) => string;
 
-/** Ages as kubectl writes them, or with `absolute` the times themselves. */
+/** Formats times as ages in the form of kubectl, or with `absolute` leaves them as they are. */
 export function timeText(absolute: boolean, now: Date): TimeText {
   if (!absolute) return (time) => ageOf(time, now);
   return (time) => (time === null || time === undefined || time === "" ? "<unknown>" : time);
 }
 
-/** A span in milliseconds as kubectl prints it: two units where the second still matters, else one. */
+/** A span in milliseconds, in the form of kubectl: two units for short spans of each unit, or else one. */
 export function humanDuration(spanMs: number): string {
   const seconds = Math.trunc(spanMs / second);
   if (seconds < -1) return "<invalid>";
@@ -53,8 +53,8 @@ function twoUnits(spanMs: number, [large, largeLetter]: Unit, [small, smallLette
 const dayMs = 86_400_000;
 
 /**
- * Milliseconds of a duration such as `500ms`, `10s` or `1m30s`; a bare number means seconds, as for kubectl's
- * `--request-timeout`. Throws UsageError for anything else, for less than nothing and for more than a day.
+ * Parses a duration such as `500ms`, `10s` or `1m30s` into milliseconds. A number without a unit means seconds, as for `--request-timeout` of kubectl.
+ * Throws UsageError for other texts, negative durations and more than a day.
  */
 export function parseDurationMs(text: string, flag: string): number {
   const spanMs = goDurationMs(/^\d+$/.test(text) ? `${text}s` : text);
@@ -65,7 +65,7 @@ export function parseDurationMs(text: string, flag: string): number {
 // As for kubectl wait.
 const weekMs = 7 * dayMs;
 
-/** The same for how long a command may take: less than nothing stands for a week. Throws UsageError. */
+/** Parses the time limit of a command. A negative duration stands for a week. Throws UsageError. */
 export function parseTimeoutMs(text: string, flag: string): number {
   const spanMs = goDurationMs(/^-\d+$/.test(text) ? `${text}s` : text) ?? 0;
   return spanMs < 0 ? weekMs : parseDurationMs(text, flag);

@@ -10,7 +10,7 @@ import {
 } from "./parse-jsonpath.ts";
 import { orNone, type Table } from "./table.ts";
 
-/** A document through a template: text without a final newline, as kubectl, or with `jsonpath-as-json` a JSON array. Throws UsageError. */
+/** Renders a document with a template: text without a final newline, as kubectl does, or with `jsonpath-as-json` a JSON array. Throws UsageError. */
 export function renderJsonPath(
   document: unknown,
   template: string,
@@ -21,7 +21,7 @@ export function renderJsonPath(
   return renderJson(templateValues(document, nodes), 4);
 }
 
-/** The table of `-o custom-columns=HEADER:.path,…`, one row an item. Throws UsageError. */
+/** Renders the table of `-o custom-columns=HEADER:.path,…`, one row an item. Throws UsageError. */
 export function customColumns(spec: string, items: readonly unknown[]): Table {
   const columns = spec.split(",").map((column) => {
     const at = column.indexOf(":");
@@ -37,7 +37,7 @@ export function customColumns(spec: string, items: readonly unknown[]): Table {
   };
 }
 
-/** A document whose items are ordered by a field of each. Throws UsageError for a path that cannot be read, or whose first field no item has. */
+/** Sorts the items of a document by a field. Throws UsageError for an invalid path, and for a path whose first field no item has. */
 export function sortedBy<Document extends { readonly items: readonly unknown[] }>(
   document: Document,
   path: string | undefined,
@@ -54,8 +54,8 @@ export function sortedBy<Document extends { readonly items: readonly unknown[] }
 }
 
 /**
- * The same without a look at whether there is such a field: numbers as numbers, items without it first, equal ones in their
- * order. Throws UsageError for a path that cannot be read.
+ * Sorts the items of a document by a field that may not exist: numbers as numbers, items without the field first, equal items in their order. Throws
+ * UsageError for an invalid path.
  */
 export function orderedBy<Document extends { readonly items: readonly unknown[] }>(
   document: Document,
@@ -74,7 +74,7 @@ function orderOf(a: unknown, b: unknown): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** The values that a path leads to; a field that is not there gives none, as with kubectl's output. */
+/** The values at a path. A missing field gives no value, as in kubectl. */
 export function valuesAt(value: unknown, path: readonly Step[]): readonly unknown[] {
   return path.reduce<readonly unknown[]>(
     (values, step) =>
@@ -85,12 +85,12 @@ export function valuesAt(value: unknown, path: readonly Step[]): readonly unknow
   );
 }
 
-/** The text of a template: values side by side are divided by a space, objects and lists are JSON, null is empty. */
+/** Renders a template as text: several values are separated by a space, objects and lists are JSON, null is empty. */
 export function templateText(value: unknown, nodes: readonly Node[]): string {
   return nodes.map((node) => nodeText(value, node)).join("");
 }
 
-/** All values that the paths of a template lead to, in order; what `jsonpath-as-json` prints. */
+/** All values at the paths of a template, in order, as `jsonpath-as-json` prints them. */
 export function templateValues(value: unknown, nodes: readonly Node[]): readonly unknown[] {
   return nodes.flatMap((node) => {
     if (node.kind === "text") return [];

@@ -2,7 +2,7 @@ import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Code, Reason } from "../../../api/reasons.ts";
 import type { OwnReason } from "./own-reasons.ts";
 
-/** The number of each finer cause that the credential path gives; the controller writes the same causes into conditions. */
+/** The number of each code of the credential path. The controller writes the same codes into conditions. */
 export const knfOfCode: Readonly<Record<Code, KnfCode>> = {
   ProviderFileUnreadable: "KNF3002",
   ProviderFileInvalid: "KNF3003",
@@ -24,7 +24,7 @@ export const knfOfCode: Readonly<Record<Code, KnfCode>> = {
   TLSUntrusted: "KNF4010",
 };
 
-/** For reasons of the controller that come without a finer cause; those that are left out say nothing more than that work goes on. */
+/** The number of each reason of the controller without a code. The other reasons only say that an attempt goes on. */
 export const knfOfReason: Readonly<Partial<Record<Reason, KnfCode>>> = {
   ClusterProfileNotFound: "KNF2002",
   ClusterProfileNotReady: "KNF2003",
@@ -49,7 +49,7 @@ export const knfOfReason: Readonly<Partial<Record<Reason, KnfCode>>> = {
   DeploymentsNotReady: "KNF6009",
 };
 
-/** For the reasons that this program finds out by itself; those that are left out are about the command, not about the fleet. */
+/** The number of each reason of this program. The other reasons are about the command, not about the fleet. */
 const knfOfOwn: Readonly<Partial<Record<OwnReason, KnfCode>>> = {
   NoStatus: "KNF1011",
   NotObserved: "KNF1011",
@@ -67,7 +67,7 @@ const knfOfOwn: Readonly<Partial<Record<OwnReason, KnfCode>>> = {
   NotServed: "KNF1004",
 };
 
-/** For reasons that mean something else when the hub said so. */
+/** Reasons that have another number on the hub. */
 const knfOnHub: Readonly<Partial<Record<Code | OwnReason, KnfCode>>> = {
   CredentialRejected: "KNF1002",
   Forbidden: "KNF1003",
@@ -85,13 +85,13 @@ const onSpokes: Readonly<Partial<Record<string, KnfCode>>> = {
 };
 const onHub: Readonly<Partial<Record<string, KnfCode>>> = { ...onSpokes, ...knfOnHub };
 
-/** Who gave a reason, and what he said with it. */
+/** Where a reason comes from, and its message. */
 export interface Said {
   readonly isHub?: boolean;
   readonly message?: string | null;
 }
 
-/** The number of a reason; null for what is no finding, and for words of other programs. */
+/** The number of a reason. Null for a reason that is no finding, and for reasons of other programs. */
 export function knfOf(
   reason: string | null,
   { isHub = false, message }: Said = {},
@@ -101,12 +101,12 @@ export function knfOf(
   return code === undefined ? null : finerKnf(code, message ?? "");
 }
 
-/** Every reason that has this number, on a spoke or on the hub. */
+/** All reasons with this number, on a spoke or on the hub. */
 export function reasonsOfKnf(code: string): readonly string[] {
   return Object.keys(onHub).filter((reason) => onSpokes[reason] === code || onHub[reason] === code);
 }
 
-/** Errors of sockets and of certificates by the code that Node gives them. */
+/** The number of each Node code of socket and certificate errors. */
 export const knfOfSocket: Readonly<Partial<Record<string, KnfCode>>> = {
   ENOTFOUND: "KNF4001",
   EAI_AGAIN: "KNF4001",
@@ -139,7 +139,7 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF6014", /\bwas answered \d{3}\b/, "KNF4016"],
 ];
 
-/** The number that a message makes of one that is known from its reason: both are as exact as what `diagnose` finds. */
+/** Refines the number of a reason by its message, so that it is as exact as that of `diagnose`. */
 export function finerKnf(code: KnfCode, message: string): KnfCode {
   const form = finerForms.find(([from, pattern]) => from === code && pattern.test(message));
   if (form !== undefined) return form[2];

@@ -6,8 +6,7 @@ import { groupOf } from "../../../api/kubernetes.ts";
 type Cluster = { readonly namespace: string; readonly name: string } | null;
 
 /**
- * How clusters are named in one table: by the name of their ClusterProfile, with its namespace only when two of them
- * share a name; `<hub>` for the hub itself.
+ * Names the clusters of one table by their ClusterProfile, with its namespace only where two profiles have the same name. `<hub>` is the hub itself.
  */
 export function clusterNames(clusters: readonly Cluster[]): (cluster: Cluster) => string {
   const namespaces = new Map<string, string>();
@@ -36,7 +35,7 @@ export function nameOf({
   return `${kind.toLowerCase()}.${group}/${name}`;
 }
 
-/** An object of a spoke as `-o name` writes it: `CLUSTER/NAMESPACE/TYPE/NAME`, the cluster with its namespace, the hub as `<hub>`. */
+/** An object of a spoke in the form of `-o name`: `CLUSTER/NAMESPACE/TYPE/NAME`. The cluster has its namespace, the hub is `<hub>`. */
 export function objectName(
   cluster: ClusterProfileRef | null,
   {
@@ -45,11 +44,11 @@ export function objectName(
     name,
   }: { readonly namespace: string; readonly type: string; readonly name: string },
 ): string {
-  const place = cluster === null ? "<hub>" : `${cluster.namespace}/${cluster.name}`;
-  return [place, namespace, type, name].filter((part) => part !== "").join("/");
+  const clusterName = cluster === null ? "<hub>" : `${cluster.namespace}/${cluster.name}`;
+  return [clusterName, namespace, type, name].filter((part) => part !== "").join("/");
 }
 
-/** An object of a cluster as `-o name` writes it, safe for a terminal. */
+/** An object of a cluster in the form of `-o name`, safe for a terminal. */
 export function objectLine(
   cluster: ClusterProfileRef | null,
   object: {
@@ -65,7 +64,7 @@ export function objectLine(
   return plainText(objectName(cluster, { namespace: namespace ?? "", type, name }));
 }
 
-/** A reason behind its number, as findings of `diagnose` are written: `KNF4009 Timeout`. */
+/** A number and its reason, as in findings of `diagnose`: `KNF4009 Timeout`. */
 export function codedReason({
   reason,
   code,

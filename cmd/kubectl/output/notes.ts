@@ -9,14 +9,14 @@ import { codedReason } from "./names.ts";
 import { codedError, type ReportError } from "./report.ts";
 import { type Commands, stepLine, withHub, words } from "./steps.ts";
 
-/** What the user asked for, to write commands that work when pasted. */
+/** The request of the user, to write commands that work when pasted. */
 export interface Asked {
   readonly commands: Commands;
-  /** Whether a bundle was asked instead of the fleet. */
+  /** Whether the command reads a bundle instead of the fleet. */
   readonly recorded?: boolean;
   /** Absent: all namespaces. */
   readonly namespace?: string;
-  /** Whether only part of what is there was asked for, by name or label. */
+  /** Whether names or labels restrict the request. */
   readonly narrowed: boolean;
 }
 
@@ -40,12 +40,12 @@ export function statusNotes(report: FleetStatus, asked: Asked): readonly string[
   ];
 }
 
-/** An error for each name that was asked for and is not there. */
+/** An error for each requested name that does not exist. */
 export function notFoundLines({ errors }: FleetStatus): readonly string[] {
   return errorLines(errors.filter(isNotFound));
 }
 
-/** Installations of a bundle that are there no more. */
+/** Installations of a bundle that do not exist any more. */
 export function goneNotes(before: Before | undefined): readonly string[] {
   const gone = before?.gone() ?? [];
   return gone
@@ -56,7 +56,7 @@ export function goneNotes(before: Before | undefined): readonly string[] {
 
 const shownCauses = 5;
 
-/** Equal causes in one line each, the most frequent first, with one step that helps against all of them. */
+/** One line for each cause, the most frequent first, with one next step. */
 function causeLines({ items, summary }: FleetStatus, { commands }: Asked): readonly string[] {
   const lines = summary.causes.slice(0, shownCauses).flatMap((cause) => {
     const example = items.find((item) => isOfCause(item, cause));
@@ -69,7 +69,7 @@ function causeLines({ items, summary }: FleetStatus, { commands }: Asked): reado
   return ["causes:", ...lines, ...(rest > 0 ? [`  … and ${rest} more (-o json lists all)`] : [])];
 }
 
-/** The lines below the Deployments: what could not be read, and why. */
+/** The lines below the Deployments: the clusters that could not be read, and why. */
 export function deploymentNotes(list: DeploymentList, asked: Asked): readonly string[] {
   const { clusters, unread } = list.summary;
   if (clusters === 0) return [...errorLines(list.errors), ...emptyNotes(asked)];
@@ -80,10 +80,10 @@ export function deploymentNotes(list: DeploymentList, asked: Asked): readonly st
   ];
 }
 
-// About the command line or the name; a walk would find nothing else.
+// Reasons about the command line or the name: `diagnose` would find nothing else.
 const unwalkable = ["NoProviderFile", "PluginNotRun", "Interrupted", "StreamLimit", "NotServed"];
 
-/** The walk to the first cluster that could not be read. */
+/** The command to diagnose the first cluster that could not be read. */
 function walkStep(errors: readonly ReportError[], asked: Asked | undefined): readonly string[] {
   if (asked === undefined || asked.recorded === true) return [];
   const cluster = errors.find(
@@ -93,7 +93,7 @@ function walkStep(errors: readonly ReportError[], asked: Asked | undefined): rea
   return [stepLine(`${asked.commands.knfleet} ${words("diagnose", cluster)}`)];
 }
 
-/** The lines about what could not be read or found, and why; `asked` lets them name the command that finds out more. */
+/** The lines about clusters and names that could not be read or found, and why. With `asked` they name the command that tells more. */
 export function unreadNotes(
   errors: readonly ReportError[],
   { unread, clusters }: { readonly unread: number; readonly clusters: number },
@@ -106,7 +106,7 @@ export function unreadNotes(
     unread > 0
       ? `${unread} of ${countOf(clusters, "cluster")} could not be read:`
       : "Not everything could be read:";
-  // A report of one error at a time has no number of clusters.
+  // A report about one error has no number of clusters.
   const isHeaded = others.length > 0 && (unread > 0 || clusters > 0);
   return [
     ...errorLines(missing),
@@ -133,7 +133,7 @@ function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[
   ];
 }
 
-/** What helps most against the worst finding, and what tells more about it. */
+/** The next step for the worst finding, and the command that tells more about it. */
 function stepsOf(worst: StatusItem, { commands }: Asked): readonly string[] {
   const { kind, namespace, name } = worst;
   const type = kind === "KnativeServing" ? "ks" : "ke";
@@ -164,7 +164,7 @@ function isNotFound({ reason }: ReportError): boolean {
   return reason === "NotFound";
 }
 
-/** Whether it is about something that was named and is nowhere, and not about a cluster. */
+/** Whether an error is about a name that does not exist, and not about a cluster. */
 function isMissing({ reason, cluster }: ReportError): boolean {
   return cluster === null && (reason === "NotFound" || reason === "NotServed");
 }
@@ -176,7 +176,7 @@ export function countOf(count: number, noun: string): string {
 
 const shortNames = { KnativeServing: "ks", KnativeEventing: "ke" } as const;
 
-/** One sentence or command that helps most with an unhealthy installation; a command is without the flags that name the hub. */
+/** The sentence or command that helps most with an unhealthy installation. A command comes without the flags for the hub. */
 export function nextStep(item: StatusItem): string {
   return (item.hub.state === "Ready" ? liveStep(item) : undefined) ?? hubStep(item);
 }
@@ -197,7 +197,7 @@ function hubStep(item: StatusItem): string {
   const { kind, namespace, name, hub, live } = item;
   const known = nextOfReason(hub.reason);
   if (known !== undefined) return known;
-  // `NotReady` is what upstream calls the reason of DeploymentsAvailable.
+  // `NotReady` is the reason of upstream for DeploymentsAvailable.
   if (hub.reason === "NotReady" || live.state === "NotAvailable") return deploymentsOf(item);
   const type = `${kind.toLowerCase()}.operator.knative.dev`;
   return words("kubectl", "describe", type, name, "-n", namespace);

@@ -16,15 +16,15 @@ export type ExtraFormat = "clusterrole" | "dot" | "html" | "mermaid" | "junit" |
 
 export type OutputFormat = (typeof outputFormats)[number] | ExtraFormat;
 
-/** Whether the output is one document, which says by itself what could not be read. */
+/** Whether the output is one document, which has its own list of errors. */
 export function isDocument({ output }: { readonly output: OutputFormat }): boolean {
   return output === "json" || output === "yaml";
 }
 
-/** `-o` as a command reads it. */
+/** The parsed value of `-o`. */
 export interface Output {
   readonly format: OutputFormat;
-  /** What follows the `=` of a format that takes one, else empty. */
+  /** The text after `=`. Empty for a format without a template. */
   readonly template: string;
 }
 
@@ -33,7 +33,7 @@ export const outputText =
 
 const withTemplate: readonly OutputFormat[] = ["jsonpath", "jsonpath-as-json", "custom-columns"];
 
-/** Reads the value of `-o`; `extra` are formats of the command alone. Throws UsageError for a format that does not exist and for a missing or unwanted template. */
+/** Parses the value of `-o`. `extra`: formats of this command only. Throws UsageError for an unknown format, and for a missing or unexpected template. */
 export function outputOf(text: string, extra: readonly ExtraFormat[] = []): Output {
   const at = text.indexOf("=");
   const name = at < 0 ? text : text.slice(0, at);
@@ -81,7 +81,7 @@ export function jsonLine(value: unknown): string {
   return `${escaped(JSON.stringify(value))}\n`;
 }
 
-// JSON leaves some characters as they are that terminals obey; they stand in strings only. Security: T-86.
+// Escapes characters that JSON allows but that terminals interpret. They occur in strings only. Security: T-86.
 function escaped(json: string): string {
   return json.replaceAll(
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
@@ -89,7 +89,7 @@ function escaped(json: string): string {
   );
 }
 
-/** A document as YAML; loads the parser only when asked for. */
+/** A document as YAML. Loads the library on demand. */
 export async function renderYaml(document: unknown): Promise<string> {
   const { stringify } = await import("yaml");
   return stringify(document, { lineWidth: 0, aliasDuplicateObjects: false });

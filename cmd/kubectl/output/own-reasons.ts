@@ -1,6 +1,6 @@
 import type { Code, Reason } from "../../../api/reasons.ts";
 
-/** Reasons of the command line alone, with their meaning; a test compares docs/cli.md with this list. */
+/** The reasons of this program only, with their meaning. A test compares docs/cli.md with this list. */
 export const ownReasons = {
   NoStatus: "No controller has written a status yet",
   NotObserved: "The controller has not seen the latest change of the spec",
@@ -27,5 +27,5 @@ export const ownReasons = {
 
 export type OwnReason = keyof typeof ownReasons;
 
-/** Every reason that the command line finds out by itself. */
+/** Every reason that this program prints. */
 export type LiveReason = Reason | Code | OwnReason;

@@ -2,7 +2,7 @@ import type { CommandEntry } from "../action.ts";
 import type { Flags } from "../flags.ts";
 import type { Output, Terminal } from "./terminal.ts";
 
-/** Keeps what is written for a pager. */
+/** Collects the output of a command for a pager. */
 export class PagedOutput implements Output {
   readonly #terminal: Terminal;
   #text = "";
@@ -23,7 +23,7 @@ export class PagedOutput implements Output {
     this.#text += text;
   }
 
-  /** Shows what was written, in a pager where there is one. */
+  /** Shows the collected output, in the pager if there is one. */
   async show(): Promise<void> {
     const text = this.#text;
     this.#text = "";
@@ -33,7 +33,7 @@ export class PagedOutput implements Output {
   }
 }
 
-/** The terminal with another standard output; standard input stays closed until it is read. */
+/** The terminal with another standard output. Standard input stays closed until it is read. */
 export function withOutput(terminal: Terminal, stdout: Output): Terminal {
   const { args, env, stderr, now } = terminal;
   return {
@@ -48,12 +48,12 @@ export function withOutput(terminal: Terminal, stdout: Output): Terminal {
   };
 }
 
-/** Whether there is somebody to turn pages. */
+/** Whether the output goes to a person with a pager. */
 export function isPaging({ stdout, page }: Terminal): boolean {
   return page !== undefined && stdout.isTTY === true;
 }
 
-/** Whether what a command prints is a text to read, and not a table or something for a program. */
+/** Whether the output of a command is a text to read, and not a table or a document. */
 export function isForReading(
   { pages }: CommandEntry,
   { args, flags: { output } }: { readonly args: readonly string[]; readonly flags: Flags },

@@ -1,6 +1,6 @@
 import { UsageError } from "../errors.ts";
 
-/** Part of a template: text, a path whose values are printed, or a loop over the values of one. */
+/** Part of a template: text, a path whose values are printed, or a loop over the values of a path. */
 export type Node =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "path"; readonly path: readonly Step[] }
@@ -19,10 +19,10 @@ export type Step =
       readonly step: number;
     }
   | ({ readonly kind: "filter" } & Comparison)
-  /** First what the first path leads to from every value, then what the next one leads to. */
+  /** The values of the first path for every value, then those of the next path. */
   | { readonly kind: "union"; readonly paths: readonly (readonly Step[])[] };
 
-/** What a filter asks of an element. */
+/** The condition of a filter. */
 export interface Comparison {
   readonly left: readonly Step[];
   readonly operator: "==" | "!=" | "<=" | ">=" | "<" | ">" | "exists";
@@ -30,8 +30,8 @@ export interface Comparison {
 }
 
 /**
- * Reads a template in kubectl's dialect of JSONPath: text with `{…}` actions, which are paths, quoted text, `range` and `end`.
- * Throws UsageError that quotes the place.
+ * Parses a template in kubectl's dialect of JSONPath: text with `{…}` actions, which are paths, quoted text, `range` and `end`. Throws UsageError that
+ * quotes the place.
  */
 export function parseTemplate(template: string): readonly Node[] {
   const root: Node[] = [];
@@ -74,7 +74,7 @@ function* partsOf(template: string): Generator<Part> {
   }
 }
 
-/** Where the brace of an action closes; braces in quotes do not count. */
+/** The closing brace of an action. Braces in quotes do not count. */
 function closingOf(template: string, start: number): number {
   let quote = "";
   for (let at = start + 1; at < template.length; at += 1) {
@@ -97,7 +97,7 @@ function actionOf(text: string): readonly Node[] {
   );
 }
 
-// Quoted text, and paths with what stands in their brackets; a filter may have brackets of its own.
+// Quoted text, and paths with their brackets. A filter may contain further brackets.
 const wordPattern =
   /"(?:\\.|[^"])*"|'(?:\\.|[^'])*'|(?:\[(?:"[^"]*"|'[^']*'|\[(?:"[^"]*"|'[^']*'|[^\]"'])*\]|[^\]"'[])*\]|\\.|[^\s"'[])+/gs;
 
@@ -117,7 +117,7 @@ function unquoted(word: string): string {
 
 const fieldPattern = /^\.?(?:\\.|[^.[\]{}()\s'"@$*,\\])+/s;
 
-/** The steps of a path such as `.items[?(@.name=="a")].status`; `$` and `@` at its start change nothing. */
+/** Parses a path such as `.items[?(@.name=="a")].status`. `$` and `@` at its start are ignored. */
 export function parsePath(text: string): readonly Step[] {
   const steps: Step[] = [];
   let rest = text.replace(/^[$@]/, "");
@@ -131,7 +131,7 @@ export function parsePath(text: string): readonly Step[] {
 
 interface Steps {
   readonly steps: readonly Step[];
-  /** Characters that they take. */
+  /** How many characters the steps take. */
   readonly length: number;
 }
 
@@ -139,7 +139,7 @@ function stepsOf(rest: string, text: string): Steps {
   const wild = /^\.?\*/.exec(rest);
   if (wild !== null) return { steps: [{ kind: "all" }], length: wild[0].length };
   if (rest.startsWith("..")) {
-    // What follows the dots is a step of its own, with or without a dot.
+    // The text after the dots is a separate step, with or without a dot.
     return { steps: [{ kind: "descend" }], length: /^\.\.[.[*]/.test(rest) ? 2 : 1 };
   }
   const bracket = /^\.?\[/.exec(rest);
@@ -174,10 +174,11 @@ function bracketSteps(inside: string, text: string): readonly Step[] {
   if (inside === "*") return [{ kind: "all" }];
   const filter = /^\?\((.*)\)$/s.exec(inside);
   if (filter !== null) return [{ kind: "filter", ...comparisonOf(filter[1] ?? "", text) }];
-  // kubectl divides at every comma, also at those in quotes.
+  // kubectl splits at every comma, also in quotes.
   const parts = inside.split(",").map((part) => part.trim());
-  if (parts.length > 1)
+  if (parts.length > 1) {
     return [{ kind: "union", paths: parts.map((part) => bracketSteps(part, text)) }];
+  }
   // kubectl reads a quoted key as a path: `['a.b']` is `.a.b`, and `['a\.b']` the field `a.b`.
   const [, key] = /^'([^']*)'$/s.exec(inside) ?? [];
   if (key === "") return [{ kind: "field", name: "" }];
@@ -198,8 +199,9 @@ function numberOf(text: string | undefined): number | undefined {
 function comparisonOf(text: string, whole: string): Comparison {
   const [, left = "", operator, right = ""] =
     /^\s*(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*?)\s*$/s.exec(text) ?? [];
-  if (operator === undefined)
+  if (operator === undefined) {
     return { left: parsePath(text.trim()), operator: "exists", right: null };
+  }
   const known = (["==", "!=", "<=", ">=", "<", ">"] as const).find((each) => each === operator);
   if (known === undefined || left === "" || right === "") throw wrong("bad filter", whole);
   return { left: parsePath(left), operator: known, right: literalOf(right) };
@@ -217,7 +219,7 @@ function wrong(what: string, text: string): UsageError {
   return new UsageError(`Invalid JSONPath "${text}": ${what}`);
 }
 
-/** A path as `--sort-by` and custom columns take it: `name`, `.name`, `{.name}` and `{name}` are one. Throws UsageError. */
+/** Parses a path of `--sort-by` or custom columns: `name`, `.name`, `{.name}` and `{name}` mean the same. Throws UsageError. */
 export function relaxedPath(text: string): readonly Step[] {
   const [, braced] = /^\{(.*)\}$/s.exec(text.trim()) ?? [];
   const path = (braced ?? text).trim();

@@ -3,13 +3,13 @@ import type { Flags } from "../flags.ts";
 import { isDocument } from "./output-format.ts";
 import type { Output } from "./terminal.ts";
 
-/** Clusters that are being read, by name, and since when in ms of `performance.now()`. */
+/** Start of each read that is running, by cluster and `performance.now()`. */
 export type Running = ReadonlyMap<string, number>;
 
-/** Says how far a long read has come, and who is slow. */
+/** Shows the progress of a long read, and its slow clusters. */
 export interface Progress {
   readonly update: (done: number, total: number, running?: Running) => void;
-  /** Removes what a terminal shows, and says no more. */
+  /** Clears the line of a terminal, and shows nothing more. */
   readonly end: () => void;
 }
 
@@ -18,26 +18,26 @@ const paceMs = { terminal: 1_000, lines: 10_000 };
 const slowAfterMs = 3_000;
 const shownSlow = 3;
 
-interface Known {
+interface ReadState {
   readonly done: number;
   readonly total: number;
   readonly running: Running;
 }
 
 /**
- * Shows `spokes 37/120, 3 slow: eu-4 (8s) …`: on a terminal in one line that is rewritten, elsewhere as a line every ten seconds. Writes no such lines for
- * documents (`flags`; absent: none either), and nothing at all without `output`.
+ * Shows `spokes 37/120, 3 slow: eu-4 (8s) …`: on a terminal in one line that is rewritten, elsewhere as a new line every ten seconds. Writes no new lines
+ * for documents or without `flags`, and nothing at all without `output`.
  */
 export function openProgress(output: Output | undefined, flags?: Pick<Flags, "output">): Progress {
   const isTerminal = output?.isTTY === true;
   const isQuiet = flags === undefined || isDocument(flags);
   if (output === undefined || (!isTerminal && isQuiet)) return silent;
-  let known: Known | undefined;
-  let shown = false;
+  let known: ReadState | undefined;
+  let isShown = false;
   const show = (): void => {
     if (known === undefined || known.done === known.total) return;
     const text = progressText(known, performance.now());
-    shown = isTerminal;
+    isShown = isTerminal;
     output.write(isTerminal ? `${clearLine}${cut(text, output.columns)}` : `${text}\n`);
   };
   const timer = setInterval(show, isTerminal ? paceMs.terminal : paceMs.lines).unref();
@@ -49,8 +49,8 @@ export function openProgress(output: Output | undefined, flags?: Pick<Flags, "ou
     },
     end() {
       clearInterval(timer);
-      if (shown) output.write(clearLine);
-      shown = false;
+      if (isShown) output.write(clearLine);
+      isShown = false;
       known = undefined;
     },
   };
@@ -58,8 +58,8 @@ export function openProgress(output: Output | undefined, flags?: Pick<Flags, "ou
 
 const silent: Progress = { update: () => undefined, end: () => undefined };
 
-/** The line for a moment, the slowest clusters first. */
-export function progressText({ done, total, running }: Known, nowMs: number): string {
+/** The progress line, with the slowest clusters first. */
+export function progressText({ done, total, running }: ReadState, nowMs: number): string {
   const slow = [...running]
     .map(([name, since]) => ({ name, ms: nowMs - since }))
     .filter(({ ms }) => ms >= slowAfterMs)
@@ -68,18 +68,18 @@ export function progressText({ done, total, running }: Known, nowMs: number): st
     .slice(0, shownSlow)
     .map(({ name, ms }) => `${plainText(name)} (${Math.floor(ms / 1_000)}s)`);
   const rest = slow.length > shownSlow ? " …" : "";
-  const who = slow.length === 0 ? "" : `, ${slow.length} slow: ${names.join(", ")}${rest}`;
-  return `spokes ${done}/${total}${who}`;
+  const slowText = slow.length === 0 ? "" : `, ${slow.length} slow: ${names.join(", ")}${rest}`;
+  return `spokes ${done}/${total}${slowText}`;
 }
 
 function cut(text: string, columns = 0): string {
   return columns > 0 && text.length >= columns ? text.slice(0, columns - 1) : text;
 }
 
-/** Reads one thing of many by its name. */
+/** Reads one of many clusters by its name. */
 type CountedReading = <Found>(name: string, read: () => Promise<Found>) => Promise<Found>;
 
-/** Tells `onProgress` whenever one of `total` things is begun or done, with those that are being read. */
+/** Calls `onProgress` whenever one of `total` reads starts or ends, with the running ones. */
 export function countedReading(
   total: number,
   onProgress: (done: number, total: number, running: Running) => void = () => undefined,

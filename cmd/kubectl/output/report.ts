@@ -7,18 +7,18 @@ import { unreadBecause } from "../spokes/spoke-reading.ts";
 import { knfOf } from "./knf-of.ts";
 import type { LiveReason } from "./own-reasons.ts";
 
-/** One failure, as every JSON and YAML document has it. */
+/** One failure in a JSON or YAML document. */
 export interface ReportError {
   /** A reason or code of docs/reasons.md, or of docs/cli.md. */
   readonly reason: LiveReason;
   readonly message: string;
-  /** `namespace/name` of the ClusterProfile; null when it is not about one spoke. */
+  /** `namespace/name` of the ClusterProfile. Null when the error is not about one spoke. */
   readonly cluster: string | null;
-  /** The number of the reason, where that does not follow from reason and cluster. */
+  /** The number, where it does not follow from reason and cluster. */
   readonly code?: KnfCode | null;
 }
 
-/** An error as it is printed: every reason with its number, null where it has none. */
+/** An error as it is printed: with the number of its reason, or null without one. */
 export function codedError(error: ReportError): ReportError & { readonly code: KnfCode | null } {
   const { reason, message, cluster } = error;
   const code =
@@ -26,14 +26,14 @@ export function codedError(error: ReportError): ReportError & { readonly code: K
   return { reason, code, message, cluster };
 }
 
-/** The envelope of every document that `kubectl knfleet` prints as JSON or YAML; within v1 fields are only added. */
+/** The envelope of every JSON or YAML document of `kubectl knfleet`. Within v1, fields are only added. */
 export interface Report<Kind extends string, Summary, Item> {
   readonly apiVersion: typeof reportApiVersion;
   readonly kind: Kind;
   /** RFC 3339, UTC. */
   readonly generatedAt: string;
   readonly cliVersion: string;
-  /** False when something could not be read; `errors` says what. */
+  /** False when something could not be read; see `errors`. */
   readonly complete: boolean;
   readonly summary: Summary;
   readonly items: readonly Item[];
@@ -42,15 +42,15 @@ export interface Report<Kind extends string, Summary, Item> {
 
 export const reportApiVersion = "knfleet.dev/v1";
 
-/** When a document was made, and by which version. */
+/** Time and version of a document. */
 export type ReportStamp = Pick<Report<string, unknown, unknown>, "generatedAt" | "cliVersion">;
 
-/** The stamp of a document that is made now, by this version unless another one is named. */
+/** The stamp of a document of now, by default of this version. */
 export function stampAt(now: Date, cliVersion = clientVersion): ReportStamp {
   return { generatedAt: timestampOf(now), cliVersion };
 }
 
-/** The document around the items of a command. */
+/** Wraps the items of a command in a document. */
 export function reportOf<Kind extends string, Summary, Item>(
   kind: Kind,
   { generatedAt, cliVersion }: ReportStamp,
@@ -69,7 +69,7 @@ export function reportOf<Kind extends string, Summary, Item>(
   };
 }
 
-/** A document as it is printed: its errors with their numbers. */
+/** A document as it is printed: with the numbers of its errors. */
 export function withCodes<Document extends { readonly errors?: readonly ReportError[] }>(
   document: Document,
 ): Document {
@@ -77,7 +77,7 @@ export function withCodes<Document extends { readonly errors?: readonly ReportEr
   return errors === undefined ? document : { ...document, errors: errors.map(codedError) };
 }
 
-/** An error for each installation that was named and does not exist. */
+/** An error for each named installation that does not exist. */
 export function notFoundErrors(names: readonly string[]): readonly ReportError[] {
   return names.map((name) => ({
     reason: "NotFound",
@@ -96,9 +96,9 @@ export function listExitCode({
   return complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
-const mostRemembered = 1_000;
+const maxRemembered = 1_000;
 
-/** Troubles of a command that goes on, each told once for as long as it lasts. */
+/** Reports the failures of a long-running command, each once as long as it lasts. */
 export class Troubles {
   readonly #onTrouble: (error: ReportError) => void;
   readonly #told = new Map<string, string | null>();
@@ -107,31 +107,31 @@ export class Troubles {
     this.#onTrouble = onTrouble;
   }
 
-  tell(error: ReportError): void {
+  report(error: ReportError): void {
     const { cluster, reason, message } = error;
     const key = JSON.stringify([cluster, reason, message]);
     if (this.#told.has(key)) return;
     this.#told.set(key, cluster);
     // The oldest entry is forgotten first.
     const [oldest] = this.#told.keys();
-    if (this.#told.size > mostRemembered && oldest !== undefined) this.#told.delete(oldest);
+    if (this.#told.size > maxRemembered && oldest !== undefined) this.#told.delete(oldest);
     this.#onTrouble(error);
   }
 
-  /** A cluster answers again: when it fails once more, that is told. */
-  over(cluster: string | null): void {
+  /** Forgets the failures of a cluster that answers again, so that the next one is reported. */
+  clear(cluster: string | null): void {
     for (const [key, of] of this.#told) if (of === cluster) this.#told.delete(key);
   }
 }
 
-/** What to tell of a failed attempt to read from a cluster, or from the hub (null). Never throws: a command that goes on tells also of bugs. */
+/** The error for a failed read from a cluster, or from the hub (null). Never throws: a long-running command reports bugs, too. */
 export function troubleOf(error: unknown, cluster: string | null, timeoutMs: number): ReportError {
   if (cluster !== null) {
     try {
       const { reason, message } = unreadBecause(error, timeoutMs);
       return { reason, message, cluster };
     } catch {
-      // It is told as what it is.
+      // A bug is reported below.
     }
   }
   return { reason: failureReason(error), message: failureOf(error).error, cluster };

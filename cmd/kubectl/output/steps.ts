@@ -1,19 +1,18 @@
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { plainText } from "../../../api/foreign-text.ts";
 import type { GivenFlags } from "../hub/hub-flags.ts";
-import { wrapped } from "./characters.ts";
+import { wrapText } from "./characters.ts";
 
-/** How commands begin that a person pastes. */
+/** The beginnings of commands that a person pastes. */
 export interface Commands {
   /** `kubectl` with the flags that name the hub. */
   readonly kubectl: string;
-  /** `kubectl knfleet` with those, and with the flags that say how clusters are reached. */
+  /** `kubectl knfleet` with the same flags, and with those for the access to clusters. */
   readonly knfleet: string;
 }
 
 /**
- * Commands with the flags that were given. A token must not be shown, so with one of the user's no command can be pasted as it is, and each begins with
- * what is missing.
+ * Commands with the flags of this command line. A token must not be shown: with `--token`, each command starts with a note that it is missing.
  */
 export function commandsOf({
   given,
@@ -24,7 +23,7 @@ export function commandsOf({
 }): Commands {
   const missing = given.hasToken ? "with your --token: " : "";
   const ofKubectl = given.hub.flatMap(([flag = "", ...value]) => [
-    // What it is called by kubectl.
+    // The name of the flag in kubectl.
     flag === "--hub-cluster" ? "--cluster" : flag,
     ...value,
   ]);
@@ -38,12 +37,12 @@ export function commandsOf({
   };
 }
 
-/** Words as a shell takes them for these very words: what is no plain word is quoted. */
+/** Words as a shell command: special words are quoted. */
 export function words(...parts: readonly string[]): string {
   return parts.map(shellWord).join(" ");
 }
 
-/** A word that a cluster or a person chose, so that a shell takes it for one word and nothing else. */
+/** Quotes a foreign word, so that a shell takes it as one word. */
 export function shellWord(text: string): string {
   const plain = plainText(text);
   return /^[\w.:/@%+,-][\w.:/@%+,=-]*$/.test(plain)
@@ -51,17 +50,17 @@ export function shellWord(text: string): string {
     : `'${plain.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** kubectl on a cluster; null for the hub itself. Plain, so that `withHub` adds the flags. */
+/** The command for kubectl on a cluster. Null: the hub itself. Without flags, which `withHub` adds. */
 export function kubectlOn(cluster: ClusterProfileRef | null | undefined): string {
   if (cluster === null || cluster === undefined) return "kubectl";
   return `${words("kubectl", "knfleet", "connect", `${cluster.namespace}/${cluster.name}`)} -- kubectl`;
 }
 
-// What asks no hub, or names all that it needs.
+// Commands that do not use the hub, or that name everything they need.
 const asksNoHub =
   /^kubectl (?:config |knfleet (?:explain|completion|version --client|can-i --role)\b)|--help$| --bundle /;
 
-/** A step with the flags that name the hub, where it is a command without them. */
+/** Adds the flags for the hub to a step that is a command without them. */
 export function withHub(step: string, { kubectl, knfleet }: Commands): string {
   if (!isCommand(step) || asksNoHub.test(step)) return step;
   const own = "kubectl knfleet ";
@@ -69,7 +68,7 @@ export function withHub(step: string, { kubectl, knfleet }: Commands): string {
   return step.replace(/^kubectl /, () => `${kubectl} `);
 }
 
-/** A document in which every step (`next`) can be pasted. */
+/** Adds the flags for the hub to every step (`next`) of a document. */
 export function withHubSteps<Document>(document: Document, commands: Commands): Document;
 export function withHubSteps(document: unknown, commands: Commands): unknown {
   if (Array.isArray(document)) return document.map((one: unknown) => withHubSteps(one, commands));
@@ -91,18 +90,18 @@ export const installInventory =
 export const installSets =
   "Turn fleet sets on in the chart of knfleet (sets.enabled=true), or choose the hub with --context.";
 
-/** Whether a step is a command that can be pasted as it is; everything else is a sentence. */
+/** Whether a step is a command that can be pasted. Every other step is a sentence. */
 export function isCommand(step: string): boolean {
   return /^(?:kubectl|chmod) |^(?:KUBECONFIG|KUBERNETES_EXEC_INFO)=/.test(step);
 }
 
-/** A line for one step: `next:` stands before a command that can be pasted, `hint:` before what is to be done in words. */
+/** A line for one step: `next:` and a command that can be pasted, or `hint:` and a sentence. */
 export function stepLine(step: string, about = ""): string {
   const label = isCommand(step) ? "next" : "hint";
   return `${label}${about === "" ? "" : ` (${about})`}: ${plainText(step)}`;
 }
 
-/** A numbered list of steps. A command that belongs to the sentence before it stands below that, so that its line can be pasted. */
+/** A numbered list of steps. A command that belongs to the sentence before it has its own line without a number, so that it can be pasted. */
 export function numberedSteps(steps: readonly string[]): readonly string[] {
   let number = 0;
   return steps.map((step, at) => {
@@ -117,15 +116,15 @@ function isSentence(step: string): boolean {
   return !isCommand(step);
 }
 
-/** The line of a step in lines of a width; a command stays one line, so that it can be pasted. */
+/** Wraps the line of a step. A command stays one line, so that it can be pasted. */
 export function wrappedStep(line: string, width: number | undefined): readonly string[] {
   const step = line.replace(/^ *(?:\d+\. |next(?: \([^)]*\))?: )?/, "");
-  return isCommand(step) ? [line] : wrapped(line, width, line.startsWith(" ") ? 5 : 2);
+  return isCommand(step) ? [line] : wrapText(line, width, line.startsWith(" ") ? 5 : 2);
 }
 
 /** A failure as the user sees it. */
 export interface Failure {
-  /** What failed, with the object and why. */
+  /** The failure, with the object and the reason. */
   readonly error: string;
   /** The chain of causes, outermost first. */
   readonly causes: readonly string[];
@@ -133,7 +132,7 @@ export interface Failure {
   readonly next: readonly string[];
 }
 
-/** `error:`, `cause:`, `next:` and `hint:` lines, without anything that a terminal would act on. */
+/** `error:`, `cause:`, `next:` and `hint:` lines, without characters that a terminal interprets. */
 export function renderFailure({ error, causes, next }: Failure): string {
   return [
     `error: ${plainText(error)}`,

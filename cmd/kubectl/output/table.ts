@@ -1,19 +1,19 @@
 import { plainText } from "../../../api/foreign-text.ts";
-import { wrapped } from "./characters.ts";
+import { wrapText } from "./characters.ts";
 
-/** What a cell means; shown as a colour only in addition to the words. */
+/** The meaning of a cell, shown as a colour in addition to the words. */
 export type Tone = "good" | "warning" | "bad";
 
-/** One cell; a plain string has no tone. */
+/** One cell. A plain string has no tone. */
 export type Cell =
   | string
   | { readonly text: string; readonly tone?: Tone; readonly indent?: number };
 
 export interface Table {
   readonly headers: readonly string[];
-  /** Headers of the columns that a terminal too narrow may cut, the first one first. */
+  /** Headers of the columns that a narrow terminal may cut, in this order. */
   readonly mayShorten?: readonly string[];
-  /** True: a terminal too narrow shows the texts of the last column in several lines instead. */
+  /** True: a narrow terminal wraps the texts of the last column instead. */
   readonly wraps?: boolean;
   readonly rows: readonly (readonly Cell[])[];
 }
@@ -23,7 +23,7 @@ export interface TableOptions {
   readonly paint: (text: string, tone: Tone) => string;
 }
 
-/** Text of a table as kubectl writes it: left-aligned, three spaces between columns, no trailing spaces. */
+/** Renders a table in the form of kubectl: left-aligned, three spaces between columns, no trailing spaces. */
 export function renderTable(table: Table, { headers, paint }: TableOptions): string {
   const lines = [...(headers ? [table.headers] : []), ...table.rows].map((row) => row.map(fieldOf));
   // A row of one cell is a line of text below another row.
@@ -56,7 +56,7 @@ function fieldOf(cell: Cell): Field {
   return tone === undefined ? { text: shown } : { text: shown, tone };
 }
 
-/** What a cell shows. */
+/** The shown text of a cell. */
 export function cellText(cell: Cell): string {
   return fieldOf(cell).text;
 }
@@ -70,8 +70,7 @@ const gap = 3;
 const shortest = 12;
 
 /**
- * The table within a width, if cutting the columns that may be cut is enough; what was cut ends with `…`. Only for terminals:
- * what is piped is never cut.
+ * Fits a table into a width, as far as its columns may be cut. A cut text ends with `…`. Only for terminals: piped output is never cut.
  */
 export function fitTable(table: Table, width: number): Table {
   if (table.wraps === true) return wrapTable(table, width);
@@ -85,22 +84,22 @@ export function fitTable(table: Table, width: number): Table {
   }, table);
 }
 
-// Less room than that makes columns of single words.
-const leastRoom = 24;
+// Less room would make a column of single words.
+const minRoom = 24;
 const indent = 4;
 
-/** The last column in several lines, or below its row where it has no room beside the others. */
+/** Wraps the last column, or moves it below its row where there is no room beside the others. */
 function wrapTable(table: Table, width: number): Table {
   const widths = columnWidths(table);
   const total = widths.reduce((sum, one) => sum + one, gap * (widths.length - 1));
   if (total <= width) return table;
   const others = widths.slice(0, -1);
   const room = width - others.reduce((sum, one) => sum + one + gap, 0);
-  const isBeside = room >= leastRoom;
+  const isBeside = room >= minRoom;
   const rows = table.rows.flatMap((row): Cell[][] => {
     const [own, last] = [row.slice(0, -1), row.at(-1) ?? ""];
     const tone = typeof last === "string" ? {} : { tone: last.tone };
-    const [first = "", ...more] = wrapped(cellText(last), isBeside ? room : width - indent);
+    const [first = "", ...more] = wrapText(cellText(last), isBeside ? room : width - indent);
     if (!isBeside) return [own, ...[first, ...more].map((text) => [{ text, indent }])];
     const blank = own.map(() => "");
     return [

@@ -13,17 +13,17 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** What a command knows of the process that it runs in. */
+/** The process that a command runs in. */
 export interface Terminal {
   /** Arguments after the program's name. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absent: there is nothing to read. */
+  /** Absent: there is no input. */
   readonly stdin?: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly now: () => Date;
-  /** Shows a text in a pager; false when there is none. Absent: there is nobody to read. */
+  /** Shows a text in a pager. False when there is no pager. Absent: no person reads the output. */
   readonly page?: (text: string) => Promise<boolean>;
 }
 
@@ -41,7 +41,7 @@ export function wantsColour(
   return isTerminal && env["TERM"] !== "dumb";
 }
 
-/** Paints text by what it means: green, yellow or red; unchanged without colour. */
+/** Paints text by its meaning: green, yellow or red. Unchanged without colour. */
 export function painter(enabled: boolean): (text: string, tone: Tone) => string {
   const { green, yellow, red } = picocolors.createColors(enabled);
   const paints = { good: green, warning: yellow, bad: red };
@@ -57,14 +57,14 @@ function isForced(value: string | undefined): boolean {
 }
 
 interface Agreement {
-  /** `--yes` was given: nobody is asked. */
+  /** `--yes`: do not ask. */
   readonly yes: boolean;
-  /** False: `--no-input` was given. */
+  /** False: `--no-input`. */
   readonly input: boolean;
 }
 
-/** Asks before something is changed. Throws UsageError when nobody is there to answer, or when the answer is not yes. */
-export async function agreed(
+/** Asks before a change. Throws UsageError when nobody can answer, or when the answer is not yes. */
+export async function askForAgreement(
   question: string,
   { yes, input }: Agreement,
   { stdin, stderr, env }: Terminal,
@@ -77,7 +77,7 @@ export async function agreed(
     ]);
   }
   stderr.write(`${question} Go on? [y/N] `);
-  // Loaded when somebody is asked, which few commands do.
+  // Loaded on demand, because few commands ask.
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: stdin });
   const answer = await lines.question("").finally(() => lines.close());

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { failureOf } from "../../../cmd/kubectl/failure.ts";
-import { agreed } from "../../../cmd/kubectl/output/terminal.ts";
+import { askForAgreement } from "../../../cmd/kubectl/output/terminal.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { runText } from "./run-text.ts";
 import { startStubHub } from "./stub-hub.ts";
@@ -43,18 +43,22 @@ describe("--no-input", () => {
   const asked = { yes: false, command: "x --yes" };
 
   test("refuses what has to be agreed to, and asks nothing", async () => {
-    const question = agreed("This makes a Job.", { ...asked, input: false }, terminal());
+    const question = askForAgreement("This makes a Job.", { ...asked, input: false }, terminal());
     await expect(question).rejects.toThrow(/Nobody is there to agree/);
     expect(said).toEqual([]);
   });
 
   test("left out, a person on a terminal is asked", async () => {
-    await agreed("This makes a Job.", { ...asked, input: true }, terminal());
+    await askForAgreement("This makes a Job.", { ...asked, input: true }, terminal());
     expect(said).toEqual(["This makes a Job. Go on? [y/N] "]);
   });
 
   test("does not stand in the way of --yes", async () => {
-    const question = agreed("This makes a Job.", { ...asked, yes: true, input: false }, terminal());
+    const question = askForAgreement(
+      "This makes a Job.",
+      { ...asked, yes: true, input: false },
+      terminal(),
+    );
     await expect(question).resolves.toBeUndefined();
   });
 });

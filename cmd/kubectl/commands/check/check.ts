@@ -3,7 +3,7 @@ import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { hubSource } from "../../hub/open-hub.ts";
-import { selectedProfiles } from "../../hub/profiles.ts";
+import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { reportOf, type ReportStamp, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
@@ -62,7 +62,7 @@ export async function checkFleet(
   ];
   const isServed = hubItems.every(({ code }) => code !== "KNF2001");
   const profiles = isServed
-    ? await selectedProfiles({ access, flags: profileFlags(flags, documents) }, late)
+    ? await listSelectedProfiles({ access, flags: profileFlags(flags, documents) }, late)
     : [];
   const clusters =
     documents === undefined
@@ -89,7 +89,7 @@ function profileFlags(
     : { namespace: undefined, cluster: undefined, on: undefined };
 }
 
-type Profile = Awaited<ReturnType<typeof selectedProfiles>>[number];
+type Profile = Awaited<ReturnType<typeof listSelectedProfiles>>[number];
 
 function clusterOfProfile(profile: Profile): CheckedCluster {
   const { namespace, name } = profile.metadata;

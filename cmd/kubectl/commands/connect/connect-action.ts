@@ -6,7 +6,7 @@ import { isatty } from "node:tty";
 import { isHealthy } from "../../../../access/providers/select-provider.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
-import { profileId, profileHint, profileNamed } from "../../hub/profiles.ts";
+import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { words } from "../../output/steps.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -71,7 +71,7 @@ async function lookUp(
 ): Promise<Found> {
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const ways = await waysOf(access);
-  const profile = await profileNamed(name, { access, flags }, signal);
+  const profile = await findProfile(name, { access, flags }, signal);
   const cluster = profileId(profile);
   const exec = execUserOf(flags, { env, program: runningProgram() })(cluster);
   const config = kubeconfigOf([spokeEntry(cluster, ways.resolve(profile).endpoint, exec)]);

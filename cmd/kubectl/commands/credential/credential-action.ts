@@ -4,7 +4,7 @@ import { timestampOf } from "../../../../api/conditions.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
-import { profileId, profileHint, profileNamed } from "../../hub/profiles.ts";
+import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";
 import { words } from "../../output/steps.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { waysOf } from "../../spokes/spoke-reading.ts";
@@ -28,7 +28,7 @@ export async function runCredential(
   const request = execRequestOf(env["KUBERNETES_EXEC_INFO"]);
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const ways = await waysOf(access);
-  const profile = await profileNamed(name, { access, flags }, signal);
+  const profile = await findProfile(name, { access, flags }, signal);
   const way = ways.resolve(profile);
   if (request.cluster !== undefined) {
     checkServer(request.cluster, way.endpoint, profileId(profile));

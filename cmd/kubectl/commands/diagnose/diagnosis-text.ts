@@ -1,7 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { Rendering } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
-import { widthOf, wrapped } from "../../output/characters.ts";
+import { widthOf, wrapText } from "../../output/characters.ts";
 import {
   type Commands,
   commandsOf,
@@ -73,7 +73,7 @@ function diagnosisText(
     "",
     ...hops.flatMap((hop) => hopLines(hop, { paint, width, wide, columns })),
     "",
-    ...differenceLines(diagnosis).flatMap((line) => wrapped(line, columns, 4)),
+    ...differenceLines(diagnosis).flatMap((line) => wrapText(line, columns, 4)),
     ...rootCauseLines(diagnosis, paint, columns),
   ]
     .map((line) => `${line}\n`)
@@ -110,7 +110,7 @@ function hopLines(
   const indent = stateWidth + 3 + width + 3 + 8 + 3;
   const room = columns === undefined ? undefined : Math.max(leastRoom, columns - indent);
   const head = `${shown}   ${title.padEnd(width)}   ${time}   `;
-  const [first = "", ...rest] = [what, ...more].flatMap((text) => wrapped(plainText(text), room));
+  const [first = "", ...rest] = [what, ...more].flatMap((text) => wrapText(plainText(text), room));
   return [`${head}${first}`.trimEnd(), ...rest.map((text) => " ".repeat(indent) + text)];
 }
 
@@ -136,11 +136,11 @@ function rootCauseLines(
   const tone = severity === "error" ? "bad" : "warning";
   return [
     ...endedEarly,
-    ...wrapped(`root cause: ${code} ${name}: ${plainText(message)}`, columns, 2).map((line) =>
+    ...wrapText(`root cause: ${code} ${name}: ${plainText(message)}`, columns, 2).map((line) =>
       line.replace(/^root cause/, (text) => paint(text, tone)),
     ),
     ...(because === null ? [] : [`  held by: ${because}`]),
-    ...evidence.flatMap((line) => wrapped(`  evidence: ${plainText(line)}`, columns, 4)),
+    ...evidence.flatMap((line) => wrapText(`  evidence: ${plainText(line)}`, columns, 4)),
     ...numberedSteps(next).flatMap((line) => wrappedStep(line, columns)),
     `  more: kubectl knfleet explain ${code}`,
   ];

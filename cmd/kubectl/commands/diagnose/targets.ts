@@ -5,7 +5,7 @@ import { type ComponentKey, componentKeyOf } from "../../../../api/component.ts"
 import { type ActionInput, selectionOf } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
-import { profileAnywhere } from "../../hub/profiles.ts";
+import { findProfileAnywhere } from "../../hub/profiles.ts";
 import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import type { DiagnoseFlags, Target } from "./diagnosis.ts";
@@ -192,6 +192,6 @@ async function findProfile(
   const own = await getProfile(hub, { namespace, name }, signal).catch(ifDenied);
   if (own !== undefined) return profileOf(namespace, name);
   if (!inAllNamespaces) return undefined;
-  const other = await unlessDenied(profileAnywhere(name, hub, signal));
+  const other = await unlessDenied(findProfileAnywhere(name, hub, signal));
   return other === undefined ? undefined : profileOf(other.metadata.namespace, name);
 }

@@ -9,7 +9,7 @@ import { UsageError } from "../../errors.ts";
 import { type ControllerDeployment, findControllers, flagOf } from "../../hub/find-controller.ts";
 import { openHub } from "../../hub/open-hub.ts";
 import { words } from "../../output/steps.ts";
-import { agreed } from "../../output/terminal.ts";
+import { askForAgreement } from "../../output/terminal.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { diagnose, type DiagnoseOptions, diagnosisOf } from "./diagnose.ts";
 import type { DiagnoseFlags, Diagnosis, Difference, Target, Vantage } from "./diagnosis.ts";
@@ -95,7 +95,7 @@ async function walkByJob(
 ): Promise<readonly Diagnosis[]> {
   const job = jobOf(controller, targets);
   const { namespace, name } = controller;
-  await agreed(
+  await askForAgreement(
     `This makes a Job in namespace ${namespace} like the Deployment ${name}, and deletes it again.`,
     {
       yes: input.options.yes === true,

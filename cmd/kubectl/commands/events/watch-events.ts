@@ -38,7 +38,8 @@ export async function watchEvents(watching: Watching, signal: AbortSignal): Prom
   const onHub = (event: EventItem): void => {
     if (about.isAbout(event)) onEvent(event);
   };
-  const tell = (error: unknown): void => troubles.tell(troubleOf(error, null, access.hubTimeoutMs));
+  const tell = (error: unknown): void =>
+    troubles.report(troubleOf(error, null, access.hubTimeoutMs));
   const place = { client: access.hub, id: null };
   using hub = new NamespaceWatches(place, { onEvent: onHub, onError: tell }, signal);
   const spokes = new Map<string, FollowedSpoke>();
@@ -70,7 +71,7 @@ export async function watchEvents(watching: Watching, signal: AbortSignal): Prom
       work.push(watchSpoke(spoke, { ...watching, troubles, turns }, signal));
     }
   };
-  const onTrouble = (error: ReportError): void => troubles.tell(error);
+  const onTrouble = (error: ReportError): void => troubles.report(error);
   await followComponents({ access, selection, onComponents, onTrouble }, signal);
   await Promise.all(work);
 }
@@ -105,7 +106,7 @@ async function watchSpoke(
       await watchOnce(spoke, { ...shared, onSynced: () => (failures = 0) }, end);
     } catch (error) {
       if (isAborted(end)) return;
-      troubles.tell(troubleOf(error, id, limits.spokeTimeoutMs));
+      troubles.report(troubleOf(error, id, limits.spokeTimeoutMs));
     }
     const waitMs = Math.min(mostRetryMs, retryMs * 2 ** failures);
     failures += 1;
@@ -132,9 +133,9 @@ async function watchOnce(
   try {
     const handlers = {
       onEvent: shared.onEvent,
-      onError: (error: unknown) => troubles.tell(troubleOf(error, id, limits.spokeTimeoutMs)),
+      onError: (error: unknown) => troubles.report(troubleOf(error, id, limits.spokeTimeoutMs)),
       onSynced: () => {
-        troubles.over(id);
+        troubles.clear(id);
         shared.onSynced();
       },
     };

@@ -7,7 +7,7 @@ import type { RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
 import { findControllers } from "../../hub/find-controller.ts";
 import { listInstallations } from "../../hub/installations.ts";
-import { selectedProfiles } from "../../hub/profiles.ts";
+import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -93,7 +93,7 @@ async function listProfiles(
 ): Promise<readonly ClusterProfile[] | undefined> {
   const flags = { namespace: undefined, cluster: undefined, on: undefined };
   try {
-    return await selectedProfiles({ access, flags }, signal);
+    return await listSelectedProfiles({ access, flags }, signal);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return [];
     return ifDenied(error);

@@ -6,11 +6,11 @@ import { FleetError } from "../../../../api/errors.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
-import { profileId, profileHint, profileNamed, selectedProfiles } from "../../hub/profiles.ts";
+import { profileId, profileHint, findProfile, listSelectedProfiles } from "../../hub/profiles.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { renderJson, renderYaml } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
-import { agreed, type Terminal } from "../../output/terminal.ts";
+import { askForAgreement, type Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { unreadBecause, waysOf } from "../../spokes/spoke-reading.ts";
@@ -101,13 +101,13 @@ async function profilesFor(
   deps: { readonly access: ClusterAccess; readonly flags: Flags },
   signal: AbortSignal,
 ): Promise<Found> {
-  if (args.length === 0) return { profiles: await selectedProfiles(deps, signal), errors: [] };
+  if (args.length === 0) return { profiles: await listSelectedProfiles(deps, signal), errors: [] };
   const profiles = new Map<string, ClusterProfile>();
   const errors: ReportError[] = [];
   for (const arg of args) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- a few names, and the first that is wrong ends it
-      const profile = await profileNamed(arg, deps, signal);
+      const profile = await findProfile(arg, deps, signal);
       profiles.set(profileId(profile), profile);
     } catch (error) {
       if (!(error instanceof FleetError) || error.reason !== "ClusterProfileNotFound") throw error;
@@ -200,7 +200,7 @@ async function askFor(
     return count === 0 ? [] : [`${count} ${change}`];
   });
   const question = `Contexts in ${path}: ${counts.join(", ")}.`;
-  await agreed(question, { yes: options.yes === true, input }, terminal);
+  await askForAgreement(question, { yes: options.yes === true, input }, terminal);
 }
 
 function changesText(changes: readonly ContextChange[], flags: Flags, terminal: Terminal): string {

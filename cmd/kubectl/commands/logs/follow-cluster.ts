@@ -51,12 +51,12 @@ export async function followCluster(
     // oxlint-disable no-await-in-loop -- one read after another
     try {
       opened = await readSources(cluster, { opened, shared }, signal);
-      if (failures > 0) shared.troubles.over(id);
+      if (failures > 0) shared.troubles.clear(id);
       failures = 0;
     } catch (error) {
       if (isAborted(signal)) break;
       failures += 1;
-      shared.troubles.tell(troubleOf(error, id, timeoutMs));
+      shared.troubles.report(troubleOf(error, id, timeoutMs));
       if (containers.values().every(({ isActive }) => !isActive)) {
         opened?.close();
         opened = undefined;
@@ -128,7 +128,7 @@ function followNew(
       streams.left += 1;
     });
   }
-  if (skipped > 0) troubles.tell(streamLimitError(skipped, id));
+  if (skipped > 0) troubles.report(streamLimitError(skipped, id));
 }
 
 /** Stops following containers that have not been selected for half a minute; until then the last lines of a pod arrive. */

@@ -44,7 +44,7 @@ class FleetLogs {
   constructor(following: FollowOptions, signal: AbortSignal) {
     const { filter, limits, sink } = following;
     const troubles = new Troubles(sink.trouble);
-    this.onTrouble = troubles.tell.bind(troubles);
+    this.onTrouble = troubles.report.bind(troubles);
     this.#following = following;
     this.#signal = signal;
     this.#shared = {

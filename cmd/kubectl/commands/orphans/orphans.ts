@@ -4,7 +4,7 @@ import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { listInstallations } from "../../hub/installations.ts";
-import { selectedProfiles } from "../../hub/profiles.ts";
+import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -79,7 +79,7 @@ async function standIns(
   { access, flags }: OrphansDeps,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {
-  const profiles = await selectedProfiles(
+  const profiles = await listSelectedProfiles(
     { access, flags: { ...flags, namespace: undefined } },
     signal,
   );

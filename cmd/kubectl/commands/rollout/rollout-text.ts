@@ -1,5 +1,5 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { wrapped } from "../../output/characters.ts";
+import { wrapText } from "../../output/characters.ts";
 import type { TimeText } from "../../output/duration.ts";
 import { type Cell, orNone, renderTable, type Table, type Tone } from "../../output/table.ts";
 import type { RolloutItem, StageItem } from "./rollout-item.ts";
@@ -25,9 +25,9 @@ export function headingText(item: RolloutItem, { times, paint, width }: Style): 
   const stands = paint(phase ?? "Unknown", tones[outcome]);
   const lines = [
     `${plainText(`${kind} ${namespace}/${name}`)}: ${stands}${plainText(stage)}`,
-    ...wrapped(plainText(revisionLine(item, times)), width, 2),
-    ...(waitingFor === null ? [] : wrapped(plainText(`Waiting: ${waitingFor}`), width, 2)),
-    ...(item.clusters === null ? [] : wrapped(countsLine(item.clusters), width, 2)),
+    ...wrapText(plainText(revisionLine(item, times)), width, 2),
+    ...(waitingFor === null ? [] : wrapText(plainText(`Waiting: ${waitingFor}`), width, 2)),
+    ...(item.clusters === null ? [] : wrapText(countsLine(item.clusters), width, 2)),
   ];
   return `${lines.join("\n")}\n\n`;
 }
@@ -153,7 +153,7 @@ export function footerText(item: RolloutItem, wide: boolean, { width }: Style): 
     ...(conditions.length === 0 ? [] : ["", "Conditions:", ...conditions]),
   ];
   return lines
-    .flatMap((line) => wrapped(line, width, 4))
+    .flatMap((line) => wrapText(line, width, 4))
     .map((line) => `${line}\n`)
     .join("");
 }

@@ -139,7 +139,7 @@ async function watch(
     if (isAborted(signal)) break;
     try {
       const set = await readSet(access, placed, signal);
-      troubles.over(null);
+      troubles.clear(null);
       if (set === undefined) {
         if (!flags.quiet) terminal.stderr.write("The set was deleted\n");
         return { ...item, outcome: "failed" };
@@ -147,7 +147,7 @@ async function watch(
       item = rolloutItemOf(set);
       shown.show(item);
     } catch (error) {
-      if (!isAborted(signal)) troubles.tell(troubleOf(error, null, access.hubTimeoutMs));
+      if (!isAborted(signal)) troubles.report(troubleOf(error, null, access.hubTimeoutMs));
     }
     // oxlint-enable no-await-in-loop
   }

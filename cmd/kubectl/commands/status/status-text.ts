@@ -1,6 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { HubView } from "../../hub/installations.ts";
-import { wrapped } from "../../output/characters.ts";
+import { wrapText } from "../../output/characters.ts";
 import type { TimeText } from "../../output/duration.ts";
 import { clusterNames, codedReason } from "../../output/names.ts";
 import {
@@ -153,7 +153,7 @@ function causeText({ reason, code, message }: StatusItem, width: number | undefi
   if (reason === null) return "";
   const said = codedReason({ reason, code });
   const text = `Cause: ${plainText(message === null ? said : `${said}: ${message}`)}`;
-  return `${wrapped(text, width, 2).join("\n")}\n`;
+  return `${wrapText(text, width, 2).join("\n")}\n`;
 }
 
 function block(

@@ -1,4 +1,4 @@
-import { hubChanges } from "../../hub/hub-changes.ts";
+import { watchHub } from "../../hub/hub-changes.ts";
 import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -25,7 +25,7 @@ export async function watchStatus(
   { access, selection, first, read, show, onTrouble }: Watching,
   signal: AbortSignal,
 ): Promise<void> {
-  using changes = hubChanges(access, selection, signal);
+  using changes = watchHub(access, selection, signal);
   const troubles = new Troubles(onTrouble);
   let shown = textsOf(first);
   while (!signal.aborted) {
@@ -39,10 +39,10 @@ export async function watchStatus(
       if (isAborted(signal)) return;
       const changed = items.filter((item) => shown.get(keyOf(item)) !== JSON.stringify(item));
       shown = textsOf(items);
-      troubles.over(null);
+      troubles.clear(null);
       if (changed.length > 0) show(changed);
     } catch (error) {
-      if (!isAborted(signal)) troubles.tell(troubleOf(error, null, access.hubTimeoutMs));
+      if (!isAborted(signal)) troubles.report(troubleOf(error, null, access.hubTimeoutMs));
     }
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { Component } from "../../../../api/component.ts";
 import { failureOf } from "../../failure.ts";
-import { hubChanges } from "../../hub/hub-changes.ts";
+import { watchHub } from "../../hub/hub-changes.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { stampAt } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
@@ -112,7 +112,7 @@ class Feed {
 
   async #followHub(): Promise<void> {
     const { access, selection } = this.#options;
-    using changes = hubChanges(access, selection, this.#signal);
+    using changes = watchHub(access, selection, this.#signal);
     while (!this.#signal.aborted) {
       const pause = this.#trouble === null ? paceMs : troublePaceMs;
       // oxlint-disable-next-line no-await-in-loop -- one look after another

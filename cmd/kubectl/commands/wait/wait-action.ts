@@ -1,7 +1,7 @@
 import { type ActionInput, print } from "../../action.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
-import { hubChanges } from "../../hub/hub-changes.ts";
+import { watchHub } from "../../hub/hub-changes.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
@@ -93,7 +93,7 @@ async function installationSubject(
   const selection = await readSelection(input, access, signal);
   checkMinimum(min, selection);
   return {
-    changes: (until) => hubChanges(access, selection, until),
+    changes: (until) => watchHub(access, selection, until),
     read: async (before, until) => {
       const components = await listInstallations(access, selection, until);
       return waitItems(goal, components, { selection, before });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { runCli } from "../../../../cmd/kubectl/cli.ts";
-import { page } from "../../../../cmd/kubectl/output/pager.ts";
+import { showInPager } from "../../../../cmd/kubectl/output/pager.ts";
 import { recordedObjects } from "../recorded-hub.ts";
 import { startStubHub } from "../stub-hub.ts";
 
@@ -90,13 +90,13 @@ describe("the pager", () => {
   test("is the program that the environment names, with its arguments", async () => {
     const file = join(folder, "shown");
     const env = { PATH: path, PAGER: "false", KNFLEET_PAGER: `cat > '${file}'` };
-    expect(await page("a text\n", env)).toBe(true);
+    expect(await showInPager("a text\n", env)).toBe(true);
     expect(await readFile(file, "utf8")).toBe("a text\n");
   });
 
   test("may be left before its end", async () => {
     const env = { PATH: path, PAGER: "true" };
-    expect(await page("a line\n".repeat(200_000), env)).toBe(true);
+    expect(await showInPager("a line\n".repeat(200_000), env)).toBe(true);
   });
 
   test.each([
@@ -105,6 +105,6 @@ describe("the pager", () => {
     { PAGER: "less", TERM: "dumb" },
     { PAGER: "no-such-program-anywhere 2> /dev/null" },
   ])("is not there with %j", async (env) => {
-    expect(await page("a text\n", { PATH: path, ...env })).toBe(false);
+    expect(await showInPager("a text\n", { PATH: path, ...env })).toBe(false);
   });
 });

@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 
-import { widthOf, wrapped } from "../../../../cmd/kubectl/output/characters.ts";
+import { widthOf, wrapText } from "../../../../cmd/kubectl/output/characters.ts";
 import { wrappedStep } from "../../../../cmd/kubectl/output/steps.ts";
 import { fitTable, renderTable } from "../../../../cmd/kubectl/output/table.ts";
 
 const message = "The connection to https://spoke.example.com:6443 was refused by a firewall";
 
 test("a text is divided between words, keeps its indentation, and loses nothing", () => {
-  const lines = wrapped(`  cause: ${message}`, 40, 4);
+  const lines = wrapText(`  cause: ${message}`, 40, 4);
   expect(lines).toEqual([
     "  cause: The connection to",
     "    https://spoke.example.com:6443 was",
     "    refused by a firewall",
   ]);
   expect(lines.map((line) => line.trim()).join(" ")).toBe(`cause: ${message}`);
-  expect(wrapped("a-word-that-is-longer-than-the-line b", 10)).toEqual([
+  expect(wrapText("a-word-that-is-longer-than-the-line b", 10)).toEqual([
     "a-word-that-is-longer-than-the-line",
     "b",
   ]);
@@ -23,7 +23,7 @@ test("a text is divided between words, keeps its indentation, and loses nothing"
 test("nothing is divided in a pipe", () => {
   expect(widthOf({ columns: 80 })).toBeUndefined();
   expect(widthOf({ isTTY: true, columns: 80 })).toBe(80);
-  expect(wrapped(message, undefined)).toEqual([message]);
+  expect(wrapText(message, undefined)).toEqual([message]);
 });
 
 test("a command stays one line, and a sentence does not", () => {

@@ -19,7 +19,7 @@ import { recordAt } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import {
   type ControllerDeployment,
-  controllerDeployments,
+  listControllerDeployments,
   type Controllers,
   flagOf,
 } from "../../../hub/find-controller.ts";
@@ -85,7 +85,7 @@ async function listControllers(
 ): Promise<readonly ControllerDeployment[]> {
   const seen = controllers?.deployments;
   if (seen !== undefined || fileHub === undefined) return seen ?? [];
-  return (await controllerDeployments(fileHub, signal).catch(ifDenied)) ?? [];
+  return (await listControllerDeployments(fileHub, signal).catch(ifDenied)) ?? [];
 }
 
 function fileResult(
