@@ -16,13 +16,12 @@ import {
 } from "../../spokes/read-clusters.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import { rootCauseOf } from "../diagnose/diagnosis.ts";
-import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { checkVersion } from "../diagnose/hops/installation-hops.ts";
 import { checkRights } from "../diagnose/hops/spoke-hops.ts";
 import type { HubWalk } from "../diagnose/walk-hub.ts";
 import { walkTarget } from "../diagnose/walk-target.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
-import { askHub } from "../plan/plan-item.ts";
+import { askHub, findDuplicate } from "../plan/plan-item.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
 import { expiryItems, type ExpiryWindow } from "./expiry.ts";
@@ -186,10 +185,7 @@ async function checkDuplicate(
   { access, base }: Pick<FileCheckDeps, "access"> & { readonly base: Base },
   signal: AbortSignal,
 ): Promise<CheckItem> {
-  const all = (await listComponents(component.kind, access.hub, signal)) ?? [];
-  const duplicate = all.find(
-    (other) => targetIdOf(other) === targetIdOf(component) && titleOf(other) !== titleOf(component),
-  );
+  const duplicate = await findDuplicate(component, access.hub, signal);
   const check = "one per cluster";
   if (duplicate === undefined) {
     const message = `no other ${component.kind} is for its cluster`;

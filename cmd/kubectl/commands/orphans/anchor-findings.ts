@@ -55,7 +55,7 @@ export function anchorFinding(
   return [{ ...base, finding: "OldNamespace", message, next: removalSteps(anchor, base, known) }];
 }
 
-/** The component that an anchor means: by its uid, or where the upstream operator made it by its name. */
+/** The component of an anchor: by uid, or by name for an anchor of the upstream operator. */
 function ownerAmong(known: Known, belonging: Belonging): Component | undefined {
   const { uid } = belonging;
   if (uid !== null) return known.components.find(({ metadata }) => metadata.uid === uid);
@@ -67,12 +67,12 @@ function namesakesOf({ components }: Known, { kind, name }: Belonging): readonly
   return components.filter((one) => one.kind === kind && one.metadata.name === name);
 }
 
-/** Whether a component is for this cluster, by whichever of its names. */
+/** Whether a component is for this cluster, under any of its names. */
 function isHere(component: Component, { names }: Known): boolean {
   return names.has(targetIdOf(component));
 }
 
-/** Steps without a deletion: the anchor may belong to a component whose cluster was not read. */
+/** Message and steps without a deletion, because the anchor may belong to a component whose cluster was not read. */
 function doubtful(
   owner: Component,
   { object }: Pick<OrphanItem, "object">,
@@ -90,7 +90,7 @@ function doubtful(
   };
 }
 
-/** Why no component of the hub accounts for an anchor; undefined when one does. */
+/** Why an anchor belongs to no component of the hub; undefined when it belongs to one. */
 function problemOf(
   { kind, name, uid }: Belonging,
   owner: Component | undefined,
@@ -111,7 +111,7 @@ function problemOf(
   return `the hub has no ${what} for this cluster${uid === null ? "" : ` (uid ${uid})`}`;
 }
 
-/** Upstream's operator 1.24 installs into canonical namespaces and leaves the old installation in the old namespace. Spec: cli.md D12. */
+/** Whether an anchor is in an old namespace: the upstream operator 1.24 installs into canonical namespaces and leaves the old installation. Spec: cli.md D12. */
 function isOldPlace(
   anchor: KubeObject,
   owner: Component,
@@ -140,7 +140,7 @@ function isOldPlace(
   const found = anchoredNamespaces(places);
   const present = installationNamespace(owner, defaultSpokeNamespace, found);
   const isPresent = ({ metadata }: KubeObject): boolean => metadata.namespace === present;
-  // Upstream's say only a name: each of several components of that name may have its own.
+  // An anchor of the upstream operator has a name only, so each component of that name may have an anchor of its own.
   return same.length > components.length && !isPresent(anchor) && same.some(isPresent);
 }
 
@@ -162,7 +162,7 @@ function removalSteps(
   ];
 }
 
-/** Whose an anchor is, as far as it says. */
+/** The component that an anchor names. */
 interface Belonging {
   readonly kind: ComponentKind | null;
   readonly name: string | null;

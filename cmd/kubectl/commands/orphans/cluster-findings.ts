@@ -29,7 +29,7 @@ export function clusterFindings(traces: Traces, known: Known): readonly OrphanIt
   ];
 }
 
-/** Objects of installations of which neither anchor nor component is there, by the uid that they carry. */
+/** Marked objects of which neither the anchor nor the component exists, by the uid in their label. */
 function unanchored({ anchors, marked }: Traces, known: Known): readonly OrphanItem[] {
   const anchoredUids = new Set(anchors.map((anchor) => belongingOf(anchor).uid));
   const here = known.components.filter((one) => !isElsewhere(one, known));

@@ -85,7 +85,7 @@ function about({
   };
 }
 
-/** The short names by which arguments name kinds. */
+/** Short names of kinds in arguments. */
 const shortKinds: Readonly<Record<ComponentKind, string>> = {
   KnativeServing: "ks",
   KnativeEventing: "ke",

@@ -40,13 +40,13 @@ export interface OrphanItem {
     readonly namespace: string | null;
     readonly name: string;
   };
-  /** The component that it is about, as far as that is known. */
+  /** The component that the leftover belongs to, as far as known. */
   readonly component: {
     readonly kind: ComponentKind | null;
     readonly name: string | null;
     readonly uid: string | null;
   } | null;
-  /** Objects that go with it. */
+  /** Number of objects that are removed with it. */
   readonly objects: number;
   readonly message: string;
   /** Steps in order: commands to paste, or sentences. Nothing happens automatically. */
@@ -62,7 +62,7 @@ interface OrphanSummary {
 
 export type OrphanList = Report<"OrphanList", OrphanSummary, OrphanItem>;
 
-/** A key as the document has it. */
+/** A key in the form of the document. */
 export function objectOf({
   apiVersion,
   kind,
@@ -72,14 +72,14 @@ export function objectOf({
   return { apiVersion, kind, namespace: namespace === "" ? null : namespace, name };
 }
 
-/** An object as kubectl's arguments name it. */
+/** The arguments with which kubectl names an object. */
 export function argumentsOf({ kind, namespace, name }: OrphanItem["object"]): string {
   return words(kind.toLowerCase(), name, ...(namespace === null ? [] : ["-n", namespace]));
 }
 
 const patienceMs = 60_000;
 
-/** Whether a deletion has been going on for so long that something seems to hold it. */
+/** Whether a deletion takes so long that something seems to block it. */
 export function isStuck(
   {
     deletionTimestamp,
@@ -96,11 +96,11 @@ export function isStuck(
 
 /** Objects of installations on one cluster. */
 export interface Traces {
-  /** Anchors, whole, of all namespaces. */
+  /** Complete anchors of all namespaces. */
   readonly anchors: readonly KubeObject[];
-  /** Objects with the label of an installation, as metadata. */
+  /** Metadata of objects with the label of an installation. */
   readonly marked: readonly KubeObject[];
-  /** Namespaces that a hub guards, as metadata. */
+  /** Metadata of namespaces that a hub guards. */
   readonly guarded: readonly KubeObject[];
   /** Kinds that may not be listed. */
   readonly denied: readonly string[];
@@ -159,17 +159,17 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Facts from outside the cluster. */
+/** Facts about the hub and the other clusters. */
 export interface Known {
   /** Null for the hub itself. */
   readonly cluster: ClusterProfileRef | null;
   /** All names of this cluster: `namespace/name` of ClusterProfiles, "" for the hub. */
   readonly names: ReadonlySet<string>;
-  /** Names of completely read clusters; each that is not in `names` is another cluster. */
+  /** Names of completely read clusters. A name that is not in `names` is another cluster. */
   readonly read: ReadonlySet<string>;
   /** All components of the hub. */
   readonly components: readonly Component[];
-  /** Undefined when it may not be read: then no anchor is taken for another hub's. */
+  /** Undefined when it may not be read; then no anchor counts as that of another hub. */
   readonly hubId: string | undefined;
   readonly nowMs: number;
 }

@@ -28,7 +28,7 @@ interface OrphansDeps {
 }
 
 /**
- * Looks at all components of the hub, and at all clusters that have a ClusterProfile, for what nobody accounts for. Throws only when the hub cannot be read; a
+ * Finds leftovers on all clusters with a ClusterProfile, and what is in the way of the components of the hub. Throws only when the hub cannot be read; a
  * cluster that cannot be read is in `errors`. Changes nothing.
  */
 export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<OrphanList> {
@@ -74,7 +74,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
 
 const readOne: ReadOne<Traces> = ({ client }, signal) => readTraces(client, signal);
 
-/** One placeholder component for each cluster to read, because leftovers have no component any more. */
+/** One placeholder component for each cluster to read, because leftovers have no component. */
 async function standIns(
   { access, flags }: OrphansDeps,
   signal: AbortSignal,
@@ -115,8 +115,8 @@ export function orphansExitCode({ items, complete }: OrphanList): ExitCode {
 }
 
 /**
- * Which of the names by which clusters were read are those of one and the same cluster: several ClusterProfiles may lead to one, also
- * to the hub. Uids are never given twice, so names under which the same object was seen mean one cluster.
+ * Groups the names of read clusters by cluster: several ClusterProfiles may lead to one cluster, also to the hub. Names under which an object with the
+ * same uid was read are one cluster, because no uid is used twice.
  */
 export function sameClusters(
   traces: ReadonlyMap<string, Traces>,
@@ -142,7 +142,7 @@ function uidsOf({ anchors, marked, guarded }: Traces): Set<string> {
   return new Set([...anchors, ...marked, ...guarded].map(({ metadata }) => metadata.uid));
 }
 
-/** The traces of the ClusterProfile whose identity may list most. */
+/** The traces that were read with the identity that may list most. */
 function mostOf(all: readonly Traces[]): Traces {
   return all.reduce((best, one) => (one.denied.length < best.denied.length ? one : best));
 }

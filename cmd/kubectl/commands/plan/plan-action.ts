@@ -33,7 +33,7 @@ export async function runPlan(
     ]);
   }
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  // As kubectl apply: what names no namespace is of the context's.
+  // As with kubectl apply, a component without a namespace gets that of the context.
   const read = componentReader({ flags, terminal }, signal, access.namespace);
   const { components, notes } = await withUsageErrors(read(filename, "-f"));
   await using settings = await openRendering(input, access, signal);

@@ -6,22 +6,24 @@ import {
   type ComponentKind,
   componentKinds,
   operatorApiVersion,
+  componentKeyOf,
 } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import { foreignText } from "../../../../api/foreign-text.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
-import { asComponent, refOf } from "../../../../controller/component-identity.ts";
+import { asComponent, refOf, targetIdOf } from "../../../../controller/component-identity.ts";
 import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import type { ReportError } from "../../output/report.ts";
+import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { diffItem, type DiffItem } from "../diff/diff-list.ts";
 
 /** One object on a cluster and its planned change. */
 export type PlannedChange = Pick<DiffItem, "object" | "fields" | "message"> & {
   readonly action: "create" | "change" | "prune" | "recreate" | "wait" | "refused";
-  /** Pods that would be started anew, or stopped; 0 when none would. */
+  /** Number of pods that would be restarted or stopped. */
   readonly pods: number;
 };
 
@@ -39,7 +41,7 @@ export interface PlanItem {
     readonly message: string | null;
   };
   readonly version: { readonly installed: string | null; readonly wanted: string | null };
-  /** Why nothing would be installed; null when nothing is in the way. */
+  /** Why nothing would be installed; null when something can be installed. */
   readonly blocked: (Block & { readonly code: KnfCode | null }) | null;
   /** Null when the cluster or a manifest of the component could not be read. */
   readonly changes: readonly PlannedChange[] | null;
@@ -51,7 +53,7 @@ interface Block {
   readonly message: string;
 }
 
-/** What the cluster says about one component. */
+/** What was read of the cluster of one component. */
 export interface Look {
   readonly version: string | null;
   readonly blocked: Block | null;
@@ -121,13 +123,13 @@ interface HubAnswer {
   readonly fields: readonly FieldChange[];
   /** Refusal of the API server or of a webhook; null when both accept. */
   readonly message: string | null;
-  /** As it would be stored, or as the file has it where the hub could not be asked. */
+  /** The component as it would be stored; when the hub could not be asked, as in the file. */
   readonly component: Component;
 }
 
 /**
- * Asks the hub by a dry run what would be stored: the spec of the file in place of the one that is there. Nothing is stored. Throws what KubeClient throws,
- * but for a refusal.
+ * Asks the hub in a dry run what it would store: the spec of the file in place of the present spec. Stores nothing. Throws what KubeClient throws, except
+ * for a refusal.
  */
 export async function askHub(
   component: Component,
@@ -178,7 +180,7 @@ function requestFor(
     const body = { ...wanted, metadata: { namespace, name, labels, annotations } };
     return ["POST", `${collection}?${query}`, body];
   }
-  // Labels that the file does not name stay; fields of the spec that it does not name are removed.
+  // Labels that are not in the file stay; fields of the spec that are not in the file are removed.
   const kept = {
     labels: { ...before.metadata.labels, ...labels },
     annotations: { ...before.metadata.annotations, ...annotations },
@@ -193,6 +195,20 @@ function stored(answer: unknown, kind: Component["kind"]): KubeObject | undefine
 
 function isStored(answer: unknown): answer is KubeObject {
   return isRecord(answer) && isRecord(answer["metadata"]) && isRecord(answer["spec"]);
+}
+
+/** Finds another component of the kind for the same cluster; undefined without one, and when components may not be listed. */
+export async function findDuplicate(
+  component: Component,
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<Component | undefined> {
+  const all = (await listComponents(component.kind, hub, signal)) ?? [];
+  const id = describe(componentKeyOf(component));
+  return all.find(
+    (other) =>
+      describe(componentKeyOf(other)) !== id && targetIdOf(other) === targetIdOf(component),
+  );
 }
 
 /** The part of a component that its author decides. */

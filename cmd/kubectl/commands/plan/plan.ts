@@ -1,7 +1,6 @@
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import { compare } from "../../compare/compare.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
@@ -18,10 +17,16 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { installationError } from "../diff/diff-list.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
-import { askHub, type Look, planItem, type PlanItem, type PlannedChange } from "./plan-item.ts";
+import {
+  askHub,
+  findDuplicate,
+  type Look,
+  planItem,
+  type PlanItem,
+  type PlannedChange,
+} from "./plan-item.ts";
 
 interface PlanSummary {
   readonly components: number;
@@ -31,7 +36,7 @@ interface PlanSummary {
   readonly change: number;
   readonly recreate: number;
   readonly prune: number;
-  /** Pods that would be started anew, or stopped. */
+  /** Pods that would be restarted or stopped. */
   readonly pods: number;
 }
 
@@ -53,7 +58,7 @@ export async function plan(
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(2 * access.hubTimeoutMs)]);
   const asked = await mapLimited(documents, limits.concurrency, async ({ component }) => {
     const answer = await askHub(component, access.hub, deadline);
-    return { answer, duplicate: await findDuplicate(answer.component, access, deadline) };
+    return { answer, duplicate: await findDuplicate(answer.component, access.hub, deadline) };
   });
   const hubId = await readHubId(access, signal);
   const free = asked.filter(
@@ -61,7 +66,7 @@ export async function plan(
   );
   const components = free.map(({ answer }) => answer.component);
   await fetchManifests(components, settings);
-  const read = lookAt(components, { settings, hubId });
+  const read = readTargets(components, { settings, hubId });
   const readings = await readEach(components, { access, limits, read }, signal);
   const looks = new Map(
     [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
@@ -77,29 +82,18 @@ export async function plan(
   });
 }
 
-/** A component of the same kind that has the cluster already. */
-async function findDuplicate(
-  component: Component,
-  { hub }: Pick<ClusterAccess, "hub">,
-  signal: AbortSignal,
-): Promise<Component | undefined> {
-  const all = (await listComponents(component.kind, hub, signal)) ?? [];
-  const own = keyOf(component);
-  return all.find((other) => keyOf(other) !== own && targetIdOf(other) === targetIdOf(component));
-}
-
 function keyOf({ kind, metadata: { namespace, name } }: Component): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-interface LookDeps {
+interface TargetDeps {
   readonly settings: RenderSettings;
   readonly hubId: string | undefined;
 }
 
-function lookAt(
+function readTargets(
   components: readonly Component[],
-  deps: LookDeps,
+  deps: TargetDeps,
 ): ReadOne<readonly (readonly [key: string, look: Look])[]> {
   return async ({ id, client }, signal) => {
     const answer = await client.request("GET", "/version", undefined, signal);
@@ -111,7 +105,7 @@ function lookAt(
         const { namespaceOf } = settings;
         const made = await comparableOf(component, settings, { kubernetesVersion: gitVersion });
         if (made instanceof FleetError) {
-          const look = isUnseen(made) ? unseen(component, made) : blockedBy(made);
+          const look = isUnavailable(made) ? unavailable(component, made) : blockedBy(made);
           return [keyOf(component), look] as const;
         }
         try {
@@ -149,12 +143,12 @@ function blockedBy({ code, reason, sentence }: FleetError): Look {
   return { version: null, blocked, changes: [], errors: [] };
 }
 
-/** A manifest that cannot be fetched from here may be available to the controller. */
-function isUnseen({ reason }: FleetError): boolean {
+/** Whether a manifest cannot be fetched on this machine; the controller may be able to fetch it. */
+function isUnavailable({ reason }: FleetError): boolean {
   return reason === "ManifestSourceUnavailable";
 }
 
-function unseen(component: Component, { reason, sentence: message }: FleetError): Look {
+function unavailable(component: Component, { reason, sentence: message }: FleetError): Look {
   const errors = [installationError(component, { reason, message })];
   return { version: null, blocked: null, changes: null, errors };
 }

@@ -29,7 +29,7 @@ interface ComponentDocuments {
 interface Rules {
   /** Namespace of the command line, for components without one; a component with another namespace is refused. */
   readonly namespace: string | undefined;
-  /** For components that name none when the command line does not either; absent: they are refused. */
+  /** Namespace for components without one when the command line has none either; absent: they are refused. */
   readonly usual?: string | undefined;
   readonly check: (kind: ComponentKind) => ComponentCheck;
 }
@@ -96,7 +96,7 @@ function namespaceProblems(value: Fields, { namespace: wanted, usual }: Rules): 
   return [`metadata.namespace: is ${namespace}, but the command line says ${wanted}`];
 }
 
-/** With the fields that an API server gives to every object. */
+/** The component with the fields that an API server adds to every object. */
 function completed(value: Fields, namespace: string | undefined): Fields {
   const metadata = isRecord(value["metadata"]) ? value["metadata"] : {};
   const made = { namespace, uid: "", resourceVersion: "" };
@@ -127,7 +127,7 @@ const metadata = {
 const limits = { int32: 2 ** 31, int64: 2 ** 63 } as const;
 const specs = { KnativeServing: servingSpec, KnativeEventing: eventingSpec } as const;
 
-/** Checks against the schemas that the CRDs are made of; fields that they do not have are problems, too. Compiles each when first used. */
+/** Checks components against the schemas of the CRDs. An unknown field is a problem, too. Compiles a schema when it is first used. */
 export function componentCheck(): (kind: ComponentKind) => ComponentCheck {
   const ajv = new Ajv({
     allErrors: true,
@@ -165,7 +165,7 @@ function schemaOf(kind: ComponentKind): object {
   };
 }
 
-/** The schema with no other fields than its own; a number or text as a union, so that a wrong value is one error and not three. */
+/** The schema without unknown fields. A number or text is a union, so that a wrong value is one error and not three. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (!isRecord(schema)) return schema;

@@ -33,8 +33,8 @@ import {
 import { objectDiff } from "./unified-diff.ts";
 
 /**
- * `kubectl knfleet render`: prints what would be applied. Input that cannot be used is explained with one line for each problem and exit code 2, a
- * component that is refused with exit code 1.
+ * `kubectl knfleet render`: prints what would be applied. Exit code 2, with a line for each problem, is for input that cannot be used; exit code 1 for a
+ * component that is refused.
  */
 export async function runRender(
   input: ActionInput<RenderFlags>,
@@ -135,7 +135,7 @@ async function rendered(
   const results: RenderedComponent[] = [];
   const failures: FleetError[] = [];
   for (const { where, component } of components) {
-    // A file may hold a fleet: an interruption is heard in between.
+    // A file may have a whole fleet, so the signal is checked after each component.
     await setImmediate();
     signal.throwIfAborted();
     try {
@@ -165,7 +165,7 @@ function nothingSelected({ options, terminal }: ActionInput<RenderFlags>): ExitC
   return exitCodes.unhealthy;
 }
 
-/** Writes a long text without keeping more of it in memory than the reader has left unread. */
+/** Writes a long text piece by piece, and waits while the reader is slow, so that the text never fills the memory. */
 async function writeAll(
   output: Output,
   pieces: Iterable<string>,

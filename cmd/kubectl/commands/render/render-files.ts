@@ -29,7 +29,7 @@ import {
   componentDocuments,
 } from "./component-documents.ts";
 
-/** Components of several files, and notes for people. */
+/** Components of several files, and notes about them. */
 interface Components {
   readonly components: readonly ComponentDocument[];
   readonly notes: readonly string[];
@@ -105,7 +105,7 @@ export async function releaseDirOf(
   return options.releaseDir ?? (await ensureReleases({ environment }, signal)).dir;
 }
 
-/** The components that others are compared with: those of a file, or the same ones at another version. Throws InputError. */
+/** The components to compare with: those of a file, or the same components at another version. Throws InputError. */
 export async function diffComponents(
   wanted: string,
   components: readonly ComponentDocument[],
@@ -123,7 +123,7 @@ export async function diffComponents(
   return { components: others, isVersion: true };
 }
 
-/** Without its status: the installed version limits what it may become, not what it is compared with. */
+/** The component at a version, without its status: the installed version limits upgrades, not comparisons. */
 function atVersion(original: Component, version: string): Component {
   const { status: _, ...component } = original;
   return component.kind === "KnativeServing"

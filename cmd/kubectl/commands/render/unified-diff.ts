@@ -2,13 +2,13 @@ import { structuredPatch } from "diff";
 
 import { type Manifest, groupOf, identityOf, keyOf } from "../../../../api/kubernetes.ts";
 
-/** Objects and what they are called in a diff. */
+/** Objects and their label in a diff. */
 interface DiffSet {
   readonly label: string;
   readonly objects: readonly Manifest[];
 }
 
-/** One unified diff per object that differs: those of the right side in their order, then those that only the left side has. */
+/** One unified diff for each object that differs: objects of the right side in their order, then objects that only the left side has. */
 export function objectDiff(
   left: DiffSet,
   right: DiffSet,
@@ -39,7 +39,7 @@ function pathOf(object: Manifest | undefined): string {
     .join(".");
 }
 
-/** A text with its name, for the two lines at the head of a diff; an absent text has none. */
+/** A text and its name in the head of a diff; a missing text has no name. */
 interface DiffSide {
   readonly name: string;
   readonly text: string | undefined;
@@ -73,7 +73,7 @@ function headOf({ name, text }: DiffSide): string {
   return text === undefined ? "/dev/null" : name;
 }
 
-/** A last line without a line break counts as one with it. */
+/** Lines of a text; the line break at its end makes no difference. */
 function wholeLines(text = ""): string {
   return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }

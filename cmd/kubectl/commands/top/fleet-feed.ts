@@ -22,11 +22,11 @@ export interface FleetState {
   readonly report: FleetStatus;
   /** When the hub answered last. */
   readonly hubReadAt: Date;
-  /** When the last round through the clusters ended; null: none has, or none is wanted. */
+  /** When the last round through the clusters ended; null before the first one, and without live view. */
   readonly spokesReadAt: Date | null;
   /** The round that is under way. */
   readonly round: { readonly done: number; readonly total: number } | null;
-  /** Why the hub cannot be read at the moment; the report is as old as `hubReadAt` then. */
+  /** Why the hub cannot be read now; the report is then as old as `hubReadAt`. */
   readonly trouble: string | null;
 }
 
@@ -53,13 +53,13 @@ interface FeedOptions {
 
 const paceMs = 10_000;
 const troublePaceMs = 3_000;
-/** Between the begins of two rounds through clusters: a rollout changes its component many times a second. */
+/** Least time between the starts of two rounds through clusters, because a rollout changes its component many times a second. */
 const shortestRoundMs = 3_000;
 
 /**
- * Lists the installations, and then keeps them up to date until the signal aborts: the hub is listed again when one of them changes, all clusters are read
- * ten seconds after the last round, give or take two, and one of them soon after a component on it has changed. Rejects when the hub cannot be read at the beginning; later that is told
- * in the state, and tried again.
+ * Lists the installations, and keeps them up to date until the signal aborts. The hub is listed again after a change. All clusters are read 8 to 12
+ * seconds after the last round, a cluster with a changed component sooner. Rejects when the hub cannot be read at the start; later the state has the
+ * failure, and the hub is tried again.
  */
 export async function openFleetFeed(options: FeedOptions, signal: AbortSignal): Promise<FleetFeed> {
   const { access, selection } = options;

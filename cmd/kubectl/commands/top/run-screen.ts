@@ -16,12 +16,12 @@ interface ScreenOptions {
 }
 
 const tickMs = 1_000;
-/** Many clusters may answer in one moment. */
+/** Collects the changes of many clusters that answer at almost the same time. */
 const settleMs = 50;
 
 /**
- * Shows the model on the alternate screen of a terminal until a key or the signal ends it, and gives the terminal back as it was: also when the process is
- * ended by a signal or a bug. Resolves with what the user wished: `interrupt` for Ctrl-C.
+ * Shows the model on the alternate screen of a terminal until a key or the signal ends it. Restores the terminal, also when a signal or a bug ends the
+ * process. Resolves with the user's wish: `interrupt` for Ctrl-C.
  */
 export async function runScreen(
   model: TopModel,
@@ -60,7 +60,7 @@ function Screen({ model, colour }: ScreenProps): ReactElement {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   useEffect(() => soon(model.subscribe, draw), [model]);
   useEffect(() => {
-    // Ages go on.
+    // Redraws for the ages in the table.
     const timer = setInterval(draw, tickMs);
     return () => clearInterval(timer);
   }, []);
@@ -79,7 +79,7 @@ function Screen({ model, colour }: ScreenProps): ReactElement {
   return createElement(Box, { flexDirection: "column", width, height, overflow: "hidden" }, lines);
 }
 
-/** Draws a moment after the first of several changes. */
+/** Draws shortly after the first of several changes. */
 function soon(subscribe: (listener: () => void) => () => void, draw: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   const end = subscribe(() => {
@@ -94,7 +94,7 @@ function soon(subscribe: (listener: () => void) => () => void, draw: () => void)
   };
 }
 
-/** Stops all that runs in front of the terminal, as Ctrl-Z does without a program that reads it; goes on after `fg`. */
+/** Stops the foreground job, as Ctrl-Z does in a program that does not read keys. Goes on after `fg`. */
 async function pause(wish: Extract<Wish, "suspend" | "redraw">): Promise<void> {
   if (wish === "redraw" || process.platform === "win32") return;
   process.kill(0, "SIGTSTP");

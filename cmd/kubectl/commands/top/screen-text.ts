@@ -1,6 +1,6 @@
 import { type Tone, cellText, type Cell, type Table } from "../../output/table.ts";
 
-/** A piece of a line that is shown in one way. */
+/** A piece of a line with one style. */
 export interface Segment {
   readonly text: string;
   readonly tone?: Tone;
@@ -15,7 +15,7 @@ const wide =
 const narrow = /^[\u0020-\u007e]*$/;
 const none = /[\p{M}\p{Cf}]/u;
 
-/** Places that a text takes in a terminal: two for what East Asia writes and for pictures, none for accents on their own. */
+/** Width of a text in a terminal: two columns for East Asian letters and emoji, none for combining accents. */
 export function widthOf(text: string): number {
   if (narrow.test(text)) return text.length;
   return Array.from(text).reduce((sum, letter) => sum + letterWidth(letter), 0);
@@ -63,7 +63,7 @@ export function padText(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** A text in lines of at most a width, broken at spaces where there are any; what begins in a column goes on there. */
+/** A text in lines of at most a width, broken at spaces if possible. A last column is continued below itself. */
 export function wrapText(text: string, width: number): readonly string[] {
   return text.split("\n").flatMap((line) => wrapLine(line, Math.max(1, width)));
 }
@@ -84,7 +84,7 @@ function wrapLine(line: string, width: number): readonly string[] {
 
 const narrowest = 20;
 
-/** Where the last column of a line begins, if that leaves room for it: behind two spaces or more. */
+/** Start of the last column of a line, which stands behind two spaces or more, if there is room for it. */
 function lastColumnOf(line: string, width: number): number {
   if (width < narrowest) return 0;
   const [, before = ""] = /^(.* {2,})\S/.exec(line.slice(0, Math.floor(width * 0.6))) ?? [];
@@ -92,9 +92,9 @@ function lastColumnOf(line: string, width: number): number {
 }
 
 const gap = 2;
-/** A column that is cut keeps so many places. */
+/** Least width of a column that is cut. */
 const shortest = 14;
-/** Columns that a narrow screen goes without before anything is cut. */
+/** Columns that are left out on a narrow screen before any column is cut. */
 const easilySpared = ["VERSION", "SINCE"];
 /** Columns that are left out when cutting is not enough, in this order; their values in the selected row are shown below the table. */
 const spared = ["NAMESPACE", "KIND", "REASON", "CLUSTER"];

@@ -33,7 +33,7 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   const input = once ? given : { ...given, flags: quietFlags(given) };
   const { flags, terminal } = input;
   const live = options.live ?? true;
-  // Without a given time the screen is there until it is closed.
+  // Without --timeout the screen stays until it is closed.
   const isLimited = once || flags.timeoutGiven;
   const end = new AbortController();
   const limits = [signal, end.signal, ...(isLimited ? [AbortSignal.timeout(flags.timeoutMs)] : [])];
@@ -43,7 +43,7 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   await using access = keepSpokes(opened);
   const selection = selectionOf(input.args, flags, access);
   let model: TopModel | undefined;
-  // The code that draws is loaded while the hub is asked.
+  // The drawing code is loaded while the hub answers.
   const drawing = screen === undefined ? undefined : import("./run-screen.ts");
   const feed = await openFleetFeed(
     {

@@ -55,7 +55,7 @@ export class TopModel implements Disposable {
     return () => void this.#listeners.delete(listener);
   };
 
-  /** The fleet has changed. */
+  /** Must be called after a change of the fleet. */
   changed(): void {
     const item = this.#selected();
     const isStale = item !== undefined && JSON.stringify(item) !== this.#paneOf;
@@ -70,12 +70,12 @@ export class TopModel implements Disposable {
     return frame(this.#shown(), size);
   }
 
-  /** Applies a key to the view; returns the work that is left to the terminal. */
+  /** Applies a key to the view; returns what the terminal has to do. */
   press(key: Key, size: Size): Wish | undefined {
     const { view, wish } = viewAfter(this.#view, key, this.#surroundings(size));
     this.#view = view;
     const item = this.#selected();
-    // A row that the user looks at stays selected where others come and go.
+    // The selected row stays selected when other rows appear or disappear.
     if (item !== undefined) this.#view = { ...view, selected: keyOf(item) };
     if (!isPane(view.page)) this.#paneRead.abort();
     const isOwn = wish === "open" || wish === "refresh";

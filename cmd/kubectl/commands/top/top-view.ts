@@ -7,9 +7,9 @@ const orders = ["worst", "name", "cluster", "newest"] as const;
 
 /** Where the user is. */
 export interface View {
-  /** `keyOf` of the selected row; null before there is any. */
+  /** `keyOf` of the selected row; null without rows. */
   readonly selected: string | null;
-  /** Where it was in the list, for when it is gone. */
+  /** Position of the selected row, for the time when the row is gone. */
   readonly at: number;
   readonly filter: string;
   /** Keys are letters of the filter. */
@@ -30,7 +30,7 @@ export const firstView: View = {
   scroll: 0,
 };
 
-/** A key that means something; everything else is a letter. */
+/** A key with a meaning; every other key is a letter. */
 export type Key =
   | "up"
   | "down"
@@ -46,7 +46,7 @@ export type Key =
   | "redraw"
   | { readonly letter: string };
 
-/** Work besides showing the new view. */
+/** What to do besides showing the new view. */
 export type Wish = "quit" | "interrupt" | "suspend" | "redraw" | "refresh" | "open";
 
 /** The screen at the moment of a key press. */
@@ -116,13 +116,13 @@ function letterOf(key: Key): string {
   return typeof key === "string" ? "" : key.letter;
 }
 
-/** Out of a page first, then out of the filter. */
+/** Leaves the page, else the filter. */
 function back(view: View): View {
   if (view.page !== "list") return { ...view, page: "list", scroll: 0 };
   return { ...view, filter: "" };
 }
 
-/** How far a key moves in a list of so many lines, of which a screen shows `height`. */
+/** The position after a key that moves in a list, of which the screen shows `height` lines. */
 function stepOf(key: Key, height: number): number {
   const letter = letterOf(key);
   if (key === "up" || letter === "k") return -1;
@@ -147,7 +147,7 @@ function within(value: number, last: number): number {
   return Math.max(0, Math.min(value, last));
 }
 
-/** Where the selected row is; the row in its place when it is gone, -1 without any row. */
+/** Position of the selected row; of the row in its place when it is gone, -1 without rows. */
 export function placeOf({ selected, at }: View, rows: readonly string[]): number {
   const place = selected === null ? 0 : rows.indexOf(selected);
   return Math.min(place < 0 ? at : place, rows.length - 1);
@@ -180,7 +180,7 @@ function nameKey({ namespace, name, kind }: StatusItem): string {
   return [namespace, name, kind].join("\u0000");
 }
 
-/** Smaller for what changed later. */
+/** Sort key: smaller for a later change. */
 function agoOf({ since }: StatusItem): string {
   const time = Date.parse(since ?? "");
   return String(Number.isNaN(time) ? 1e15 : 1e15 - time).padStart(20, "0");

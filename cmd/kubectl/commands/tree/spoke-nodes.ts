@@ -14,7 +14,7 @@ import { type DeploymentFact, readSpokeFacts, type SpokeFacts } from "../../spok
 import { ifDenied, type Reading, type UnreadSpoke } from "../../spokes/spoke-reading.ts";
 import type { TreeNode } from "./tree-node.ts";
 
-/** The cluster of a component with what is installed there; one that could not be read says why, and has nothing below it. */
+/** The cluster of a component, with what is installed there. A cluster that could not be read has the reason, and no children. */
 export function clusterNode(
   component: Component,
   { reading, server }: { readonly reading: Reading<SpokeObjects>; readonly server: string },
@@ -173,9 +173,9 @@ function podNode(pod: KubeObject, cluster: string | null): TreeNode {
 /** Objects of the installations on one cluster. */
 export interface SpokeObjects {
   readonly facts: SpokeFacts;
-  /** By uid of the component: namespaces in which an installation has something, first that in which it should be. */
+  /** Namespaces with objects of an installation, by uid of the component; the namespace where it should be is first. */
   readonly places: ReadonlyMap<string, readonly string[]>;
-  /** Namespaces by name; null when there is none, undefined when it may not be read. */
+  /** Namespaces by name; null for one that does not exist, undefined for one that may not be read. */
   readonly namespaces: ReadonlyMap<string, KubeObject | null | undefined>;
   /** Pods of those namespaces; undefined when they may not be listed. */
   readonly pods: ReadonlyMap<string, readonly KubeObject[] | undefined>;

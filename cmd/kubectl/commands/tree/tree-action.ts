@@ -66,7 +66,7 @@ async function wayDeps(
   const { providerFile, pluginNamespace, recorded } = flags;
   const kubeconfig = flags.hub.kubeconfig ?? env["KUBECONFIG"];
   const providers =
-    // A bundle was reached by another machine's, and its certificates are taken out.
+    // A bundle was made with the provider file of another machine, and has no certificates.
     providerFile === undefined || recorded !== undefined
       ? undefined
       : await loadProviderFile(providerFile, signal);

@@ -1,7 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { Tone } from "../../output/table.ts";
 
-/** `UNKNOWN`: it could not be looked at. */
+/** `UNKNOWN`: the object could not be read. */
 type NodeState = "OK" | "WARN" | "FAIL" | "UNKNOWN";
 
 /** One node on the way from a component on the hub to its pods. */
@@ -31,7 +31,7 @@ export function flattened(node: TreeNode): readonly TreeNode[] {
 
 const collapsing = ["Deployment", "Pod"];
 
-/** The tree with healthy Deployments, and healthy pods, that stand side by side as one node. */
+/** The tree with healthy Deployments, and healthy pods, of one parent joined into one node. */
 export function collapsed(node: TreeNode): TreeNode {
   const children = node.children.map(collapsed);
   const crowds = collapsing
@@ -124,7 +124,7 @@ function graphOf(trees: readonly TreeNode[]): Graph {
   const edges = new Map<string, readonly [string, string]>();
   const visit = (node: TreeNode, parent: string): string => {
     const { kind, namespace, name, cluster, children } = node;
-    // A crowd is only the same below the same parent, and a provider is a step of its own for each profile.
+    // A joined node belongs to its parent, and a provider to its ClusterProfile; neither is shared.
     const place = /^\d+ /.test(name) || kind === "Provider" ? parent : "";
     const key = JSON.stringify([cluster, kind, namespace, name, place]);
     const id = ids.get(key) ?? `n${ids.size + 1}`;

@@ -38,14 +38,14 @@ export type TreeReport = Report<"Tree", TreeSummary, TreeNode>;
 
 interface TreeDeps {
   readonly access: ClusterAccess;
-  /** Asked when there are references to follow. */
+  /** Called when a component has a clusterProfileRef. */
   readonly way: () => Promise<WayDeps>;
   readonly limits: ReadLimits;
   readonly namespaceOf: NamespaceOf;
   readonly now: () => Date;
 }
 
-/** The way of each selected installation from the hub to its pods. Throws only when the hub cannot be read. */
+/** Reads the way of each selected installation from the hub to its pods. Throws only when the hub cannot be read. */
 export async function tree(
   selection: Selection,
   { access, way, limits, namespaceOf, now }: TreeDeps,
@@ -125,7 +125,7 @@ function treeOf(
   return way === undefined ? root : { ...root, children: [wayNode(component, way, reading)] };
 }
 
-/** The profile with the steps below it, as far as they lead. */
+/** The ClusterProfile with the steps below it, up to the first failed step. */
 function wayNode(
   component: Component,
   { profile, exists, provider, secret, server }: Way,

@@ -8,7 +8,9 @@ import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { conditionOf } from "../../../../api/conditions.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { isProfile } from "../../hub/profiles.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { codedReason } from "../../output/names.ts";
 import { findWantedSecret } from "../diagnose/hops/plugin-secret.ts";
@@ -17,13 +19,13 @@ import type { TreeNode } from "./tree-node.ts";
 /** Objects on the hub between a component and its cluster. */
 export interface Way {
   readonly profile: TreeNode;
-  /** Whether there is such a profile, as far as we may know. */
+  /** Whether the ClusterProfile exists; false also when it may not be read. */
   readonly exists: boolean;
-  /** Null when there is no provider file, or nothing in it fits. */
+  /** Null without a provider file. */
   readonly provider: TreeNode | null;
-  /** Null when the plugin reads no Secret that is known. */
+  /** Null when the plugin reads no known Secret. */
   readonly secret: TreeNode | null;
-  /** Address of the cluster; null when the way does not lead so far. */
+  /** Address of the cluster; null when it cannot be resolved. */
   readonly server: string | null;
 }
 
@@ -33,11 +35,11 @@ export interface WayDeps {
   readonly providers: ProviderFile | undefined;
   /** Environment of the exec plugins. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where they look for Secrets when nothing else says it. */
+  /** Namespace in which plugins look for Secrets, unless a kubeconfig of the provider file names one. */
   readonly pluginNamespace: string | undefined;
 }
 
-/** Follows a reference on the hub as the controller does. A step that does not work is a node that says why; throws only when aborted. */
+/** Follows a reference on the hub as the controller does. A failed step is a node with the reason. Throws only when aborted. */
 export async function readWay(
   ref: ClusterProfileRef,
   { providers, ...surroundings }: WayDeps,
@@ -45,15 +47,15 @@ export async function readWay(
 ): Promise<Way> {
   const none = { exists: false, provider: null, secret: null, server: null };
   const node = { kind: "ClusterProfile", ...ref, cluster: null, children: [] };
-  let found: ClusterProfile | undefined;
+  let found: KubeObject | undefined;
   try {
-    found = asProfile(await getProfile(surroundings.hub, ref, signal));
+    found = await getProfile(surroundings.hub, ref, signal);
   } catch (error) {
     signal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);
     return { ...none, profile: { ...node, state: "UNKNOWN", message } };
   }
-  if (found === undefined) {
+  if (found === undefined || !isProfile(found)) {
     return { ...none, profile: { ...node, state: "FAIL", message: "does not exist" } };
   }
   const profile = { ...node, ...healthOf(found) };
@@ -74,14 +76,6 @@ export async function readWay(
     secret: await secretNode(access, surroundings, signal),
     server: endpoint.server,
   };
-}
-
-function asProfile(object: Awaited<ReturnType<typeof getProfile>>): ClusterProfile | undefined {
-  return object !== undefined && isProfile(object) ? object : undefined;
-}
-
-function isProfile(object: { readonly kind: string }): object is ClusterProfile {
-  return object.kind === "ClusterProfile";
 }
 
 function healthOf(profile: ClusterProfile): Pick<TreeNode, "state" | "message"> {
@@ -116,7 +110,7 @@ function providerNode(name: string): TreeNode {
   };
 }
 
-/** The Secret by its name; its data is not read. */
+/** Reads the metadata of the Secret, and not its data. */
 async function secretNode(
   { plan }: ResolvedAccess,
   { hub, environment, pluginNamespace }: Omit<WayDeps, "providers">,
@@ -125,7 +119,7 @@ async function secretNode(
   const wanted = await findWantedSecret(plan, environment);
   if (wanted === undefined) return null;
   const { name } = wanted;
-  // A kubeconfig of the provider file wins over ours.
+  // A kubeconfig in the provider file has precedence over ours.
   const isOwn = !plan.env.some((variable) => variable.name === "KUBECONFIG");
   const namespace = (isOwn ? pluginNamespace : undefined) ?? wanted.namespace;
   const node = { kind: "Secret", namespace, name, cluster: null, children: [] };

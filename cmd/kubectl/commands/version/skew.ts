@@ -15,7 +15,7 @@ import { type ControllerDeployment, findControllers } from "../../hub/find-contr
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { tagOf } from "../../spokes/spoke-facts.ts";
 
-/** Two versions that do not agree. */
+/** Two versions that disagree. */
 export interface Skew {
   /**
    * `Wanted`: the spec's and the installed one; `Live`: the installed one and that of Deployments; `Kubernetes`: the cluster is too old for Knative;
@@ -45,7 +45,7 @@ interface Facts {
 function wantedSkew({ spec, status }: Component, known: readonly string[]): readonly Skew[] {
   const wanted = spec?.version ?? "";
   const installed = status?.version ?? "";
-  // Without a number the controller chooses among its own.
+  // Without spec.version the controller chooses one of its own.
   if (!/\d/.test(wanted)) return [];
   if (targetVersion(wanted, known) === installed || minorOf(installed) === wanted) return [];
   const there = installed === "" ? "nothing" : installed;
@@ -61,13 +61,13 @@ function liveSkew({ kind, status }: Component, live: readonly LiveVersion[]): re
   return [skew("Live", `${count} of the Deployments of ${kind} are of ${versions}`)];
 }
 
-/** How many Deployments are of a version; null where none is told. */
+/** Number of Deployments of each version; null for an unknown version. */
 export interface LiveVersion {
   readonly version: string | null;
   readonly deployments: number;
 }
 
-/** An ingress may be of another patch than Serving: that is no skew as long as something is of the installed version. */
+/** Live versions that disagree with the installed one. When a Deployment has the installed version, others may differ in the patch, as an ingress does. */
 function foreignTo(installed: string, live: readonly LiveVersion[]): readonly LiveVersion[] {
   const numbered = live.filter(({ version }) => /^\d+\.\d+/.test(version ?? ""));
   const isThere = numbered.some(({ version }) => version === installed);
@@ -86,7 +86,7 @@ function tooOld(kubernetes: string): readonly Skew[] {
   }
 }
 
-/** Whether the controllers of knfleet on the hub are of another minor version than this program. */
+/** The skew of controllers of knfleet on the hub with another minor version than this program. */
 export function controllerSkew(
   controllers: readonly ControllerVersion[] | null,
   client: string,
@@ -103,7 +103,7 @@ function skew(between: Skew["between"], message: string): Skew {
   return { between, message };
 }
 
-/** An image, and its version where its tag tells one. */
+/** An image, and the version in its tag. */
 interface NamedImage {
   readonly name: string;
   readonly image: string;
@@ -121,7 +121,7 @@ export interface ControllerVersion {
   readonly plugins: readonly NamedImage[];
 }
 
-/** The controllers of the hub; null when we may not look. */
+/** Reads the controllers of the hub; null without the right to list them. */
 export async function controllerVersions(
   hub: KubeClient,
   signal: AbortSignal,
@@ -172,7 +172,7 @@ export function knownVersions({ files }: Pick<ReleaseLock, "files">): KnownVersi
   return { KnativeServing: of("KnativeServing"), KnativeEventing: of("KnativeEventing") };
 }
 
-/** The newest version that an installation may be brought to in one step; null when it has it, or nothing is installed. */
+/** The newest version to which one upgrade can lead; null when it is installed, or nothing is. */
 export function nextVersion(
   kind: ComponentKind,
   installed: string | null,
@@ -193,7 +193,7 @@ function isEligible(migration: Parameters<typeof assertEligible>[0]): boolean {
   }
 }
 
-/** The versions that this release of knfleet brings; none where its list of releases is not beside it. */
+/** The versions that this release of knfleet brings; none when its list of releases is not beside the program. */
 export async function knownReleases(): Promise<KnownVersions> {
   try {
     return knownVersions(await lockedReleases());

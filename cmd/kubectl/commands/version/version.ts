@@ -40,7 +40,7 @@ export interface VersionItem {
   readonly liveVersions: readonly LiveVersion[] | null;
   /** Of the target cluster; null when it was not read. */
   readonly kubernetes: string | null;
-  /** The newest version that one step leads to, of those that this release of knfleet brings; null when there is none. */
+  /** The newest version of this release of knfleet to which one upgrade can lead; null without one. */
   readonly nextVersion: string | null;
   readonly skew: readonly Skew[];
 }
@@ -49,7 +49,7 @@ interface VersionSummary {
   readonly client: { readonly version: string; readonly node: string; readonly platform: string };
   /** Null with `--client` and when the hub could not be asked. */
   readonly hub: { readonly server: string; readonly kubernetes: string | null } | null;
-  /** Controllers of the components; null when we may not look. */
+  /** Controllers of the components; null without the right to list them. */
   readonly controllers: readonly ControllerVersion[] | null;
   readonly skew: readonly Skew[];
 }
@@ -65,7 +65,7 @@ export interface VersionDeps {
 }
 
 interface HubDeps {
-  /** Without a way to spokes only what is on the hub itself is read. */
+  /** Without access to spokes only the hub itself is read. */
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly selection: Selection;
@@ -156,7 +156,7 @@ async function listComponents(
   }
 }
 
-/** The versions of a component, as its object on the hub and its cluster say. */
+/** The versions of a component, from its object on the hub and from its cluster. */
 export function versionItemOf(
   component: Component,
   { readings, known }: { readonly readings: Readings; readonly known: KnownVersions },
