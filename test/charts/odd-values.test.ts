@@ -42,6 +42,10 @@ describe("values that a person writes by mistake are refused in words", () => {
       says: "controller.enabled, webhook.enabled: one of them must be true",
     },
     {
+      flags: ["--set=sets.enabled=true", "--set=webhook.enabled=false"],
+      says: "sets.enabled: needs webhook.enabled=true",
+    },
+    {
       flags: [String.raw`--set=commonLabels.app\.kubernetes\.io/name=x`],
       says: 'commonLabels: the label "app.kubernetes.io/name" is the chart\'s own',
     },

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { fleetSetKinds } from "../../api/fleet-set.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { readControllerFlags } from "../../cmd/service/flags.ts";
 import { readWebhookFlags } from "../../cmd/service/webhook-flags.ts";
@@ -239,16 +240,49 @@ describe("what is written in the templates is said elsewhere, too", () => {
     ]);
   });
 
-  test("C27: the webhook is not asked about components that are being deleted, so that they can go while it is away", () => {
+  test.each([
+    ["default", ["components"]],
+    ["full", ["components", "sets"]],
+  ])(
+    "C27: the webhook is not asked about components and sets that are being deleted, so that they can go while it is away (%s)",
+    (file, asked) => {
+      const configuration = objectIn(of(file), "ValidatingWebhookConfiguration", "knfleet-webhook");
+      const about = listAt(configuration, "webhooks").filter((one) =>
+        /^(?:components|sets)\./.test(String(valueAt(one, "name"))),
+      );
+      expect(about.map((one) => valueAt(one, "name"))).toEqual(
+        asked.map((name) => `${name}.knfleet.dev`),
+      );
+      for (const [index, one] of about.entries()) {
+        expect(valueAt(one, "clientConfig", "service", "path")).toBe(`/validate/${asked[index]}`);
+        expect(valueAt(one, "failurePolicy")).toBe("Fail");
+        expect(valueAt(one, "matchConditions")).toEqual([
+          { name: "stays", expression: "!has(object.metadata.deletionTimestamp)" },
+        ]);
+      }
+    },
+  );
+
+  test("sets.enabled=true: the webhook is asked about every kind of set, in the namespaces of components", async () => {
+    const selector = { matchLabels: { team: "a" } };
+    const values = { sets: { enabled: true }, webhook: { namespaceSelector: selector } };
     const configuration = objectIn(
-      of("default"),
+      await helm.objects({ values }),
       "ValidatingWebhookConfiguration",
       "knfleet-webhook",
     );
-    const [components] = listAt(configuration, "webhooks");
-    expect(valueAt(components, "name")).toBe("components.knfleet.dev");
-    expect(valueAt(components, "matchConditions")).toEqual([
-      { name: "stays", expression: "!has(object.metadata.deletionTimestamp)" },
+    const webhook = listAt(configuration, "webhooks").find(
+      (one) => valueAt(one, "name") === "sets.knfleet.dev",
+    );
+    expect(valueAt(webhook, "namespaceSelector")).toEqual(selector);
+    expect(valueAt(webhook, "rules")).toEqual([
+      {
+        apiGroups: ["knfleet.dev"],
+        apiVersions: ["v1alpha1"],
+        operations: ["CREATE", "UPDATE"],
+        resources: Object.values(fleetSetKinds).map(({ plural }) => plural),
+        scope: "Namespaced",
+      },
     ]);
   });
 
