@@ -61,7 +61,7 @@ const tlsVersions = { "1.2": "TLSv1.2", "1.3": "TLSv1.3" } as const satisfies Re
 // An authority is trusted for three seconds at least before it signs, in the last third of its predecessor's life.
 const leastLifetimeMs = 15_000;
 
-const description = `Answers admission reviews of the hub: refuses components and provider files that cannot work, and guards anchors.
+const description = `Answers admission reviews of the hub: refuses components, sets and provider files that cannot work, and guards anchors.
 
 Runs on the hub, with a kubeconfig or as a pod. docs/flags.md says more about each flag, docs/webhook.md what it refuses.`;
 
