@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
+import { fleetSetKinds } from "../../api/fleet-set.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { crdOf } from "../../api/schema/component-crd.ts";
 import { fleetSetCrdOf } from "../../api/schema/fleet-set-crd.ts";
+import { valueAt } from "../fleet/json-record.ts";
 import { Helm } from "./helm.ts";
-import { objectIn } from "./rendered.ts";
+import { listAt, objectIn } from "./rendered.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -45,4 +47,27 @@ test("the CRDs are those of api/schema, and stay when the chart goes", () => {
 test("there are sets only where they are asked for", () => {
   expect(groupsOf(usual)).toEqual(["operator.knative.dev", "operator.knative.dev"]);
   expect(groupsOf(withSets)).toHaveLength(4);
+});
+
+test("sets.enabled=true: the webhook is asked about every kind of set, in the namespaces of components", async () => {
+  const selector = { matchLabels: { team: "a" } };
+  const values = { sets: { enabled: true }, webhook: { namespaceSelector: selector } };
+  const configuration = objectIn(
+    await helm.objects({ values }),
+    "ValidatingWebhookConfiguration",
+    "knfleet-webhook",
+  );
+  const webhook = listAt(configuration, "webhooks").find(
+    (one) => valueAt(one, "name") === "sets.knfleet.dev",
+  );
+  expect(valueAt(webhook, "namespaceSelector")).toEqual(selector);
+  expect(valueAt(webhook, "rules")).toEqual([
+    {
+      apiGroups: ["knfleet.dev"],
+      apiVersions: ["v1alpha1"],
+      operations: ["CREATE", "UPDATE"],
+      resources: Object.values(fleetSetKinds).map(({ plural }) => plural),
+      scope: "Namespaced",
+    },
+  ]);
 });

@@ -3,7 +3,6 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
-import { fleetSetKinds } from "../../api/fleet-set.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { readControllerFlags } from "../../cmd/service/flags.ts";
 import { readWebhookFlags } from "../../cmd/service/webhook-flags.ts";
@@ -262,29 +261,6 @@ describe("what is written in the templates is said elsewhere, too", () => {
       }
     },
   );
-
-  test("sets.enabled=true: the webhook is asked about every kind of set, in the namespaces of components", async () => {
-    const selector = { matchLabels: { team: "a" } };
-    const values = { sets: { enabled: true }, webhook: { namespaceSelector: selector } };
-    const configuration = objectIn(
-      await helm.objects({ values }),
-      "ValidatingWebhookConfiguration",
-      "knfleet-webhook",
-    );
-    const webhook = listAt(configuration, "webhooks").find(
-      (one) => valueAt(one, "name") === "sets.knfleet.dev",
-    );
-    expect(valueAt(webhook, "namespaceSelector")).toEqual(selector);
-    expect(valueAt(webhook, "rules")).toEqual([
-      {
-        apiGroups: ["knfleet.dev"],
-        apiVersions: ["v1alpha1"],
-        operations: ["CREATE", "UPDATE"],
-        resources: Object.values(fleetSetKinds).map(({ plural }) => plural),
-        scope: "Namespaced",
-      },
-    ]);
-  });
 
   test("the version is that of the program", () => {
     const { version } = JSON.parse(read("../../package.json"));

@@ -107,9 +107,9 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
 };
 
 const aboutCluster =
-  /^(?:reference-.*|duplicate|duplicate-unknown|manifest-right|manifest-right-unknown|profile|trust|provider|plugin)$/;
+  /^(?:name|reference-.*|duplicate|duplicate-unknown|manifest-right|manifest-right-unknown|profile|trust|provider|plugin)$/;
 
-/** The rules for a spec whose cluster, author and stored state do not matter: those that the specs of a set are held to. */
+/** The rules for a spec whose name, cluster, author and stored state do not matter: those that the specs of a set are held to. */
 export const specRules = withoutCluster(componentRules);
 
 /** The warnings of the same kind. */

@@ -99,7 +99,7 @@ export function problemOfSet(
 ): Problem | undefined {
   if (openFields.some((field) => field.startsWith(path) || path.startsWith(field)))
     return undefined;
-  const rest = path.startsWith("spec") ? path.slice("spec".length) : `.${path}`;
+  const rest = path.slice("spec".length);
   const [, field = ""] = /^(?:\.|\[")([\w-]+)/.exec(rest) ?? [];
   const owner = chosen.findLast((index) => Object.hasOwn(overrides[index]?.patch ?? {}, field));
   const place =

@@ -47,9 +47,9 @@ interface SetChanges {
   readonly name?: string | undefined;
   readonly before?: unknown;
   readonly user?: string;
-  readonly annotations?: object;
-  readonly oldAnnotations?: object;
-  readonly metadata?: object;
+  readonly annotations?: unknown;
+  readonly oldAnnotations?: unknown;
+  readonly metadata?: unknown;
   readonly operation?: string;
   readonly subResource?: string;
   readonly dryRun?: boolean;
@@ -59,10 +59,10 @@ interface SetChanges {
 export function writtenSet(spec: unknown, changes: SetChanges = {}): AdmissionRequest {
   const { kind = "KnativeServingSet", before, user = "alice", annotations, metadata } = changes;
   const name = "name" in changes ? changes.name : "prod";
-  const object = (one: unknown, marks: object | undefined) => ({
+  const object = (one: unknown, marks: unknown) => ({
     apiVersion: "knfleet.dev/v1alpha1",
     kind,
-    metadata: { name, namespace: "platform", annotations: marks, ...metadata },
+    metadata: { name, namespace: "platform", annotations: marks, ...Object(metadata) },
     spec: one,
   });
   const isUpdate = "before" in changes;
