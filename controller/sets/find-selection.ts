@@ -29,7 +29,8 @@ export interface SelectionSources {
   placements(source: PlacementSource): Iterable<KubeObject> | undefined;
 }
 
-const ocmLabels = {
+/** Labels of Open Cluster Management. */
+export const ocmLabels = {
   placement: "cluster.open-cluster-management.io/placement",
   group: "cluster.open-cluster-management.io/decision-group-name",
   /** Of a ClusterProfile that Open Cluster Management wrote. */

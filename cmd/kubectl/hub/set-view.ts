@@ -1,11 +1,12 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
-import type { ComponentKind } from "../../../api/component.ts";
+import type { Component, ComponentKind } from "../../../api/component.ts";
 import {
   type FleetSet,
   type FleetSetKind,
   fleetSetKinds,
   type FleetSetStatus,
   type RolloutPhase,
+  setLabels,
 } from "../../../api/fleet-set.ts";
 import { allSetKinds } from "../selection/set-ref.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
@@ -89,4 +90,18 @@ export async function setsBeside(
 
 function orderOf({ kind, metadata: { namespace, name } }: FleetSet): string {
   return [namespace, name, kind].join("\u0000");
+}
+
+/** A set by what the labels of its components say. */
+export interface OwnerSet {
+  readonly kind: FleetSetKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The set that has stamped a component; undefined: no set has. */
+export function ownerSetOf({ metadata: { namespace, labels } }: Component): OwnerSet | undefined {
+  const name = labels?.[setLabels.set];
+  const kind = allSetKinds.find((each) => each === labels?.[setLabels.kind]);
+  return name === undefined || kind === undefined ? undefined : { kind, namespace, name };
 }

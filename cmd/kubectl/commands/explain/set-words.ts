@@ -124,6 +124,18 @@ export const setReasons: SetWords = {
     "Nobody has granted that components of this namespace use the ClusterProfile.",
     "Grant the use, or select other clusters.",
   ],
+  Refused: [
+    "The hub did not take the component, for example because a webhook refuses the spec; the message says why.",
+    "Correct the template or the override for this cluster.",
+  ],
+  PlacementNotFound: [
+    "No PlacementDecision is there for what `spec.clusters` names. Nothing is stamped, nothing is removed.",
+    "Correct `spec.clusters`, or make the Placement.",
+  ],
+  PlacementUnavailable: [
+    "PlacementDecisions cannot be read on the hub: their CRD or the right is missing. Nothing is stamped, nothing is removed.",
+    "Install the CRD, or give the controller the right to list PlacementDecisions.",
+  ],
   VersionNotEligible: [
     "The wanted version is more than one minor version away from what the cluster has.",
     "Roll out the minor versions one after the other, or give the cluster an override.",

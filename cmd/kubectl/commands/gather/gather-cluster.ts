@@ -19,12 +19,15 @@ import {
   type ServedKind,
   servedKinds,
 } from "../get/object-table.ts";
+import { setLists, type SetPlan } from "./gathered-sets.ts";
 
 /** What to gather of one cluster. */
 export interface ClusterPlan {
   readonly namespaces: readonly string[];
   /** Whether an object of a kind that only the hub has is wanted; absent: none is. */
   readonly wantsHubObject?: (object: ObjectRow["object"]) => boolean;
+  /** What is wanted of fleet sets; absent: nothing. */
+  readonly sets?: SetPlan;
   /** Whether every object with the mark of an installation is wanted, in all namespaces. */
   readonly traces: boolean;
 }
@@ -76,8 +79,10 @@ const everywhere: Readonly<Record<string, string>> = {
 
 function wantedKinds(
   kind: ServedKind,
-  { namespaces, wantsHubObject, traces }: ClusterPlan,
+  { namespaces, wantsHubObject, sets, traces }: ClusterPlan,
 ): readonly WantedKind[] {
+  const ofSets = sets === undefined ? undefined : setLists(kind, sets);
+  if (ofSets !== undefined) return ofSets.lists.length === 0 ? [] : [{ kind, ...ofSets }];
   const id = `${kind.group}/${kind.plural}`;
   const all = { namespace: undefined, labelSelector: undefined };
   if (includes(gatheredKinds.hub, id)) {

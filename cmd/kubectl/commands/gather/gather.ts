@@ -20,6 +20,7 @@ import {
 import { ifDenied, type Reading } from "../../spokes/spoke-reading.ts";
 import type { ObjectRow } from "../get/object-table.ts";
 import { type ClusterFacts, type ClusterPlan, gatherCluster } from "./gather-cluster.ts";
+import { planSets } from "./gathered-sets.ts";
 
 interface GatherDeps {
   readonly access: ClusterAccess;
@@ -52,7 +53,7 @@ export async function gather(
   const traces = profiles !== undefined;
   const providers = new Map<string, string | null>();
   const [hub, readings] = await Promise.all([
-    planHub([...components, ...stands], { access, traces }, signal).then((plan) =>
+    planHub([...components, ...stands], { access, selection, traces }, signal).then((plan) =>
       gatherCluster(access.hub, plan, signal),
     ),
     readEach(
@@ -100,24 +101,31 @@ async function listProfiles(
   }
 }
 
+type HubPlanDeps = Pick<GatherDeps, "access" | "selection"> & Pick<ClusterPlan, "traces">;
+
 async function planHub(
   components: readonly Component[],
-  { access, traces }: Pick<GatherDeps, "access"> & Pick<ClusterPlan, "traces">,
+  { access, selection, traces }: HubPlanDeps,
   signal: AbortSignal,
 ): Promise<ClusterPlan> {
   const { hub, hubTimeoutMs } = access;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
-  const { deployments = [] } = await findControllers(hub, deadline);
+  const [{ deployments = [] }, sets] = await Promise.all([
+    findControllers(hub, deadline),
+    planSets(components, { access, selection, isWhole: traces }, deadline),
+  ]);
   const places = [
     ...components.flatMap(({ metadata: { namespace } }) => (namespace === "" ? [] : [namespace])),
     ...components.flatMap(({ spec }) => spec?.clusterProfileRef?.namespace ?? []),
     ...deployments.map(({ namespace }) => namespace),
+    ...(sets?.sets ?? []).map(({ metadata: { namespace } }) => namespace),
   ];
   const uids = new Set(components.map(({ metadata }) => metadata.uid));
   const profiles = new Set(components.map(clusterIdOf));
   return {
     namespaces: [...new Set(places)],
     traces,
+    ...(sets === undefined ? {} : { sets }),
     wantsHubObject: (object) => {
       const [namespace, name] = [
         stringAt(object, "metadata", "namespace"),

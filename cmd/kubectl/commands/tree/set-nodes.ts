@@ -1,28 +1,9 @@
 import type { Component } from "../../../../api/component.ts";
-import {
-  type FleetSet,
-  type FleetSetKind,
-  type RolloutPhase,
-  setLabels,
-} from "../../../../api/fleet-set.ts";
-import { setItemOf, setsBeside } from "../../hub/set-view.ts";
+import { type FleetSet, type RolloutPhase, setLabels } from "../../../../api/fleet-set.ts";
+import { type OwnerSet, ownerSetOf, setItemOf, setsBeside } from "../../hub/set-view.ts";
 import type { Selection } from "../../selection/selection.ts";
-import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { TreeNode } from "./tree-node.ts";
-
-/** The set that has stamped a component, by its labels; undefined: no set has. */
-interface Owner {
-  readonly kind: FleetSetKind;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-function ownerOf({ metadata: { namespace, labels } }: Component): Owner | undefined {
-  const name = labels?.[setLabels.set];
-  const kind = allSetKinds.find((each) => each === labels?.[setLabels.kind]);
-  return name === undefined || kind === undefined ? undefined : { kind, namespace, name };
-}
 
 /** The sets of the namespace when a set has stamped one of the components; null where they may not be read. Throws what KubeClient throws. */
 export async function setsOf(
@@ -30,7 +11,7 @@ export async function setsOf(
   { access, selection }: { readonly access: ClusterAccess; readonly selection: Selection },
   signal: AbortSignal,
 ): Promise<readonly FleetSet[] | null> {
-  const isAsked = components.some((component) => ownerOf(component) !== undefined);
+  const isAsked = components.some((component) => ownerSetOf(component) !== undefined);
   return isAsked ? await setsBeside(access, selection, signal) : [];
 }
 
@@ -50,12 +31,12 @@ export function belowSets(
   sets: readonly FleetSet[] | null,
 ): readonly TreeNode[] {
   const byOwner = Map.groupBy(trees, ([component, tree]) => {
-    const { kind, namespace, name } = ownerOf(component) ?? tree;
+    const { kind, namespace, name } = ownerSetOf(component) ?? tree;
     return `${kind} ${namespace}/${name}`;
   });
   return [...byOwner.values()].flatMap((own) => {
     const nodes = own.map(([, tree]) => tree);
-    const owner = own[0] === undefined ? undefined : ownerOf(own[0][0]);
+    const owner = own[0] === undefined ? undefined : ownerSetOf(own[0][0]);
     return owner === undefined ? nodes : [{ ...setNode(owner, sets), children: nodes }];
   });
 }
@@ -69,7 +50,7 @@ const states: Readonly<Partial<Record<RolloutPhase, TreeNode["state"]>>> = {
   RolledBack: "FAIL",
 };
 
-function setNode(owner: Owner, sets: readonly FleetSet[] | null): TreeNode {
+function setNode(owner: OwnerSet, sets: readonly FleetSet[] | null): TreeNode {
   const node = { ...owner, cluster: null, children: [] };
   if (sets === null) return { ...node, state: "UNKNOWN", message: "The set may not be read" };
   const set = sets.find((each) => isOwner(owner, each));
@@ -87,7 +68,7 @@ function setNode(owner: Owner, sets: readonly FleetSet[] | null): TreeNode {
   return { ...node, state, message: words.join(", ") };
 }
 
-function isOwner(owner: Owner, { kind, metadata }: FleetSet): boolean {
+function isOwner(owner: OwnerSet, { kind, metadata }: FleetSet): boolean {
   const { namespace, name } = metadata;
   return owner.kind === kind && owner.namespace === namespace && owner.name === name;
 }
