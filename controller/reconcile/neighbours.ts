@@ -80,7 +80,7 @@ export class Neighbours {
    * also when these are only about to be installed. Resolves with the newcomer's own anchor if the list shows it, and with `unknown` without the right to list anchors. Rejects
    * when the list fails otherwise. `all`: the components of the hub.
    */
-  async assertRoom(
+  async assertNoOverlap(
     newcomer: Newcomer,
     all: () => Iterable<Component>,
     signal: AbortSignal,
@@ -115,7 +115,7 @@ export class Neighbours {
   }
 
   /**
-   * Throws the same as `assertRoom` when another anchor was created before the newcomer's own, which `making` is creating: its installation may have begun after `assertRoom`, also in
+   * Throws the same as `assertNoOverlap` when another anchor was created before the newcomer's own, which `making` is creating: its installation may have begun after `assertNoOverlap`, also in
    * another process. Rejects when `making` rejects.
    */
   async assertFirst(

@@ -23,18 +23,18 @@ export interface PreparedInstall {
  * cluster, so that a component without an installation can be deleted freely.
  */
 export async function prepare(
-  work: Attempt,
+  attempt: Attempt,
   { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
   signal: AbortSignal,
 ): Promise<PreparedInstall> {
-  const { component, installation } = work;
-  const resolving = resolveTarget(work, deps, signal);
+  const { component, installation } = attempt;
+  const resolving = resolveTarget(attempt, deps, signal);
   let isRendering = true;
   // The first rendering of a process takes a second. A new component shows before its end that its cluster answers. Rejections are handled below.
   const reportResolved = async (): Promise<void> => {
     await resolving;
     if (!isRendering || component.status?.conditions !== undefined) return;
-    work.writer.reportProgress({ kind: "working", steps: { ...steps, resolved: true } }, signal);
+    attempt.writer.reportProgress({ kind: "working", steps: { ...steps, resolved: true } }, signal);
   };
   reportResolved().catch(() => undefined);
   const renderIn = (namespace: string): Promise<Rendered> =>
@@ -57,8 +57,8 @@ export async function prepare(
   const { namespace } = resolved.target;
   if (namespace !== expected) rendered = await renderIn(namespace);
   const { manifests } = rendered;
-  const suited = suitability(work, { manifests, resolved, deps }, signal).then(async (seen) => {
-    await hold(work, { ...deps, namespace }, signal);
+  const suited = suitability(attempt, { manifests, resolved, deps }, signal).then(async (seen) => {
+    await hold(attempt, { ...deps, namespace }, signal);
     return seen;
   });
   return { rendered, resolved, suited };
@@ -79,7 +79,7 @@ async function suitability(
   const isNew = component.status?.version === undefined && !installation.wasInstalled;
   const newcomer = { component, target, manifests };
   const checking =
-    isNew && deps.neighbours.assertRoom(newcomer, () => deps.components.all(), either);
+    isNew && deps.neighbours.assertNoOverlap(newcomer, () => deps.components.all(), either);
   // Awaited below.
   if (checking) checking.catch(() => undefined);
   await assertVersion(target, deps, either);

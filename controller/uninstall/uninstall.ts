@@ -46,21 +46,21 @@ export async function uninstall(
 
 /** Removes the installation, if there is one. Undefined when the finalizer may be removed; otherwise when to come back. */
 async function removeInstallation(
-  work: RemovalAttempt,
+  attempt: RemovalAttempt,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Next | undefined> {
-  const { component, steps, installation } = work;
+  const { component, steps, installation } = attempt;
   if (installation.isUntouched) return undefined;
   // The objects on the cluster belong to the other component.
   if (olderClaimantOf(component, deps) !== undefined) return undefined;
   if (orphaningOf(component).kind === "granted") {
-    await reportOrphaned(work, deps, signal);
+    await reportOrphaned(attempt, deps, signal);
     deps.guards.stopProtecting(component);
     return undefined;
   }
   try {
-    await checkAndRemove(work, deps, signal);
+    await checkAndRemove(attempt, deps, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -69,10 +69,10 @@ async function removeInstallation(
       return { kind: "backoff" };
     }
     const cause = fleetErrorOf(error, clusterNameOf(component));
-    if (cause.reason === "ReferenceNotPermitted") await stopManaging(work, deps);
-    const failure = withOrphanHint(asLoss(cause, connectionHistoryOf(work, deps)), component);
+    if (cause.reason === "ReferenceNotPermitted") await stopManaging(attempt, deps);
+    const failure = withOrphanHint(asLoss(cause, connectionHistoryOf(attempt, deps)), component);
     const outcome = { kind: "failed", steps, error: failure, isRemoval: true } as const;
-    return conclude({ ...work, outcome }, deps, signal);
+    return conclude({ ...attempt, outcome }, deps, signal);
   }
 }
 
@@ -110,20 +110,24 @@ async function retireGuard(
 
 /** Checks the annotation and the permission, then removes the installation. */
 async function checkAndRemove(
-  work: RemovalAttempt,
+  attempt: RemovalAttempt,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { component } = work;
+  const { component } = attempt;
   const orphaning = orphaningOf(component);
   if (orphaning.kind === "refused") {
     const { message } = orphaning;
     const event = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
-    await recordOnce({ ...work, event }, deps, signal);
+    await recordOnce({ ...attempt, event }, deps, signal);
   }
   assertPermitted(component, deps);
-  writeRemovalProgress(work, isKeptWhileUsed(component) ? "looking for users" : undefined, signal);
-  return removeFromTarget(work, deps, signal);
+  writeRemovalProgress(
+    attempt,
+    isKeptWhileUsed(component) ? "looking for users" : undefined,
+    signal,
+  );
+  return removeFromTarget(attempt, deps, signal);
 }
 
 /** Records an Event of the removal, but not again in the next attempts. */
@@ -161,21 +165,22 @@ async function recallObjects(
 }
 
 async function removeFromTarget(
-  work: RemovalAttempt,
+  attempt: RemovalAttempt,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { component, installation, steps } = work;
-  const { target, connection } = await resolveTarget(work, deps, signal);
+  const { component, installation, steps } = attempt;
+  const { target, connection } = await resolveTarget(attempt, deps, signal);
   steps.resolved = true;
   installation.wasReached = true;
   const observation = installation.observationOver(target.client);
-  const log = deps.log.child(logFieldsOf(work));
+  const log = deps.log.child(logFieldsOf(attempt));
   const either = AbortSignal.any([signal, connection.signal]);
   const { namespace } = target;
-  const recall = (): Promise<Recollection> => recallObjects({ ...work, namespace }, deps, either);
+  const recall = (): Promise<Recollection> =>
+    recallObjects({ ...attempt, namespace }, deps, either);
   await assertUnused({ component, target, recall }, either);
-  if (isKeptWhileUsed(component)) writeRemovalProgress(work, undefined, signal);
+  if (isKeptWhileUsed(component)) writeRemovalProgress(attempt, undefined, signal);
   const spoke = { target, signal: connection.signal };
   const guard = await deps.guards.prepareRemoval(component, spoke, either);
   try {
@@ -189,7 +194,7 @@ async function removeFromTarget(
       {
         log,
         clock: deps.clock,
-        onProgress: (remaining) => writeRemovalProgress(work, remaining, signal),
+        onProgress: (remaining) => writeRemovalProgress(attempt, remaining, signal),
       },
       either,
     );
@@ -199,7 +204,7 @@ async function removeFromTarget(
     // Without the number of objects: when the hub refuses to remove the finalizer, the next attempt has the same message.
     const message = removedMessage(clusterNameOf(component), left);
     const event = { type: "Normal", reason: "Removed", message } as const;
-    await recordOnce({ ...work, event }, deps, signal);
+    await recordOnce({ ...attempt, event }, deps, signal);
   } finally {
     // The next attempt reads the cluster again.
     await installation.closeView();

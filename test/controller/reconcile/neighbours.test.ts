@@ -33,7 +33,7 @@ function tried(
 ): Promise<SeenAnchor> {
   const { neighbours = new Neighbours(), ...cluster } = rest;
   const newcomer = { component: one, target: targetOf(one, cluster), manifests };
-  return neighbours.assertRoom(newcomer, () => all, signal);
+  return neighbours.assertNoOverlap(newcomer, () => all, signal);
 }
 
 function answer(status: number): ApiError {
