@@ -42,7 +42,7 @@ interface Granted {
 }
 
 /** Asks for the rules in one request. Rules of other authorizers than RBAC may be missing. Throws what KubeClient throws. */
-export async function grantedRules(
+export async function readGrantedRules(
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
 ): Promise<Granted> {
@@ -86,7 +86,7 @@ export async function reviewAll(
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
 ): Promise<readonly Reviewed[]> {
-  const { isGranted, isComplete } = await grantedRules(client, signal);
+  const { isGranted, isComplete } = await readGrantedRules(client, signal);
   const rights = permissions.flatMap((permission) =>
     permission.verbs.map((verb) => ({ permission, verb })),
   );

@@ -17,7 +17,7 @@ import { yamlOfObject } from "../render/objects-text.ts";
 import { releaseDirOf } from "../render/render-files.ts";
 import { canI, canIExitCode, type PermissionItem, type PermissionReport } from "./can-i.ts";
 import { findComponents } from "./find-components.ts";
-import { clusterRoleOf, everythingOf, spokeRoleName } from "./needs.ts";
+import { clusterRoleOf, loadEverything, spokeRoleName } from "./needs.ts";
 import { allWanted, inOrder, permissionsFor, resourceName } from "./permissions.ts";
 
 /** Flags of `can-i` alone. */
@@ -36,7 +36,7 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   if (options.role === true) return await printRole(input, signal);
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const found = await findComponents(args, { access, flags }, signal);
-  const releases = await releasesOf(input, signal);
+  const releases = await openReleasesOfInput(input, signal);
   const { limits, end } = openReading(flags, terminal);
   const { version } = options;
   const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
@@ -61,7 +61,10 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   return canIExitCode(report);
 }
 
-async function releasesOf({ options, terminal }: Input, signal: AbortSignal): Promise<Releases> {
+async function openReleasesOfInput(
+  { options, terminal }: Input,
+  signal: AbortSignal,
+): Promise<Releases> {
   return await openReleases(await releaseDirOf(options, terminal.env, signal));
 }
 
@@ -79,10 +82,10 @@ async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   if (format !== "yaml" && format !== "json" && format !== "clusterrole") {
     throw new UsageError(`Invalid value "${format}" for --output: want yaml, json`);
   }
-  const releases = await releasesOf(input, signal);
+  const releases = await openReleasesOfInput(input, signal);
   const { version } = options;
   const of = { releases, ...(version === undefined ? {} : { version }) };
-  const needs = await Promise.all(kinds.map((kind) => everythingOf(kind, of)));
+  const needs = await Promise.all(kinds.map((kind) => loadEverything(kind, of)));
   const permissions = permissionsFor(allWanted(needs));
   const role = clusterRoleOf(spokeRoleName, permissions);
   const what = kinds.map((kind, at) => `${kind} ${needs[at]?.version ?? ""}`).join(" and ");

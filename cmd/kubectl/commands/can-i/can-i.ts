@@ -21,7 +21,7 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
-import { missingRole, type Needs, needsOf } from "./needs.ts";
+import { missingRole, type Needs, renderNeeds } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";
 
 /** The needed rights on one cluster, and which of them the identity has. */
@@ -80,13 +80,13 @@ export async function canI(
   signal: AbortSignal,
 ): Promise<PermissionReport> {
   const { access, limits, now } = deps;
-  const { known, errors } = await needsOfAll(components, deps);
+  const { known, errors } = await renderAllNeeds(components, deps);
   const targets = known.map(({ component }) => component);
   const read = (
     { id, client }: { readonly id: string; readonly client: KubeClient },
     deadline: AbortSignal,
   ) =>
-    reviewOf(
+    reviewCluster(
       known.filter(({ component }) => clusterIdOf(component) === id),
       client,
       deadline,
@@ -113,7 +113,7 @@ interface Known {
   readonly needs: Needs;
 }
 
-async function needsOfAll(
+async function renderAllNeeds(
   components: readonly Component[],
   { releases, version, namespaceOf }: CanIDeps,
 ): Promise<{ readonly known: readonly Known[]; readonly errors: readonly ReportError[] }> {
@@ -125,7 +125,7 @@ async function needsOfAll(
     const about = { cluster: cluster === "" ? null : cluster };
     try {
       // oxlint-disable-next-line no-await-in-loop -- equal ones are rendered once
-      const needs = await needsOf(component, { releases, version, namespaceOf });
+      const needs = await renderNeeds(component, { releases, version, namespaceOf });
       known.push({ component, needs });
       errors.push(...unseenErrors(component, needs).map((error) => ({ ...error, ...about })));
     } catch (error) {
@@ -153,7 +153,7 @@ function titleOf({ kind, metadata: { namespace, name, uid } }: Component): strin
   return uid === "" ? kind : describe({ kind, namespace, name });
 }
 
-async function reviewOf(
+async function reviewCluster(
   known: readonly Known[],
   client: KubeClient,
   signal: AbortSignal,

@@ -31,7 +31,7 @@ export async function findComponents(
   const named = await mapLimited(found.targets, atOnce, (target) =>
     installed(target, access, signal),
   );
-  const all = profiles.length === 0 ? [] : await everyInstallation(access, signal);
+  const all = profiles.length === 0 ? [] : await listEveryInstallation(access, signal);
   const onProfiles = profiles.flatMap(({ namespace: space, name }) => {
     const there = all.filter((component) => clusterIdOf(component) === `${space}/${name}`);
     if (there.length > 0) return there;
@@ -72,7 +72,7 @@ async function installed(
 }
 
 /** Lists the installations of all namespaces; none without the right to list them. */
-async function everyInstallation(
+async function listEveryInstallation(
   access: ClusterAccess,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {

@@ -36,7 +36,7 @@ interface NeedsOptions {
  * Renders the objects of a component at a version (undefined: that of its spec), and those of the installed version, which an upgrade removes.
  * Throws FleetError as `render` does.
  */
-export async function needsOf(
+export async function renderNeeds(
   component: Component,
   { releases, version, namespaceOf }: NeedsOptions,
 ): Promise<Needs> {
@@ -80,7 +80,7 @@ function at(original: Component, version: string | undefined): Component {
  * Every object that a kind can install at a version, with all ingresses and sources that the release directory has. Throws FleetError
  * ReleaseNotFound or ManifestInvalid.
  */
-export async function everythingOf(
+export async function loadEverything(
   kind: ComponentKind,
   { releases, version: wanted }: { readonly releases: Releases; readonly version?: string },
 ): Promise<Needs> {

@@ -26,7 +26,7 @@ export async function runCheck(
   const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
   const report =
     flags.recorded === undefined
-      ? await liveCheck(input, signal)
+      ? await checkLive(input, signal)
       : await (await import("../../bundle/recorded-check.ts")).recordedCheck(input, signal);
   const commands = commandsOf({ ...flags, bundle: undefined });
   const document = withHubSteps(sortedBy(report, flags.sortBy), commands);
@@ -43,7 +43,7 @@ export async function runCheck(
   return checkExitCode(report, failOn);
 }
 
-async function liveCheck(
+async function checkLive(
   input: ActionInput<CheckFlags>,
   signal: AbortSignal,
 ): Promise<CheckReport> {

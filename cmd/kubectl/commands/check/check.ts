@@ -149,7 +149,7 @@ interface FleetCheckDeps extends Pick<WalkContext, "onCredential"> {
 }
 
 /** The report of `check` without flags. Throws the error of a hub that does not answer. */
-export async function fleetCheck(
+export async function checkWholeFleet(
   { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
   { access, limits, ...watching }: FleetCheckDeps,
   signal: AbortSignal,

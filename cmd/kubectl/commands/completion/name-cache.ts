@@ -22,7 +22,7 @@ interface Question {
 }
 
 /** The cache for one question to one hub. Never rejects: an unusable cache is an empty one. */
-export async function nameCache(
+export async function openNameCache(
   { of, flags: { hub, namespace } }: Question,
   { env, now }: Pick<Terminal, "env" | "now">,
 ): Promise<NameCache> {
@@ -31,7 +31,7 @@ export async function nameCache(
   const files = kubeconfigsOf(hub.kubeconfig, env);
   // A change of the kubeconfig may name another hub.
   const stamps = await Promise.all(
-    files.map((path) => quiet(async () => (await stat(path)).mtimeMs)),
+    files.map((path) => ignoreErrors(async () => (await stat(path)).mtimeMs)),
   );
   // The question may hold a token, so only its hash is stored.
   const question = JSON.stringify([
@@ -48,11 +48,11 @@ export async function nameCache(
     now().getTime() - (await stat(path)).mtimeMs;
   return {
     read: () =>
-      quiet(async () =>
-        Math.abs(await ageMsOf(file)) < freshMs ? await storedWords(file) : undefined,
+      ignoreErrors(async () =>
+        Math.abs(await ageMsOf(file)) < freshMs ? await readStoredWords(file) : undefined,
       ),
     write: (words) =>
-      quiet(async () => {
+      ignoreErrors(async () => {
         await mkdir(folder, { recursive: true, mode: 0o700 });
         const fresh = `${file}.${process.pid}`;
         await writeFile(fresh, JSON.stringify(words), { mode: 0o600, flag: "wx" });
@@ -80,7 +80,7 @@ function kubeconfigsOf(named: string | undefined, env: Terminal["env"]): readonl
   return listed.length > 0 ? listed : [join(env["HOME"] ?? "", ".kube", "config")];
 }
 
-async function storedWords(file: string): Promise<readonly Word[] | undefined> {
+async function readStoredWords(file: string): Promise<readonly Word[] | undefined> {
   const stored: unknown = JSON.parse(await readFile(file, "utf8"));
   return Array.isArray(stored) && stored.every(isWord) ? stored : undefined;
 }
@@ -94,7 +94,7 @@ function isWord(value: unknown): value is Word {
   );
 }
 
-async function quiet<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+async function ignoreErrors<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();
   } catch {

@@ -17,7 +17,7 @@ interface Place {
 }
 
 /** Names on the hub, each with a description. Throws what KubeClient throws. */
-export async function hubNames(
+export async function listHubNames(
   of: Exclude<Of, "contexts" | "reasons">,
   { access, namespace }: Place,
   signal: AbortSignal,
@@ -25,7 +25,7 @@ export async function hubNames(
   if (of === "waitedFor") {
     const both = ["installations", "sets"] as const;
     const lists = await Promise.all(
-      both.map((each) => hubNames(each, { access, namespace }, signal).catch(() => [])),
+      both.map((each) => listHubNames(each, { access, namespace }, signal).catch(() => [])),
     );
     return lists.flat();
   }
@@ -38,7 +38,8 @@ export async function hubNames(
       return [`${type}/${component.metadata.name}`, hubViewOf(component).state];
     });
   }
-  if (of === "sets" || of === "stages") return await setWords(of, { access, namespace }, signal);
+  if (of === "sets" || of === "stages")
+    return await listSetWords(of, { access, namespace }, signal);
   const resource =
     of === "clusters"
       ? knownResource(clusterProfileApiVersion, "ClusterProfile")
@@ -53,7 +54,7 @@ export async function hubNames(
 }
 
 /** The sets with their phase, or their stages with the sets that have them. */
-async function setWords(
+async function listSetWords(
   of: "sets" | "stages",
   { access, namespace }: Place,
   signal: AbortSignal,

@@ -70,7 +70,11 @@ async function withNames(
 ): Promise<Fixed> {
   if (offer.kind === "words") return offer;
   const { of, prefix } = offer;
-  const names = await namesOf(of, { flags: await flagsOf(words, terminal), terminal }, signal);
+  const names = await findNames(
+    of,
+    { flags: await readTypedFlags(words, terminal), terminal },
+    signal,
+  );
   const offered = fixed(
     names.map(([name, text]): Word => [`${prefix}${name}`, text]),
     lastOf(words, prefix),
@@ -83,7 +87,7 @@ function lastOf(words: readonly string[], prefix: string): string {
   return prefix === "" || last.startsWith(prefix) ? last : `${prefix}${last.replace(/^=/, "")}`;
 }
 
-async function namesOf(
+async function findNames(
   of: Extract<Offer, { readonly kind: "names" }>["of"],
   { flags, terminal }: { readonly flags: Flags; readonly terminal: Terminal },
   signal: AbortSignal,
@@ -99,21 +103,21 @@ async function namesOf(
     const named = kubeconfig === undefined ? {} : { kubeconfig };
     return contextNames({ environment: env, ...named }).map((name) => [name, ""]);
   }
-  const { nameCache } = await import("./name-cache.ts");
-  const cache = await nameCache({ of, flags }, terminal);
+  const { openNameCache } = await import("./name-cache.ts");
+  const cache = await openNameCache({ of, flags }, terminal);
   const known = await cache.read();
   if (known !== undefined) return known;
   const { openClusterAccess } = await import("../../spokes/open-cluster-access.ts");
-  const { hubNames } = await import("./names.ts");
+  const { listHubNames } = await import("./names.ts");
   await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
   const namespace = flags.namespace === null ? access.namespace : flags.namespace;
-  const names = await hubNames(of, { access, namespace }, signal);
+  const names = await listHubNames(of, { access, namespace }, signal);
   await cache.write(names);
   return names;
 }
 
 /** The flags in front of the last word, as far as they can be read. */
-async function flagsOf(words: readonly string[], terminal: Terminal): Promise<Flags> {
+async function readTypedFlags(words: readonly string[], terminal: Terminal): Promise<Flags> {
   const program = createProgram({ ...terminal, stdout: silent, stderr: silent }, () =>
     Promise.resolve(0),
   );

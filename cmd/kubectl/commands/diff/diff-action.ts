@@ -31,7 +31,7 @@ export async function runDiff(
   const { flags, terminal } = input;
   const found =
     flags.recorded === undefined
-      ? await liveDiff(input, signal)
+      ? await readDiff(input, signal)
       : await (await import("../../bundle/recorded-diff.ts")).recordedDiff(input, signal);
   const list = sortedBy(found.list, flags.sortBy);
   const text = await textOf(found, input, signal);
@@ -51,7 +51,7 @@ export async function runDiff(
   return diffExitCode(list);
 }
 
-async function liveDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Promise<Diff> {
+async function readDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Promise<Diff> {
   const { flags, terminal } = input;
   const { env, now } = terminal;
   const { ends, args } = endsOf(input);

@@ -41,7 +41,7 @@ export async function diff(
 ): Promise<Diff> {
   const { components, missing } = await selectInstallations(access, selection, signal);
   const hubId = await readHubId(access, signal);
-  const wanted = await rendered(components, settings, signal);
+  const wanted = await renderAll(components, settings, signal);
   const sound = components.filter(
     ({ metadata }) => !(wanted.get(metadata.uid) instanceof FleetError),
   );
@@ -68,7 +68,7 @@ export async function diff(
 type Wanted = ReadonlyMap<string, Comparable | FleetError>;
 
 /** Renders the components one after the other; the result is by uid of the component. */
-export async function rendered(
+export async function renderAll(
   components: readonly Component[],
   settings: RenderSettings,
   signal: AbortSignal,

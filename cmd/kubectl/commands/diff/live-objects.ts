@@ -19,7 +19,7 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { type Diff, diffOf } from "./diff-list.ts";
-import { type DiffDeps, refusalOf, rendered } from "./diff.ts";
+import { type DiffDeps, refusalOf, renderAll } from "./diff.ts";
 
 /** Names of two clusters: of ClusterProfiles, with or without their namespace, or `hub`. */
 export type Ends = readonly [left: string, right: string];
@@ -38,7 +38,7 @@ export async function diffBetween(
   );
   const { pairs, errors: unpaired } = pairsOf({ left, right }, ends);
   const components = pairs.flat();
-  const wanted = await rendered(components, settings, signal);
+  const wanted = await renderAll(components, settings, signal);
   const made = new Map(
     [...wanted].flatMap(([uid, one]) => (one instanceof FleetError ? [] : [[uid, one] as const])),
   );
@@ -113,7 +113,11 @@ function readLiveObjects(
     const here = components.filter((component) => clusterIdOf(component) === id);
     return Promise.all(
       here.map(async (component) => {
-        const { desired, namespace } = await madeOn(component, { made, client, settings }, signal);
+        const { desired, namespace } = await renderOnCluster(
+          component,
+          { made, client, settings },
+          signal,
+        );
         const { objects } = desired;
         const entryOf = entriesIn(namespace, componentKinds[component.kind].label);
         const found = await mapLimited(objects, atOnce, async ({ key, resource }) => {
@@ -131,7 +135,7 @@ function readLiveObjects(
 }
 
 /** What is rendered for a component in the namespace where its cluster has it. */
-async function madeOn(
+async function renderOnCluster(
   component: Component,
   { made, client, settings }: Rendering,
   signal: AbortSignal,

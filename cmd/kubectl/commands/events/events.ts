@@ -54,7 +54,7 @@ export async function events(
   const { components, missing } = await selectInstallations(access, selection, signal);
   const remote = components.filter(({ spec }) => spec?.clusterProfileRef !== undefined);
   const [onHub, readings] = await Promise.all([
-    hubEvents(components, access, signal),
+    readHubEvents(components, access, signal),
     readEach(live ? remote : [], { access, limits, read: spokeEvents(remote) }, signal),
   ]);
   const onSpokes = [...readings].flatMap(([cluster, reading]) =>
@@ -88,14 +88,14 @@ export function isAsked(
 export const eventResource = knownResource("v1", "Event");
 
 /** Events about the components, by uid, and about their ClusterProfiles, by name. */
-async function hubEvents(
+async function readHubEvents(
   components: readonly Component[],
   { hub, hubTimeoutMs }: ClusterAccess,
   signal: AbortSignal,
 ): Promise<readonly EventItem[]> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
   const { namespaces, isAbout } = hubEventsOf(components);
-  const lists = await Promise.all(namespaces.map((place) => eventsIn(hub, place, deadline)));
+  const lists = await Promise.all(namespaces.map((place) => listEvents(hub, place, deadline)));
   return lists
     .flat()
     .map((event): EventItem => ({ ...eventFactOf(event), cluster: null }))
@@ -148,12 +148,12 @@ function isWorkload(kind: string | null): boolean {
 function spokeEvents(components: readonly Component[]): ReadOne<readonly EventFact[]> {
   return async ({ id, client }, signal) => {
     const places = placesOnSpoke(components, id);
-    const lists = await Promise.all(places.map((place) => eventsIn(client, place, signal)));
+    const lists = await Promise.all(places.map((place) => listEvents(client, place, signal)));
     return lists.flat().map(eventFactOf);
   };
 }
 
-async function eventsIn(
+async function listEvents(
   client: Pick<KubeClient, "list">,
   namespace: string,
   signal: AbortSignal,

@@ -122,7 +122,7 @@ async function watchOnce(
   signal: AbortSignal,
 ): Promise<void> {
   const { id, ref } = spoke;
-  const opened = await inTurn(turns, signal, async () => {
+  const opened = await takeTurn(turns, signal, async () => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.spokeTimeoutMs)]);
     try {
       return await openLastingSpoke(ref, access, deadline);
@@ -149,7 +149,7 @@ async function watchOnce(
   }
 }
 
-async function inTurn<Result>(
+async function takeTurn<Result>(
   turns: Window,
   signal: AbortSignal,
   work: () => Promise<Result>,

@@ -136,8 +136,8 @@ async function gatherChecks(
     const { recordedCheck } = await import("../../bundle/recorded-check.ts");
     return { [checkFile]: await recordedCheck(quiet, signal) };
   }
-  const { fleetCheck } = await import("../check/check.ts");
-  return { [checkFile]: await fleetCheck(quiet, { access, limits, onCredential }, signal) };
+  const { checkWholeFleet } = await import("../check/check.ts");
+  return { [checkFile]: await checkWholeFleet(quiet, { access, limits, onCredential }, signal) };
 }
 
 /** Compares the clusters when `--diff` asks for it; of a recorded fleet takes the comparison that its bundle has. */

@@ -192,7 +192,11 @@ function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<
               (kind.namespaced ? places : [undefined]).map((namespace) => ({ kind, namespace })),
             )
             .map((where) =>
-              listed(client, { ...where, labelSelector, fieldSelector, pageSize }, signal),
+              listUnlessDenied(
+                client,
+                { ...where, labelSelector, fieldSelector, pageSize },
+                signal,
+              ),
             ),
         );
         const tables = lists.flatMap((list) => ("kind" in list ? [rowsNamed(list, names)] : []));
@@ -215,7 +219,7 @@ function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<
 }
 
 /** Lists objects; the error when the list is forbidden, so that other lists are still shown. */
-async function listed(
+async function listUnlessDenied(
   client: KubeClient,
   options: ListOptions & { readonly kind: ServedKind },
   signal: AbortSignal,

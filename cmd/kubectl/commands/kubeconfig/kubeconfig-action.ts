@@ -42,7 +42,7 @@ export async function runKubeconfig(
   checkLine(input);
   const { env, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const found = await profilesFor(args, { access, flags }, signal);
+  const found = await findProfiles(args, { access, flags }, signal);
   const { entries, errors, unhealthy } = entriesOf(found.profiles, {
     ways: await waysOf(access),
     flags,
@@ -53,7 +53,7 @@ export async function runKubeconfig(
   if (entries.length > 0) {
     const isWritten = options.merge === true || options.file !== undefined;
     if (isWritten) await write(entries, input);
-    else terminal.stdout.write(await kubeconfigText(entries, flags));
+    else terminal.stdout.write(await renderKubeconfig(entries, flags));
   }
   if (!flags.quiet) {
     const counts = { unread: all.length, clusters: entries.length + all.length };
@@ -96,7 +96,7 @@ interface Found {
   readonly errors: readonly ReportError[];
 }
 
-async function profilesFor(
+async function findProfiles(
   args: readonly string[],
   deps: { readonly access: ClusterAccess; readonly flags: Flags },
   signal: AbortSignal,
@@ -152,7 +152,7 @@ function entriesOf(
   return { entries, errors, unhealthy };
 }
 
-async function kubeconfigText(entries: readonly SpokeEntry[], flags: Flags): Promise<string> {
+async function renderKubeconfig(entries: readonly SpokeEntry[], flags: Flags): Promise<string> {
   if (flags.output === "name") return entries.map(({ name }) => `${name}\n`).join("");
   const document = kubeconfigOf(entries);
   return flags.output === "json" ? renderJson(document) : await renderYaml(document);
@@ -175,7 +175,7 @@ async function write(
     if (merge && changes.every(({ change }) => change === "unchanged")) return undefined;
     outcome = dryRun ? "would be written" : "written";
     if (dryRun) return undefined;
-    if (merge) await askFor(changes, path, input);
+    if (merge) await askUser(changes, path, input);
     const isNew = !merge || present === undefined;
     return isNew ? renderYaml(kubeconfigOf(entries)) : merged.text;
   });
@@ -190,7 +190,7 @@ function checkReplace(path: string, { merge = false, yes = false }: KubeconfigFl
   ]);
 }
 
-async function askFor(
+async function askUser(
   changes: readonly ContextChange[],
   path: string,
   { flags: { input }, options, terminal }: ActionInput<KubeconfigFlags>,

@@ -117,15 +117,15 @@ export async function changeKubeconfig(
   change: (text: string | undefined) => Promise<string | undefined>,
 ): Promise<void> {
   const file = await realpath(path).catch(() => resolve(path));
-  await explained(path, () => mkdir(dirname(file), { recursive: true, mode: 0o700 }));
+  await explainFailure(path, () => mkdir(dirname(file), { recursive: true, mode: 0o700 }));
   await using _lock = await lock(file);
   await checkPrivate(file);
   const text = await change(await readIfThere(file));
   if (text === undefined) return;
   const fresh = join(dirname(file), `.knfleet-${process.pid}-${Date.now()}`);
   try {
-    await explained(path, () => writeOwn(fresh, text));
-    await explained(path, () => rename(fresh, file));
+    await explainFailure(path, () => writeOwn(fresh, text));
+    await explainFailure(path, () => rename(fresh, file));
   } finally {
     await rm(fresh, { force: true });
   }
@@ -140,12 +140,14 @@ async function writeOwn(path: string, text: string): Promise<void> {
 /** Takes the lock file that kubectl takes while it writes. */
 async function lock(file: string): Promise<AsyncDisposable> {
   const path = `${file}.lock`;
-  const handle = await explained(path, () => open(path, "wx", ownMode)).catch((error: unknown) => {
-    if (!(error instanceof UsageError) || !error.message.includes("EEXIST")) throw error;
-    throw new UsageError(`${file} is being changed by somebody else: ${path} is there`, [
-      `When nobody is, remove ${path}.`,
-    ]);
-  });
+  const handle = await explainFailure(path, () => open(path, "wx", ownMode)).catch(
+    (error: unknown) => {
+      if (!(error instanceof UsageError) || !error.message.includes("EEXIST")) throw error;
+      throw new UsageError(`${file} is being changed by somebody else: ${path} is there`, [
+        `When nobody is, remove ${path}.`,
+      ]);
+    },
+  );
   await handle.close();
   return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
 }
@@ -164,10 +166,10 @@ async function checkPrivate(file: string): Promise<void> {
 
 async function readIfThere(file: string): Promise<string | undefined> {
   const found = await stat(file).catch(() => undefined);
-  return found === undefined ? undefined : explained(file, () => readFile(file, "utf8"));
+  return found === undefined ? undefined : explainFailure(file, () => readFile(file, "utf8"));
 }
 
-async function explained<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+async function explainFailure<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

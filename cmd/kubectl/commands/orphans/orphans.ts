@@ -37,7 +37,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   const everywhere = { kinds, names: [], namespace: undefined };
   const components = await listInstallations(access, everywhere, signal);
   const hubId = await readHubId(access, signal);
-  const stands = live ? await standIns(deps, signal) : [];
+  const stands = live ? await listStandIns(deps, signal) : [];
   const readings = await readEach(stands, { access, limits, read: readOne }, signal);
   const nowMs = now().getTime();
   const seen = new Map(
@@ -75,7 +75,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
 const readOne: ReadOne<Traces> = ({ client }, signal) => readTraces(client, signal);
 
 /** One placeholder component for each cluster to read, because leftovers have no component. */
-async function standIns(
+async function listStandIns(
   { access, flags }: OrphansDeps,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {

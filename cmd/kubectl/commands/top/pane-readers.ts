@@ -29,15 +29,15 @@ export function paneReader(options: PaneOptions): ReadPane {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.flags.timeoutMs)]);
     try {
       return page === "detail"
-        ? await detailOf(item, options, deadline)
-        : await printed(page, item, { ...options, signal: deadline });
+        ? await readDetail(item, options, deadline)
+        : await printToText(page, item, { ...options, signal: deadline });
     } catch (error) {
       return renderFailure(failureOf(error));
     }
   };
 }
 
-async function detailOf(
+async function readDetail(
   { kind, namespace, name }: StatusItem,
   { flags, terminal, access, limits, live, commands }: PaneOptions,
   signal: AbortSignal,
@@ -90,7 +90,7 @@ function sentence({
 }
 
 /** The output of another command about one installation: stdout and stderr in the order of writing. */
-async function printed(
+async function printToText(
   page: Exclude<PaneName, "detail">,
   item: StatusItem,
   { flags, terminal, live, signal }: PaneOptions & { readonly signal: AbortSignal },

@@ -199,7 +199,7 @@ export async function readSpokeObjects(
   const facts = await readSpokeFacts(client, provider, signal);
   const places = new Map<string, readonly string[]>();
   for (const one of components) {
-    places.set(one.metadata.uid, await placesOf(one, facts, namespaceOf));
+    places.set(one.metadata.uid, await findPlaces(one, facts, namespaceOf));
   }
   const all = [...new Set([...places.values()].flat())];
   const [found, listed] = await Promise.all([
@@ -219,7 +219,7 @@ export async function readSpokeObjects(
   return { facts, places, namespaces: new Map(found), pods: new Map(listed) };
 }
 
-async function placesOf(
+async function findPlaces(
   component: Component,
   facts: SpokeFacts,
   namespaceOf: NamespaceOf,

@@ -32,7 +32,7 @@ export async function runTree(
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = await readSelection(input, access, signal);
-  const way = await wayDeps(access, { flags, env }, signal);
+  const way = await openWayDeps(access, { flags, env }, signal);
   const { limits, end } = openReading(flags, terminal);
   const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
   const report = await tree(selection, { access, way, limits, namespaceOf, now }, signal).finally(
@@ -58,7 +58,7 @@ export async function runTree(
   return listExitCode(report);
 }
 
-async function wayDeps(
+async function openWayDeps(
   { hub, spokes }: ClusterAccess,
   { flags, env }: { readonly flags: Flags; readonly env: Terminal["env"] },
   signal: AbortSignal,

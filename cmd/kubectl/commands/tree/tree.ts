@@ -58,7 +58,7 @@ export async function tree(
     return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
   };
   const [ways, readings, sets] = await Promise.all([
-    waysOf(components, { access, way, limits }, signal),
+    readWays(components, { access, way, limits }, signal),
     readEach(components, { access, limits, read }, signal),
     setsOf(components, { access, selection }, signal),
   ]);
@@ -83,7 +83,7 @@ export async function tree(
 }
 
 /** The ways to the clusters of components, by `clusterIdOf`; after an interruption those that are known. */
-async function waysOf(
+async function readWays(
   components: readonly Component[],
   { access, way, limits }: Pick<TreeDeps, "access" | "way" | "limits">,
   signal: AbortSignal,

@@ -73,7 +73,7 @@ export async function readWay(
     profile,
     exists: true,
     provider: { ...providerNode(provider), message: plan.command },
-    secret: await secretNode(access, surroundings, signal),
+    secret: await readSecretNode(access, surroundings, signal),
     server: endpoint.server,
   };
 }
@@ -111,7 +111,7 @@ function providerNode(name: string): TreeNode {
 }
 
 /** Reads the metadata of the Secret, and not its data. */
-async function secretNode(
+async function readSecretNode(
   { plan }: ResolvedAccess,
   { hub, environment, pluginNamespace }: Omit<WayDeps, "providers">,
   signal: AbortSignal,

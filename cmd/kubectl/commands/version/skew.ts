@@ -122,7 +122,7 @@ export interface ControllerVersion {
 }
 
 /** Reads the controllers of the hub; null without the right to list them. */
-export async function controllerVersions(
+export async function readControllerVersions(
   hub: KubeClient,
   signal: AbortSignal,
 ): Promise<readonly ControllerVersion[] | null> {
@@ -194,7 +194,7 @@ function isEligible(migration: Parameters<typeof assertEligible>[0]): boolean {
 }
 
 /** The versions that this release of knfleet brings; none when its list of releases is not beside the program. */
-export async function knownReleases(): Promise<KnownVersions> {
+export async function readKnownReleases(): Promise<KnownVersions> {
   try {
     return knownVersions(await lockedReleases());
   } catch (error) {

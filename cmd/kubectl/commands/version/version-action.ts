@@ -8,7 +8,7 @@ import { unreadNotes } from "../../output/notes.ts";
 import { ownReasons } from "../../output/own-reasons.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { type ControllerVersion, knownReleases } from "./skew.ts";
+import { type ControllerVersion, readKnownReleases } from "./skew.ts";
 import {
   readVersions,
   type VersionDeps,
@@ -34,7 +34,7 @@ export async function runVersion(input: Input, signal: AbortSignal): Promise<Exi
     node: process.version,
     platform: `${process.platform}/${process.arch}`,
   };
-  const own = { client, known: await knownReleases(), now: terminal.now };
+  const own = { client, known: await readKnownReleases(), now: terminal.now };
   const clientOnly = await readVersions({ ...own, hub: undefined }, signal);
   if (options.client === true) return await printVersion(clientOnly, input);
   try {

@@ -17,7 +17,7 @@ import {
 import {
   controllerSkew,
   type ControllerVersion,
-  controllerVersions,
+  readControllerVersions,
   type KnownVersions,
   type LiveVersion,
   nextVersion,
@@ -119,7 +119,7 @@ async function askHub(
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
   const [answer, controllers, listed] = await Promise.all([
     hub.request("GET", "/version", undefined, deadline),
-    controllerVersions(hub, deadline),
+    readControllerVersions(hub, deadline),
     listComponents(access, selection, deadline),
   ]);
   const { components } = listed;

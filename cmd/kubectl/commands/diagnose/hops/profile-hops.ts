@@ -39,13 +39,13 @@ export async function readProfile(
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
     return failed("KNF2005", `${title} may not be read`, { evidence: [error.message] });
   }
-  if (!(await isServed(hub, signal))) {
+  if (!(await areProfilesServed(hub, signal))) {
     return failed("KNF2001", "The hub does not serve ClusterProfiles");
   }
   return failed("KNF2002", `${title} does not exist`, { next: [list] });
 }
 
-async function isServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<boolean> {
+async function areProfilesServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<boolean> {
   try {
     await hub.request("GET", "/apis/multicluster.x-k8s.io", undefined, signal);
     return true;

@@ -19,7 +19,7 @@ import { words } from "../../../output/steps.ts";
 import { numberAt, stringAt } from "../../../selection/fields.ts";
 import { mapLimited } from "../../../spokes/read-clusters.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
-import { grantedRules, isAllowed, type Right } from "../../can-i/access-review.ts";
+import { readGrantedRules, isAllowed, type Right } from "../../can-i/access-review.ts";
 import { type SpokeRight, spokeRights } from "../../can-i/permissions.ts";
 import type { SpokeSession } from "../spoke-session.ts";
 import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
@@ -36,7 +36,7 @@ export async function checkRights(
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
   const rights = spokeRights.flatMap(rightsOf);
-  const { isGranted } = await grantedRules(client, signal);
+  const { isGranted } = await readGrantedRules(client, signal);
   const doubtful = rights.filter((right) => !isGranted(right));
   // When one of these is refused, the rules count as complete for the rest.
   const answers = await mapLimited(doubtful.slice(0, mostReviews), 4, (right) =>

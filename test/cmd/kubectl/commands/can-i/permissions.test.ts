@@ -6,7 +6,7 @@ import { parseDocument } from "yaml";
 
 import { listAt, recordAt } from "../../../../../api/fields.ts";
 import type { Manifest } from "../../../../../api/kubernetes.ts";
-import { clusterRoleOf, everythingOf } from "../../../../../cmd/kubectl/commands/can-i/needs.ts";
+import { clusterRoleOf, loadEverything } from "../../../../../cmd/kubectl/commands/can-i/needs.ts";
 import {
   allWanted,
   permissionsFor,
@@ -56,7 +56,7 @@ describe("the ClusterRole of can-i --role", () => {
       const releases = await openReleases(await releaseDir());
       const needs = await Promise.all(
         (["KnativeServing", "KnativeEventing"] as const).map((kind) =>
-          everythingOf(kind, { releases, version }),
+          loadEverything(kind, { releases, version }),
         ),
       );
       const permissions = permissionsFor(allWanted(needs));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Component } from "../../../../../api/component.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import {
-  knownReleases,
+  readKnownReleases,
   knownVersions,
   type LiveVersion,
   nextVersion,
@@ -41,7 +41,7 @@ describe("the next version", () => {
   });
 
   test("is one of those that the lock file has", async () => {
-    const { KnativeServing, KnativeEventing } = await knownReleases();
+    const { KnativeServing, KnativeEventing } = await readKnownReleases();
     expect(KnativeServing).toContain("1.23.0");
     expect(nextVersion("KnativeEventing", "1.21.0", KnativeEventing)).toMatch(/^1\.22\./);
     expect(knownVersions({ files: [] })).toEqual({ KnativeServing: [], KnativeEventing: [] });
