@@ -18,16 +18,16 @@ import { readNames, type Selection } from "./selection/selection.ts";
 import type { ClusterAccess } from "./spokes/cluster-access.ts";
 import type { ReadLimits } from "./spokes/read-clusters.ts";
 
-/** What every command's action is given. */
+/** The input of every action. */
 export interface ActionInput<Options> {
   readonly args: readonly string[];
   readonly flags: Flags;
-  /** Flags of this command alone, unchecked. */
+  /** Flags of this command only, not checked. */
   readonly options: Options;
   readonly terminal: Terminal;
 }
 
-/** Runs one command to its exit code, which is an ExitCode unless it passes on that of another program; throws what `failureOf` knows how to explain. */
+/** Runs one command. Returns an ExitCode, or the exit code of another program. Throws errors that `failureOf` explains. */
 export type Action<Options> = (input: ActionInput<Options>, signal: AbortSignal) => Promise<number>;
 
 /** The installations that arguments and flags select. Throws UsageError. */
@@ -55,7 +55,7 @@ function namespaceOf(
   return namespace === null ? access.namespace : namespace;
 }
 
-/** What the notes below a table need to write commands that work when pasted. */
+/** The request of the user, for notes with commands that work when pasted. */
 export function askedOf(selection: Selection, flags: Flags): Asked {
   return {
     commands: commandsOf(flags),
@@ -86,12 +86,12 @@ export function limitsOf(
   return { concurrency, spokeTimeoutMs, failFast: failFast === true, onProgress };
 }
 
-/** How a table of this command line shows times. */
+/** Formats times for a table of this command line. */
 export function timesOf({ absoluteTime }: Flags, { now }: Terminal): TimeText {
   return timeText(absoluteTime, now());
 }
 
-/** How a report looks in each output format. */
+/** A report in each output format. */
 export interface Rendering {
   readonly document: {
     readonly items: readonly unknown[];
@@ -103,13 +103,13 @@ export interface Rendering {
   readonly table?: (wide: boolean) => Table;
   /** Lines below the table. */
   readonly footer?: string;
-  /** What `-o name` prints, one line each; absent: the items have no names. */
+  /** The lines of `-o name`. Absent: the items have no names. */
   readonly names?: readonly string[];
   /** Lines for standard error. */
   readonly notes: readonly string[];
 }
 
-/** Prints a report: data on standard output, notes on standard error and not for documents. Throws UsageError. */
+/** Prints a report: data on standard output, and notes on standard error except for documents. Throws UsageError. */
 export async function print(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<void> {
   const { stdout, stderr, env } = terminal;
   const symbols = wantsAscii(env) ? inAscii : (text: string) => text;
@@ -120,7 +120,7 @@ export async function print(rendering: Rendering, flags: Flags, terminal: Termin
   stderr.write(symbols(rendering.notes.map((note) => `${note}\n`).join("")));
 }
 
-/** Whether text of clusters is printed as it is, which no terminal may be given. Security: T-86. */
+/** Whether the format prints foreign text unchanged, which is not safe for a terminal. Security: T-86. */
 function isRaw({ output }: Pick<Flags, "output">): boolean {
   return output === "yaml" || output === "jsonpath" || output === "name";
 }
@@ -148,7 +148,7 @@ function namesText({ names }: Rendering): string {
   return names.map((name) => `${name}\n`).join("");
 }
 
-/** A table as it is written to standard output: in colour and within the width of a terminal, whole elsewhere. */
+/** Renders a table for standard output: on a terminal in colour and within its width, elsewhere whole. */
 export function tableText(table: Table, flags: Flags, { stdout, env }: Terminal): string {
   if (table.rows.length === 0) return "";
   const isTerminal = stdout.isTTY === true;
@@ -161,7 +161,7 @@ export function tableText(table: Table, flags: Flags, { stdout, env }: Terminal)
 /** The first word of several commands, as help shows it. */
 export type CommandGroup = Pick<CommandEntry, "name" | "summary" | "text" | "examples">;
 
-/** A command before it is loaded: what help, docs/cli.md and completion show, and how to get at the code. */
+/** A command before its code is loaded, with the texts of help, docs/cli.md and completion. */
 export interface CommandEntry {
   /** One word, or the word of a group and its own. */
   readonly name: string;
@@ -170,11 +170,11 @@ export interface CommandEntry {
   readonly text: string;
   readonly examples: Examples;
   readonly options: readonly Option[];
-  /** `kind` of the documents that the command prints as JSON and YAML; absent: it prints something else. */
+  /** `kind` of the JSON and YAML documents. Absent: the command prints no such documents. */
   readonly kind?: string;
   /** Formats of `-o` besides those that every command has. */
   readonly formats?: readonly ExtraFormat[];
-  /** What completion offers for arguments; absent: nothing. */
+  /** What completion offers for arguments. Absent: nothing. */
   readonly completes?:
     | "installations"
     | "sets"
@@ -185,22 +185,22 @@ export interface CommandEntry {
     | "kinds"
     | "commands"
     | "shells";
-  /** On a terminal a pager shows what it prints: always, or when one object was named. */
+  /** Uses the pager on a terminal: always, or when one object is named. */
   readonly pages?: "always" | "one";
-  /** The command keeps `--timeout` itself; absent: it is ended after that time. */
+  /** The command applies `--timeout` itself. Absent: it is aborted after that time. */
   readonly ownTimeout?: true;
-  /** The command works on a bundle, too (`--bundle`); absent: it needs the fleet itself, or no cluster at all. */
+  /** The command also works on a bundle (`--bundle`). */
   readonly readsBundles?: true;
-  /** What a bundle cannot give the command; absent: it reads bundles, or asks no cluster. */
+  /** Why the command does not work on a bundle. Absent: it does, or it reads no cluster. */
   readonly needsFleet?: string;
-  /** `-o` that is no format names the file to write; the action finds it in its options as `file`. */
+  /** A value of `-o` that is no format is the file to write, which the action gets as option `file`. */
   readonly writesFile?: true;
-  /** Programs run it, and nobody reads along. */
+  /** The command is run by programs, without a person who reads notes. */
   readonly isForPrograms?: true;
   readonly load: () => Promise<Action<object>>;
 }
 
-/** Prints the document of a command that could not do its work, when a document was asked for: no items, one error, `summary` null. */
+/** Prints the document of a failed command, for `-o json` and `yaml`: no items, one error, `summary` null. */
 export async function printFailedReport(
   {
     kind,
@@ -231,14 +231,14 @@ export function checkStreamFlags(
   if (sortBy !== undefined) throw new UsageError(`With ${flag} there is no --sort-by`);
 }
 
-/** How a command reads many clusters. */
+/** The limits of reading many clusters, with their progress. */
 export interface OpenReading {
   readonly limits: ReadLimits;
-  /** Takes away what a terminal shows of the progress. */
+  /** Clears the progress line. */
   readonly end: () => void;
 }
 
-/** The limits that a command line sets; whoever reads within them shows how far it has come, until `end`. */
+/** Opens the limits of a command line. Reads within them show their progress until `end`. */
 export function openReading(flags: Flags, { stderr }: Pick<Terminal, "stderr">): OpenReading {
   const { update, end } = openProgress(flags.quiet ? undefined : stderr, flags);
   return { limits: limitsOf(flags, update), end };

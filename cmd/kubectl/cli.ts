@@ -7,16 +7,15 @@ import { isForReading, isPaging, PagedOutput, withOutput } from "./output/paged-
 import type { Terminal } from "./output/terminal.ts";
 import { createProgram, greeting, normalizedArgs, switchesOf } from "./program.ts";
 
-/** The command that was chosen, once it is known. */
+/** The chosen command. */
 interface Chosen {
   readonly entry: CommandEntry;
   readonly input: ActionInput<object>;
 }
 
 /**
- * Runs one `kubectl knfleet` command line to its exit code. Never rejects: what goes wrong is explained on standard
- * error, and with `-o json` or `yaml` in a document, too. An abort of the signal means that the user interrupted: what is known is
- * printed, the exit code is 130.
+ * Runs one `kubectl knfleet` command line, and returns its exit code. Never rejects: explains failures on standard error, and with `-o json` or `yaml` also in a
+ * document. The signal aborts when the user interrupts. Then the known part is printed and the exit code is 130.
  */
 export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<number> {
   const [first, ...words] = terminal.args;
@@ -61,7 +60,7 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<n
   return signal.aborted ? exitCodes.interrupted : exitCode;
 }
 
-/** A command that watches ends when it is told to, unless a time was given. */
+/** A command that watches has no time limit without `--timeout`. */
 function deadlineOf(
   { entry, input: { flags, options } }: Chosen,
   signal: AbortSignal,
@@ -77,7 +76,7 @@ function optionsOf(program: Command): readonly Option[] {
   return [...program.options, ...program.commands.flatMap(optionsOf)];
 }
 
-/** Templates are read before any server is asked. */
+/** Checks templates before any request. */
 async function checkTemplates({ flags }: ActionInput<object>): Promise<void> {
   const { output, template, sortBy } = flags;
   if (output.startsWith("jsonpath")) {
@@ -98,11 +97,11 @@ async function explain(
   if (signal.aborted) return exitCodes.interrupted;
   const { failureOf, failureReason } = await import("./failure.ts");
   const { commandsOf, renderFailure, withHubSteps } = await import("./output/steps.ts");
-  const said = failureOf(error, helpLine(terminal.args));
+  const explained = failureOf(error, helpLine(terminal.args));
   const failure =
     chosen === undefined
-      ? said
-      : withHubSteps(said, commandsOf({ ...chosen.input.flags, bundle: undefined }));
+      ? explained
+      : withHubSteps(explained, commandsOf({ ...chosen.input.flags, bundle: undefined }));
   terminal.stderr.write(renderFailure(failure));
   const { kind } = chosen?.entry ?? {};
   if (chosen !== undefined && kind !== undefined && !isPrinted(error)) {
@@ -113,12 +112,12 @@ async function explain(
   return exitCodes.failed;
 }
 
-/** Whether the command has printed its document before it failed. */
+/** Whether the command printed its document before it failed. */
 function isPrinted(error: unknown): boolean {
   return error instanceof Error && "isPrinted" in error && error.isPrinted === true;
 }
 
-/** The command line that shows the help of the command that the words are about, or of all. */
+/** The command line for the help of the command among the arguments, or of all commands. */
 function helpLine(args: readonly string[]): string {
   const end = args.indexOf("--");
   const words = end < 0 ? args : args.slice(0, end);

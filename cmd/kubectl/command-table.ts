@@ -27,7 +27,7 @@ import {
   versionEntry,
 } from "./commands/workstation-entries.ts";
 
-/** Every command: help, docs/cli.md and completion are made of this table. Actions are loaded only when chosen. */
+/** All commands, for help, docs/cli.md and completion. The code of an action is loaded when it is chosen. */
 export const commandTable = (): readonly CommandEntry[] => [
   statusEntry(),
   topEntry(),

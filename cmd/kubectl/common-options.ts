@@ -45,7 +45,7 @@ export function commonOptions(): readonly Option[] {
   ].map((option) => option.helpGroup(optionGroups.common));
 }
 
-/** How spokes are reached, and how long that may take. */
+/** Flags for the access to spokes and its time limits. */
 function wayOptions(): readonly Option[] {
   return [
     new Option(
@@ -70,7 +70,7 @@ function wayOptions(): readonly Option[] {
   ];
 }
 
-/** How the hub is reached: kubectl's flags with kubectl's meaning. */
+/** Flags for the hub, with the names and meanings of kubectl. */
 export function connectionOptions(): readonly Option[] {
   return [
     new Option("--context <name>", "kubeconfig context of the hub"),
@@ -100,7 +100,7 @@ export function connectionOptions(): readonly Option[] {
   ].map((option) => option.helpGroup(optionGroups.connection));
 }
 
-/** Flags of `kubectl options` that change nothing here; scripts may pass them all the same. */
+/** Flags of `kubectl options` that have no effect here. Scripts may pass them. */
 export function ignoredOptions(): readonly Option[] {
   return [
     new Option("--cache-dir <folder>", "no discovery, no cache"),
@@ -110,43 +110,43 @@ export function ignoredOptions(): readonly Option[] {
   ].map((option) => option.hideHelp());
 }
 
-/** Flag of the commands that select installations by a file. */
+/** Value of the flag `--filename`. */
 export interface FilenameFlag {
   readonly filename?: string;
 }
 
-/** The same on the command line; `flags` is another spelling where `-f` means something else. */
+/** The flag that selects installations by a file. `flags`: another spelling where `-f` means something else. */
 export function filenameOption(flags = "-f, --filename <file>"): Option {
   return new Option(flags, "the installations of a file of manifests, or of standard input (-)");
 }
 
-/** Flag of the commands that read components which need not be on the hub. */
+/** The flag of commands that read components from a file. */
 export function componentFilesOption(): Option {
   const text = "file with components, - for standard input";
   return new Option("-f, --filename <file>", text).argParser(several);
 }
 
-/** Flag of the commands whose exit code tells of the worst finding. */
+/** The flag for the lowest severity that makes the exit code 1. */
 export function failOnOption(): Option {
   return new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1");
 }
 
-/** Flag of the commands that run exec plugins for a report. */
+/** The flag of commands that run exec plugins for a report. */
 export function execTimeoutOption(): Option {
   return new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)");
 }
 
-/** Flag of the commands that render; `text` says what for, where that is not plain. */
+/** The flag of commands that render. `text`: its help, where it differs. */
 export function releaseDirOption(text = "release files (default: those of the cache)"): Option {
   return new Option("--release-dir <folder>", text);
 }
 
-/** Flag of the commands that can leave the spokes alone; `what` is what is left then. */
+/** The flag of commands that can work without spokes. `what`: the remaining output. */
 export function noLiveOption(what = "the hub's view"): Option {
   return new Option("--no-live", `only ${what}: no spoke is reached`);
 }
 
-/** Adds a value to those that were given before, for options that can be repeated. */
+/** Adds a value to the earlier ones, for options that can be repeated. */
 export function several(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }

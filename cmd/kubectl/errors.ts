@@ -3,7 +3,7 @@ export const exitCodes = {
   fine: 0,
   /** The answer is "not healthy" (or not found) at or above `--fail-on`. */
   unhealthy: 1,
-  /** The tool could not do its work: usage, kubeconfig, hub unreachable or forbidden. */
+  /** The command could not do its work: usage, kubeconfig, hub unreachable or forbidden. */
   failed: 2,
   /** Something could not be read and nothing worse was found; a rollout is neither complete nor failed. */
   incomplete: 3,
@@ -14,7 +14,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The command line cannot be understood; the message names what is wrong, `next` what to type instead. */
+/** The command line is wrong. The message names the mistake, `next` the correction. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly next: readonly string[];
@@ -25,7 +25,7 @@ export class UsageError extends Error {
   }
 }
 
-/** What an error says, whatever was thrown. */
+/** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

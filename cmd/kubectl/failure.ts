@@ -8,7 +8,7 @@ import { NotServedError } from "./hub/installations.ts";
 import type { LiveReason } from "./output/own-reasons.ts";
 import { type Failure, installCrds, installInventory, installSets } from "./output/steps.ts";
 
-/** Explains why a command could not do its work; the texts hold no stack and no credential. `help` is the line that shows the command's help. */
+/** Explains why a command failed. The texts have no stack and no credential. `help`: the command line for the help of the command. */
 export function failureOf(error: unknown, help = "kubectl knfleet --help"): Failure {
   if (error instanceof UsageError) {
     return { error: error.message, causes: [], next: error.next.length > 0 ? error.next : [help] };
@@ -41,7 +41,7 @@ export function failureOf(error: unknown, help = "kubectl knfleet --help"): Fail
   return { error: `Internal error: ${messageOf(error)}`, causes: causesOf(error), next: [] };
 }
 
-/** The reason that a document gives for the same failure. */
+/** The reason of a failure in a document. */
 export function failureReason(error: unknown): LiveReason {
   if (error instanceof UsageError || error instanceof CommanderError) return "Usage";
   if (error instanceof FleetError) return error.code ?? error.reason;
@@ -65,7 +65,7 @@ function answerReason({ status }: ApiError): LiveReason {
 function usageFailure({ message }: CommanderError, help: string): Failure {
   const [first = "", ...rest] = message.replace(/^error: /, "").split("\n");
   const error = first.charAt(0).toUpperCase() + first.slice(1);
-  // No other flag is meant by who asks for the version as of most programs.
+  // Most programs have `--version`: suggest our command for it.
   if (/unknown option '--version'/.test(first)) {
     return { error, causes: [], next: ["kubectl knfleet version --client"] };
   }
@@ -78,7 +78,7 @@ function usageFailure({ message }: CommanderError, help: string): Failure {
 }
 
 const listProfiles = "kubectl get clusterprofiles.multicluster.x-k8s.io -A";
-/** The resource that the hub does not serve at all: its 404 is no Status then. */
+/** The resource that the hub does not serve: its 404 is no Status. */
 function unservedResource({ status, isStatus, request }: ApiError): string | undefined {
   if (status !== 404 || isStatus) return undefined;
   return /^\w+ \/apis\/[^/]+\/[^/]+(?:\/namespaces\/[^/]+)?\/([a-z]+)(?:\/|$)/.exec(request)?.[1];

@@ -14,7 +14,7 @@ import { parseDurationMs, parseTimeoutMs } from "./output/duration.ts";
 import { type ExtraFormat, type OutputFormat, outputOf } from "./output/output-format.ts";
 import type { ColourMode } from "./output/terminal.ts";
 
-/** Flags that every command understands, before and after its name, as they come from the command line. */
+/** Values of the flags of all commands, as they come from the command line. */
 export interface RawFlags extends RawHubFlags {
   readonly allNamespaces?: boolean;
   readonly namespace?: string;
@@ -43,9 +43,9 @@ export interface RawFlags extends RawHubFlags {
   readonly bundle?: string;
 }
 
-/** The same flags, read and checked. Durations in milliseconds. */
+/** The parsed and checked flags. Durations in milliseconds. */
 export interface Flags {
-  /** Undefined: all namespaces. `null`: the one of the kubeconfig context. */
+  /** Undefined: all namespaces. Null: the namespace of the kubeconfig context. */
   readonly namespace: string | null | undefined;
   readonly selector: string | undefined;
   /** Glob for names of ClusterProfiles. */
@@ -55,7 +55,7 @@ export interface Flags {
   readonly failed: boolean;
   readonly reason: string | undefined;
   readonly output: OutputFormat;
-  /** What follows the `=` of `-o jsonpath=` and the like. */
+  /** The text after `=` of `-o jsonpath=` and similar formats. */
   readonly template: string;
   /** False: `output` is the default of most commands, and another command may have its own. */
   readonly outputGiven: boolean;
@@ -65,47 +65,47 @@ export interface Flags {
   readonly headers: boolean;
   readonly color: ColourMode;
   readonly quiet: boolean;
-  /** False: nobody is asked anything. */
+  /** False: ask no questions. */
   readonly input: boolean;
-  /** True: the first failure ends the command; undefined: as the command does by itself. */
+  /** True: the first failure ends the command. Undefined: the default of the command. */
   readonly failFast: boolean | undefined;
-  /** From 6 on requests are shown, from 9 on with their bodies. */
+  /** From 6 on, requests are shown, from 9 on with their bodies. */
   readonly verbosity: number;
-  /** Is told of every request. */
+  /** Called after each request. */
   readonly onRequest?: RequestObserver;
-  /** Is told in one line what the user should know of how it was done; absent: nobody is to be told. */
+  /** Called with a line for the user about how the command works. Absent: no notes. */
   readonly onNote?: (line: string) => void;
   readonly providerFile: string | undefined;
   readonly pluginNamespace: string | undefined;
-  /** Folders below which exec plugins have to be; empty: anywhere. */
+  /** Folders that must contain exec plugins. Empty: any folder. */
   readonly pluginRoots: readonly string[];
   readonly concurrency: number;
   readonly spokeTimeoutMs: number;
-  /** Objects in one answer to a list; 0: all at once. */
+  /** Objects in one answer to a list. 0: all at once. */
   readonly chunkSize: number;
   /** False: `spokeTimeoutMs` is the default of most commands, and another command may have its own. */
   readonly spokeTimeoutGiven: boolean;
   readonly timeoutMs: number;
-  /** False: `timeoutMs` is the default, and a command that goes on may go on. */
+  /** False: `timeoutMs` is the default, which does not limit commands that watch. */
   readonly timeoutGiven: boolean;
-  /** `--timeout 0`, which tells `wait` to look once. */
+  /** `--timeout 0`: `wait` reads once. */
   readonly timeoutZero?: boolean;
   readonly hub: HubFlags;
-  /** The flags that commands need which a person pastes. */
+  /** The flags that pasted commands have to repeat. */
   readonly given: GivenFlags;
-  /** Path of a bundle to read in place of the fleet. */
+  /** Path of a bundle to read instead of the fleet. */
   readonly bundle: string | undefined;
-  /** The fleet of that bundle, once it is read. */
+  /** The fleet of the bundle, after it was read. */
   readonly recorded?: RecordedFleet;
 }
 
 function foldersOf(folders: readonly string[], flag: string): readonly string[] {
-  const wrong = folders.find((folder) => !isAbsolute(folder));
-  if (wrong === undefined) return folders;
-  throw new UsageError(`Invalid value "${wrong}" for ${flag}: want an absolute path`);
+  const relative = folders.find((folder) => !isAbsolute(folder));
+  if (relative === undefined) return folders;
+  throw new UsageError(`Invalid value "${relative}" for ${flag}: want an absolute path`);
 }
 
-/** What selects installations. */
+/** The flags that select installations. */
 function filtersOf(
   raw: RawFlags,
 ): Pick<Flags, "namespace" | "selector" | "cluster" | "on" | "failed" | "reason"> {
@@ -119,8 +119,8 @@ function filtersOf(
   };
 }
 
-/** How a command behaves towards who sits in front of it. */
-function mannersOf(
+/** The flags for the output and the interaction with the user. */
+function outputFlagsOf(
   raw: RawFlags,
 ): Pick<
   Flags,
@@ -139,7 +139,7 @@ function mannersOf(
   };
 }
 
-/** Checks the flags and fills in defaults. Throws UsageError that names the flag. */
+/** Parses the flags and fills in defaults. Throws UsageError that names the flag. */
 export function readFlags(
   raw: RawFlags,
   env: Readonly<Record<string, string | undefined>>,
@@ -151,7 +151,7 @@ export function readFlags(
     output: format,
     template,
     outputGiven: raw.output !== undefined,
-    ...mannersOf(raw),
+    ...outputFlagsOf(raw),
     providerFile: nonEmpty(raw.clusterprofileProviderFile ?? env["KNFLEET_PROVIDER_FILE"]),
     pluginNamespace: nonEmpty(raw.pluginNamespace ?? env["KNFLEET_PLUGIN_NAMESPACE"]),
     pluginRoots: foldersOf(raw.pluginRoot ?? [], "--plugin-root"),
@@ -159,7 +159,7 @@ export function readFlags(
     chunkSize: chunkSizeOf(raw.chunkSize),
     spokeTimeoutMs: timeoutOf(raw.spokeTimeout, "--spoke-timeout", 10_000),
     spokeTimeoutGiven: raw.spokeTimeout !== undefined,
-    ...wholeTimeOf(raw.timeout),
+    ...commandTimeoutOf(raw.timeout),
     bundle: nonEmpty(raw.bundle),
     hub: {
       kubeconfig: nonEmpty(raw.kubeconfig),
@@ -171,7 +171,7 @@ export function readFlags(
   };
 }
 
-/** What a pasted command has to repeat of the flags. */
+/** The flags that a pasted command has to repeat. */
 export function givenFlags(typed: RawFlags): GivenFlags {
   return {
     hub: givenHubFlags(typed),
@@ -184,7 +184,7 @@ export function givenFlags(typed: RawFlags): GivenFlags {
   };
 }
 
-/** One of a closed set of words; throws UsageError that lists them. */
+/** Checks that a value is one of a set of words. Throws UsageError that lists them. */
 export function oneOf<Word extends string>(
   value: string,
   words: readonly Word[],
@@ -195,7 +195,7 @@ export function oneOf<Word extends string>(
   throw new UsageError(`Invalid value "${value}" for ${flag}: want ${words.join(", ")}`);
 }
 
-/** Documents have only version v1. A script that asks for v1 will get v1 from later programs, too. */
+/** Documents have only version v1. A script that requests v1 gets it from later versions, too. */
 function checkOutputVersion(text: string): void {
   const { version } = /^(?:knfleet\.dev\/)?(?<version>.+)$/.exec(text)?.groups ?? {};
   oneOf(version ?? text, ["v1"], "--output-version");
@@ -219,20 +219,20 @@ function chunkSizeOf(text = "500"): number {
   );
 }
 
-const wholeTimeMs = 60_000;
+const defaultTimeoutMs = 60_000;
 
-/** How long the command may take; zero is no limit of the user's. */
-function wholeTimeOf(
+/** The time limit of the command. Zero means that the user sets none. */
+function commandTimeoutOf(
   text: string | undefined,
 ): Pick<Flags, "timeoutMs" | "timeoutGiven" | "timeoutZero"> {
-  if (text === undefined) return { timeoutMs: wholeTimeMs, timeoutGiven: false };
+  if (text === undefined) return { timeoutMs: defaultTimeoutMs, timeoutGiven: false };
   const spanMs = parseTimeoutMs(text, "--timeout");
   return spanMs === 0
-    ? { timeoutMs: wholeTimeMs, timeoutGiven: false, timeoutZero: true }
+    ? { timeoutMs: defaultTimeoutMs, timeoutGiven: false, timeoutZero: true }
     : { timeoutMs: spanMs, timeoutGiven: true };
 }
 
-// Zero means "no limit" to kubectl; here nothing may wait for ever, so it means the default.
+// Zero means "no limit" in kubectl. Here it means the default, because nothing may wait for ever.
 function timeoutOf(text: string | undefined, flag: string, fallbackMs: number): number {
   const spanMs = text === undefined ? 0 : parseDurationMs(text, flag);
   return spanMs === 0 ? fallbackMs : spanMs;

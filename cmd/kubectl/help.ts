@@ -2,7 +2,7 @@ import type { Command, Help } from "commander";
 
 import { optionGroups } from "./common-options.ts";
 
-/** Examples of a command: the line to type and what it is for. */
+/** Examples of a command: the line and its purpose. */
 export type Examples = readonly (readonly [line: string, what: string])[];
 
 /** Help as text: what the command does, examples, usage, commands, flags, exit codes. */
@@ -22,7 +22,7 @@ export function formatHelp(examples: Examples): (command: Command, helper: Help)
       .concat("\n");
 }
 
-/** The help of the bare program: five examples and where to read on. */
+/** The help of the program without a command: five examples, and the line for the full help. */
 export function shortHelp(description: string, examples: Examples): string {
   const lines = examples.map(([line, what]) => [line, `# ${what}`] as const);
   return `${description}\n\n${listed(lines)}\n\nAll commands and flags: kubectl knfleet --help\n`;
@@ -38,7 +38,7 @@ const exitCodeText = [
   "  130  interrupted",
 ].join("\n");
 
-/** Flags of the program stand under their groups; below a command those of the connection are only named. */
+/** The flags of the program by group. The help of a command only mentions the connection flags. */
 function groupsOf(command: Command, helper: Help): readonly string[] {
   const isProgram = command.parent === null;
   const options = isProgram ? helper.visibleOptions(command) : helper.visibleGlobalOptions(command);

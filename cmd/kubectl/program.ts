@@ -21,10 +21,10 @@ const programExamples: Examples = [
   ["kubectl knfleet version", "versions of this program, the hub and all installations"],
 ];
 
-/** Runs the action of the command that was chosen. */
+/** Runs the action of the chosen command. */
 type Run = (entry: CommandEntry, input: ActionInput<object>) => Promise<number>;
 
-/** The parser with all commands; actions are loaded only when chosen. Parsing throws CommanderError and UsageError. */
+/** Creates the parser with all commands. Parsing throws CommanderError and UsageError. */
 export function createProgram(
   terminal: Terminal,
   run: Run,
@@ -61,9 +61,9 @@ export function createProgram(
     if (/\.\.\.|^(?:CLUSTER|\[?SET|ks)/.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
-      const { file, ...typed } = fileAsked(program.opts<RawFlags>(), entry);
+      const { file, ...typed } = splitOutputFile(program.opts<RawFlags>(), entry);
       const raw = await withSettings(typed, terminal.env);
-      // Flags that were not typed come from the environment and the settings file. A pasted command finds them there, too.
+      // `given` has only typed flags: a pasted command finds the others in the environment and the settings file.
       const read = {
         ...readFlags(raw, terminal.env, entry.formats),
         given: givenFlags(typed),
@@ -77,7 +77,7 @@ export function createProgram(
 }
 
 /** For a command that writes a file, a value of `-o` that is not a format is the name of the file. */
-function fileAsked(
+function splitOutputFile(
   raw: RawFlags,
   { writesFile }: CommandEntry,
 ): RawFlags & { readonly file?: string } {
@@ -86,18 +86,19 @@ function fileAsked(
   return { ...others, file: output };
 }
 
-/** With `-v=6` and more, requests are told on standard error. */
+/** Logs requests on standard error with `-v=6` and more. */
 async function withRequestLog(flags: Flags, { stderr }: Terminal): Promise<Flags> {
   if (flags.verbosity < 6) return flags;
   const { requestLog } = await import("./hub/request-log.ts");
   return { ...flags, onRequest: requestLog(stderr, flags.verbosity) };
 }
 
-const toBeRead = ["table", "wide"];
+const formatsForPeople = ["table", "wide"];
 
-/** Adds notes on standard error for people; programs get none. */
+/** Adds notes on standard error, only for people. */
 function withNotes(flags: Flags, { isForPrograms }: CommandEntry, { stderr }: Terminal): Flags {
-  if (flags.quiet || isForPrograms === true || !toBeRead.includes(flags.output)) return flags;
+  if (flags.quiet || isForPrograms === true || !formatsForPeople.includes(flags.output))
+    return flags;
   return { ...flags, onNote: (line) => stderr.write(`${line}\n`) };
 }
 
@@ -108,7 +109,7 @@ export function greeting(program: Command, args: readonly string[]): string {
   return named?.helpInformation() ?? shortHelp(description, programExamples);
 }
 
-/** The spellings of flags that take no value. */
+/** The names of flags without a value. */
 export function switchesOf(options: readonly Option[]): readonly string[] {
   return options
     .filter((option) => !option.required && !option.optional)
@@ -116,8 +117,8 @@ export function switchesOf(options: readonly Option[]): readonly string[] {
 }
 
 /**
- * The command line in the one form that the parser knows: `-o=json` becomes `-o json`, `--quiet=true` becomes
- * `--quiet`, `--quiet=false` disappears, or becomes `--no-quiet` where there is such a flag, and the other way round; what follows `--` stays as it is. Throws UsageError.
+ * Normalizes a command line for the parser. `-o=json` becomes `-o json`. `--quiet=true` becomes `--quiet`. `--quiet=false` becomes `--no-quiet` where that
+ * flag exists, and disappears otherwise; `--no-x=false` becomes `--x` likewise. Arguments after `--` stay as they are. Throws UsageError.
  */
 export function normalizedArgs(
   args: readonly string[],

@@ -3,7 +3,7 @@ import { runCli } from "./cli.ts";
 
 const briefMs = 250;
 
-/** The process `kubectl knfleet`, from its command line to its exit code. */
+/** Runs the process `kubectl knfleet`, from its command line to its exit code. */
 export function runPlugin(): Promise<void> {
   setTimeout(keepSmall, briefMs).unref();
   return runCommand((signal) => {
@@ -16,7 +16,7 @@ export function runPlugin(): Promise<void> {
       stderr,
       now: () => new Date(),
       page: async (text: string) => (await import("./output/pager.ts")).showInPager(text, env),
-      // Opened only by a command that reads it.
+      // A getter, so that only a command that reads it opens standard input.
       get stdin() {
         return process.stdin;
       },
@@ -25,7 +25,7 @@ export function runPlugin(): Promise<void> {
   });
 }
 
-/** V8's young generation can grow to 64 MB. A command that works for longer reads many spokes or watches: small memory matters more than speed. */
+/** Limits V8's young generation, which can grow to 64 MB. For a command that runs longer, memory matters more than speed. */
 function keepSmall(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--optimize-for-size");
 }

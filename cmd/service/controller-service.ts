@@ -21,14 +21,14 @@ import { Resources, type Service } from "./run.ts";
 export interface ControllerSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
-  /** Tells this process from all others that may hold the Lease. */
+  /** Unique for this process among all holders of the Lease. */
   readonly identity: string;
   readonly log: Log;
 }
 
 /**
- * Wires the controller together from its flags. Throws FleetError `ConfigInvalid` with one sentence for a release directory,
- * kubeconfig, provider file or address that cannot be used.
+ * Builds and starts the controller from its flags. Throws FleetError `ConfigInvalid` with one sentence for a release directory, kubeconfig, provider file or
+ * address that is not usable.
  */
 export async function startControllerService(
   flags: ControllerFlags,
@@ -42,18 +42,18 @@ export async function startControllerService(
   const releases = await openReleases(flags.releaseDir);
   await using opened = new Resources();
   const [counters, path] = [new RequestCounters(), new PathMetrics()];
-  const anyone = { userAgent: `knfleet-controller/${version}`, counters };
-  const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...anyone };
+  const common = { userAgent: `knfleet-controller/${version}`, counters };
+  const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...common };
   const candidate = await standForLease(flags, { hub: source, identity, log });
   const candidacy = opened.use("the connection for the Lease", candidate);
-  // Every request that changes something, wherever it goes, is sent only while this process leads.
+  // Every request that changes a cluster is sent only while this process leads.
   const { permit } = candidacy;
   const hub = opened.use("the connection to the hub", await connectHub({ ...source, ...permit }));
   const hubAsTarget = opened.use("the target hub", await connectHub({ ...source, ...permit }));
   const trust = referenceSettings(flags);
   const references = opened.use("the grants", await openReferences(trust, log, signal));
-  const plugins = forPlugins(flags, environment);
-  const options = { ...plugins, ...anyone, log, path, onStep: stepLog(log), trust, ...permit };
+  const plugins = pluginSettings(flags, environment);
+  const options = { ...plugins, ...common, log, path, onStep: logSteps(log), trust, ...permit };
   const toSpokes = await openSpokes({ ...options, hub: hub.client }, signal);
   const spokes = opened.use("the connections to spokes", toSpokes);
   const sources = {
@@ -61,7 +61,7 @@ export async function startControllerService(
     isPinned: isShared(trust),
     now: () => systemClock.now(),
   };
-  const manifests = opened.use("manifests", new ManifestSource({ ...anyone, ...sources }));
+  const manifests = opened.use("manifests", new ManifestSource({ ...common, ...sources }));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
   const content = { releases, rendering, manifests };
   const clusters = { hub: hub.client, hubAsTarget: hubAsTarget.client, spokes, references };
@@ -78,16 +78,16 @@ export async function startControllerService(
   };
 }
 
-/** Writes each step on the way to a spoke at level debug. */
-function stepLog(log: Log): StepObserver {
+/** Logs each step of connecting to a spoke at level debug. */
+function logSteps(log: Log): StepObserver {
   return ({ name: step, startMs, endMs, ...facts }) => {
     const ms = Math.round((endMs - startMs) * 1_000) / 1_000;
     log.debug({ step, ms, ...facts }, "A step on the way to a spoke");
   };
 }
 
-/** Exec plugins read Secrets of the same hub. */
-function forPlugins(
+/** Settings of exec plugins, which read Secrets of the same hub. */
+function pluginSettings(
   { kubeconfig, pluginRoot, clusterprofileProviderFile: providerFile }: ControllerFlags,
   environment: ControllerSurroundings["environment"],
 ): Pick<SpokesOptions, "environment" | "pluginRoots" | "providerFile"> {
@@ -98,25 +98,25 @@ function forPlugins(
 
 export interface CandidacyOptions {
   readonly hub: HubOptions;
-  /** Tells this process from all others that may hold the Lease. */
+  /** Unique for this process among all holders of the Lease. */
   readonly identity: string;
   readonly log: Log;
 }
 
-/** How this process comes to lead, and whether it does. */
+/** How this process becomes the leader. */
 export interface Candidacy extends AsyncDisposable {
-  /** Over these connections it works while it leads. */
+  /** Returns the function that waits for the Lease. The leader works over these connections. */
   lead(workConnections: readonly WorkConnection[]): ControllerDeps["lead"];
-  /** False until it leads, and from the moment at which that is not certain any more. Absent: it is the only one. */
+  /** Whether this process certainly leads now. Absent: it is the only replica. */
   readonly permit: { readonly mayWrite?: MayWrite };
 }
 
 const leaseName = "knfleet-controller";
 
-/** 3 to 4 s: a connection that died without a word must leave time to renew the Lease over another one. */
+/** 3 to 4 s, so that after a connection died there is time to renew the Lease over another one. */
 const silence: Silence = { everyMs: 1_000, limit: 3 };
 
-/** Stands for the Lease over a connection of its own: a renewal must not wait behind hundreds of other requests. */
+/** Opens a separate connection for the Lease: a renewal must not wait behind hundreds of other requests. */
 async function standForLease(
   flags: ControllerFlags,
   { hub, identity, log }: CandidacyOptions,

@@ -15,15 +15,15 @@ import {
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export const logFormats = ["json", "text"] as const;
 
-/** The command line was not understood, or asked for `--help` or `--version` only. */
+/** The command line is wrong, or asks only for `--help` or `--version`. */
 export interface Refusal {
   /** Text for standard output (code 0), or one line for standard error. */
   readonly text: string;
   readonly exitCode: 0 | 1;
 }
 
-/** Reads the arguments into the options of a command; what to print instead of working, if anything. */
-export function refusalOf(command: Command, args: readonly string[]): Refusal | undefined {
+/** Parses the arguments into the options of a command. Returns the text to print instead of starting, if any. */
+export function parseArguments(command: Command, args: readonly string[]): Refusal | undefined {
   let output = "";
   command.exitOverride().configureOutput({
     writeOut: (text) => (output += text),
@@ -39,7 +39,7 @@ export function refusalOf(command: Command, args: readonly string[]): Refusal | 
   }
 }
 
-/** Which lines of the log are written, and how. */
+/** The flags of the log. */
 export function logOptions(): readonly Option[] {
   return [
     new Option("--log-level <level>", "least important lines to write")
@@ -49,7 +49,7 @@ export function logOptions(): readonly Option[] {
   ];
 }
 
-/** Where components are installed on spokes; the same for all programs. */
+/** The flag for the namespace on spokes, the same for all programs. */
 export function spokeNamespaceOption(): Option {
   return new Option(
     "--spoke-namespace <mode>",
@@ -59,19 +59,19 @@ export function spokeNamespaceOption(): Option {
     .default(defaultSpokeNamespace);
 }
 
-/** Adds an absolute path to those that were given before. */
+/** Adds an absolute path to the earlier ones. */
 export function withFolder(folder: string, before: readonly string[]): readonly string[] {
   if (isAbsolute(folder)) return [...before, folder];
   throw new InvalidArgumentError("Want an absolute path.");
 }
 
-/** Adds a name to those that were given before. */
+/** Adds a name to the earlier ones. */
 export function withText(text: string, before: readonly string[]): readonly string[] {
   if (text.trim() !== "") return [...before, text];
   throw new InvalidArgumentError("Want a name.");
 }
 
-/** Adds a prefix of URLs to those that were given before. */
+/** Adds a prefix of URLs to the earlier ones. */
 export function withSource(
   text: string,
   before: readonly AllowedSource[],
@@ -81,14 +81,14 @@ export function withSource(
   throw new InvalidArgumentError("Want https://host/path/, without a query.");
 }
 
-/** Milliseconds of a duration as Go writes it. */
+/** Milliseconds of a Go duration. */
 export function durationOf(text: string): number {
   const ms = goDurationMs(text);
   if (ms === undefined) throw new InvalidArgumentError("Want a duration such as 10s or 1m30s.");
   return ms;
 }
 
-/** A switch with a value. */
+/** A boolean flag with a value. */
 export function switchOf(text: string): boolean {
   const value = text.toLowerCase();
   if (["true", "t", "1"].includes(value)) return true;
@@ -96,7 +96,7 @@ export function switchOf(text: string): boolean {
   throw new InvalidArgumentError("Want true or false.");
 }
 
-/** Where to listen. */
+/** The address to listen on. */
 export function addressOf(
   text: string,
 ): { readonly host?: string; readonly port: number } | "nowhere" {
@@ -109,7 +109,7 @@ export function addressOf(
   return bare === "" ? { port: Number(port) } : { host: bare, port: Number(port) };
 }
 
-/** Who may use which ClusterProfile, as both programs are told. */
+/** Flags of both programs for who may use which ClusterProfile. */
 export interface ReferenceFlags {
   readonly referenceMode: ReferenceMode;
   readonly referenceGrants: string | undefined;
@@ -117,7 +117,7 @@ export interface ReferenceFlags {
   readonly trustedClusterManager: readonly string[];
 }
 
-/** The flags; docs/flags.md is held to them. */
+/** The same flags as options. A test compares docs/flags.md with them. */
 export function referenceOptions(): readonly Option[] {
   return [
     new Option(
@@ -145,7 +145,7 @@ export function referenceOptions(): readonly Option[] {
   ];
 }
 
-/** The flags as the settings that they stand for. */
+/** The settings of the flags. */
 export function referenceSettings(flags: ReferenceFlags): ReferenceSettings {
   const { referenceMode: mode, referenceGrants: grantsFile } = flags;
   const { trustedInventoryNamespace: namespaces, trustedClusterManager: managers } = flags;
@@ -157,15 +157,15 @@ export function referenceSettings(flags: ReferenceFlags): ReferenceSettings {
   };
 }
 
-const usualNamespace = "knfleet-system";
+const defaultNamespace = "knfleet-system";
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/** The pod's own namespace, or the usual one outside a pod. */
+/** The namespace of the pod, or the default one outside a pod. */
 export async function podNamespace(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
   const named = environment["POD_NAMESPACE"] ?? "";
   if (named !== "") return named;
   const mounted = await readFile(podNamespaceFile, "utf8").catch(() => "");
-  return mounted.trim() === "" ? usualNamespace : mounted.trim();
+  return mounted.trim() === "" ? defaultNamespace : mounted.trim();
 }

@@ -13,21 +13,21 @@ import {
   type ReferenceFlags,
   referenceOptions,
   type Refusal,
-  refusalOf,
+  parseArguments,
   spokeNamespaceOption,
   switchOf,
   withFolder,
   withSource,
 } from "./flag-values.ts";
 
-/** The flags of `knfleet-controller`, read and checked. */
+/** The parsed flags of `knfleet-controller`. */
 export interface ControllerFlags extends ReferenceFlags {
   readonly kubeconfig: string | undefined;
   readonly releaseDir: string;
   readonly pluginRoot: readonly string[];
   readonly manifestSource: readonly AllowedSource[];
   readonly clusterprofileProviderFile: string | undefined;
-  /** As given; see `pollIntervalOf`. */
+  /** The value of the command line; see `pollIntervalOf`. */
   readonly remoteDeploymentsPollInterval: number;
   readonly auditInterval: number;
   readonly concurrency: number;
@@ -47,16 +47,16 @@ const description = `Reconciles KnativeServing and KnativeEventing onto the clus
 
 Runs on the hub, with a kubeconfig or as a pod. docs/flags.md says more about each flag.`;
 
-/** The flags, or what to print instead. `args` are those after the program's name. */
+/** Parses the flags. Returns a Refusal with the text to print instead of starting. `args`: those after the program's name. */
 export function readControllerFlags(
   args: readonly string[],
   version: string,
 ): ControllerFlags | Refusal {
   const command = controllerCommand(version);
-  return refusalOf(command, args) ?? command.opts<ControllerFlags>();
+  return parseArguments(command, args) ?? command.opts<ControllerFlags>();
 }
 
-/** The command as commander knows it; docs/flags.md is held to its options. */
+/** The command of commander. A test compares docs/flags.md with its options. */
 export function controllerCommand(version: string): Command {
   const command = new Command("knfleet-controller")
     .description(description)
@@ -64,8 +64,9 @@ export function controllerCommand(version: string): Command {
     .allowExcessArguments(false)
     .version(version, "--version", "print the version")
     .helpOption("-h, --help", "print this help");
-  const where = [...clusterOptions(), ...referenceOptions()];
-  for (const option of [...where, ...workOptions(), ...processOptions()]) command.addOption(option);
+  const access = [...clusterOptions(), ...referenceOptions()];
+  for (const option of [...access, ...workOptions(), ...processOptions()])
+    command.addOption(option);
   return command;
 }
 
@@ -153,9 +154,9 @@ function processOptions(): readonly Option[] {
   ];
 }
 
-/** The pace in milliseconds: less than a second means 10 s, as upstream has it. Spec: knative-operator.md 6.2. */
-export function pollIntervalOf(wantedMs: number): number {
-  return wantedMs < 1_000 ? 10_000 : wantedMs;
+/** The poll interval in ms. Less than a second means 10 s, as upstream does. Spec: knative-operator.md 6.2. */
+export function pollIntervalOf(flagMs: number): number {
+  return flagMs < 1_000 ? 10_000 : flagMs;
 }
 
 function countOf(text: string): number {

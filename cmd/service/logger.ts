@@ -8,7 +8,7 @@ export interface LoggerSettings {
   readonly format: (typeof logFormats)[number];
 }
 
-/** Where lines go; process.stdout fits. */
+/** The destination of lines, for example process.stdout. */
 export interface LineSink {
   write(line: string): unknown;
 }
@@ -17,8 +17,8 @@ const maxCauseLength = 500;
 const maxCauses = 4;
 
 /**
- * A logger that writes one line a message: JSON for machines or text for people. Errors are written as type, reason, code and
- * message; what stands behind them (foreign text) only at level debug, without control characters and cut.
+ * Creates a logger that writes one line a message, as JSON or as text for people. Writes errors as type, reason, code and message. Writes their causes, which
+ * may be foreign text, only at level debug, cut and without control characters.
  */
 export function createLogger({ level, format }: LoggerSettings, sink: LineSink): Logger {
   const options: LoggerOptions = {
@@ -36,10 +36,10 @@ function describeError(error: unknown, withCauses: boolean): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name: type, message } = error;
   const known = error instanceof FleetError ? { reason: error.reason, code: error.code } : {};
-  // A programming error has no reason, and only its place tells what is wrong.
-  const place = isBug(error) ? { stack: error.stack } : {};
+  // A bug has no reason: only the stack shows the cause.
+  const stack = isBug(error) ? { stack: error.stack } : {};
   const causes = withCauses && error.cause !== undefined ? { causes: causesOf(error) } : {};
-  return { type, ...known, message, ...place, ...causes };
+  return { type, ...known, message, ...stack, ...causes };
 }
 
 function isBug(error: Error): boolean {

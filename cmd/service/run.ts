@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 
-/** Something that runs until it is disposed, or cannot go on. */
+/** A service that runs until it is disposed or fails. */
 export interface Service extends AsyncDisposable {
-  /** Aborted, with an Error as the reason, when the service cannot go on by itself. */
+  /** Aborted with an Error when the service fails. */
   readonly failed: AbortSignal;
-  /** While it is being disposed: what it waits for. */
+  /** What the disposal waits for, while it runs. */
   readonly ending?: () => string | undefined;
 }
 
-/** Told of a mistake in the program, before it ends; pino fits. */
+/** The log for a bug that ends the process, for example pino. */
 export interface CrashLog {
   error(fields: { readonly err: unknown }, message: string): void;
 }
@@ -19,10 +19,9 @@ const endMs = 200;
 const defaultStopLimitMs = 10_000;
 
 /**
- * Runs a service until SIGTERM or SIGINT, then stops it and lets the process end with code 0. A service that does not start or
- * cannot go on: one line on standard error and code 1. A second signal ends the process at once, and so do `stopLimitMs` (ten
- * seconds) without an end, with code 1 and a line on standard error that says what did not end. An error that nobody caught is told to
- * the log and ends it with code 1 after one second at most: what state the process is in is unknown then.
+ * Runs a service until SIGTERM or SIGINT, then stops it, and the process ends with code 0. A service that fails ends the process with code 1 and one line on
+ * standard error. A second signal ends the process at once with code 1. So does `stopLimitMs` (ten seconds) after the first signal, with a line that says
+ * what did not end. An uncaught error is logged and ends the process with code 1 after at most one second, because its state is unknown.
  */
 export async function runService(
   start: (signal: AbortSignal) => Promise<Service>,
@@ -30,11 +29,11 @@ export async function runService(
   stopLimitMs = defaultStopLimitMs,
 ): Promise<void> {
   const { env: environment, execArgv } = process;
-  // Asked for here: loading it is dear, and commands do not need it.
+  // Loaded here, because loading is expensive and commands do not need it.
   const inspectorUrl = process.getBuiltinModule("node:inspector").url();
   const problem = processProblem({ environment, execArgv, inspectorUrl });
   if (problem !== undefined) return fail(new Error(problem));
-  // Node would open a debugger, and with it a memory full of credentials. Security: T-46.
+  // Without a listener Node opens a debugger, which shows the credentials in memory. Security: T-46.
   process.on("SIGUSR1", () => undefined);
   const stop = new AbortController();
   endOnCrash(stop, log);
@@ -55,9 +54,9 @@ export async function runService(
     state.service = service;
     const end = AbortSignal.any([stop.signal, service.failed]);
     if (!end.aborted) await once(end, "abort");
-    // Who is told to stop may fail at what it was about to do.
+    // After a stop, failures of running work do not count.
     if (!stop.signal.aborted) fail(service.failed.reason);
-    // What is still running hears of the end also when it was the service's own.
+    // Running work must also end when the service failed by itself.
     stop.abort();
   } catch (error) {
     if (!stop.signal.aborted) fail(error);
@@ -67,7 +66,7 @@ export async function runService(
   }
 }
 
-/** Ends the process with code 1 when it is still there some time after it was told to stop. */
+/** Ends the process with code 1 when it still runs some time after the signal. */
 function limitStop(signal: AbortSignal, limitMs: number, whatIsOpen: () => string): void {
   const late = (): void => {
     fail(new Error(`Not stopped within ${limitMs / 1_000} s: waiting for ${whatIsOpen()}`));
@@ -80,28 +79,27 @@ function openResources(): string {
   return [...new Set(process.getActiveResourcesInfo())].join(", ");
 }
 
-/** Without it Node would end with code 13, in the middle of everything, when what is waited for does not come and nothing else is left. */
+/** Keeps the process alive: Node ends with code 13 when a promise is pending and no timer or socket is left. */
 function keepAlive(): Disposable {
   const timer = setInterval(() => undefined, 1_000_000);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Also for rejections that nobody handles, which Node turns into uncaught exceptions. */
+/** Ends the process after an uncaught exception, or after an unhandled rejection, which Node turns into one. */
 function endOnCrash(stop: AbortController, log: CrashLog | undefined): void {
   process.on("uncaughtException", (err) => {
     process.exitCode = 1;
     if (log === undefined) process.stderr.write(`Error: ${err.message}\n`);
     else log.error({ err }, "The program has a bug and ends");
-    // Work under way is broken off, and a Lease is let go if that is soon done.
+    // Aborts running work. The Lease is released if that takes less than a second.
     stop.abort(new DOMException("Stopped by a bug", "AbortError"));
     setTimeout(() => process.exit(1), crashLimitMs).unref();
   });
 }
 
 /**
- * Runs a command to its exit code. SIGINT and SIGTERM abort the signal, a second one ends the process at once with code 130, as do
- * ten seconds without an end; a reader that goes away (`| head`) ends it quietly. What is still open when the command has printed everything, such as a
- * connection attempt to a silent server, is not waited for.
+ * Runs a command to its exit code. SIGINT and SIGTERM abort the signal. A second one ends the process at once with code 130, as do ten seconds after the
+ * first. A reader that closes the pipe (`| head`) ends it quietly. Open connections do not delay the end after the output is complete.
  */
 export async function runCommand(run: (signal: AbortSignal) => Promise<number>): Promise<void> {
   const stop = new AbortController();
@@ -123,7 +121,7 @@ export async function runCommand(run: (signal: AbortSignal) => Promise<number>):
     using _alive = keepAlive();
     process.exitCode = await run(stop.signal);
   }
-  await Promise.all(outputs.map(flushed));
+  await Promise.all(outputs.map(flush));
   setTimeout(() => process.exit(), endMs).unref();
 }
 
@@ -133,28 +131,28 @@ function fail(error: unknown): void {
   process.stderr.write(`Error: ${text}\n`);
 }
 
-function flushed(output: Writable): Promise<void> {
+function flush(output: Writable): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   output.write("", () => resolve());
   return promise;
 }
 
-/** What is known of our own process. */
+/** Facts about this process. */
 export interface ProcessFacts {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Options that Node itself was given on the command line. */
+  /** Options of Node itself. */
   readonly execArgv: readonly string[];
-  /** Address of a debugger that listens, if one does. */
+  /** Address of a listening debugger, if any. */
   readonly inspectorUrl: string | undefined;
 }
 
-// They show memory with everybody's credentials, run foreign code in it, or take the verification of servers away.
+// Options that show memory with credentials, run foreign code, or turn off the verification of servers.
 const openOptions =
   /^--?(?:inspect|heapsnapshot|heap-?prof|cpu-?prof|diagnostic-dir|report-|abort-on-uncaught|tls-keylog|trace-tls|require$|r$|import$|loader$|experimental-loader$|openssl-|insecure-http-parser)/;
 
 /**
- * Why a process with credentials must not run like this, as a sentence; undefined when it may. Debuggers and the like are refused in
- * a pod alone: on somebody's own machine they are how bugs are found. Spec: security.md T-13, T-46.
+ * A sentence why a process with credentials must not run with these options. Undefined when it may. Debuggers are refused in a pod only: on a workstation they
+ * are needed to find bugs. Spec: security.md T-13, T-46.
  */
 export function processProblem(facts: ProcessFacts): string | undefined {
   const { environment, execArgv, inspectorUrl } = facts;
@@ -174,7 +172,7 @@ export function processProblem(facts: ProcessFacts): string | undefined {
     : "A debugger listens in a process with credentials";
 }
 
-/** What a service holds, each thing with a name for people. Disposing ends the last one first, one after the other. */
+/** The resources of a service, each with a name. Disposing ends them one after the other, the last one first. */
 export class Resources implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
   readonly #names: string[];
@@ -184,19 +182,19 @@ export class Resources implements AsyncDisposable {
     this.#names = names;
   }
 
-  /** What has not ended yet and would be the next to end. */
+  /** The name of the next resource to end. */
   get last(): string | undefined {
     return this.#names.at(-1);
   }
 
-  /** Takes over a thing and gives it back. */
+  /** Takes over a resource, and returns it. */
   use<Thing extends Disposable | AsyncDisposable>(name: string, thing: Thing): Thing {
     this.#stack.defer(() => void this.#names.pop());
     this.#names.push(name);
     return this.#stack.use(thing);
   }
 
-  /** The same things in other hands; this holds nothing any more. */
+  /** Moves the resources to a new owner. */
   move(): Resources {
     return new Resources(this.#stack.move(), this.#names);
   }

@@ -13,7 +13,7 @@ import {
   type ReferenceFlags,
   referenceOptions,
   type Refusal,
-  refusalOf,
+  parseArguments,
   spokeNamespaceOption,
   switchOf,
   withFolder,
@@ -21,7 +21,7 @@ import {
   withText,
 } from "./flag-values.ts";
 
-/** The flags of `knfleet-webhook`, read and checked. */
+/** The parsed flags of `knfleet-webhook`. */
 export interface WebhookFlags extends ReferenceFlags {
   readonly kubeconfig: string | undefined;
   readonly address: ListenAddress;
@@ -58,27 +58,27 @@ const operators = ["knfleet", "upstream"] as const;
 const tlsVersions = { "1.2": "TLSv1.2", "1.3": "TLSv1.3" } as const satisfies Readonly<
   Record<string, WebhookServerOptions["minTlsVersion"]>
 >;
-// An authority is trusted for three seconds at least before it signs, in the last third of its predecessor's life.
-const leastLifetimeMs = 15_000;
+// A new authority needs three seconds to become trusted, in the last third of the life of the old one.
+const minLifetimeMs = 15_000;
 
 const description = `Answers admission reviews of the hub: refuses components, sets and provider files that cannot work, and guards anchors.
 
 Runs on the hub, with a kubeconfig or as a pod. docs/flags.md says more about each flag, docs/webhook.md what it refuses.`;
 
-/** The flags, or what to print instead. `args` are those after the program's name. */
+/** Parses the flags. Returns a Refusal with the text to print instead of starting. `args`: those after the program's name. */
 export function readWebhookFlags(args: readonly string[], version: string): WebhookFlags | Refusal {
   const command = webhookCommand(version);
-  return refusalOf(command, args) ?? command.opts<WebhookFlags>();
+  return parseArguments(command, args) ?? command.opts<WebhookFlags>();
 }
 
-/** The name that Node has for a version of TLS. */
+/** The TLS version in the form of Node. */
 export function tlsVersionOf({
   tlsMinVersion,
 }: Pick<WebhookFlags, "tlsMinVersion">): WebhookServerOptions["minTlsVersion"] {
   return tlsVersions[tlsMinVersion];
 }
 
-/** The command as commander knows it; docs/flags.md is held to its options. */
+/** The command of commander. A test compares docs/flags.md with its options. */
 export function webhookCommand(version: string): Command {
   const command = new Command("knfleet-webhook")
     .description(description)
@@ -223,11 +223,11 @@ function listenOf(text: string): ListenAddress {
 
 function lifetimeOf(text: string): number {
   const ms = durationOf(text);
-  if (ms >= leastLifetimeMs) return ms;
+  if (ms >= minLifetimeMs) return ms;
   throw new InvalidArgumentError("Want a duration of 15s or more.");
 }
 
-/** The names that are given take the place of the default, not a place beside it. */
+/** Collects the given names, which replace the default. */
 function withName(): (name: string) => readonly string[] {
   const names: string[] = [];
   return (name) => {

@@ -26,12 +26,12 @@ export interface ReviewSurroundings {
   readonly log: Log;
 }
 
-/** What decides, by path, with what it keeps open. */
+/** The reviews by path, with their open resources. */
 export interface OpenReviews extends WarmUp, AsyncDisposable {
   readonly reviews: Readonly<Record<string, Review>>;
 }
 
-/** Opens the reviews. They are answered from the start, also while they wait for something. Throws FleetError `ConfigInvalid` for a release directory that cannot be used. */
+/** Opens the reviews. They answer from the start, also while their facts are still loading. Throws FleetError `ConfigInvalid` for a release directory that is not usable. */
 export async function openReviews(
   flags: WebhookFlags,
   { hub, namespace, environment, log }: ReviewSurroundings,
@@ -43,7 +43,7 @@ export async function openReviews(
   const anchor: Review = async (request, limit) =>
     anchorReview({ client, accessReviews, owners: await owners(limit) })(request, limit);
   const anchors = { "/validate/anchor": anchor };
-  // A cluster without components has nothing to be watched, and gives no right to.
+  // On a cluster without components there is nothing to watch, and no right to watch.
   if (flags.guardOnly) {
     const nothing = { waitingFor: () => [], [Symbol.asyncDispose]: async () => undefined };
     return { reviews: anchors, ...nothing };
@@ -52,8 +52,8 @@ export async function openReviews(
   const releases = releaseDir === "" ? undefined : await openReleases(releaseDir);
   await using opened = new AsyncDisposableStack();
   const named = flags.providerFile === undefined ? {} : { providerFile: flags.providerFile };
-  const where = { client, providerNamespace: namespace, ...named };
-  const facts = opened.use(openHubFacts({ ...where, now, log }, signal));
+  const source = { client, providerNamespace: namespace, ...named };
+  const facts = opened.use(openHubFacts({ ...source, now, log }, signal));
   const settings = referenceSettings(flags);
   const references = opened.use(await openReferences(settings, log, signal));
   const plugins = flags.pluginRoot.length === 0 ? {} : { pluginRoots: flags.pluginRoot };
@@ -82,7 +82,7 @@ export async function openReviews(
 
 const namespaces = knownResource("v1", "Namespace");
 
-/** The hubs whose anchors are guarded; the UID of this one is asked for when it is needed first. */
+/** Returns a function for the hubs whose anchors are guarded. It reads the uid of this hub at the first call. */
 function guardOwners(
   { guard, controllerUser }: WebhookFlags,
   client: HubConnection["client"],
