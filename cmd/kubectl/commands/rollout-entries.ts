@@ -19,10 +19,12 @@ export const rolloutGroup = (): CommandGroup => ({
 /** The commands that begin with `rollout`. */
 export const rolloutEntries = (): readonly CommandEntry[] => [
   statusEntry(),
+  historyEntry(),
   approveEntry(),
   pauseEntry(),
   resumeEntry(),
   retryEntry(),
+  undoEntry(),
   acceptSelectionEntry(),
 ];
 
@@ -140,5 +142,50 @@ function acceptSelectionEntry(): CommandEntry {
     completes: "sets",
     needsFleet,
     load: async () => (await import("./rollout/steer-action.ts")).runAcceptSelection,
+  };
+}
+
+function historyEntry(): CommandEntry {
+  return {
+    name: "rollout history",
+    args: "SET",
+    summary: "List the revisions of a set",
+    text: `The revisions that the hub keeps of a set (spec.revisionHistoryLimit), the newest rollout last: update is rolled out now, current passed all stages last, completed did so\nonce, failed was given up by a rollback. --revision prints the template and the overrides of one. ${setText}`,
+    examples: [
+      ["kubectl knfleet rollout history kss/prod -n platform", "all of them"],
+      ["kubectl knfleet rollout history kss/prod --revision prod-6d4f9c01ab", "what is in one"],
+    ],
+    options: [
+      new Option("--revision <revision>", "print the content of this revision; name or number"),
+    ],
+    kind: "RolloutHistory",
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/history-action.ts")).runHistory,
+  };
+}
+
+function undoEntry(): CommandEntry {
+  return {
+    name: "rollout undo",
+    args: "SET",
+    summary: "Go back to an earlier revision",
+    text: `Prints the set with the template and the overrides of the revision that was completed last before the one that it wants now, or of the one that is named.\n--apply writes these two fields, unless the set was changed in the meantime; the set then rolls the revision out in its stages, as any other. Where GitOps keeps the\nset, write it there. The exit code is 1 when there is no such revision. ${setText}`,
+    examples: [
+      ["kubectl knfleet rollout undo kss/prod -n platform", "print the set"],
+      [
+        "kubectl knfleet rollout undo kss/prod | kubectl knfleet rollout plan -f -",
+        "what it would do",
+      ],
+      ["kubectl knfleet rollout undo kss/prod --to-revision 3 --apply", "go back to it"],
+    ],
+    options: [
+      new Option("--to-revision <revision>", "the revision; name or number"),
+      new Option("--apply", "write it"),
+      dryRunOption(),
+    ],
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/undo-action.ts")).runUndo,
   };
 }

@@ -55,6 +55,8 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   wait: ["--timeout=5s"],
   top: ["--once"],
   "rollout status": ["kss/prod"],
+  "rollout history": ["kss/prod"],
+  "rollout undo": ["kss/prod"],
   "rollout approve": ["kss/prod"],
   "rollout pause": ["kss/prod"],
   "rollout resume": ["kss/prod"],

@@ -21,7 +21,7 @@ import {
 } from "./steering.ts";
 
 /** Field manager of what this program writes on the hub. */
-const fieldManager = "kubectl-knfleet";
+export const fieldManager = "kubectl-knfleet";
 
 /** Flag of the commands that write. */
 interface WriteFlags {
@@ -87,17 +87,17 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
 }
 
 /** The time for one request to the hub. */
-function deadlineOf(hubTimeoutMs: number, signal: AbortSignal): AbortSignal {
+export function deadlineOf(hubTimeoutMs: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
 }
 
 /** What was done, as kubectl marks what was not. */
-function writtenText(said: string, { dryRun }: WriteFlags): string {
+export function writtenText(said: string, { dryRun }: WriteFlags): string {
   return dryRun === true ? `${said} (server dry run)` : said;
 }
 
 /** Throws UsageError for a format in which commands that write say nothing. */
-function checkFormat({ output }: Flags): void {
+export function checkFormat({ output }: Flags): void {
   if (["table", "wide", "name", "json", "yaml"].includes(output)) return;
   throw new UsageError(`-o ${output} does not go with a command that writes`, [
     "Use -o name, json or yaml.",
@@ -105,7 +105,7 @@ function checkFormat({ output }: Flags): void {
 }
 
 /** Prints what became of a set: a sentence, or in other formats its name or the whole set. */
-async function tell(
+export async function tell(
   set: KubeObject,
   said: string,
   { flags, terminal }: Pick<Input, "flags" | "terminal">,
@@ -121,7 +121,7 @@ async function tell(
 }
 
 /** Says why something was not done, and what to do. */
-function tellRefusal(
+export function tellRefusal(
   { why, next }: { readonly why: string; readonly next: readonly string[] },
   { flags, terminal }: Pick<Input, "flags" | "terminal">,
 ): ExitCode {

@@ -111,5 +111,10 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     file: "commands/rollout/steering.test.ts",
     why: "prints a sentence",
   },
+  "rollout history": {
+    file: "commands/rollout/history.test.ts",
+    why: "recorded fleets have no sets",
+  },
+  "rollout undo": { file: "commands/rollout/history.test.ts", why: "prints the set" },
   connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
 };

@@ -1,0 +1,73 @@
+import { type ActionInput, print, timesOf } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
+import { renderJson, renderYaml } from "../../output/output-format.ts";
+import { reportOf, stampAt } from "../../output/report.ts";
+import { orNone } from "../../output/table.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { namedSet, placedSetOf, rolloutCommand } from "./named-set.ts";
+import { readRevisions, revisionItems, type RecordedRevision, revisionNamed } from "./revisions.ts";
+import { tellRefusal } from "./steer-action.ts";
+
+/** Flags of `rollout history` alone. */
+interface HistoryFlags {
+  readonly revision?: string;
+}
+
+type Input = ActionInput<HistoryFlags>;
+
+/** `kubectl knfleet rollout history`. */
+export async function runHistory(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const set = await namedSet(input, { access, kind: "RolloutHistory" }, signal);
+  if (typeof set === "number") return set;
+  const revisions = await readRevisions(access, set, signal);
+  if (options.revision !== undefined) {
+    const found = revisionNamed(revisions, options.revision);
+    if (found !== undefined) return await printContent(found, input);
+    const next = [rolloutCommand("history", placedSetOf(set))];
+    return tellRefusal({ why: `There is no revision "${options.revision}"`, next }, input);
+  }
+  const document = sortedBy(
+    reportOf("RolloutHistory", stampAt(terminal.now(), clientVersion), {
+      complete: true,
+      summary: { revisions: revisions.length },
+      items: revisionItems(revisions, set),
+      errors: [],
+    }),
+    flags.sortBy,
+  );
+  const times = timesOf(flags, terminal);
+  await print(
+    {
+      document,
+      table: () => ({
+        headers: ["NUMBER", "REVISION", "VERSIONS", "OVERRIDES", "MARKS", "AGE"],
+        rows: document.items.map(({ name, number, versions, overrides, marks, createdAt }) => [
+          String(number),
+          name,
+          orNone(versions.join(", ")),
+          String(overrides),
+          orNone(marks.join(", ")),
+          times(createdAt),
+        ]),
+      }),
+      names: document.items.map(({ name }) => `controllerrevision.apps/${name}`),
+      notes: revisions.length === 0 ? ["The set has no revisions yet."] : [],
+    },
+    flags,
+    terminal,
+  );
+  return exitCodes.fine;
+}
+
+/** Template and overrides of a revision, as they stand in the spec of the set. */
+async function printContent({ content }: RecordedRevision, { flags, terminal }: Input) {
+  const { template, overrides = [] } = content;
+  const fields = { template, ...(overrides.length === 0 ? {} : { overrides }) };
+  const text = flags.output === "json" ? renderJson(fields) : await renderYaml(fields);
+  terminal.stdout.write(text);
+  return exitCodes.fine;
+}

@@ -1,0 +1,132 @@
+import { isOutdatedPatch } from "../../../../access/kube/api-error.ts";
+import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
+import type { ActionInput } from "../../action.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
+import { renderJson, renderYaml } from "../../output/output-format.ts";
+import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { namedSet, placedSetOf, rolloutCommand } from "./named-set.ts";
+import {
+  readRevisions,
+  type RecordedRevision,
+  revisionBefore,
+  revisionNamed,
+} from "./revisions.ts";
+import {
+  checkFormat,
+  deadlineOf,
+  fieldManager,
+  tell,
+  tellRefusal,
+  writtenText,
+} from "./steer-action.ts";
+
+/** Flags of `rollout undo` alone. */
+interface UndoFlags {
+  readonly toRevision?: string;
+  readonly apply?: boolean;
+  readonly dryRun?: boolean;
+}
+
+type Input = ActionInput<UndoFlags>;
+
+/** `kubectl knfleet rollout undo`. */
+export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  checkFormat(flags);
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const set = await namedSet(input, { access }, signal);
+  if (typeof set === "number") return set;
+  const revisions = await readRevisions(access, set, signal);
+  const wanted = revisionNameOf(set);
+  const { toRevision } = options;
+  const revision =
+    toRevision === undefined
+      ? revisionBefore(revisions, wanted)
+      : revisionNamed(revisions, toRevision);
+  const placed = placedSetOf(set);
+  if (revision === undefined) {
+    const why =
+      toRevision === undefined
+        ? "No revision was completed before the one that the set wants"
+        : `There is no revision "${toRevision}"`;
+    return tellRefusal({ why, next: [rolloutCommand("history", placed)] }, input);
+  }
+  if (revision.name === wanted) {
+    return await tell(set, `wants revision ${wanted} already`, input);
+  }
+  if (options.apply === true) return await write({ set, revision, access }, input, signal);
+  await printSet(set, revision, input);
+  if (!flags.quiet) {
+    const step = rolloutCommand("undo", placed, "--to-revision", revision.name, "--apply");
+    terminal.stderr.write(`${stepLine(withHub(step, commandsOf(flags)))}\n`);
+  }
+  return exitCodes.fine;
+}
+
+async function printSet(
+  { apiVersion, kind, metadata, spec }: FleetSet,
+  { content }: RecordedRevision,
+  { flags, terminal }: Input,
+): Promise<void> {
+  const { overrides: _present, ...rest } = spec;
+  const { template, overrides = [] } = content;
+  const { name, namespace } = metadata;
+  const object = {
+    apiVersion,
+    kind,
+    metadata: { name, namespace },
+    spec: { ...rest, template, ...(overrides.length === 0 ? {} : { overrides }) },
+  };
+  const isJson = flags.output === "json";
+  terminal.stdout.write(isJson ? renderJson(object) : await renderYaml(object));
+}
+
+interface Return {
+  readonly set: FleetSet;
+  readonly revision: RecordedRevision;
+  readonly access: ClusterAccess;
+}
+
+async function write(
+  { set, revision: { name, content }, access }: Return,
+  input: Input,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { options } = input;
+  const { namespace } = set.metadata;
+  let written: KubeObject;
+  try {
+    written = await access.hub.patch(
+      { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name: set.metadata.name },
+      undoPatch(set, content),
+      { fieldManager, dryRun: options.dryRun === true },
+      deadlineOf(access.hubTimeoutMs, signal),
+    );
+  } catch (error) {
+    if (!isOutdatedPatch(error)) throw error;
+    const why = "The set was changed in the meantime: nothing was written";
+    return tellRefusal({ why, next: [rolloutCommand("undo", placedSetOf(set))] }, input);
+  }
+  const said = writtenText(`wants revision ${name} again`, options);
+  return await tell({ ...set, ...written }, said, input);
+}
+
+/** Replaces template and overrides, unless somebody else has changed the spec meanwhile. */
+export function undoPatch(
+  { metadata, spec }: FleetSet,
+  content: RevisionContent,
+): readonly object[] {
+  const { template, overrides = [] } = content;
+  const path = "/spec/overrides";
+  const ofOverrides = spec.overrides === undefined ? [] : [{ op: "remove", path }];
+  return [
+    { op: "test", path: "/metadata/generation", value: metadata.generation },
+    { op: "replace", path: "/spec/template", value: template },
+    ...(overrides.length === 0 ? ofOverrides : [{ op: "add", path, value: overrides }]),
+  ];
+}
