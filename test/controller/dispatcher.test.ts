@@ -11,7 +11,7 @@ import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { hubWithNone, hubWithOne, kind, name, refused, unexpected } from "./dispatched-hub.ts";
 
-test("T-04 a component that may not use its cluster is told so, and nobody is asked anything", async () => {
+test("T-04 a component that may not use its cluster gets a condition, and no request is sent", async () => {
   const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
   await using _dispatcher = dispatcher;
   dispatcher.start({ deps, mayWrite: () => true });
@@ -25,7 +25,7 @@ test("T-04 a component that may not use its cluster is told so, and nobody is as
   expect(memory.requests).toBe(1);
 });
 
-test("a component that is taken up at once is not greeted as well", async () => {
+test("a component whose attempt begins at once gets no greeting", async () => {
   const { promise: answer, reject } = Promise.withResolvers<never>();
   const hub = hubWithNone({ patch: () => answer });
   const { memory, clock, dispatcher, stored, deps } = hub;
@@ -36,11 +36,11 @@ test("a component that is taken up at once is not greeted as well", async () => 
   await clock.advance(1_000);
   const { requests } = memory;
   reject(new Error("The hub is gone"));
-  // The finalizer was asked for, and nothing was said before that.
+  // The finalizer was requested first.
   expect(requests).toBe(0);
 });
 
-test("a status that somebody wipes while the Events about it are told is written again", async () => {
+test("a status that is deleted while its Events are recorded is written again", async () => {
   const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
   await using _dispatcher = dispatcher;
   dispatcher.start({ deps, mayWrite: () => true });
@@ -52,7 +52,7 @@ test("a status that somebody wipes while the Events about it are told is written
   dispatcher.componentChanged(written, first);
   memory.edit(kind, name, { ...written, status: {} });
   dispatcher.componentChanged(stored(), written);
-  // Only now the work is over.
+  // The attempt ends here.
   for (const { taken } of told) taken();
   await clock.advance(0);
   for (const { taken } of told) taken();
@@ -60,13 +60,13 @@ test("a status that somebody wipes while the Events about it are told is written
   expect(stored().status?.conditions).toEqual(written.status?.conditions);
 });
 
-test("a removal that is running ends as soon as its component may go without, and not before", async () => {
+test("a running removal ends as soon as its component is orphaned, and not before", async () => {
   const memory = new MemoryHub();
   const hub = hubWithNone({ memory, patch: (...args) => memory.patch(...args) });
   const { clock, told, dispatcher, stored, deps } = hub;
   await using _dispatcher = dispatcher;
   const signals: AbortSignal[] = [];
-  // A cluster that answers so slowly that its connection takes as long as the test.
+  // A cluster that does not answer during the test.
   const acquire = (_ref: unknown, signal: AbortSignal): Promise<never> => {
     signals.push(signal);
     return abortable(new Promise<never>(() => undefined), signal);
@@ -96,7 +96,7 @@ test("a removal that is running ends as soon as its component may go without, an
   expect(signals).toHaveLength(1);
 });
 
-test("C11: a hub that has no time is left alone for as long as it asks", async () => {
+test("C11: a busy hub gets no request for as long as it asks", async () => {
   const { clock, dispatcher, stored, deps } = hubWithOne();
   await using _dispatcher = dispatcher;
   let writes = 0;
@@ -113,7 +113,7 @@ test("C11: a hub that has no time is left alone for as long as it asks", async (
   expect([before, writes]).toEqual([1, 2]);
 });
 
-test("work on a spoke that was lost meanwhile ends at once, and the loss is told", async () => {
+test("an attempt on a spoke that is lost ends at once, and the status shows the loss", async () => {
   const memory = new MemoryHub();
   const hub = hubWithNone({ memory, patch: (...args) => memory.patch(...args) });
   const { clock, told, dispatcher, stored, deps } = hub;
@@ -121,7 +121,7 @@ test("work on a spoke that was lost meanwhile ends at once, and the loss is told
   const signals: AbortSignal[] = [];
   const error = new FleetError("RemoteClientCreationFailed", "Away", { code: "Unreachable" });
   let state: SpokeState = { kind: "connecting" };
-  // As a reconcile is that waits for the first lists of its watches: for a minute.
+  // Like an attempt that waits a minute for the first lists of its watches.
   const acquire = (_ref: unknown, signal: AbortSignal): Promise<never> => {
     signals.push(signal);
     if (state.kind === "lost") return Promise.reject(error);
@@ -174,10 +174,10 @@ test.each([
   async ({ spec, reconciles }) => {
     const { memory, clock, dispatcher, deps } = hubWithNone();
     await using _dispatcher = dispatcher;
-    // One that is greeted is asked about for that, too.
+    // The greeting asks, too.
     memory.edit(kind, name, serving({ spec, status: { conditions: [] } }));
     let asked = 0;
-    // Asked before each reconcile.
+    // Asked before each attempt.
     const mayWrite = (): boolean => {
       asked += 1;
       return false;
@@ -191,7 +191,7 @@ test.each([
   },
 );
 
-test("a component that went without us is guarded no longer", async () => {
+test("a component that was deleted without its uninstall is no longer guarded", async () => {
   const { clock, dispatcher, deps } = hubWithNone();
   await using _dispatcher = dispatcher;
   const signals: AbortSignal[] = [];
@@ -222,7 +222,7 @@ test("a component that went without us is guarded no longer", async () => {
   expect(signals.map(({ aborted }) => aborted)).not.toContain(false);
 });
 
-test("a reconcile whose words the hub does not take is counted", async () => {
+test("an attempt whose status the hub refuses is counted", async () => {
   const { memory, clock, dispatcher, stored, deps } = hubWithOne();
   await using _dispatcher = dispatcher;
   const counted = async (): Promise<unknown> =>

@@ -24,7 +24,7 @@ function component(name: string, spec: Component["spec"], resourceVersion = "1")
   return serving({ metadata, ...(spec && { spec }) });
 }
 
-test("a spoke is released with its last component, and when that is for another one", async () => {
+test("a spoke is released when its last component is deleted or moves to another spoke", async () => {
   const [one, two] = [component("one", a), component("two", a)];
   const events: readonly WatchEvent[] = [
     { type: "ADDED", object: one },

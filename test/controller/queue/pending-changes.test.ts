@@ -4,7 +4,7 @@ import { PendingChanges } from "../../../controller/queue/pending-changes.ts";
 
 const none: ReadonlySet<string> = new Set();
 
-test("what changed waits for the end of an attempt, unless that knows of it, has yet to send it, or has done so since", () => {
+test("a changed object waits for the end of an attempt, unless the attempt planned it, still sends it, or has settled it", () => {
   const pendingChanges = new PendingChanges();
   expect(pendingChanges.hasOthersThan(none)).toBe(false);
   for (const id of ["planned", "open", "sent", "ground"]) pendingChanges.noteObjectChange(id);
@@ -21,7 +21,7 @@ test("what changed waits for the end of an attempt, unless that knows of it, has
   expect(pendingChanges.hasOthersThan(none)).toBe(false);
 });
 
-test("news wait for the end of an attempt whatever that has planned, until the next one begins", () => {
+test("a change of the component waits for the end of an attempt, and is cleared when the next one begins", () => {
   const pendingChanges = new PendingChanges();
   pendingChanges.noteComponentChange();
   pendingChanges.dropPlanned(["a"]);

@@ -33,7 +33,7 @@ async function greeted(component: Component, all: readonly Component[]): Promise
   return installation;
 }
 
-test("a component that waits for a worker has conditions, all Unknown, and its own write is no news", async () => {
+test("a component that waits for a worker gets conditions, all Unknown, and the write needs no attempt", async () => {
   hub.edit("KnativeServing", "knative-serving", serving());
   const { latest } = await greeted(stored(), [stored()]);
   const { conditions = [] } = stored().status ?? {};
@@ -42,7 +42,7 @@ test("a component that waits for a worker has conditions, all Unknown, and its o
   expect(latest?.metadata.resourceVersion).toBe(stored().metadata.resourceVersion);
 });
 
-test("a duplicate is not taken up by a greeting", async () => {
+test("a duplicate gets no first conditions", async () => {
   hub.edit("KnativeServing", "knative-serving", serving());
   const older = serving({
     metadata: { namespace: "b", uid: "0", creationTimestamp: "2025-01-01T00:00:00Z" },
@@ -51,7 +51,7 @@ test("a duplicate is not taken up by a greeting", async () => {
   expect(stored().status).toBeUndefined();
 });
 
-test("a hub that cannot write does not fail the work that follows", async () => {
+test("a refused greeting does not fail the attempt", async () => {
   hub.edit("KnativeServing", "knative-serving", serving());
   const component = stored();
   hub.fail();
@@ -59,7 +59,7 @@ test("a hub that cannot write does not fail the work that follows", async () => 
   expect(latest).toBeUndefined();
 });
 
-test("nothing is said when work begins soon", async () => {
+test("an attempt that begins soon prevents the greeting", async () => {
   let said = 0;
   const write = async (): Promise<void> => {
     await Promise.resolve();

@@ -22,7 +22,7 @@ function objectOf(name: string): KubeObject {
   return { apiVersion: "v1", kind: "ConfigMap", metadata };
 }
 
-/** A cluster with ConfigMaps behind something that refuses the selectors of parts with a status. */
+/** A cluster with ConfigMaps behind a proxy that refuses field selectors with a status. */
 function clusterBehind(status: number, names: readonly string[]) {
   const standing = new Set(names);
   const removed: string[] = [];

@@ -52,7 +52,7 @@ describe("the message of a removal that waits", () => {
     code: "Unreachable",
   });
 
-  test("names the way out when the cluster cannot be had", () => {
+  test("says how to orphan the installation when the cluster cannot be reached", () => {
     const { reason, code, message } = withOrphanHint(silent, componentWith());
     expect({ reason, code }).toEqual({ reason: "SpokeUnreachable", code: "Unreachable" });
     expect(message).toBe(
@@ -61,23 +61,23 @@ describe("the message of a removal that waits", () => {
     );
   });
 
-  test("says why the way out was not taken", () => {
+  test("says why a requested orphaning was refused", () => {
     expect(withOrphanHint(silent, componentWith("other")).message).toBe(
       `[Unreachable] ClusterProfile fleet/a: no answer; ${notOurs}`,
     );
   });
 
-  test("is left alone when the cluster answers", () => {
+  test("is unchanged when the cluster answers", () => {
     const busy = new FleetError("ClusterBusy", "Waiting for the deletion of ConfigMap a/b");
     expect(withOrphanHint(busy, componentWith())).toBe(busy);
   });
 
-  test("names no way out on the hub itself", () => {
+  test("does not offer orphaning on the hub", () => {
     expect(withOrphanHint(silent, componentWith(undefined, {}))).toBe(silent);
   });
 });
 
-test("a source of manifests that hangs does not hold a controller that stops, which then lets nothing go", async () => {
+test("a hanging source of manifests does not delay a controller that stops, and the component stays", async () => {
   const url = "https://manifests.example.com/more.yaml";
   const component = componentWith(uid, { ...remote, additionalManifests: [{ URL: url }] });
   const asked = Promise.withResolvers<string>();

@@ -32,11 +32,11 @@ interface Cluster {
   readonly brokers?: readonly object[];
   readonly policies?: readonly object[];
   readonly isForbidden?: boolean;
-  /** The API server cannot read what it stored without a conversion webhook that does not answer. */
+  /** The API server cannot list stored objects because their conversion webhook does not answer. */
   readonly isUnconverted?: boolean;
-  /** What stands in the place of the anchor; default: the component's own. */
+  /** The stored anchor; default: that of the component. */
   readonly anchor?: "gone" | "another's";
-  /** What is remembered without it; default: nothing. */
+  /** The result of `recall`; default: nothing. */
   readonly remembered?: Recollection;
 }
 
@@ -53,7 +53,7 @@ const servedIn: Readonly<Record<string, readonly object[]>> = {
 
 function groupOf(...names: readonly string[]): object {
   const versions = names.map((version) => ({ groupVersion: `${group}/${version}`, version }));
-  // An API server names the newest first, whichever is preferred.
+  // An API server lists the newest version first, also when another one is preferred.
   return { preferredVersion: versions[0], versions: versions.toReversed() };
 }
 
@@ -125,7 +125,7 @@ function json(body: object, status = 200): StubAnswer {
 }
 
 describe("D-60: a component that is to be kept while it is used", () => {
-  test("is not removed before its users' objects, which are named", async () => {
+  test("is not removed while it has users, and the message names them", async () => {
     const brokers = ["d", "c", "b", "a"].map((name) => metadataOf(name));
     const { asked } = await sceneOf({ brokers });
     await expect(asked()).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe("D-60: a component that is to be kept while it is used", () => {
     });
   });
 
-  test("is not removed before the objects of a kind that the preferred version does not serve", async () => {
+  test("is not removed while a kind has users that the preferred version does not serve", async () => {
     const { asked } = await sceneOf({
       brokers: [metadataOf("one")],
       policies: [metadataOf("strict")],
@@ -147,7 +147,7 @@ describe("D-60: a component that is to be kept while it is used", () => {
     });
   });
 
-  test("is not removed while users cannot be listed, and says what keeps the cluster from that", async () => {
+  test("is not removed while users cannot be listed, and the message names the conversion webhook", async () => {
     const { asked, api } = await sceneOf({ isUnconverted: true });
     await expect(asked()).rejects.toMatchObject({
       reason: "ClusterBusy",
@@ -157,7 +157,7 @@ describe("D-60: a component that is to be kept while it is used", () => {
     expect(api.requests.filter(({ path }) => path.includes("/brokers?"))).toHaveLength(1);
   });
 
-  test("goes when nobody has any, and what something else controls is nobody's", async () => {
+  test("is removed without users; an object that another one controls is no user", async () => {
     const owner = { apiVersion: "v1", kind: "Thing", name: "t", uid: "t", controller: true };
     const brokers = [metadataOf("made", { ownerReferences: [owner] })];
     const { asked, api } = await sceneOf({ brokers });
@@ -169,7 +169,7 @@ describe("D-60: a component that is to be kept while it is used", () => {
     expect(lists.map(({ path }) => path.split("?")[0])).toEqual([`/apis/${group}/v1/brokers`]);
   });
 
-  test("is not removed before them when the anchor is gone: the definitions tell what was installed", async () => {
+  test("is not removed while it has users although the anchor is gone: the labelled CRDs count", async () => {
     const { asked } = await sceneOf({ brokers: [metadataOf("one")], anchor: "gone" });
     await expect(asked()).rejects.toMatchObject({
       reason: "ClusterBusy",
@@ -178,13 +178,13 @@ describe("D-60: a component that is to be kept while it is used", () => {
     await expect((await sceneOf({ anchor: "gone" })).asked()).resolves.toBeUndefined();
   });
 
-  test("goes from under another's anchor, whose users are the other's", async () => {
+  test("is removed when the anchor belongs to another component", async () => {
     const scene = { brokers: [metadataOf("one")], anchor: "another's" } as const;
     const { asked } = await sceneOf({ ...scene, remembered: { entries, isAll: true } });
     await expect(asked()).resolves.toBeUndefined();
   });
 
-  test("asks no other component's definitions when it is known what was installed", async () => {
+  test("does not list CRDs when all installed objects are known", async () => {
     const remembered = {
       entries: entries.filter(({ name }) => name.startsWith("triggers.")),
       isAll: true,
@@ -193,7 +193,7 @@ describe("D-60: a component that is to be kept while it is used", () => {
     await expect(scene.asked()).resolves.toBeUndefined();
   });
 
-  test("waits, and names the right that is missing, where nobody may look", async () => {
+  test("fails without the right to list users, and names the right", async () => {
     const { asked } = await sceneOf({ isForbidden: true });
     await expect(asked()).rejects.toMatchObject({
       reason: "ApplyFailed",
@@ -202,7 +202,7 @@ describe("D-60: a component that is to be kept while it is used", () => {
     });
   });
 
-  test("costs nothing when it was not asked for", async () => {
+  test("sends no request without the annotation", async () => {
     const { asked, api } = await sceneOf({ brokers: [metadataOf("one")] }, "false");
     await asked();
     expect(api.requests).toEqual([]);

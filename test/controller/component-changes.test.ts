@@ -18,7 +18,7 @@ function having(...names: readonly string[]) {
   return { entries: names.map((name) => ({ ...keyOf(name), hash: "" })) };
 }
 
-/** Installations by key, each with whom it has left what to. */
+/** Installations by key, each with the objects that it left to a holder. */
 function leavers(all: Readonly<Record<string, readonly [string, Component]>>) {
   return Object.entries(all).map(([key, [name, to]]) => {
     const leftTo = (words: string): readonly string[] =>
@@ -43,7 +43,7 @@ test.each<{ name: string; holdings: InventoryChange; heirs: readonly string[] }>
   expect(keysWaitingFor(holder, holdings, all)).toEqual(heirs);
 });
 
-test("an installation without a view has left nothing to anybody", async () => {
+test("an installation without a view has left no object to a holder", async () => {
   await using installation = new Installation("uid");
   expect(installation.leftTo(holderText(holder))).toEqual([]);
 });
