@@ -7,7 +7,7 @@ import { queueUnderTest } from "../queue-under-test.ts";
 
 const done: Next = { kind: "done" };
 
-test("a key that is added twice is worked on once", async () => {
+test("a key that is added twice has one work", async () => {
   const { queue, keys } = queueUnderTest({ concurrency: 1 });
   queue.add("a", "one");
   queue.add("b", "one");
@@ -17,7 +17,7 @@ test("a key that is added twice is worked on once", async () => {
   expect(keys()).toEqual(["a"]);
 });
 
-test("a key is never worked on twice at once, and once more when it was added meanwhile", async () => {
+test("a key has one work at a time, and another one when it was added meanwhile", async () => {
   const { queue, keys, last } = queueUnderTest();
   queue.add("a", "one");
   queue.add("a", "one");
@@ -29,7 +29,7 @@ test("a key is never worked on twice at once, and once more when it was added me
   expect(keys()).toEqual(["a", "a"]);
 });
 
-test("nothing is worked on before the start", () => {
+test("no work begins before the start", () => {
   const { queue, keys } = queueUnderTest();
   const waiting = new WorkQueue({
     work: () => Promise.reject(new Error("Started")),
@@ -45,7 +45,7 @@ test("nothing is worked on before the start", () => {
   expect(keys()).toEqual(["a"]);
 });
 
-test("who stands by has nothing that waits, and begins to count when it starts", async () => {
+test("a queue before its start has no depth, and waiting times count from the start", async () => {
   const clock = new FakeClock();
   const waits: number[] = [];
   const queue = new WorkQueue({
@@ -78,14 +78,14 @@ test("lanes take turns", async () => {
   expect(keys()).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
 });
 
-test("a lane that hangs holds at most its own places", () => {
+test("a hanging lane takes only its own places", () => {
   const { queue, keys } = queueUnderTest();
   for (const key of ["a1", "a2", "a3", "a4"]) queue.add(key, "hung");
   queue.add("b1", "b");
   expect(keys()).toEqual(["a1", "a2", "b1"]);
 });
 
-test("lanes that hang do not keep others out for longer than slow work may take", async () => {
+test("hanging lanes block others no longer than slow work counts", async () => {
   const { clock, queue, keys } = queueUnderTest({ concurrency: 2 });
   queue.add("x1", "x");
   queue.add("y1", "y");
@@ -107,7 +107,7 @@ test("slow work gives its place back once", async () => {
   expect(keys()).toEqual(["x1", "b1"]);
 });
 
-test("a failure comes back later each time, and at once after a success", async () => {
+test("each failure in a row comes back later, and a success ends the row", async () => {
   const { clock, queue, started, last } = queueUnderTest();
   queue.add("a", "one");
   await last().end({ kind: "backoff" });
@@ -191,7 +191,7 @@ test("a key that is forgotten does not come back", async () => {
   expect(started).toHaveLength(1);
 });
 
-test("a key whose lane changes while it is worked on goes on in the new lane", async () => {
+test("a key whose lane changes during its work comes back in the new lane", async () => {
   const { queue, keys, started } = queueUnderTest({ laneConcurrency: 1 });
   queue.add("a", "old");
   queue.add("b", "old");
@@ -206,7 +206,7 @@ test("a key whose lane changes while it is worked on goes on in the new lane", a
   expect(keys()).toEqual(["a", "b", "a", "c"]);
 });
 
-test("a key that waits for the server of its old lane is looked at at once in the new one", async () => {
+test("a key that waits for the server of its old lane is queued at once in the new lane", async () => {
   const { queue, keys, last } = queueUnderTest();
   queue.add("a", "old");
   await last().end({ kind: "backoff", leastMs: 60_000 });
@@ -233,7 +233,7 @@ test("a bug in the work is reported and the key backs off", async () => {
   expect(bugs).toHaveLength(2);
 });
 
-test("stopping aborts what runs, waits for it and takes nothing more", async () => {
+test("disposal aborts running work, waits for its end and takes no more keys", async () => {
   const { clock, queue, started, last } = queueUnderTest();
   queue.add("a", "one");
   const { signal } = last();
@@ -246,7 +246,7 @@ test("stopping aborts what runs, waits for it and takes nothing more", async () 
   expect(started).toHaveLength(1);
 });
 
-test("what happens to a key shortens its back-off, and the row of failures goes on", async () => {
+test("hasten shortens a back-off, and the row of failures goes on", async () => {
   const { clock, queue, keys, last } = queueUnderTest();
   queue.add("a", "one");
   for (let failures = 0; failures < 12; failures += 1) {
@@ -265,7 +265,7 @@ test("what happens to a key shortens its back-off, and the row of failures goes 
   expect(keys()).toHaveLength(before + 1);
 });
 
-test("what happens to a key while it is worked on is looked at soon, also when that work fails", async () => {
+test("hasten during work brings the key back soon, also when the work fails", async () => {
   const { clock, queue, keys, last } = queueUnderTest();
   queue.add("a", "one");
   for (let failures = 0; failures < 12; failures += 1) {

@@ -47,7 +47,7 @@ test("of two components of one age the one that was taken up keeps the cluster",
   expect(olderDuplicateOf(refused, [taken, refused])).toBe(taken);
 });
 
-test("a component that was refused before anything was done for it is younger than all others, until it is taken up", () => {
+test("a component that was refused before its install is younger than all others, until it is installed", () => {
   const { finalizer } = componentKinds.KnativeServing;
   const refusal = { type: "Ready", status: "False", reason: "ReferenceNotPermitted" } as const;
   const late = { ...older, status: { conditions: [refusal] } };
@@ -70,14 +70,14 @@ test("a component that was refused before anything was done for it is younger th
   expect(olderDuplicateOf(younger, [taken, younger])).toBe(taken);
 });
 
-test("a component that waits for its cluster keeps its turn", () => {
+test("a component that waits for its cluster keeps its age", () => {
   const missing = { type: "Ready", status: "False", reason: "ClusterProfileNotFound" } as const;
   const waiting = { ...older, status: { conditions: [missing] } };
   expect(isLatecomer(waiting)).toBe(false);
   expect(olderDuplicateOf(younger, [waiting, younger])).toBe(waiting);
 });
 
-test("the younger one is told the name of the other", () => {
+test("the error names the older component", () => {
   expect(() => assertOnlyOne(younger, { components: { all: () => [older, younger] } })).toThrow(
     expect.objectContaining({
       reason: "DuplicateComponent",

@@ -49,7 +49,7 @@ function holding(component: Component, patch?: KubeClient["patch"]) {
   return { ...hub, subject: { component: stored(), installation, writer } };
 }
 
-test("a component whose cluster cannot be had gets no finalizer, and says why", async () => {
+test("a component whose cluster cannot be reached gets no finalizer, and its status says why", async () => {
   const { dispatcher, stored, settle } = hubWithout(serving({ spec }));
   await using _dispatcher = dispatcher;
   dispatcher.componentChanged(stored(), undefined);
@@ -64,7 +64,7 @@ test("a component whose cluster cannot be had gets no finalizer, and says why", 
   );
 });
 
-test("one that was installed gets its finalizer back while its cluster cannot be had", async () => {
+test("an installed component gets its finalizer back while its cluster cannot be reached", async () => {
   const status = { version: "1.23.0" };
   const { dispatcher, stored, settle } = hubWithout(serving({ spec, status }));
   await using _dispatcher = dispatcher;
@@ -73,7 +73,7 @@ test("one that was installed gets its finalizer back while its cluster cannot be
   expect(stored().metadata["finalizers"]).toEqual([finalizer]);
 });
 
-test("one with a finalizer counts as written, and waits for its cluster when it is deleted", async () => {
+test("a deleted component with a finalizer waits for its cluster", async () => {
   const metadata = { finalizers: [finalizer], deletionTimestamp };
   const { dispatcher, stored, settle } = hubWithout(serving({ spec, metadata }));
   await using _dispatcher = dispatcher;
@@ -82,7 +82,7 @@ test("one with a finalizer counts as written, and waits for its cluster when it 
   expect(stored().metadata["finalizers"]).toEqual([finalizer]);
 });
 
-test("a component that was deleted, or made anew, before its finalizer was stored is not held", async () => {
+test("a component that was deleted, or created again, before its finalizer was stored is not held", async () => {
   const { subject, deps, memory } = holding(serving({ spec }));
   memory.drop(kind, name);
   await expect(hold(subject, deps, signal)).rejects.toEqual(new NotHeld());
@@ -91,14 +91,14 @@ test("a component that was deleted, or made anew, before its finalizer was store
   expect(memory.find(kind, name)?.metadata.finalizers).toBeUndefined();
 });
 
-test("a hub that does not take the finalizer is named, and nothing may be written", async () => {
+test("the error of a hub that refuses the finalizer is the cause, and nothing may be written", async () => {
   const error = new Error("The hub is gone");
   const { subject, deps } = holding(serving({ spec }), () => Promise.reject(error));
   await expect(hold(subject, deps, signal)).rejects.toMatchObject({ cause: error });
   expect(subject.installation.isUntouched).toBe(true);
 });
 
-test("one that was held a moment before it was deleted goes without its cluster, because nothing was written", async () => {
+test("a component that was deleted before the first write to its cluster is removed without its cluster", async () => {
   const deleted = new AbortController();
   const memory = new MemoryHub();
   const hub = hubWithNone({
@@ -137,7 +137,7 @@ test("one that was held a moment before it was deleted goes without its cluster,
   expect(hub.stored().metadata["finalizers"]).toEqual([]);
 });
 
-test("what was written before is known by the status, and by this process", () => {
+test("status and memory show whether anything was written", () => {
   const installation = new Installation("a");
   expect(wasWritten({ component: serving(), installation })).toBe(false);
   const status = { manifests: ["core.yaml"] };

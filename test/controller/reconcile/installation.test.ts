@@ -19,7 +19,7 @@ function open(): Observation {
   return observeScripted(new ScriptedWatches());
 }
 
-test("an installation of which nothing was seen is new, and one whose root is lost is not", async () => {
+test("an installation without an anchor is new, and one whose anchor is lost is not", async () => {
   const { client } = (await bareInstaller(() => undefined)).target;
   await using installation = new Installation("uid");
   expect(installation.wasInstalled).toBe(false);
@@ -35,7 +35,7 @@ test("an installation of which nothing was seen is new, and one whose root is lo
   expect(installation.wasInstalled).toBe(false);
 });
 
-test("a question that nobody waits for any more lasts until the view is closed", async () => {
+test("a request that no attempt waits for any more lasts until the view is closed", async () => {
   const { client } = (await bareInstaller(() => undefined)).target;
   await using installation = new Installation("uid");
   const { jobs } = await installation.viewOver(client, open);
@@ -63,7 +63,7 @@ test("a question that nobody waits for any more lasts until the view is closed",
   expect(until.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-test("an installation that was closed opens no view any more", async () => {
+test("a closed installation opens no view", async () => {
   const { client } = (await bareInstaller(() => undefined)).target;
   const installation = new Installation("uid");
   await installation.viewOver(client, open);

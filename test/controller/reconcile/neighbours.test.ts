@@ -52,7 +52,7 @@ const first = component("KnativeEventing", "first");
 const second = component("KnativeEventing", "second", "two");
 
 describe("a newcomer", () => {
-  test("has room on an empty cluster, and beside what has other objects", async () => {
+  test("is accepted on an empty cluster, and beside an installation with other objects", async () => {
     await expect(tried(second, {})).resolves.toBeUndefined();
     const other = { ...role, metadata: { name: "other" } };
     const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
@@ -89,7 +89,7 @@ describe("a newcomer", () => {
     await expect(tried(second, { roots, all })).rejects.toMatchObject({ reason, message });
   });
 
-  test("is told no text of the cluster's that a terminal could take for a command", async () => {
+  test("gets no control characters of the cluster in the message", async () => {
     const root = rootOf(first, [role], "hub-b");
     const metadata = { ...root.metadata, namespace: "\u001b[31mred" };
     const roots = [{ ...root, metadata }];
@@ -98,7 +98,7 @@ describe("a newcomer", () => {
     });
   });
 
-  test("has none where the other kind has an object of its own", async () => {
+  test("is refused where the other kind has one of its objects", async () => {
     const neighbour = component("KnativeServing", "first");
     const roots = [rootOf(neighbour, [role])];
     await expect(tried(first, { roots, all: [neighbour] })).rejects.toMatchObject({
@@ -108,24 +108,24 @@ describe("a newcomer", () => {
     });
   });
 
-  test("whose own root is there is no newcomer, and is told of it", async () => {
+  test("whose own anchor is there is accepted and gets it", async () => {
     const roots = [rootOf(second, [role]), rootOf(first, [role])];
     await expect(tried(second, { roots, all: [first] })).resolves.toBe(roots[0]);
   });
 
-  test.each([429, 500, 503, 504])("is not let in where the answer is %i", async (status) => {
+  test.each([429, 500, 503, 504])("is not accepted where the answer is %i", async (status) => {
     const refusal = answer(status);
     await expect(tried(second, { refusal, all: [first, second] })).rejects.toBe(refusal);
   });
 
-  test("is not let in beside a rival while its cluster does not say which it is", async () => {
+  test("is not accepted beside a rival while its cluster cannot be identified", async () => {
     const unnamed = answer(500);
     await expect(tried(second, { unnamed, all: [first, second] })).rejects.toBe(unnamed);
     const all = [first, second];
     await expect(tried(second, { unnamed: answer(403), all })).resolves.toBeUndefined();
   });
 
-  test.each([403, 404])("is let in where nobody may ask (%i)", async (status) => {
+  test.each([403, 404])("is accepted without the right to list anchors (%i)", async (status) => {
     const refusal = answer(status);
     const all = [first, second];
     const neighbours = new Neighbours();
@@ -136,7 +136,7 @@ describe("a newcomer", () => {
 });
 
 describe("of two newcomers at the same time", () => {
-  test("the second one has no room, until the first one is gone", async () => {
+  test("the second one is refused until the first one is deleted", async () => {
     const neighbours = new Neighbours();
     await tried(first, { neighbours, all: [first, second] });
     await expect(tried(second, { neighbours, all: [first, second] })).rejects.toMatchObject({
@@ -146,7 +146,7 @@ describe("of two newcomers at the same time", () => {
     await expect(tried(second, { neighbours, all: [second] })).resolves.toBeUndefined();
   });
 
-  test("the second one has room when the first one goes elsewhere", async () => {
+  test("the second one is accepted when the first one moves to another cluster", async () => {
     const neighbours = new Neighbours();
     const all = [first, second];
     await tried(first, { neighbours, all });
@@ -154,7 +154,7 @@ describe("of two newcomers at the same time", () => {
     await expect(tried(second, { neighbours, all })).resolves.toBeUndefined();
   });
 
-  test("who has no rival asks no cluster who it is", async () => {
+  test("a newcomer without a rival does not identify its cluster", async () => {
     let asked = 0;
     const onAsked = (): void => void (asked += 1);
     const installed = { ...second, status: { version: "1.23.0" } };
@@ -165,7 +165,7 @@ describe("of two newcomers at the same time", () => {
     expect(asked).toBe(1);
   });
 
-  test("both have room on two clusters, and where they have nothing in common", async () => {
+  test("both are accepted on two clusters, and without a common object", async () => {
     const neighbours = new Neighbours();
     const all = [first, second];
     await tried(first, { neighbours, all });
@@ -174,7 +174,7 @@ describe("of two newcomers at the same time", () => {
     await expect(tried(second, { neighbours, all, manifests })).resolves.toBeUndefined();
   });
 
-  test("nothing is remembered of those that are gone, whichever cluster they were for", async () => {
+  test("the claims of deleted components are dropped on all clusters", async () => {
     const neighbours = new Neighbours();
     const come = async (from: number, to: number): Promise<void> => {
       for (let number = from; number < to; number += 1) {
@@ -194,7 +194,7 @@ describe("of two newcomers at the same time", () => {
     await come(120, 121);
   });
 
-  test("the hub itself is known also through a ClusterProfile", async () => {
+  test("the hub is also identified through a ClusterProfile", async () => {
     const neighbours = new Neighbours();
     const local = eventing({}, { namespace: "local", uid: "local" });
     const all = [local, second];
@@ -205,7 +205,7 @@ describe("of two newcomers at the same time", () => {
   });
 });
 
-describe("a newcomer whose root was just made", () => {
+describe("a newcomer whose anchor was just created", () => {
   const own = bornAt("2026-01-01T00:00:05Z", rootOf(second, [role]), "own");
 
   function asked(cluster: Cluster, object = own): Promise<void> {
@@ -218,12 +218,12 @@ describe("a newcomer whose root was just made", () => {
     return new Neighbours().assertFirst(newcomer, { making, all: () => [] }, signal);
   }
 
-  test("goes on when nothing of the kind was there before, whatever came since", async () => {
+  test("is accepted when its anchor is the oldest", async () => {
     const later = bornAt("2026-01-01T00:00:05Z", rootOf(first, [role], "hub-b"), "later");
     await expect(asked({ roots: [own, later] })).resolves.toBeUndefined();
   });
 
-  test("is second when a root with its objects was there before", async () => {
+  test("is refused when an older anchor has its objects", async () => {
     const before = [rootOf(first, [role], "hub-b")];
     await expect(asked({ before })).rejects.toMatchObject({ reason: "AnchorConflict" });
   });
@@ -235,27 +235,27 @@ describe("a newcomer whose root was just made", () => {
 
   describe("and written again since", () => {
     test.each(["2026-01-01T00:00:04Z", "2026-01-01T00:00:05Z"])(
-      "is second beside one that was made at %s",
+      "is refused beside an anchor that was created at %s",
       async (at) => {
         await expect(beside(at)).rejects.toMatchObject({ reason: "AnchorConflict" });
       },
     );
 
-    test("goes on beside one that was made later", async () => {
+    test("is accepted beside a younger anchor", async () => {
       await expect(beside("2026-01-01T00:00:06Z")).resolves.toBeUndefined();
     });
   });
 
-  test("is let in where nobody may ask", async () => {
+  test("is accepted without the right to list anchors", async () => {
     await expect(asked({ refusal: answer(403) })).resolves.toBeUndefined();
   });
 
-  test("is not let in while nobody says what was there before", async () => {
+  test("is not accepted while the older anchors cannot be listed", async () => {
     const refusal = answer(500);
     await expect(asked({ refusal })).rejects.toBe(refusal);
   });
 
-  test("is second where only what is there now is told", async () => {
+  test("is refused beside an older anchor where only the current anchors can be listed", async () => {
     const roots = [own, bornAt("2026-01-01T00:00:04Z", rootOf(first, [role], "hub-b"), "other")];
     await expect(asked({ forgotten: answer(500), roots })).rejects.toMatchObject({
       reason: "AnchorConflict",

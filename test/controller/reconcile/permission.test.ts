@@ -19,7 +19,7 @@ function of(namespace: string, rest: { readonly finalizers?: readonly string[] }
   return serving({ metadata, spec: { clusterProfileRef: ref } });
 }
 
-test("T-04 a component without a grant may not use its cluster, whoever wants no grants permits all", () => {
+test("T-04 a component without a grant may not use its cluster; without a policy all may", () => {
   expect(refusalOf(of("friend"), { references })).toBeUndefined();
   expect(refusalOf(of("foe"), { references })).toContain('namespace "foe"');
   expect(refusalOf(of("foe"), {})).toBeUndefined();
@@ -29,7 +29,7 @@ test("T-04 a component without a grant may not use its cluster, whoever wants no
   );
 });
 
-test("T-04 one without a grant has no claim, unless something was done for it before", () => {
+test("T-04 a component without a grant has no claim, unless it was installed before", () => {
   const conditions = [{ type: "InstallSucceeded", status: "True" }] as const;
   const held = { ...of("gone", { finalizers: [finalizer] }), status: { conditions } };
   const disguised = of("disguised", { finalizers: [finalizer] });
@@ -41,7 +41,7 @@ test("T-04 one without a grant has no claim, unless something was done for it be
   expect([...claimantsOf(elsewhere, { components })]).toEqual([]);
 });
 
-test("T-04 nothing is done for one without a grant, so it can be deleted at any time", () => {
+test("T-04 a component without a grant gets no finalizer, so it can be deleted at any time", () => {
   const late = {
     ...of("friend"),
     status: { conditions: [{ type: "Ready", status: "False", reason: "DuplicateComponent" }] },

@@ -59,7 +59,7 @@ function dependencies() {
   return { hub, clock, log, events, metrics: metricsOf(), pollMs: 3_600_000 };
 }
 
-/** Looks at a component whenever it is told to, and finds what is so then. */
+/** A queue whose work concludes with the outcome of that time. */
 function looking(found: () => Outcome): WorkQueue {
   const deps = dependencies();
   const queue = new WorkQueue({
@@ -122,7 +122,7 @@ describe("a component that changes its state ten times a second, for ten seconds
   });
 });
 
-test("the news of ordinary life are written at once", async () => {
+test("the transitions of an ordinary install are written at once", async () => {
   const course: readonly Outcome[] = [
     { kind: "working", steps },
     applied(["a"]),
@@ -140,7 +140,7 @@ test("the news of ordinary life are written at once", async () => {
   expect(ready()).toBe("True ");
 });
 
-test("words that change all the time leave room for news", async () => {
+test("messages that change all the time leave tokens for transitions", async () => {
   let left = 1_000;
   let now = applied(["1000 objects"]);
   await using queue = looking(() => now);
@@ -159,7 +159,7 @@ test("words that change all the time leave room for news", async () => {
   expect(ready()).toBe("True ");
 });
 
-test("failures in a row stay that while their status waits, and are looked at again when it may be written", async () => {
+test("failures stay a row while their status waits, and the next attempt comes when it may be written", async () => {
   let count = 0;
   await using queue = looking(() => {
     count += 1;
@@ -173,7 +173,7 @@ test("failures in a row stay that while their status waits, and are looked at ag
   expect(hub.requests).toBeLessThanOrEqual(nexts.length);
 });
 
-test("C11: who is to be patient tells the status when it may be written, and does not come back for it", async () => {
+test("C11: an attempt that must not come back soon waits until its status may be written", async () => {
   const facts = { status: 429, reason: "", message: "", causes: [], isStatus: false };
   const cause = new ApiError({ ...facts, request: "GET /", retryAfterMs: 30_000 });
   const error = new FleetError("ClusterBusy", "GET / was answered 429", { cause });
@@ -195,7 +195,7 @@ test("C11: who is to be patient tells the status when it may be written, and doe
   expect(nexts.slice(before)).toEqual([{ kind: "backoff", leastMs: 30_000 }]);
 });
 
-test("what is as it was written needs no other look", async () => {
+test("an unchanged status needs no other attempt", async () => {
   await using queue = looking(() => applied());
   queue.add("a", "one");
   await clock.advance(1);
@@ -204,7 +204,7 @@ test("what is as it was written needs no other look", async () => {
   expect(nexts).toEqual([{ kind: "done" }, { kind: "done" }]);
 });
 
-test("progress does not follow an end that waits to be told", async () => {
+test("no progress is written after an outcome that waits", async () => {
   const deps = dependencies();
   const { signal } = new AbortController();
   const concluded = async (outcome: Outcome, progress: readonly Outcome[]): Promise<Next> => {
@@ -221,7 +221,7 @@ test("progress does not follow an end that waits to be told", async () => {
   expect(hub.requests).toBe(1);
 });
 
-test("what was written as the process ends is told in its Event all the same", async () => {
+test("a status that is written as the process ends still gets its Event", async () => {
   const ending = new AbortController();
   const memory = new MemoryHub();
   const replace: MemoryHub["replace"] = async (...args) => {
@@ -244,7 +244,7 @@ test("what was written as the process ends is told in its Event all the same", a
   expect(memory.all("Event").map(({ reason }) => reason)).toEqual(["Installing"]);
 });
 
-test("a hub that does not take the last Event is not waited for", async () => {
+test("the end does not wait for a hub that does not answer the last Event", async () => {
   const ending = new AbortController();
   const memory = new MemoryHub();
   memory.hang();

@@ -59,7 +59,7 @@ function statusSaid(type: string): string | undefined {
   return storedComponent().status?.conditions?.find((entry) => entry.type === type)?.status;
 }
 
-test("progress is written at once and then once a second, the latest word only", async () => {
+test("progress is written at once and then once a second, only the latest", async () => {
   const writer = reportOn(newComponent());
   writer.reportProgress(working(0), signal);
   await clock.advance(1);
@@ -86,7 +86,7 @@ test("a condition that becomes True while the work goes on is written at once", 
   expect(hub.requests).toBe(2);
 });
 
-test("a hub that is slow gets one word at a time", async () => {
+test("a slow hub gets one write at a time", async () => {
   const writer = reportOn(newComponent());
   const slow = new AbortController();
   hub.hang();
@@ -103,7 +103,7 @@ test("a hub that is slow gets one word at a time", async () => {
   expect(storedComponent().status?.version).toBe("1.23.0");
 });
 
-test("the end is written once, after what was being written, and progress no more", async () => {
+test("the outcome is written once after a running write, and no progress follows", async () => {
   const writer = reportOn(newComponent());
   writer.reportProgress(working(0), signal);
   await clock.advance(1);
@@ -123,14 +123,14 @@ test("nothing is written when nothing changes", async () => {
   expect(after).toBe(before);
 });
 
-test("a conflict is answered with the newest object, and others' changes stay", async () => {
+test("after a conflict the newest object is written, and changes of others stay", async () => {
   const component = newComponent();
   hub.edit("KnativeServing", "knative-serving", { status: { annotations: { a: "b" } } });
   await reportOn(component).finish(applied(), signal);
   expect(storedComponent().status).toMatchObject({ version: "1.23.0", annotations: { a: "b" } });
 });
 
-test("the status tells of the generation that was worked on", async () => {
+test("the status has the generation of the attempt", async () => {
   const component = newComponent();
   hub.edit("KnativeServing", "knative-serving", {
     metadata: { ...component.metadata, generation: 2 },
@@ -140,7 +140,7 @@ test("the status tells of the generation that was worked on", async () => {
   expect(storedComponent().status?.observedGeneration).toBe(1);
 });
 
-test("a component that is gone, or another one by now, needs no status", async () => {
+test("a component that is gone or was created again gets no status", async () => {
   const component = newComponent();
   hub.drop("KnativeServing", "knative-serving");
   await reportOn(component).finish(applied(), signal);
@@ -149,7 +149,7 @@ test("a component that is gone, or another one by now, needs no status", async (
   expect(storedComponent().status).toBeUndefined();
 });
 
-test("what only words anew waits for the second to be over, news do not", async () => {
+test("a changed message waits a second, a transition does not", async () => {
   await reportOn(newComponent()).finish(applied(["a", "b", "c"]), signal);
   await clock.advance(300);
   const next = reportOn(storedComponent());
@@ -157,7 +157,7 @@ test("what only words anew waits for the second to be over, news do not", async 
   expect(next.postponedMs(applied())).toBe(0);
 });
 
-test("every status that was written is told, in order, and nothing else", async () => {
+test("onWritten is called for each write, in order", async () => {
   const told: string[] = [];
   const writer = new StatusWriter(newComponent(), {
     client: hub,
@@ -176,7 +176,7 @@ test("every status that was written is told, in order, and nothing else", async 
   expect(told).toEqual(["working undefined undefined", "applied undefined 1.23.0"]);
 });
 
-test("a writer that was quieted writes no progress any more", async () => {
+test("after stopProgress no progress is written", async () => {
   const writer = reportOn(newComponent());
   writer.reportProgress(working(0), signal);
   await writer.stopProgress();
@@ -184,7 +184,7 @@ test("a writer that was quieted writes no progress any more", async () => {
   expect(hub.requests).toBe(0);
 });
 
-test("a hub that cannot write is told to the caller at the end, not during progress", async () => {
+test("the error of a hub is thrown at the end, not during progress", async () => {
   const writer = reportOn(newComponent());
   hub.fail();
   writer.reportProgress(working(0), signal);
