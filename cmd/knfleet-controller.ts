@@ -8,7 +8,7 @@ import { readControllerFlags } from "./service/flags.ts";
 import { createLogger } from "./service/logger.ts";
 import { runService } from "./service/run.ts";
 
-// Halves the time to start when the sources run without a build.
+// Halves the start time when the sources run without a build.
 enableCompileCache();
 
 const { version } = packageJson;
@@ -22,7 +22,7 @@ if ("exitCode" in flags) {
   const { env: environment } = process;
   const identity = `${hostname()}_${randomUUID()}`;
   await runService(async (signal) => {
-    // Loaded only now: --help and a wrong flag are answered without it.
+    // Loaded on demand: `--help` and wrong flags do not need it.
     const { startControllerService } = await import("./service/controller-service.ts");
     return startControllerService(flags, { environment, version, identity, log }, signal);
   }, log);

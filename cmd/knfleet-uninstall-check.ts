@@ -6,7 +6,7 @@ import { FleetError } from "../api/errors.ts";
 import packageJson from "../package.json" with { type: "json" };
 import { processProblem, runCommand } from "./service/run.ts";
 
-// What Helm runs before it uninstalls the chart: exit code 1, with what to do, while there are components on the hub.
+// Helm runs this program before it uninstalls the chart. While the hub has components, it prints the next steps and ends with exit code 1.
 const limitMs = 120_000;
 
 const { env: environment, execArgv, stdout, stderr } = process;
@@ -37,7 +37,7 @@ async function componentsOf(signal: AbortSignal): Promise<readonly string[]> {
       const { items } = await hub.client.list({ resource }, { metadataOnly: true }, signal);
       return items.map(({ metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     } catch (error) {
-      // Where the CRD is gone there are none.
+      // Without the CRD there are no components.
       if (error instanceof ApiError && error.status === 404) return [];
       throw error;
     }

@@ -7,14 +7,14 @@ import { createLogger } from "./service/logger.ts";
 import { runService } from "./service/run.ts";
 import { readWebhookFlags } from "./service/webhook-flags.ts";
 
-// The heap grows less than V8 would let it.
+// Limits the growth of the heap.
 setFlagsFromString("--optimize-for-size");
-// As in knfleet-controller.ts: a start that takes half the time.
+// Halves the start time, as in knfleet-controller.ts.
 enableCompileCache();
 
 const { version } = packageJson;
 const flags = readWebhookFlags(process.argv.slice(2), version);
-// What is left to do after the drain: the last answers, two seconds at most, and closing the way to the hub.
+// Time after the drain for the last answers, at most two seconds, and for closing the connection to the hub.
 const closeLimitMs = 8_000;
 
 if ("exitCode" in flags) {

@@ -12,12 +12,12 @@ import {
 } from "../render/release/releases.ts";
 import { newestFirst } from "../render/release/version.ts";
 
-// A version is about 3 MB when parsed; two kinds in two versions with ingress and sources fit.
+// A parsed version takes about 3 MB. Two kinds in two versions with ingress and sources fit.
 const partsRemembered = 12;
-// Rendered sets share the large parts (CRDs) with the parsed ones.
+// Rendered sets share their large parts (CRDs) with the parsed versions.
 const setsRemembered = 32;
 
-/** Opens a release directory. Throws FleetError ConfigInvalid when it is missing or holds no component. */
+/** Opens a release directory. Throws FleetError ConfigInvalid when it is missing or has no component. */
 export async function openReleases(dir: string): Promise<Releases> {
   const root = await realpath(dir).catch((cause: unknown) => {
     throw new FleetError("ConfigInvalid", `Release directory ${dir} does not exist`, { cause });
@@ -71,11 +71,11 @@ async function fileNamesOf(root: string, part: string): Promise<readonly string[
   const names = await readdir(join(root, part)).catch((cause: unknown) => {
     throw notFound(part, cause);
   });
-  // The number in front of the names fixes the order.
+  // The numbers at the start of the names define the order.
   return names.filter((name) => /^[^.].*\.(?:ya?ml|json)$/.test(name)).toSorted();
 }
 
-/** Text of a file; undefined for a folder. A link may lead to another place in the directory, never out of it. */
+/** Reads the text of a file. Undefined for a folder. A link may lead to another file of the directory, but not out of it. */
 async function readInside(root: string, path: string): Promise<string | undefined> {
   try {
     const target = await realpath(join(root, path));

@@ -23,24 +23,24 @@ export interface ReleaseProgress {
 }
 
 export interface EnsureReleasesOptions {
-  /** The process environment: KNFLEET_RELEASE_MIRROR, KNFLEET_CACHE_DIR and XDG_CACHE_HOME are looked at. */
+  /** The process environment. Uses KNFLEET_RELEASE_MIRROR, KNFLEET_CACHE_DIR and XDG_CACHE_HOME. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Directory to fill; by default a folder of the cache that belongs to the lock file. */
+  /** Directory to fill. Default: the cache folder of the lock file. */
   readonly dir?: string;
-  /** Use the sample release of the project when the real one cannot be had. */
+  /** Use the sample release of the project when the real one is not available. */
   readonly allowSample?: boolean;
-  /** Download what neither the directory nor a mirror has; default true. */
+  /** Download files that neither the directory nor a mirror has. Default true. */
   readonly download?: boolean;
-  /** Project root; by default the one this file belongs to. */
+  /** Project root. Default: that of this file. */
   readonly root?: string;
   readonly onProgress?: (progress: ReleaseProgress) => void;
 }
 
 export interface EnsuredReleases {
   readonly dir: string;
-  /** Where the files came from that were not in the directory yet; `cache` when all were. */
+  /** Source of the files that were missing in the directory. `cache`: none was missing. */
   readonly source: ReleaseSource["kind"] | "cache" | "sample";
-  /** Why there is only the sample; to be shown to the user. */
+  /** Why only the sample is available, for the user. */
   readonly sampleBecause?: FleetError;
 }
 
@@ -48,8 +48,8 @@ const projectRoot = resolve(import.meta.dirname, "..");
 const fetchesAtOnce = 8;
 
 /**
- * Fills a release directory with every file of `releases.lock.json` and verifies each byte; files that are right are kept,
- * so it can be interrupted and run again. Throws FleetError ReleaseNotFound or ConfigInvalid with file, source and problem.
+ * Fills a release directory with every file of `releases.lock.json`, and verifies each byte. Keeps correct files, so that it can be interrupted and repeated.
+ * Throws FleetError ReleaseNotFound or ConfigInvalid with file, source and problem.
  */
 export async function ensureReleases(
   options: EnsureReleasesOptions,
@@ -73,14 +73,14 @@ export async function ensureReleases(
   }
 }
 
-/** What is missing or wrong in a release directory, one sentence a file; fetches nothing. */
+/** Checks a release directory. Returns a sentence for each missing or wrong file. Fetches nothing. */
 export async function checkReleases(
   options: Pick<EnsureReleasesOptions, "environment" | "dir" | "root">,
 ): Promise<{ readonly dir: string; readonly problems: readonly string[] }> {
   const lock = await readLock(join(options.root ?? projectRoot, "releases.lock.json"));
   const dir = options.dir ?? cacheDirOf(options.environment, lock.hash);
   const problems = await problemsOf(dir, lock.files);
-  const foreign = await foreignFilesOf(dir, lock.files);
+  const foreign = await findForeignFiles(dir, lock.files);
   return {
     dir,
     problems: [
@@ -90,13 +90,13 @@ export async function checkReleases(
   };
 }
 
-/** The releases that belong to this program, as its lock file fixes them. Throws FleetError ConfigInvalid. */
-export async function lockedReleases(root: string = projectRoot): Promise<ReleaseLock> {
+/** Reads the lock file of the releases of this program. Throws FleetError ConfigInvalid. */
+export async function readReleaseLock(root: string = projectRoot): Promise<ReleaseLock> {
   return await readLock(join(root, "releases.lock.json"));
 }
 
-/** Files below the folders of the lock that it does not list: the controller would install them like all others. */
-async function foreignFilesOf(
+/** Finds files in the folders of the lock that the lock does not list: the controller would install them, too. */
+async function findForeignFiles(
   dir: string,
   files: readonly LockedFile[],
 ): Promise<readonly string[]> {
@@ -117,13 +117,13 @@ async function foreignFilesOf(
     .toSorted();
 }
 
-/** The sample release that is committed to the project. */
+/** The folder of the committed sample release. */
 export function sampleDirOf(root: string = projectRoot): string {
   return join(root, "test/fixtures/release");
 }
 
-/** Local copy of the release files: KNFLEET_RELEASE_MIRROR, else `../shared/manifests`; undefined when there is none. */
-export async function mirrorOf(
+/** Finds the local copy of the release files: KNFLEET_RELEASE_MIRROR, or else `../shared/manifests`. Undefined without one. */
+export async function findMirror(
   environment: Readonly<Record<string, string | undefined>>,
   root: string = projectRoot,
 ): Promise<string | undefined> {
@@ -139,11 +139,11 @@ async function sourceOf(
   environment: Readonly<Record<string, string | undefined>>,
   root: string,
 ): Promise<ReleaseSource> {
-  const dir = await mirrorOf(environment, root);
+  const dir = await findMirror(environment, root);
   return dir === undefined ? { kind: "download" } : { kind: "mirror", dir };
 }
 
-/** A changed lock file gets a new folder, so that nothing old can stay in it. */
+/** A changed lock file gets a new folder, without old files. */
 function cacheDirOf(
   environment: Readonly<Record<string, string | undefined>>,
   lockHash: string,
@@ -164,7 +164,7 @@ async function problemsOf(
       const path = join(dir, file.path);
       const bytes = await readFile(path).catch(() => undefined);
       const problem = bytes === undefined ? "is missing" : problemOf(bytes, file);
-      // What it leads to may be another file tomorrow. Security: T-35.
+      // A link may lead to another file later. Security: T-35.
       const isLink = (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
       if (isLink) return [{ file, problem: "is a link" }];
       return problem === undefined ? [] : [{ file, problem }];
@@ -208,7 +208,7 @@ async function fill(
   either.throwIfAborted();
 }
 
-/** A file is either there as a whole or not at all: it is written under another name and then renamed. */
+/** Writes a file under another name and renames it, so that it never exists in part. */
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.${randomUUID()}.part`;
   try {

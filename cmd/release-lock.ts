@@ -5,14 +5,14 @@ import { setTimeout } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
 
-/** A release file as the lock file fixes it. */
+/** A release file in the lock file. */
 export interface LockedFile {
   /** Relative to the release directory, with `/`. */
   readonly path: string;
   readonly bytes: number;
   /** Lower-case hexadecimal. */
   readonly sha256: string;
-  /** Public source. */
+  /** Public URL of the file. */
   readonly url: string;
 }
 
@@ -23,7 +23,7 @@ export interface ReleaseLock {
   readonly files: readonly LockedFile[];
 }
 
-/** Reads a lock file; `hash` is the SHA-256 of its bytes. Throws FleetError ConfigInvalid. */
+/** Reads a lock file. `hash`: the SHA-256 of its bytes. Throws FleetError ConfigInvalid. */
 export async function readLock(path: string): Promise<ReleaseLock & { readonly hash: string }> {
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new FleetError("ConfigInvalid", `Lock file ${path} cannot be read`, { cause });
@@ -34,21 +34,21 @@ export async function readLock(path: string): Promise<ReleaseLock & { readonly h
   return { repository, commit, files, hash: sha256Of(bytes) };
 }
 
-/** What is wrong with the bytes of a file, as the end of a sentence; undefined when they are right. */
+/** The problem of the bytes of a file, as the end of a sentence. Undefined when they are correct. */
 export function problemOf(bytes: Uint8Array, file: LockedFile): string | undefined {
   if (bytes.length !== file.bytes) return `has ${bytes.length} bytes instead of ${file.bytes}`;
   const actual = sha256Of(bytes);
   return actual === file.sha256 ? undefined : `has SHA-256 ${actual} instead of ${file.sha256}`;
 }
 
-/** Where upstream's repository has the files; everything that no row names is in its data directory. */
+/** Folders of the files in upstream's repository. Files without a row are in its data directory. */
 const places: readonly (readonly [prefix: string, directory: string])[] = [
   ["LICENSE", "LICENSE"],
   ["crds/upstream/", "config/crd/bases/"],
   ["", "cmd/operator/kodata/"],
 ];
 
-/** The lock of a mirror that holds a commit of upstream's repository; `sums` is its list of files. */
+/** The lock of a mirror of one commit of upstream's repository. `sums`: its list of files. */
 export async function lockOf(
   mirror: string,
   source: { readonly repository: string; readonly commit: string; readonly raw: string },
@@ -92,7 +92,7 @@ function isLockedFile(value: unknown): value is LockedFile {
   if (typeof value !== "object" || value === null) return false;
   if (!("path" in value && "bytes" in value && "sha256" in value && "url" in value)) return false;
   const { path, bytes, sha256, url } = value;
-  // Never out of the directory: no `..`, no absolute path, no back-slash.
+  // Never outside the directory: no `..`, no absolute path, no backslash.
   const safe = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
   return (
     matches(path, safe) &&
@@ -106,7 +106,7 @@ function matches(value: unknown, pattern: RegExp): boolean {
   return typeof value === "string" && pattern.test(value);
 }
 
-/** Where missing release files come from. */
+/** The source of missing release files. */
 export type ReleaseSource =
   | { readonly kind: "mirror"; readonly dir: string }
   | { readonly kind: "download" };
@@ -114,7 +114,7 @@ export type ReleaseSource =
 const attempts = 3;
 const attemptTimeoutMs = 30_000;
 
-/** The verified bytes of a file. Throws FleetError ReleaseNotFound, which names file, source and what was wrong. */
+/** Fetches and verifies the bytes of a file. Throws FleetError ReleaseNotFound, which names file, source and problem. */
 export async function fetchFile(
   file: LockedFile,
   source: ReleaseSource,
@@ -166,7 +166,7 @@ async function tryDownload(file: LockedFile, signal: AbortSignal): Promise<Uint8
   }
 }
 
-/** Reads at most one byte more than expected: enough to see that the file is too long, whatever the server sends. */
+/** Reads at most one byte more than expected, which shows that a file is too long, whatever the server sends. */
 async function readBody(body: ReadableStream<Uint8Array>, bytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;

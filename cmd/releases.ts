@@ -3,7 +3,12 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 import { FleetError } from "../api/errors.ts";
-import { checkReleases, ensureReleases, mirrorOf, type ReleaseProgress } from "./release-files.ts";
+import {
+  checkReleases,
+  ensureReleases,
+  findMirror,
+  type ReleaseProgress,
+} from "./release-files.ts";
 import { lockOf } from "./release-lock.ts";
 
 const usage = `Usage: npm run releases -- [options]
@@ -62,7 +67,7 @@ async function check(dir: { readonly dir?: string }): Promise<void> {
 }
 
 async function writeLock(commit: string): Promise<void> {
-  const mirror = await mirrorOf(environment);
+  const mirror = await findMirror(environment);
   if (mirror === undefined) throw new FleetError("ConfigInvalid", "There is no local mirror");
   const lock = await lockOf(mirror, {
     repository: "https://github.com/knative/operator",

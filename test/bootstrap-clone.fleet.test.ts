@@ -5,7 +5,7 @@ import { delimiter, join, resolve } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { mirrorOf } from "../cmd/release-files.ts";
+import { findMirror } from "../cmd/release-files.ts";
 import { valueAt } from "./fleet/json-record.ts";
 import { ended, type Ended } from "./support/ended.ts";
 
@@ -25,7 +25,7 @@ describe("the bootstrap in a clean clone", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "knfleet bootstrap "));
     clone = join(folder, "a clean clone");
-    mirror = await mirrorOf(process.env, root);
+    mirror = await findMirror(process.env, root);
     const cloned = await ended(spawn("git", ["clone", "--quiet", root, clone]));
     if (cloned.code !== 0) throw new Error(`git clone failed: ${cloned.stderr}`);
     await writeFile(join(clone, "hello.ts"), hello);

@@ -31,10 +31,10 @@ async function build(folder: string): Promise<void> {
   process.stdout.write(`${folder}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB\n`);
 }
 
-/** The program that people install by themselves; all others come with the image. */
+/** The program that people install themselves. All others are in the image. */
 const pluginProgram = "kubectl-knfleet";
 
-/** A file of `dist/`; programs are executable. */
+/** A file of `dist/`. Programs are executable. */
 export interface DistFile {
   readonly name: string;
   readonly content: string | Buffer;
@@ -43,7 +43,7 @@ export interface DistFile {
 
 const licenseNames = /^(?:licen[cs]e|notice|copying)(?:[.-].*)?$/i;
 
-/** Every file of `dist/`, sorted: the bundle and what it reads, licences, and a package.json that packs the plugin alone. */
+/** All files of `dist/`, sorted: the bundle with the files that it reads, the licences, and a package.json that packs only the plugin. */
 export function distFiles(root: string, bundled: readonly BundledFile[]): readonly DistFile[] {
   const programs = programsOf(root).map((name) => `${name}.js`);
   const copied = [
@@ -66,7 +66,7 @@ export function distFiles(root: string, bundled: readonly BundledFile[]): readon
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Folders of the packages of which something is in the files, as package-lock.json names them, sorted. */
+/** Folders of the bundled packages, as in package-lock.json, sorted. */
 export function packagesIn(files: readonly BundledFile[]): readonly string[] {
   const found = files.flatMap(({ modules }) =>
     modules.flatMap((path) => {
@@ -80,7 +80,7 @@ export function packagesIn(files: readonly BundledFile[]): readonly string[] {
   return [...new Set(found)].toSorted();
 }
 
-/** `npm pack` takes what `files` names: the plugin and the chunks that it can reach. */
+/** `files` names what `npm pack` takes: the plugin and the chunks that it can load. */
 function manifestOf(root: string, bundled: readonly BundledFile[]): string {
   const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const { version, description, license, type, engines } = own;
@@ -98,7 +98,7 @@ function manifestOf(root: string, bundled: readonly BundledFile[]): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
-/** Licences and notices of packages, which ask for nothing but to be passed on. */
+/** The licences and notices of packages, which have to be passed on. */
 function licensesOf(root: string, folders: readonly string[]): string {
   const parts = folders.map((folder) => {
     const { name, version, license } = JSON.parse(
@@ -113,7 +113,7 @@ function licensesOf(root: string, folders: readonly string[]): string {
   return `${parts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
 }
 
-/** Whether a folder may be emptied: it is new, empty, or an earlier result. */
+/** Whether a folder may be emptied, because it is new, empty, or an earlier result. */
 export function isOurs(folder: string): boolean {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return true;
   const manifest = join(folder, "package.json");

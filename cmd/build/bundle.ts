@@ -4,24 +4,24 @@ import { basename, dirname, join, relative } from "node:path";
 
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 
-/** One JavaScript file of a bundle and what is in it. */
+/** One JavaScript file of a bundle. */
 export interface BundledFile {
   /** Relative to the folder of the bundle. */
   readonly name: string;
   readonly code: string;
-  /** It is a program or the file of a thread. */
+  /** Whether the file is a program or the entry of a thread. */
   readonly isEntry: boolean;
-  /** Files that are loaded together with it. */
+  /** Files that are loaded with this file. */
   readonly imports: readonly string[];
-  /** Files that it loads when it needs them. */
+  /** Files that this file loads on demand. */
   readonly lazyImports: readonly string[];
-  /** Node's own modules that are loaded with it. */
+  /** Node modules that are loaded with this file. */
   readonly builtins: readonly string[];
-  /** Source files of which something is left in it, relative to the project. */
+  /** Source files with code in this file, relative to the project. */
   readonly modules: readonly string[];
 }
 
-/** Warnings that tell of something that would fail when it runs; others tell of what could be smaller or quicker. */
+/** Warnings about code that would fail at run time. The others are about size or speed. */
 const fatal: readonly string[] = [
   "UNRESOLVED_ENTRY",
   "UNRESOLVED_IMPORT",
@@ -31,7 +31,7 @@ const fatal: readonly string[] = [
   "CANNOT_CALL_NAMESPACE",
 ];
 
-/** Names of the programs: the files of `cmd/` that begin with a shebang. */
+/** Names of the programs: the files of `cmd/` that start with a shebang. */
 export function programsOf(root: string): readonly string[] {
   const folder = join(root, "cmd");
   return readdirSync(folder)
@@ -42,8 +42,8 @@ export function programsOf(root: string): readonly string[] {
 }
 
 /**
- * Every program as a file `NAME.js`, with chunks that are loaded when they are needed, and no package outside. Comments and unused code are gone; names
- * and lines stay, so that a stack says where it was. Equal sources give equal files. Rejects for an import that leads nowhere.
+ * Bundles every program as a file `NAME.js`, with chunks that are loaded on demand, and with all packages. Removes comments and unused code, and keeps names
+ * and lines, so that stack traces are readable. Equal sources give equal files. Rejects for an import that cannot be resolved.
  */
 export async function bundle(root: string): Promise<readonly BundledFile[]> {
   const build = await rolldown({
@@ -87,7 +87,7 @@ function bundledFile(chunk: OutputChunk, root: string): BundledFile {
   };
 }
 
-/** Files that are loaded when `name` is, itself included; with `lazy` also those that may be loaded later. */
+/** Files that are loaded with `name`, including itself. With `lazy` also the files that may be loaded later. */
 export function filesFrom(
   files: readonly BundledFile[],
   name: string,
@@ -106,16 +106,16 @@ export function filesFrom(
   return [...found];
 }
 
-/** What stands for package.json in a bundle: nothing but these fields is read there. */
+/** The package.json of a bundle, with the only fields that the programs read. */
 const packageFields = ["name", "version"];
 
 const workerPattern = /new URL\(\s*"([\w-]+)\.ts",\s*import\.meta\.url\s*\)/g;
 const rootPattern = /(?:join|resolve)\(import\.meta\.dirname, "\.\."/g;
 
 /**
- * Keeps true in a bundle what source files say about their own place. Chunks lie one folder below the package, as the files of `cmd/` lie below the
- * project: `import.meta.dirname` with `..` stays right for them, and the file of a thread is emitted beside the chunks under its own name. Throws for
- * any other use of `import.meta` in a file of the project.
+ * Keeps paths relative to `import.meta` correct in a bundle. Chunks are one folder below the package, as the files of `cmd/` are one folder below the project,
+ * so that `import.meta.dirname` with `..` stays correct. The file of a thread is emitted beside the chunks under its own name. Throws for any other use of
+ * `import.meta` in a file of the project.
  */
 function placesPlugin(root: string): Plugin {
   return {
@@ -145,12 +145,12 @@ function placesPlugin(root: string): Plugin {
   };
 }
 
-/** Files of ink that connect to React's tools for developers when `DEV` is set, with a package that is not installed. */
+/** Files of ink that load React's developer tools when `DEV` is set, from a package that is not installed. */
 const files = ["ink.js", "reconciler.js"];
 
 const forDevelopers = "process.env['DEV'] === 'true'";
 
-/** Bundles ink without its tools for developers, whose package is not installed: `DEV=true` would end the program. Throws when ink has changed. */
+/** Bundles ink without its developer tools, whose package is not installed: `DEV=true` would end the program. Throws when ink has changed. */
 function leanInkPlugin(root: string): Plugin {
   const folder = join(root, "node_modules/ink/build");
   return {

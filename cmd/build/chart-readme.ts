@@ -41,8 +41,8 @@ interface Row {
 }
 
 /**
- * The README of a chart: every value of its schema with the default that `values.yaml` gives it. Throws a plain Error for a value that the
- * schema describes and `values.yaml` does not set.
+ * Generates the README of a chart: every value of its schema with the default of `values.yaml`. Throws a plain Error for a value of the schema that
+ * `values.yaml` does not set.
  */
 export function readmeOf(schemaText: string, valuesText: string): string {
   const schema: unknown = JSON.parse(schemaText);

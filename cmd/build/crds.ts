@@ -18,13 +18,13 @@ Writes the CRDs of the chart from api/schema.
 
 const project = `${import.meta.dirname}/../..`;
 
-/** A generated file: its path relative to the project and its text. */
+/** A generated file, with its path relative to the project. */
 export interface CrdFile {
   readonly path: string;
   readonly text: string;
 }
 
-/** The CRD files of the chart, as the schemas in api/schema demand them. */
+/** The CRD files of the chart, generated from the schemas in api/schema. */
 export function crdFiles(): readonly CrdFile[] {
   return [
     fileOf("operator.knative.dev_knativeservings", crdOf("KnativeServing")),
@@ -42,8 +42,8 @@ function fileOf(name: string, crd: JsonObject): CrdFile {
   };
 }
 
-/** Paths of the files under `root` that differ from the schemas or are missing. */
-export async function staleCrdFiles(root: string): Promise<readonly string[]> {
+/** Finds the files under `root` that are missing or differ from the schemas. Returns their paths. */
+export async function findStaleCrdFiles(root: string): Promise<readonly string[]> {
   const compared = await Promise.all(
     crdFiles().map(async ({ path, text }) => {
       const found = await readFile(join(root, path), "utf8").catch(() => undefined);
@@ -53,7 +53,7 @@ export async function staleCrdFiles(root: string): Promise<readonly string[]> {
   return compared.flat();
 }
 
-/** Writes the files under `root`. */
+/** Writes the CRD files under `root`. */
 export async function writeCrdFiles(root: string): Promise<void> {
   for (const { path, text } of crdFiles()) {
     await mkdir(dirname(join(root, path)), { recursive: true });
@@ -63,7 +63,7 @@ export async function writeCrdFiles(root: string): Promise<void> {
 
 if (import.meta.main)
   await runGenerator(usage, async (onlyCheck) => {
-    const stale = await staleCrdFiles(project);
+    const stale = await findStaleCrdFiles(project);
     if (stale.length === 0) return "CRDs are up to date";
     if (onlyCheck) throw new Error(`Out of date, run npm run crds: ${stale.join(", ")}`);
     await writeCrdFiles(project);

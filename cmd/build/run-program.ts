@@ -12,8 +12,8 @@ export async function runProgram(usage: string, work: () => Promise<void>): Prom
 }
 
 /**
- * Runs a program that updates generated files. `update` returns what it did, as a sentence; with `--check` it writes nothing, and throws when the
- * files are out of date.
+ * Runs a program that updates generated files. `update` returns a sentence about its result. With `--check` it writes nothing, and throws for files that are
+ * out of date.
  */
 export async function runGenerator(
   usage: string,

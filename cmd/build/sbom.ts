@@ -35,14 +35,14 @@ function read(name: string): Promise<string> {
   return readFile(join(root, name), "utf8");
 }
 
-/** Texts of the files that say what is in the image. */
+/** Texts of the files that define the content of the image. */
 export interface ImageSources {
   /** package-lock.json */
   readonly lock: string;
   /** releases.lock.json */
   readonly releases: string;
   readonly dockerfile: string;
-  /** Packages of which something is in the bundle, as package-lock.json names them: `node_modules/…`. */
+  /** Bundled packages, as in package-lock.json: `node_modules/…`. */
   readonly bundled: readonly string[];
 }
 
@@ -56,8 +56,8 @@ interface Package {
 }
 
 /**
- * CycloneDX 1.6 of the image: equal files give an equal bill. Packages of which the bundle holds nothing are left out. Throws a plain Error for a
- * package without a SHA-512 or that is not in the lock file, and for a Dockerfile without Node.
+ * Generates the CycloneDX 1.6 document of the image. Equal files give an equal document. Leaves out packages without code in the bundle. Throws a plain Error
+ * for a package that is not in the lock file or has no SHA-512, and for a Dockerfile without Node.
  */
 export function sbomOf({ lock, releases, dockerfile, bundled }: ImageSources): object {
   const parsed = recordOf(JSON.parse(lock));
@@ -66,12 +66,12 @@ export function sbomOf({ lock, releases, dockerfile, bundled }: ImageSources): o
   const own = { name: textOf(parsed["name"]), version: textOf(parsed["version"]) };
   const ownRef = purlOf(own);
   const others = [nodeOf(dockerfile), releasesOf(recordOf(JSON.parse(releases)))];
-  // One that lies in several folders is named once.
+  // A package in several folders is listed once.
   const distinct = [...new Map(packages.map((one) => [purlOf(one), one])).values()];
   const needs = distinct.map((one) => ({ ref: purlOf(one), dependsOn: needsOf(one, byPath) }));
   const needed = new Set(needs.flatMap(({ dependsOn }) => dependsOn));
   const direct = recordOf(recordOf(recordOf(parsed["packages"])[""])["dependencies"]);
-  // What only a package needed of which nothing is left is ours.
+  // A dependency of a package without code in the bundle counts as ours.
   const ours = distinct.filter((one) => one.name in direct || !needed.has(purlOf(one)));
   return {
     bomFormat: "CycloneDX",
@@ -112,17 +112,17 @@ function lockedPackages(
   });
 }
 
-/** What is bundled of the packages that one asks for. */
+/** The bundled dependencies of a package. */
 function needsOf(
   { needs, path }: Package,
   byPath: ReadonlyMap<string, Package>,
 ): readonly string[] {
-  const found = needs.map((name) => foundFrom(name, path, byPath));
+  const found = needs.map((name) => resolveFrom(name, path, byPath));
   return [...new Set(found.flatMap((one) => (one === undefined ? [] : [purlOf(one)])))];
 }
 
-/** Node's own look-up: the package in the nearest `node_modules`. */
-function foundFrom(
+/** Resolves a package as Node does: in the nearest `node_modules`. */
+function resolveFrom(
   name: string,
   from: string,
   byPath: ReadonlyMap<string, Package>,
@@ -173,7 +173,7 @@ function releasesOf(releases: Readonly<Record<string, unknown>>): { readonly "bo
   return Object.assign({ "bom-ref": purl }, facts);
 }
 
-/** A UUID that is the same for the same text. */
+/** A UUID that depends only on the text. */
 function serialOf(text: string): string {
   const hash = createHash("sha256").update(text).digest("hex");
   const variant = "89ab".charAt(Number.parseInt(hash.charAt(16), 16) % 4);

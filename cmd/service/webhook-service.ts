@@ -27,13 +27,12 @@ export interface WebhookSurroundings {
   readonly log: Log;
 }
 
-// Bodies that are read at the same time. Security: C20.
+// Limit of all bodies that are read at the same time. Security: C20.
 const budgetBytes = 48 * 1024 * 1024;
 
 /**
- * Wires the webhook together from its flags. It is ready as soon as it has a certificate, whether the hub answers or not. Disposing it
- * answers reviews for the drain period and then closes. Throws FleetError `ConfigInvalid` with one sentence for a release
- * directory, kubeconfig or address that cannot be used.
+ * Builds and starts the webhook from its flags. It is ready as soon as it has a certificate, also while the hub does not answer. Its disposal still answers
+ * reviews for the drain period. Throws FleetError `ConfigInvalid` with one sentence for a release directory, kubeconfig or address that is not usable.
  */
 export async function startWebhookService(
   flags: WebhookFlags,
@@ -44,7 +43,7 @@ export async function startWebhookService(
   const namespace = flags.namespace ?? (await podNamespace(environment));
   log.info({ version, namespace, releaseDir, certificates: flags.certificates }, "Starting");
   await using opened = new Resources();
-  // What answers reviews lives on while the service drains, longer than the signal.
+  // The reviews live longer than the signal, because they answer while the service drains.
   const life = new AbortController();
   const ended = new DOMException("The webhook has ended", "AbortError");
   opened.use("the service", { [Symbol.dispose]: () => life.abort(ended) });
@@ -68,15 +67,15 @@ export async function startWebhookService(
       life.signal,
     ),
   );
-  const around = { hub, namespace, log, metrics, server };
-  state.certificates = opened.use("the certificates", certificatesOf(flags, around, life.signal));
+  const parts = { hub, namespace, log, metrics, server };
+  state.certificates = opened.use("the certificates", openCertificates(flags, parts, life.signal));
   signal.throwIfAborted();
   const running = opened.move();
   return {
     failed: new AbortController().signal,
     ending: () => running.last,
     async [Symbol.asyncDispose]() {
-      // Nobody asks a webhook that has never been ready.
+      // A webhook that was never ready gets no reviews.
       const drainMs = state.hasCertificate() ? flags.drainPeriod : 0;
       state.isDraining = true;
       log.info({ drainMs }, "Draining");
@@ -87,7 +86,7 @@ export async function startWebhookService(
   };
 }
 
-/** Takes both addresses; reviews are answered once there is a certificate. */
+/** Listens on both addresses. Reviews are answered as soon as there is a certificate. */
 async function listen(
   { address, healthAddress, ...flags }: WebhookFlags,
   deps: AppDeps,
@@ -101,14 +100,14 @@ async function listen(
   }
   const app = createApp(deps);
   const terms = { address, minTlsVersion: tlsVersionOf(flags) };
-  const server = opened.use(await serverFor(flags, { app, terms, log }, signal));
+  const server = opened.use(await startServer(flags, { app, terms, log }, signal));
   log.info({ address: shown(address.host, server.port) }, "Answering admission reviews");
   const running = opened.move();
   return { ...server, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** A server for everybody, or for API servers only, whose authorities are followed then. */
-async function serverFor(
+/** Starts a server for all clients, or only for API servers with client certificates, whose authorities are then followed. */
+async function startServer(
   { clientCaFile: path, clientName: names }: Pick<WebhookFlags, "clientCaFile" | "clientName">,
   { app, terms, log }: ServerParts,
   signal: AbortSignal,
@@ -139,7 +138,7 @@ interface CertificateSurroundings {
   readonly server: Pick<WebhookServer, "useCertificate">;
 }
 
-function certificatesOf(
+function openCertificates(
   flags: WebhookFlags,
   { hub, namespace, log, metrics, server }: CertificateSurroundings,
   signal: AbortSignal,
@@ -173,11 +172,11 @@ function certificatesOf(
   );
 }
 
-const overlaps = { leastMs: 3_000, mostMs: 3_600_000 } as const;
+const overlaps = { minMs: 3_000, maxMs: 3_600_000 } as const;
 
-/** An hour, or a twentieth of an authority's life when that is less; but time enough for replicas and API servers to hear of it. */
+/** A twentieth of the life of an authority, at most an hour, and long enough for replicas and API servers to trust the new one. */
 function overlapOf({ authorityLifetime }: WebhookFlags): number {
-  return Math.max(overlaps.leastMs, Math.min(overlaps.mostMs, authorityLifetime / 20));
+  return Math.max(overlaps.minMs, Math.min(overlaps.maxMs, authorityLifetime / 20));
 }
 
 function shown(host: string | undefined, port: number): string {

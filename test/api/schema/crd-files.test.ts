@@ -2,17 +2,17 @@ import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
 
-import { crdFiles, staleCrdFiles } from "../../../cmd/build/crds.ts";
+import { crdFiles, findStaleCrdFiles } from "../../../cmd/build/crds.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
 describe("the CRDs of the chart", () => {
   it("are what the schemas demand (npm run crds)", async () => {
-    expect(await staleCrdFiles(root)).toEqual([]);
+    expect(await findStaleCrdFiles(root)).toEqual([]);
   });
 
   it("are stale when they are missing", async () => {
-    expect(await staleCrdFiles(join(root, "does-not-exist"))).toEqual(
+    expect(await findStaleCrdFiles(join(root, "does-not-exist"))).toEqual(
       crdFiles().map(({ path }) => path),
     );
   });

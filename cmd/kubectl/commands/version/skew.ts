@@ -9,7 +9,7 @@ import {
   targetVersion,
   withoutV,
 } from "../../../../render/release/version.ts";
-import { lockedReleases } from "../../../release-files.ts";
+import { readReleaseLock } from "../../../release-files.ts";
 import type { ReleaseLock } from "../../../release-lock.ts";
 import { type ControllerDeployment, findControllers } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
@@ -196,7 +196,7 @@ function isEligible(migration: Parameters<typeof assertEligible>[0]): boolean {
 /** The versions that this release of knfleet brings; none when its list of releases is not beside the program. */
 export async function readKnownReleases(): Promise<KnownVersions> {
   try {
-    return knownVersions(await lockedReleases());
+    return knownVersions(await readReleaseLock());
   } catch (error) {
     if (error instanceof FleetError) return { KnativeServing: [], KnativeEventing: [] };
     throw error;
