@@ -3,9 +3,19 @@ import { describe, expect, test } from "vitest";
 import { decided } from "./cases/decided.ts";
 import { gateCases } from "./cases/gates.ts";
 import { limitCases } from "./cases/limits.ts";
+import { memberCases } from "./cases/members.ts";
+import { removalCases } from "./cases/removals.ts";
+import { rollbackCases } from "./cases/rollbacks.ts";
 import { stateCases } from "./cases/states.ts";
 
-const tables = { states: stateCases, limits: limitCases, gates: gateCases };
+const tables = {
+  states: stateCases,
+  limits: limitCases,
+  gates: gateCases,
+  members: memberCases,
+  removals: removalCases,
+  rollbacks: rollbackCases,
+};
 
 describe.each(Object.entries(tables))("%s", (_, rows) => {
   test.each(rows)("$name", (row) => {

@@ -45,6 +45,12 @@ export type ClusterWord =
   | "edited"
   /** As `late`, and somebody else has changed its version. */
   | "spoiled"
+  /** As `done`, but a minor further than the revision says. */
+  | "ahead"
+  /** As `done`, with a revision that was never completed. */
+  | "other"
+  /** Stamped with the old revision five minutes ago; not ready yet. */
+  | "returning"
   /** As `done`, but stamped with another value of its ClusterProfile. */
   | "drifted";
 

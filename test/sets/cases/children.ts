@@ -20,6 +20,8 @@ interface Meaning {
   /** Since when its cluster is resolved again. */
   readonly resolved?: number;
   readonly installed?: string;
+  /** Name of its revision when that is neither of the two. */
+  readonly label?: string;
   readonly isObserved?: boolean;
   readonly isEdited?: boolean;
   readonly hash?: string;
@@ -56,6 +58,9 @@ const meanings: Readonly<Record<Exclude<ClusterWord, "none">, Meaning>> = {
   taken: { ...updating, said: ["InstallSucceeded", "False", "DuplicateComponent"] },
   edited: { ...done, isEdited: true },
   spoiled: { ...late, isEdited: true },
+  ahead: { ...done, installed: "1.24.0" },
+  other: { ...done, label: "prod-other" },
+  returning: { ...updating, revision: "old" },
   drifted: { ...done, hash: "another" },
 };
 
@@ -103,7 +108,7 @@ export function childOf(word: string, around: Surroundings): Component | undefin
       generation: 2,
       labels: {
         [setLabels.set]: "prod",
-        [setLabels.revision]: revision.name,
+        [setLabels.revision]: meaning.label ?? revision.name,
         [setLabels.stage]: profile.metadata.labels?.["ring"] ?? "",
       },
       annotations,

@@ -1,0 +1,303 @@
+import type { Case } from "./case.ts";
+
+const single = { maxConcurrency: 1 };
+
+const matching: readonly Case[] = [
+  {
+    name: "a cluster belongs to the first stage that matches",
+    clusters: { canary: "old", rest: "old" },
+    rollout: {
+      stages: [
+        { name: "all", selector: {} },
+        { name: "canary", selector: { matchLabels: { ring: "canary" } } },
+      ],
+    },
+    expect: { stages: "all Rolling, canary Empty" },
+  },
+  {
+    name: "a decision group of the Placement is a stage",
+    clusters: { canary: "old", rest: "old" },
+    stages: { canary: { decisionGroup: "canary" }, rest: { decisionGroup: "rest" } },
+    expect: { stamps: "canary-1", stages: "canary Rolling, rest Waiting" },
+  },
+  {
+    name: "without stages all clusters are one stage",
+    clusters: { canary: "old", rest: "old" },
+    stages: {},
+    expect: { stamps: "canary-1", stages: "unmatched Rolling" },
+  },
+  {
+    name: "clusters of no stage come last",
+    clusters: { canary: "old", other: "old" },
+    expect: {
+      stamps: "canary-1",
+      stages: "canary Rolling, rest Empty, unmatched Waiting",
+    },
+  },
+  {
+    name: "clusters of no stage begin when all stages are passed",
+    clusters: { canary: "done", other: "old old" },
+    before: { canary: "Passed" },
+    expect: { stamps: "other-1", stages: "canary Passed, rest Empty, unmatched Rolling" },
+  },
+  {
+    name: "clusters of no stage are excluded when the set says so",
+    clusters: { canary: "old", other: "old" },
+    rollout: { unmatched: "Exclude" },
+    expect: { stamps: "canary-1", clusters: "1 updating, 1 excluded" },
+  },
+  {
+    name: "clusters of no stage keep the rollout from starting when the set says so",
+    clusters: { canary: "old", other: "old old" },
+    rollout: { unmatched: "Refuse" },
+    expect: {
+      stamps: "",
+      phase: "Blocked",
+      waitingFor: "No stage selects fleet/other-1, fleet/other-2",
+    },
+  },
+  {
+    name: "of many clusters of no stage the first three are named",
+    clusters: { other: "old old old old old" },
+    rollout: { unmatched: "Refuse" },
+    expect: {
+      waitingFor: "No stage selects fleet/other-1, fleet/other-2, fleet/other-3 and 2 more",
+    },
+  },
+  {
+    name: "an excluded cluster of no stage refuses nothing",
+    clusters: { canary: "old", other: "old" },
+    rollout: { unmatched: "Refuse" },
+    labels: { "other-1": { "knfleet.dev/hold": "true" } },
+    expect: { stamps: "canary-1", phase: "Rolling" },
+  },
+  {
+    name: "a stage without clusters neither soaks nor waits for an approval",
+    clusters: { rest: "old" },
+    stages: {
+      canary: { after: { soak: "1h", approval: true }, before: { approval: true } },
+      rest: {},
+    },
+    expect: { stamps: "rest-1", stages: "canary Empty, rest Rolling" },
+  },
+  {
+    name: "a stage whose clusters are all excluded is empty",
+    clusters: { canary: "old", rest: "old" },
+    labels: { "canary-1": { "knfleet.dev/hold": "true" } },
+    expect: { stamps: "rest-1", stages: "canary Empty, rest Rolling" },
+  },
+];
+
+const joining: readonly Case[] = [
+  {
+    name: "a cluster that joins a stage in its turn gets the new revision",
+    clusters: { canary: "updating none", rest: "old" },
+    stages: { canary: { maxConcurrency: 2 }, rest: single },
+    before: { canary: "Rolling" },
+    expect: { stamps: "canary-2" },
+  },
+  {
+    name: "a cluster that joins a stage before its turn gets the revision that was completed last",
+    clusters: { canary: "updating", rest: "old none" },
+    before: { canary: "Rolling" },
+    expect: { stamps: "rest-2@old", clusters: "1 pending, 2 updating" },
+  },
+  {
+    name: "a cluster that joins before its turn waits when nothing was ever completed",
+    clusters: { canary: "updating", rest: "none" },
+    revision: "first",
+    before: { canary: "Rolling" },
+    expect: { stamps: "", clusters: "1 pending, 1 updating" },
+  },
+  {
+    name: "clusters that join before their turn obey the limit of their stage",
+    clusters: { canary: "updating", rest: "none none none" },
+    before: { canary: "Rolling" },
+    expect: { stamps: "rest-1@old rest-2@old" },
+  },
+  {
+    name: "a cluster that joins a passed stage gets the new revision, and opens nothing again",
+    clusters: { canary: "done none", rest: "updating old old" },
+    before: { canary: "Passed", rest: "Rolling" },
+    expect: {
+      stamps: "canary-2 rest-2",
+      phase: "Rolling",
+      stages: "canary Passed, rest Rolling",
+    },
+  },
+  {
+    name: "clusters that join a complete set obey the limit of their stage",
+    clusters: { canary: "done none none", rest: "done none none none" },
+    revision: "completed",
+    expect: { stamps: "canary-2 rest-2 rest-3", phase: "Complete" },
+  },
+  {
+    name: "a cluster that joins while the set is halted gets nothing",
+    clusters: { canary: "failed", rest: "none" },
+    before: { canary: "Rolling" },
+    expect: { stamps: "", phase: "Halted" },
+  },
+  {
+    name: "a cluster that was dark is caught up in its passed stage",
+    clusters: { canary: "done", rest: "done old" },
+    revision: "completed",
+    expect: { stamps: "rest-2", phase: "Complete" },
+  },
+  {
+    name: "the first cluster of a stage that was empty comes before the later stages",
+    clusters: { canary: "none", rest: "updating old" },
+    before: { canary: "Empty", rest: "Rolling" },
+    expect: { stamps: "canary-1", stages: "canary Rolling, rest Waiting" },
+  },
+  {
+    name: "clusters that left are in no number",
+    clusters: { canary: "done", rest: "updating old old" },
+    before: { canary: "Passed", rest: "Rolling" },
+    unselected: { "rest-1": 1 },
+    expect: { stamps: "rest-2 rest-3", clusters: "2 updating, 1 done" },
+  },
+];
+
+const failing: readonly Case[] = [
+  {
+    name: "too many failures in a passed stage halt the rollout",
+    clusters: { canary: "late", rest: "updating old" },
+    before: { canary: "Passed", rest: "Rolling" },
+    expect: { stamps: "", phase: "Halted", stage: "canary" },
+  },
+  {
+    name: "a cluster that breaks after the rollout halts nothing",
+    clusters: { canary: "late", rest: "done" },
+    revision: "completed",
+    expect: { phase: "Complete", clusters: "1 done, 1 failed" },
+  },
+  {
+    name: "a cluster that breaks after the rollout keeps others of its stage from following",
+    clusters: { canary: "late none", rest: "done" },
+    revision: "completed",
+    expect: { stamps: "", phase: "Halted", stage: "canary" },
+  },
+  {
+    name: "failures of one stage are not those of another",
+    clusters: { canary: "failed done", rest: "failed old" },
+    stages: { canary: { maxFailures: 1 }, rest: { maxFailures: 1 } },
+    before: { canary: "Passed", rest: "Rolling" },
+    expect: { stamps: "rest-2", phase: "Rolling" },
+  },
+];
+
+const completing: readonly Case[] = [
+  {
+    name: "the revision is complete when all stages are passed",
+    clusters: { canary: "done", rest: "done done" },
+    before: { canary: "Passed", rest: "Rolling" },
+    expect: { mark: "complete", stamps: "" },
+  },
+  {
+    name: "a complete set says so",
+    clusters: { canary: "done", rest: "done done" },
+    revision: "completed",
+    expect: {
+      phase: "Complete",
+      mark: "",
+      conditions:
+        "Complete True Complete, Healthy True Healthy, Progressing False Complete, Ready True Ready, Selected True Selected",
+    },
+  },
+  {
+    name: "a complete set is not ready while one of its clusters is not done",
+    clusters: { canary: "done", rest: "done dark" },
+    revision: "completed",
+    expect: {
+      conditions:
+        "Complete True Complete, Healthy False Unreachable, Progressing False Complete, Ready False Complete, Selected True Selected",
+    },
+  },
+  {
+    name: "a rollout without any cluster completes no revision",
+    clusters: {},
+    expect: { mark: "", phase: "Complete", stages: "canary Empty, rest Empty" },
+  },
+  {
+    name: "clusters that come after a rollout without any begin at the first stage",
+    clusters: { canary: "none", rest: "none" },
+    revision: "first",
+    before: { canary: "Empty", rest: "Empty" },
+    expect: { stamps: "canary-1", phase: "Rolling" },
+  },
+  {
+    name: "a revision that is not recorded is recorded before anything is stamped",
+    clusters: { canary: "old", rest: "old" },
+    revision: "unrecorded",
+    expect: { mark: "begin 2", stamps: "" },
+  },
+  {
+    name: "the first rollout begins at the first stage",
+    clusters: { canary: "none none", rest: "none" },
+    revision: "first",
+    expect: { stamps: "canary-1", stages: "canary Rolling, rest Waiting" },
+  },
+];
+
+const steered: readonly Case[] = [
+  {
+    name: "a pause of the spec stamps nothing, and remembers the stage",
+    clusters: { canary: "old", rest: "old" },
+    rollout: { paused: true },
+    expect: { stamps: "", phase: "Paused", stage: "canary" },
+  },
+  {
+    name: "a pause by the annotation stamps nothing, whatever its text",
+    clusters: { canary: "old", rest: "none" },
+    annotations: { "knfleet.dev/pause-rollout": "" },
+    expect: { stamps: "", phase: "Paused" },
+  },
+  {
+    name: "a pause removes nothing",
+    clusters: { rest: "done done" },
+    revision: "completed",
+    rollout: { paused: true },
+    unselected: { "rest-2": 60 },
+    expect: { removals: "", phase: "Paused" },
+  },
+  {
+    name: "a wish to try again is recorded alone",
+    clusters: { canary: "failed", rest: "old" },
+    annotations: { "knfleet.dev/retry": "UPDATE" },
+    expect: { mark: "retry", stamps: "" },
+  },
+  {
+    name: "a wish to try another revision again is none",
+    clusters: { canary: "failed", rest: "old" },
+    annotations: { "knfleet.dev/retry": "prod-0123456789" },
+    expect: { mark: "", phase: "Halted" },
+  },
+  {
+    name: "an unusable selection stamps nothing, and removes nothing",
+    clusters: { canary: "old", rest: "done" },
+    selection: { kind: "unusable", reason: "PlacementNotFound", message: "No Placement" },
+    expect: {
+      stamps: "",
+      removals: "",
+      phase: "Blocked",
+      waitingFor: "No Placement",
+      conditions: "Progressing False PlacementNotFound, Selected False PlacementNotFound",
+    },
+  },
+  {
+    name: "an unusable selection during a pause stays a pause",
+    clusters: { canary: "old" },
+    rollout: { paused: true },
+    selection: { kind: "unusable", reason: "PlacementNotFound", message: "No Placement" },
+    expect: { phase: "Paused" },
+  },
+];
+
+/** To which stage a cluster belongs, and what becomes of those that join, leave and fail. Spec: sets.md 6, R6, R7. */
+export const memberCases: readonly Case[] = [
+  ...matching,
+  ...joining,
+  ...failing,
+  ...completing,
+  ...steered,
+];

@@ -1,0 +1,119 @@
+import type { Case } from "./case.ts";
+
+const onFailure = { rollout: { onFailure: "Rollback" } } as const;
+const failed = { ...onFailure, revision: "failed" } as const;
+
+/** When a halted rollout is given up, and how its clusters go back. Spec: sets.md R10. */
+export const rollbackCases: readonly Case[] = [
+  {
+    name: "a halted rollout is given up when the set says so",
+    clusters: { canary: "failed", rest: "old" },
+    ...onFailure,
+    expect: { mark: "fail", stamps: "" },
+  },
+  {
+    name: "a halted rollout stays halted in a pause",
+    clusters: { canary: "failed", rest: "old" },
+    rollout: { onFailure: "Rollback", paused: true },
+    expect: { mark: "", phase: "Paused" },
+  },
+  {
+    name: "without a complete revision there is nothing to go back to",
+    clusters: { canary: "failed", rest: "none" },
+    ...onFailure,
+    revision: "first",
+    expect: {
+      mark: "",
+      phase: "Halted",
+      waitingFor:
+        "1 clusters of stage canary failed, 0 may. No rollback: There is no revision that was completed before",
+    },
+  },
+  {
+    name: "a cluster that would have to skip a minor stops the rollback",
+    clusters: { canary: "failed", rest: "ahead" },
+    ...onFailure,
+    expect: {
+      mark: "",
+      phase: "Halted",
+      waitingFor:
+        "1 clusters of stage canary failed, 0 may. No rollback: fleet/rest-1: not supported to upgrade or downgrade across multiple MINOR versions. The installed KnativeServing version is v1.24.0",
+    },
+  },
+  {
+    name: "the complete revision itself is never given up",
+    clusters: { canary: "late none", rest: "done" },
+    ...onFailure,
+    revision: "completed",
+    expect: { mark: "", phase: "Halted" },
+  },
+  {
+    name: "the last stage goes back first, as many at once as it allows",
+    clusters: { canary: "failed", rest: "done done updating old" },
+    ...failed,
+    expect: { stamps: "rest-1@old rest-2@old", phase: "RollingBack" },
+  },
+  {
+    name: "clusters on their way back hold slots",
+    clusters: { canary: "done", rest: "returning done done" },
+    ...failed,
+    expect: { stamps: "rest-2@old", phase: "RollingBack" },
+  },
+  {
+    name: "the stage before follows when all of the later one are back",
+    clusters: { canary: "failed done", rest: "old old" },
+    ...failed,
+    expect: { stamps: "canary-1@old", phase: "RollingBack" },
+  },
+  {
+    name: "no window and no approval keeps clusters from going back",
+    clusters: { canary: "failed", rest: "old" },
+    stages: { canary: { before: { approval: true } }, rest: {} },
+    rollout: { onFailure: "Rollback", windows: [{ cron: "0 22 * * *", duration: "1h" }] },
+    revision: "failed",
+    expect: { stamps: "canary-1@old" },
+  },
+  {
+    name: "a rollback takes back clusters with a revision that was never completed",
+    clusters: { canary: "failed", rest: "other old" },
+    ...failed,
+    expect: { stamps: "rest-1@old", phase: "RollingBack" },
+  },
+  {
+    name: "a dark cluster holds no rollback up",
+    clusters: { canary: "failed", rest: "darkened" },
+    ...failed,
+    expect: { stamps: "canary-1@old", phase: "RollingBack" },
+  },
+  {
+    name: "a rollback stands still in a pause",
+    clusters: { canary: "failed" },
+    rollout: { onFailure: "Rollback", paused: true },
+    revision: "failed",
+    expect: { stamps: "", phase: "Paused" },
+  },
+  {
+    name: "a cluster that never had the failed revision is not touched",
+    clusters: { canary: "old", rest: "old old" },
+    ...failed,
+    expect: {
+      stamps: "",
+      phase: "RolledBack",
+      stages: "canary Waiting, rest Waiting",
+      waitingFor: "Revision REVISION failed; annotate knfleet.dev/retry to try it again",
+    },
+  },
+  {
+    name: "a cluster that joins after the rollback gets the complete revision",
+    clusters: { canary: "old", rest: "old none none none" },
+    ...failed,
+    expect: { stamps: "rest-2@old rest-3@old", phase: "RolledBack" },
+  },
+  {
+    name: "a failed revision is tried again on demand",
+    clusters: { canary: "old", rest: "old" },
+    ...failed,
+    annotations: { "knfleet.dev/retry": "UPDATE" },
+    expect: { mark: "retry", stamps: "" },
+  },
+];
