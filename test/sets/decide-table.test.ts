@@ -7,12 +7,14 @@ import { memberCases } from "./cases/members.ts";
 import { removalCases } from "./cases/removals.ts";
 import { rollbackCases } from "./cases/rollbacks.ts";
 import { stateCases } from "./cases/states.ts";
+import { steeringCases } from "./cases/steering.ts";
 
 const tables = {
   states: stateCases,
   limits: limitCases,
   gates: gateCases,
   members: memberCases,
+  steering: steeringCases,
   removals: removalCases,
   rollbacks: rollbackCases,
 };

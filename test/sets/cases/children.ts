@@ -109,7 +109,7 @@ export function childOf(word: string, around: Surroundings): Component | undefin
       labels: {
         [setLabels.set]: "prod",
         [setLabels.revision]: meaning.label ?? revision.name,
-        [setLabels.stage]: profile.metadata.labels?.["ring"] ?? "",
+        [setLabels.stage]: name.replace(/-\d+$/, ""),
       },
       annotations,
       ...(meaning.isLeaving === true ? { deletionTimestamp: at(5) } : {}),
@@ -118,7 +118,7 @@ export function childOf(word: string, around: Surroundings): Component | undefin
     status: {
       observedGeneration: meaning.isObserved === false ? 1 : 2,
       conditions: conditionsOf(meaning, at),
-      version: meaning.installed ?? installedOf(meaning),
+      version: installedOf(meaning),
     },
   };
 }
@@ -133,7 +133,8 @@ function unselectedMark(name: string, row: Case): Readonly<Record<string, string
   return { [setAnnotations.unselectedAt]: clockOf(row)(minutes * minute) };
 }
 
-function installedOf({ revision, ready, isObserved }: Meaning): string {
+function installedOf({ revision, ready, isObserved, installed }: Meaning): string {
+  if (installed !== undefined) return installed;
   return revision === "old" || ready === undefined || isObserved === false ? "1.22.0" : "1.23.0";
 }
 
