@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { request, type Agent } from "node:https";
 
 /** One request of a test's own set-up. */
@@ -14,6 +15,7 @@ export interface Exchange {
 
 export interface Answer {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** The parsed body when its content type says JSON. */
   readonly json: unknown;
@@ -41,6 +43,7 @@ export function exchange(wanted: Exchange): Promise<Answer> {
         const isJson = response.headers["content-type"]?.includes("json") === true;
         resolve({
           status: response.statusCode ?? 0,
+          headers: response.headers,
           text,
           json: isJson ? parsed(text) : undefined,
         });
