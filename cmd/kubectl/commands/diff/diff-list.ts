@@ -1,7 +1,7 @@
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
-import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
+import type { ChangeKind, Comparison, ObjectChange } from "../../compare/compare.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type Report, type ReportError, reportOf, type ReportStamp } from "../../output/report.ts";
@@ -144,6 +144,19 @@ export function installationError(
     message: `${describe({ kind, namespace, name })}: ${message}`,
     cluster: ref === undefined ? null : `${ref.namespace}/${ref.name}`,
   };
+}
+
+/** An error for each object of an installation that may not be read. */
+export function deniedErrors(
+  component: Component,
+  denied: Comparison["denied"],
+): readonly ReportError[] {
+  return denied.map(({ key, message }) =>
+    installationError(component, {
+      reason: "Forbidden",
+      message: `${describe(key)} may not be read: ${message}`,
+    }),
+  );
 }
 
 /** As for kubectl diff: 0 no difference, 1 a difference, and here 3 when something could not be compared and nothing differs. */

@@ -1,6 +1,5 @@
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { describe } from "../../../../api/kubernetes.ts";
 import {
   type Comparable,
   comparableIn,
@@ -21,7 +20,7 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { type Diff, diffOf, installationError } from "./diff-list.ts";
+import { type Diff, diffOf, deniedErrors, installationError } from "./diff-list.ts";
 
 export interface DiffDeps {
   readonly access: ClusterAccess;
@@ -126,12 +125,7 @@ function compareOn(
           const { namespace } = place.target;
           const there = await comparableIn(namespace, made, { component, settings });
           const comparison = await compare({ place, ...there, asksForNew: false }, signal);
-          const errors = comparison.denied.map(({ key, message }) =>
-            installationError(component, {
-              reason: "Forbidden",
-              message: `${describe(key)} may not be read: ${message}`,
-            }),
-          );
+          const errors = deniedErrors(component, comparison.denied);
           return { component, comparison, errors };
         } catch (error) {
           if (!(error instanceof FleetError) || !isOfOne(error)) throw error;

@@ -1,6 +1,5 @@
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { describe } from "../../../../api/kubernetes.ts";
 import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import { compare } from "../../compare/compare.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
@@ -17,7 +16,7 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { installationError } from "../diff/diff-list.ts";
+import { deniedErrors, installationError } from "../diff/diff-list.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import {
   askHub,
@@ -117,12 +116,7 @@ function readTargets(
           const { namespace } = place.target;
           const there = await comparableIn(namespace, made, { component, settings });
           const { changes, denied } = await compare({ place, ...there, asksForNew: true }, signal);
-          const errors = denied.map(({ key, message }) =>
-            installationError(component, {
-              reason: "Forbidden",
-              message: `${describe(key)} may not be read: ${message}`,
-            }),
-          );
+          const errors = deniedErrors(component, denied);
           return [
             keyOf(component),
             { version: made.version, blocked: null, changes, errors },
