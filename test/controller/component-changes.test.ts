@@ -37,7 +37,7 @@ test.each<{ name: string; holdings: InventoryChange; heirs: readonly string[] }>
   { name: "keeps all", holdings: { before: having("a", "b"), after: having("a", "b") }, heirs: [] },
   { name: "is removed", holdings: { before: "all", after: having() }, heirs: ["a", "b"] },
   { name: "is seen first", holdings: { before: undefined, after: having() }, heirs: [] },
-  { name: "loses its root", holdings: { before: having("a"), after: undefined }, heirs: [] },
+  { name: "loses its anchor", holdings: { before: having("a"), after: undefined }, heirs: [] },
 ])("of a holder that $name the heirs are $heirs", ({ holdings, heirs }) => {
   const all = leavers({ a: ["a", holder], b: ["b", holder], c: ["a", other] });
   expect(keysWaitingFor(holder, holdings, all)).toEqual(heirs);

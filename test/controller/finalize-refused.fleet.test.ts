@@ -174,7 +174,7 @@ describe("D-06: a webhook that lets one object not be deleted", () => {
         () => false,
       ),
     );
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test.each([
@@ -186,9 +186,9 @@ describe("D-06: a webhook that lets one object not be deleted", () => {
     },
     { what: "otherwise", word: "root-denied", code: "", says: "was not possible" },
     { what: "in conflict", word: "root-conflict", code: "409", says: "was not possible" },
-  ])("and is the root is named, $what", async ({ word, code, says }) => {
+  ])("and is the anchor is named, $what", async ({ word, code, says }) => {
     const installed = await crowded(word);
-    const { key } = installed.root;
+    const { key } = installed.anchor;
     await denied(key, urlOf(code));
     await expect(finalized(installed)).rejects.toMatchObject({
       message: expect.stringContaining(`Deleting ConfigMap ${word}/${key.name} ${says}: ${denies}`),
@@ -201,8 +201,8 @@ test("what is deleted is waited for, however long it took to ask for that", asyn
   const component = eventing("slow");
   const target = remoteTarget(spoke.client, "slow");
   const kinds = ["ConfigMap", "Secret"];
-  const { keys, root } = await installByHand({ component, target, admin, kinds });
-  const [key = root.key] = keys;
+  const { keys, anchor } = await installByHand({ component, target, admin, kinds });
+  const [key = anchor.key] = keys;
   await admin.patch(key, { metadata: { finalizers: ["example.com/hold"] } });
   let passedMs = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + passedMs };
@@ -221,5 +221,5 @@ test("what is deleted is waited for, however long it took to ask for that", asyn
   });
   await admin.patch(key, { metadata: { finalizers: null } });
   expect(await removing).toEqual({ removed: keys.length });
-  expect(await existing(admin, [...keys, root.key])).toEqual([]);
+  expect(await existing(admin, [...keys, anchor.key])).toEqual([]);
 });

@@ -34,7 +34,7 @@ function admin() {
   return fleet().spoke(0).admin;
 }
 
-/** An installation that lost its root, with an object of a kind that no release has. */
+/** An installation that lost its anchor, with an object of a kind that no release has. */
 async function rootless(word: string): Promise<Installation & { readonly brought: ObjectKey }> {
   const installed = await installByHand({
     component: eventing(word),
@@ -45,13 +45,13 @@ async function rootless(word: string): Promise<Installation & { readonly brought
   const labels = { [componentUidLabel]: installed.component.metadata.uid };
   const brought = { ...priorities, name: word };
   await admin().create({ ...priorities, metadata: { name: word, labels }, value: 1 });
-  await admin().remove(installed.root.key, { orphan: true });
-  const isGone = async () => (await admin().get(installed.root.key)) === undefined;
-  await waitFor("the root to be gone", isGone, { timeoutMs: 60_000 });
+  await admin().remove(installed.anchor.key, { orphan: true });
+  const isGone = async () => (await admin().get(installed.anchor.key)) === undefined;
+  await waitFor("the anchor to be gone", isGone, { timeoutMs: 60_000 });
   return { ...installed, brought };
 }
 
-test("what users' manifests brought goes without the root by what is remembered, and nothing else is looked at", async () => {
+test("what users' manifests brought goes without the anchor by what is remembered, and nothing else is looked at", async () => {
   const { component, target, keys, brought } = await rootless("remembered");
   const recall = () => Promise.resolve({ entries: [brought], isAll: true });
   const since = new Date();
@@ -61,7 +61,7 @@ test("what users' manifests brought goes without the root by what is remembered,
   expect(requests.filter(({ resource }) => resource === "pods")).toEqual([]);
 });
 
-test("what users' manifests brought goes without the root when nobody remembers anything", async () => {
+test("what users' manifests brought goes without the anchor when nobody remembers anything", async () => {
   const { component, target, keys, brought } = await rootless("forgotten");
   await finalize({ component, target }, { log: silentLog }, signal);
   expect(await existing(admin(), [...keys, brought])).toEqual([]);

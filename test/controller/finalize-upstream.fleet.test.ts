@@ -43,7 +43,7 @@ const installed = { manifests: ["/var/run/ko/knative-eventing/1.23.0"] };
 
 interface Inherited {
   readonly component: Component;
-  readonly root: ObjectKey;
+  readonly anchor: ObjectKey;
   /** Cluster-scoped, or in a namespace that others have, too. */
   readonly outside: readonly ObjectKey[];
   readonly inside: readonly ObjectKey[];
@@ -77,7 +77,7 @@ async function inherited(
   for (const other of others) await admin.create(other);
   return {
     component: { ...owner, status: installed },
-    root: anchorKey({ component, target: remoteTarget(spoke.client, word) }),
+    anchor: anchorKey({ component, target: remoteTarget(spoke.client, word) }),
     outside: outside.map(keyOf),
     inside: inside.map(keyOf),
     others: others.map(keyOf),
@@ -121,22 +121,22 @@ function finalized(component: Component, target: Target): ReturnType<typeof fina
 
 test("D-01: what upstream installed goes with a component that nobody took over, in every scope, and nothing of others", async () => {
   const { admin } = fleet().spoke(0);
-  const { component, root, outside, inside, others } = await inherited("stuck", { admin });
+  const { component, anchor, outside, inside, others } = await inherited("stuck", { admin });
   const { left } = await finalized(component, remoteTarget(spoke.client, "stuck"));
   expect(left).toBeUndefined();
-  expect(await existing(admin, [root, ...outside, ...inside])).toEqual([]);
+  expect(await existing(admin, [anchor, ...outside, ...inside])).toEqual([]);
   expect(await existing(admin, others)).toHaveLength(others.length);
 });
 
 test("an anchor of upstream's stays with all that it owns where nothing says that it installed the component", async () => {
   const { admin } = fleet().spoke(0);
-  const { component, root, outside, inside } = await inherited("of-another-hub", { admin });
+  const { component, anchor, outside, inside } = await inherited("of-another-hub", { admin });
   const { status: _, ...never } = component;
   expect(await finalized(never, remoteTarget(spoke.client, "of-another-hub"))).toEqual({
     removed: 0,
-    left: `ConfigMap of-another-hub/${root.name}`,
+    left: `ConfigMap of-another-hub/${anchor.name}`,
   });
-  const all = [root, ...outside, ...inside];
+  const all = [anchor, ...outside, ...inside];
   expect(await existing(admin, all)).toHaveLength(all.length);
   await finalized(component, remoteTarget(spoke.client, "of-another-hub"));
 });
@@ -146,8 +146,8 @@ test("what belongs to no namespace stays while another anchor of the kind is on 
   const first = await inherited("first", { admin });
   const second = await inherited("second", { admin });
   await finalized(first.component, remoteTarget(spoke.client, "first"));
-  expect(await existing(admin, [first.root, ...first.inside])).toEqual([]);
-  const stays = [...first.outside, second.root, ...second.outside, ...second.inside];
+  expect(await existing(admin, [first.anchor, ...first.inside])).toEqual([]);
+  const stays = [...first.outside, second.anchor, ...second.outside, ...second.inside];
   expect(await existing(admin, stays)).toHaveLength(stays.length);
   await finalized(second.component, remoteTarget(spoke.client, "second"));
   expect(await existing(admin, stays)).toEqual([]);
@@ -155,7 +155,7 @@ test("what belongs to no namespace stays while another anchor of the kind is on 
 
 test("a component that is deleted while it is taken over leaves nothing behind", async () => {
   const { admin } = fleet().spoke(0);
-  const { component, root, outside, inside, others } = await inherited("half", { admin });
+  const { component, anchor, outside, inside, others } = await inherited("half", { admin });
   await using opened = await openInstaller(fleet().spoke(0), { component });
   const { installer } = opened;
   const crash = new AbortController();
@@ -166,7 +166,7 @@ test("a component that is deleted while it is taken over leaves nothing behind",
   });
   await expect(half).rejects.toThrow("Killed");
   await finalized(component, installer.target);
-  expect(await existing(admin, [root, ...outside, ...inside])).toEqual([]);
+  expect(await existing(admin, [anchor, ...outside, ...inside])).toEqual([]);
   expect(await existing(admin, others)).toHaveLength(others.length);
 });
 

@@ -79,13 +79,13 @@ function requestsSince(since: Date): Promise<readonly AuditedRequest[]> {
 }
 
 describe("with a view that follows the installation", () => {
-  test("D-54: everything is gone and verified with one request a collection and three for the root, and no list", async () => {
+  test("D-54: everything is gone and verified with one request a collection and three for the anchor, and no list", async () => {
     const installed = await install("viewed");
     await using observation = await viewOf(installed);
     const since = new Date();
     expect(await finalized(installed, { observation })).toEqual({ removed: installed.keys.length });
     const requests = await requestsSince(since);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
     const [read, mark, ...rest] = requests.map(({ verb, resource }) => `${verb} ${resource}`);
     expect([read, mark]).toEqual(["get configmaps", "patch configmaps"]);
     expect(rest.slice(0, 1)).toEqual(["deletecollection validatingwebhookconfigurations"]);
@@ -107,11 +107,11 @@ describe("with a view that follows the installation", () => {
     await admin.create({ ...named(kept), metadata: { name: kept } });
     await Promise.all([...known, named("large-unknown")].map((role) => admin.create(role)));
     const entries = [
-      ...(installed.root.inventory?.entries ?? []),
+      ...(installed.anchor.inventory?.entries ?? []),
       ...known.map((role) => ({ ...keyOf(role), hash: "" })),
     ];
     const inventory = encodeInventory({ version: "1.23.0", complete: true, entries });
-    await admin.patch(installed.root.key, { data: { inventory } });
+    await admin.patch(installed.anchor.key, { data: { inventory } });
     const since = new Date();
     await finalized(installed);
     const requests = await fleet()
@@ -136,7 +136,7 @@ describe("with a view that follows the installation", () => {
     await finalized(installed, { observation });
     const deleted = (await requestsSince(since)).filter(({ verb }) => verb === "deletecollection");
     expect(deleted.map(({ resource }) => resource)).toEqual(["secrets"]);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test("an object that lost our label unseen goes all the same", async () => {
@@ -147,12 +147,12 @@ describe("with a view that follows the installation", () => {
     }
     await waitFor("the view to lose it", () => observation.objects().size === 0);
     await finalized(installed, { observation });
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test("what a view does not show yet is found before all is taken for gone", async () => {
     const installed = await install("not-yet-seen", ["ConfigMap", "ClusterRole"]);
-    const scope = await sweepScopeOf(installed.root, installed, signal);
+    const scope = await sweepScopeOf(installed.anchor, installed, signal);
     const view = { objects: () => new Map<string, never>() };
     const sweep = new Sweep(spoke.client, { ...scope, view }, silentLog);
     await sweep.removeInventory(signal);
@@ -172,10 +172,10 @@ describe("with a view that follows the installation", () => {
       reason: "ClusterBusy",
       message: `Waiting for the deletion of ${key.kind} held-in-view/thing (finalizer example.com/hold)`,
     });
-    expect(await existing(admin, [installed.root.key])).toHaveLength(1);
+    expect(await existing(admin, [installed.anchor.key])).toHaveLength(1);
     await admin.patch(key, { metadata: { finalizers: null } });
     await finalized(installed);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test("a view that does not follow every kind of the inventory is not believed", async () => {
@@ -183,7 +183,7 @@ describe("with a view that follows the installation", () => {
     const part = { ...installed, keys: installed.keys.filter(({ kind }) => kind === "ConfigMap") };
     await using observation = await viewOf(part);
     await finalized(installed, { observation });
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 });
 
@@ -216,7 +216,7 @@ describe("C28: a removal that is stopped", () => {
         stopped += 1;
         // A new process has no view.
         await finalized({ ...rest, target });
-        expect(await existing(admin, [...rest.keys, rest.root.key])).toEqual([]);
+        expect(await existing(admin, [...rest.keys, rest.anchor.key])).toEqual([]);
       }
       expect(stopped).toBeGreaterThanOrEqual(kinds.length + 3);
     },
@@ -224,9 +224,9 @@ describe("C28: a removal that is stopped", () => {
 });
 
 describe("what happened to the cluster meanwhile", () => {
-  test("a root that a finalizer holds is not taken for gone, whoever deleted it first", async () => {
+  test("an anchor that a finalizer holds is not taken for gone, whoever deleted it first", async () => {
     const installed = await install("held-root", ["ConfigMap"]);
-    const { key } = installed.root;
+    const { key } = installed.anchor;
     await admin.patch(key, { metadata: { finalizers: ["example.com/hold"] } });
     for (let attempt = 0; attempt < 2; attempt += 1) {
       await expect(finalized(installed, { patienceMs: 200 })).rejects.toMatchObject({
@@ -244,7 +244,7 @@ describe("what happened to the cluster meanwhile", () => {
     const installed = await install("terminating");
     await admin.remove({ apiVersion: "v1", kind: "Namespace", name: "terminating" });
     await finalized(installed);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
 
     const second = await install("terminated", ["ConfigMap", "ClusterRole", "Service"]);
     const namespace = { apiVersion: "v1", kind: "Namespace", name: "terminated" };
@@ -253,7 +253,7 @@ describe("what happened to the cluster meanwhile", () => {
       timeoutMs: 60_000,
     });
     await finalized(second);
-    expect(await existing(admin, [...second.keys, second.root.key])).toEqual([]);
+    expect(await existing(admin, [...second.keys, second.anchor.key])).toEqual([]);
   });
 
   test("an install that never finished leaves nothing", async () => {
@@ -262,7 +262,7 @@ describe("what happened to the cluster meanwhile", () => {
       if (key.kind === "ClusterRole" || key.kind === "ConfigMap") await admin.remove(key);
     }
     await finalized(installed);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test.each([true, false])(
@@ -276,7 +276,7 @@ describe("what happened to the cluster meanwhile", () => {
       await waitFor("the CRD to be gone", async () => !(await admin.get(crd)));
       await finalized(installed, view === undefined ? {} : { observation: view });
       const others = installed.keys.filter(({ kind: name }) => name !== "Image");
-      expect(await existing(admin, [...others, installed.root.key])).toEqual([]);
+      expect(await existing(admin, [...others, installed.anchor.key])).toEqual([]);
     },
   );
 });

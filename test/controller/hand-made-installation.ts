@@ -50,8 +50,8 @@ export interface Installation {
   readonly component: KnativeEventing;
   readonly target: Target;
   readonly admin: AdminClient;
-  readonly root: Anchor;
-  /** Everything but the root, the namespace and the CRD. */
+  readonly anchor: Anchor;
+  /** Everything but the anchor, the namespace and the CRD. */
   readonly keys: readonly ObjectKey[];
 }
 
@@ -60,7 +60,7 @@ interface Installing extends Pick<Installation, "component" | "target" | "admin"
   readonly kinds?: readonly string[];
 }
 
-/** Installs one object of each kind that matters, as the engine would: root and inventory first, then all with label and owner. */
+/** Installs one object of each kind that matters, as the engine would: anchor and inventory first, then all with label and owner. */
 export async function installByHand(installing: Installing): Promise<Installation> {
   const { component, target, admin, kinds } = installing;
   const { namespace } = target;
@@ -75,14 +75,14 @@ export async function installByHand(installing: Installing): Promise<Installatio
     fingerprint: "fingerprint",
   }));
   const inventory = { version: "1.23.0", complete: true, entries };
-  const root = await writeAnchor({ component, target, before: undefined }, inventory, signal);
+  const anchor = await writeAnchor({ component, target, before: undefined }, inventory, signal);
   for (const manifest of manifests) {
-    const ours = belonging(manifest, component.metadata.uid, root.owner);
+    const ours = belonging(manifest, component.metadata.uid, anchor.owner);
     const { fieldManager } = target;
     // A CRD is served a little after it was accepted.
     await waitFor(manifest.kind, () => admin.apply(ours, { fieldManager }));
   }
-  return { component, target, admin, root, keys: manifests.map(keyOf) };
+  return { component, target, admin, anchor, keys: manifests.map(keyOf) };
 }
 
 /** Those of some objects that exist, as `Kind name`. */

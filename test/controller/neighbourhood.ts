@@ -65,7 +65,7 @@ export function targetOf(
 }
 
 // oxlint-disable-next-line max-params -- whose it is, what it says, and of what sort
-export function rootOf(
+export function madeAnchor(
   of: Component,
   inventory: readonly Manifest[] | undefined,
   hub = hubId,

@@ -5,7 +5,15 @@ import type { Component } from "../../api/component.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
-import { bornAt, type Cluster, component, hubId, role, rootOf, targetOf } from "./neighbourhood.ts";
+import {
+  bornAt,
+  type Cluster,
+  component,
+  hubId,
+  role,
+  madeAnchor,
+  targetOf,
+} from "./neighbourhood.ts";
 
 const { signal } = new AbortController();
 const second = component("KnativeEventing", "second", "two");
@@ -21,7 +29,7 @@ interface Try extends Cluster {
 
 describe("of objects that an installed component comes to want", () => {
   const serve = component("KnativeServing", "serving");
-  const own = bornAt("2026-01-01T00:00:05Z", rootOf(second, []), "own");
+  const own = bornAt("2026-01-01T00:00:05Z", madeAnchor(second, []), "own");
   const ids = new Set([identityOf(keyOf(role))]);
   const none = new Set<string>();
   const words = "Belongs to the installation of KnativeServing serving/knative-serving";
@@ -36,7 +44,7 @@ describe("of objects that an installed component comes to want", () => {
 
   const theirs = (at: string, fingerprint?: string): readonly KubeObject[] => [
     own,
-    bornAt(at, rootOf(serve, [role], hubId, fingerprint), "theirs"),
+    bornAt(at, madeAnchor(serve, [role], hubId, fingerprint), "theirs"),
   ];
 
   test("those are another's that it has named, however late", async () => {
@@ -47,7 +55,7 @@ describe("of objects that an installed component comes to want", () => {
 
   test.each([
     { name: "nobody has named", roots: [own] },
-    { name: "only it has named itself", roots: [rootOf(second, [role])] },
+    { name: "only it has named itself", roots: [madeAnchor(second, [role])] },
     { name: "somebody of whom the hub does not know has", roots: theirs("x"), all: [second] },
   ])("those are free that $name", async ({ roots, all }) => {
     const answer = await held({ open: ids }, { roots, all: all ?? [serve, second] });
@@ -63,10 +71,10 @@ describe("of objects that an installed component comes to want", () => {
     expect((await held({ fought: ids }, { roots }))?.size).toBe(size);
   });
 
-  test("those of an installation that lost its root are another's, but nobody's of its own kind", async () => {
-    const [, root] = theirs("x");
+  test("those of an installation that lost its anchor are another's, but nobody's of its own kind", async () => {
+    const [, anchor] = theirs("x");
     const like = component("KnativeEventing", "like", "three");
-    const roots = [root, rootOf(like, [role])].filter((one) => one !== undefined);
+    const roots = [anchor, madeAnchor(like, [role])].filter((one) => one !== undefined);
     expect(await held({ lost: ids }, { roots })).toEqual(
       new Map([...ids].map((id) => [id, words])),
     );

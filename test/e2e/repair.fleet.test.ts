@@ -14,7 +14,7 @@ import { condition, create, installed, read, ready } from "./installation.ts";
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
-// Without the guard, which would have each deletion of the root or a namespace confirmed first.
+// Without the guard, which would have each deletion of the anchor or a namespace confirmed first.
 const scene = useScene({ spokes: 1 }, ["--anchor-protection=None"]);
 const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 const kinds = [
@@ -187,7 +187,7 @@ test("a deleted CRD is back with its objects", async () => {
   expect(await again(of, image?.metadata.uid)).toMatchObject({ spec: image?.["spec"] });
 });
 
-test("D-32: the root is back when it is changed or deleted, with everything that it owns", async () => {
+test("D-32: the anchor is back when it is changed or deleted, with everything that it owns", async () => {
   const namespace = "knative-eventing";
   const name = "knativeeventing-knative-eventing-root-owner";
   const key = { apiVersion: "v1", kind: "ConfigMap", namespace, name };
@@ -195,21 +195,21 @@ test("D-32: the root is back when it is changed or deleted, with everything that
   await admin().patch(key, {
     metadata: { annotations: { "operator.knative.dev/protected": null } },
   });
-  await waitFor("the root to be protected again", async () => {
+  await waitFor("the anchor to be protected again", async () => {
     const live = await admin().get(key);
     return live?.metadata.annotations?.["operator.knative.dev/protected"] === "true";
   });
   await admin().remove(key);
-  const root = await again(key, before?.metadata.uid);
+  const anchor = await again(key, before?.metadata.uid);
   const deployment = {
     apiVersion: "apps/v1",
     kind: "Deployment",
     namespace,
     name: "eventing-controller",
   };
-  await waitFor("all to belong to the new root", async () => {
+  await waitFor("all to belong to the new anchor", async () => {
     const live = await admin().get(deployment);
-    return valueAt(live, "metadata", "ownerReferences", 0, "uid") === root.metadata.uid;
+    return valueAt(live, "metadata", "ownerReferences", 0, "uid") === anchor.metadata.uid;
   });
   const eventing = await ready(scene().hub, "KnativeEventing");
   expect(valueAt(eventing, "status", "version")).toBe("1.23.0");

@@ -26,7 +26,7 @@ export class LoneHub implements AsyncDisposable {
     return new LoneHub(opened.installer, rendered, opened);
   }
 
-  /** One attempt; `meanwhile` is waited for after the root was made and before it is asked who else has one. */
+  /** One attempt; `meanwhile` is waited for after the anchor was made and before it is asked who else has one. */
   async install(meanwhile: () => Promise<unknown> = async () => undefined): Promise<ChangeSet> {
     const { component, target } = this.installer;
     const { manifests } = this.#rendered;

@@ -52,7 +52,7 @@ export async function differencesFrom(
 
 /**
  * What differs, but for Jobs that may be lost. The collector of the cluster may take one along with an anchor that went after the next anchor has got it
- * (it judges and deletes in two requests); the root says with which content a Job was accepted, and what has finished must not run again.
+ * (it judges and deletes in two requests); the anchor says with which content a Job was accepted, and what has finished must not run again.
  */
 export function differencesBetween(
   wanted: SpokeDump,

@@ -69,7 +69,7 @@ test("T-60 an anchor keeps a long name whole in an annotation, and is known by w
   expect(() => assertOurs(stripped, remote)).toThrow("is not an anchor of this component");
 });
 
-test("the root on the hub itself belongs to the component and is not protected", () => {
+test("the anchor on the hub itself belongs to the component and is not protected", () => {
   const { annotations, ownerReferences } = anchorManifest(local, "").metadata;
   expect(ownerReferences).toMatchObject([{ kind: "KnativeServing", uid: "component-uid" }]);
   expect(annotations).not.toHaveProperty("operator.knative.dev/protected");
@@ -96,7 +96,7 @@ test.each([
   { name: "no data", object: {} },
   { name: "data that is no map", object: { data: [] } },
   { name: "another type", object: { data: { inventory: 3 } } },
-])("a root with $name has no inventory", ({ object }) => {
+])("an anchor with $name has no inventory", ({ object }) => {
   expect(inventoryTextOf({ ...anchorManifest(remote, ""), data: undefined, ...object })).toBe("");
 });
 
@@ -110,7 +110,7 @@ const fieldsOf = (manager: string) => [
 const hub = (value: string) => ({ "operator.knative.dev/hub-id": value });
 const uid = (value: string) => ({ "operator.knative.dev/cr-uid": value });
 
-describe("a root", () => {
+describe("an anchor", () => {
   test.each([
     { what: "of ours", labels: name, annotations: { ...hub("hub-a"), ...uid("component-uid") } },
     { what: "of upstream's", labels: name, annotations: {} },
@@ -182,7 +182,7 @@ describe("a root", () => {
   });
 });
 
-describe("a root that somebody made immutable", () => {
+describe("an anchor that somebody made immutable", () => {
   const frozen = { ...live({}), immutable: true, data: { inventory: "old" } };
 
   test("has its inventory in an annotation, and keeps the data that cannot be changed", () => {

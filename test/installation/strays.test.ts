@@ -62,7 +62,7 @@ function controlledBy(uid: string): KubeObject {
 
 test.each([
   { by: "nobody", stray: late },
-  { by: "our root", stray: controlledBy("uid-of-root") },
+  { by: "our anchor", stray: controlledBy("uid-of-root") },
 ])(
   "an object of ours that nobody wants and no inventory names goes where $by controls it, and then nothing more is asked",
   async ({ stray }) => {

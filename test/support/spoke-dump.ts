@@ -31,8 +31,8 @@ export function isVolatile({ kind }: Pick<KubeObject, "kind">): boolean {
 }
 
 /**
- * One installation on its cluster: what carries the label of the component with this uid, its root, and the CRDs and namespaces that the
- * inventory of the root names. Empty when nothing is left of it.
+ * One installation on its cluster: what carries the label of the component with this uid, its anchor, and the CRDs and namespaces that the
+ * inventory of the anchor names. Empty when nothing is left of it.
  */
 export async function dumpOfComponent(cluster: Cluster, uid: string): Promise<SpokeDump> {
   const objects = await clusterObjects(cluster);

@@ -201,7 +201,7 @@ describe("the anchor of a large installation", { tags: ["release-files"] }, () =
     await installer.install();
     await installer.observation.waitForSync(AbortSignal.timeout(60_000));
     const before = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-    if (before === undefined) throw new Error("There is no root");
+    if (before === undefined) throw new Error("There is no anchor");
     const rendered = await installer.rendered();
     await spoke.admin.remove(before.key);
     await ownedByNewAnchor(installer, rendered, async () => {

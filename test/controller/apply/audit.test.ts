@@ -11,7 +11,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { definitionOf, manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
-import { rootWith } from "./stored-anchor.ts";
+import { anchorWith } from "./stored-anchor.ts";
 
 const config = manifestOf("v1 ConfigMap knative/config");
 const secret = manifestOf("v1 Secret knative/secret");
@@ -34,7 +34,7 @@ async function audited(
   const desired = prepare(renderedOf(...manifests));
   const memory = new InstallationMemory();
   const entries = desired.objects.map(({ key, hash }) => ({ ...key, hash, fingerprint: "f" }));
-  memory.recall(rootWith({ version: "1.23.0", complete: true, entries }));
+  memory.recall(anchorWith({ version: "1.23.0", complete: true, entries }));
   memory.isAuditDue = true;
   const records = [...seen, ...deleting].map((one): [string, ObservedObject] => [
     identityOf(keyOf(one)),

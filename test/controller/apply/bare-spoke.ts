@@ -20,7 +20,7 @@ export const component = serving({ status: { version: "1.23.0" } });
 const { namespace, uid } = component.metadata;
 const rendered = renderedOf(manifestOf(`v1 ConfigMap ${namespace}/a`));
 
-/** Where the roots of the component are. */
+/** Where the anchors of the component are. */
 export const roots = `/api/v1/namespaces/${namespace}/configmaps`;
 
 export function json(body: object, status = 200): StubAnswer {

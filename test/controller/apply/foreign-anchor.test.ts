@@ -25,7 +25,7 @@ const profile = { namespace: "fleet", name: "spoke-1" };
 const ours = { namespace, hubId: "hub-a", fieldManager: "knfleet-hub-a", profile };
 const theirs = { ...component, metadata: { ...component.metadata, uid: "other-uid" } };
 
-/** A root as a spoke stores it. */
+/** An anchor as a spoke stores it. */
 function stored(uid: string, owner: Parameters<typeof anchorManifest>[0]): Manifest {
   const manifest = anchorManifest(owner, "{}");
   return { ...manifest, metadata: { ...manifest.metadata, uid, resourceVersion: "7" } };
@@ -53,19 +53,19 @@ describe("T-52: an anchor that is there already", () => {
   test.each([
     {
       name: "and belongs to another hub",
-      root: stored("u", { component, target: { ...ours, hubId: "hub-b" } }),
+      anchor: stored("u", { component, target: { ...ours, hubId: "hub-b" } }),
     },
     {
       name: "and belongs to another component",
-      root: stored("u", { component: theirs, target: ours }),
+      anchor: stored("u", { component: theirs, target: ours }),
     },
-    { name: "and says nothing of us", root: { ...plain, metadata: nobody } },
+    { name: "and says nothing of us", anchor: { ...plain, metadata: nobody } },
     {
       name: "and is upstream's, but was annotated with another hub",
-      root: { ...plain, metadata: { ...upstreams, annotations: elsewhere } },
+      anchor: { ...plain, metadata: { ...upstreams, annotations: elsewhere } },
     },
-  ])("$name is a conflict, and nothing is written", async ({ root }) => {
-    const { target, api } = await sceneOf(() => json(root));
+  ])("$name is a conflict, and nothing is written", async ({ anchor }) => {
+    const { target, api } = await sceneOf(() => json(anchor));
     await expect(readAnchor(component, target, signal)).rejects.toMatchObject({
       reason: "AnchorConflict",
     });
@@ -74,9 +74,9 @@ describe("T-52: an anchor that is there already", () => {
 
   test("and is upstream's is taken over, without a word in the component", async () => {
     const { target } = await sceneOf(() => json({ ...plain, metadata: upstreams }));
-    const root = await readAnchor(component, target, signal);
-    expect(root).toMatchObject({ uid: "u", isMarked: false });
-    expect(mayBeUpstreams({ component, target }, root)).toBe(true);
+    const anchor = await readAnchor(component, target, signal);
+    expect(anchor).toMatchObject({ uid: "u", isMarked: false });
+    expect(mayBeUpstreams({ component, target }, anchor)).toBe(true);
   });
 });
 
@@ -91,10 +91,10 @@ describe("T-53: the deletion of an anchor", () => {
       const status = { kind: "Status", code: 409, reason: "Conflict", message: "uid differs" };
       return json(status, 409);
     });
-    const root = await readAnchor(component, target, signal);
-    if (root === undefined) throw new Error("There is a root");
+    const anchor = await readAnchor(component, target, signal);
+    if (anchor === undefined) throw new Error("There is an anchor");
     const patience = startPatience(new FakeClock(), 60_000);
-    const removing = removeAnchor(root, { component, target, patience }, signal);
+    const removing = removeAnchor(anchor, { component, target, patience }, signal);
     await expect(removing).rejects.toMatchObject({ reason: "AnchorConflict" });
     const deletions = api.requests.filter(({ method }) => method === "DELETE");
     expect(deletions.map(({ body }): unknown => JSON.parse(body))).toEqual([

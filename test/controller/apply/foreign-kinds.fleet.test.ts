@@ -54,8 +54,8 @@ async function opened({ kind, scope }: Opened) {
 }
 
 async function entriesOf({ component, target }: Installer) {
-  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
-  return root?.inventory?.entries.map(({ apiVersion, kind, namespace, name }) => ({
+  const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
+  return anchor?.inventory?.entries.map(({ apiVersion, kind, namespace, name }) => ({
     apiVersion,
     kind,
     name,

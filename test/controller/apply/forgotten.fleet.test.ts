@@ -57,10 +57,10 @@ function installed(component: Component): Component {
   return { ...component, status: { version: "1.23.0", manifests: ["rendered"] } };
 }
 
-async function withoutRoot({ component, target }: Installer, admin: Admin): Promise<void> {
-  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
-  if (root === undefined) throw new Error("There is no root");
-  await admin.remove(root.key);
+async function withoutAnchor({ component, target }: Installer, admin: Admin): Promise<void> {
+  const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
+  if (anchor === undefined) throw new Error("There is no anchor");
+  await admin.remove(anchor.key);
 }
 
 type Admin = ReturnType<typeof fleet>["hub"]["admin"];
@@ -68,13 +68,13 @@ type Admin = ReturnType<typeof fleet>["hub"]["admin"];
 describe.each<Place>([
   { name: "a spoke", namespace: "lost", isLocal: false },
   { name: "the hub", namespace: "lost-local", isLocal: true },
-])("on $name, what becomes obsolete while the root is lost", (place) => {
+])("on $name, what becomes obsolete while the anchor is lost", (place) => {
   test("goes when a controller that starts anew installs the rest", async () => {
     await using scene = await opened(place);
     const { installer, admin, isThere } = scene;
     const { all, less, obsolete } = setOf(place.namespace);
     await installer.install({ rendered: all, isNew: true });
-    await withoutRoot(installer, admin);
+    await withoutAnchor(installer, admin);
     await installer.restart();
     const component = installed(installer.component);
     await waitFor("everything to be there", async () => {
@@ -94,7 +94,7 @@ describe("what becomes obsolete while the anchor is lost", () => {
     const { installer, admin, isThere } = scene;
     const { all, less, obsolete } = setOf(place.namespace);
     await installer.install({ rendered: all });
-    await withoutRoot(installer, admin);
+    await withoutAnchor(installer, admin);
     const gone = new AbortController();
     const reason = new Error("Stopped before anything was written");
     const suited = Promise.reject(reason);

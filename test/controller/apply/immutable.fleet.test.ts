@@ -177,14 +177,14 @@ test("an anchor that somebody made immutable holds nothing up: what it names cha
   await installer.install({ rendered: renderedOf(service) });
   const readIt = () => readAnchor(component, target, AbortSignal.timeout(60_000));
   const before = await readIt();
-  if (before === undefined) throw new Error("There is no root");
+  if (before === undefined) throw new Error("There is no anchor");
   await spoke.admin.patch(before.key, { immutable: true });
   for (const wanted of [[service, binding], [binding]]) {
     const changes = await installer.install({ rendered: renderedOf(...wanted) });
     expect(changes).toMatchObject({ parked: [], failed: [] });
-    const root = await readIt();
-    expect(root?.uid).toBe(before.uid);
-    expect(root?.inventory?.entries.map(({ kind }) => kind).toSorted()).toEqual(
+    const anchor = await readIt();
+    expect(anchor?.uid).toBe(before.uid);
+    expect(anchor?.inventory?.entries.map(({ kind }) => kind).toSorted()).toEqual(
       wanted.map(({ kind }) => kind).toSorted(),
     );
   }

@@ -67,20 +67,20 @@ describe.each([
     expect(asked.length / rendered.manifests.length).toBeLessThanOrEqual(1.1);
     const accepted = sent.filter(({ verb, code }) => verb === "patch" && code < 300);
     const names = accepted.map(({ uri }) => uri.replace(/\?.*/, ""));
-    // The root alone is written twice: created with the intent, then patched.
+    // The anchor alone is written twice: created with the intent, then patched.
     expect(new Set(names).size).toBe(names.length);
     expect(accepted).toHaveLength(changes.applied.length + 1);
 
     const objects = await liveObjects(spoke, rendered);
     expect(objects).toHaveLength(rendered.manifests.length);
-    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-    expect(root?.inventory).toMatchObject({ version, complete: true });
-    expect(root?.inventory?.entries).toHaveLength(changes.applied.length);
-    expect(root?.object.metadata.ownerReferences).toBeUndefined();
+    const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+    expect(anchor?.inventory).toMatchObject({ version, complete: true });
+    expect(anchor?.inventory?.entries).toHaveLength(changes.applied.length);
+    expect(anchor?.object.metadata.ownerReferences).toBeUndefined();
     expect(
       objects.filter(
         (object) =>
-          object.metadata.namespace !== undefined && ownersOf(object)?.join() !== root?.uid,
+          object.metadata.namespace !== undefined && ownersOf(object)?.join() !== anchor?.uid,
       ),
     ).toEqual([]);
     const labelled = objects.filter(
@@ -106,7 +106,7 @@ describe.each([
     expect(await sentTo(spoke, second)).toEqual([]);
   });
 
-  test("follows a changed ConfigMap with one patch, which its root tells of before and after", async () => {
+  test("follows a changed ConfigMap with one patch, which its anchor tells of before and after", async () => {
     const spoke = fleet().spoke(0);
     await using opened = await openInstaller(spoke, { component });
     const { installer } = opened;
@@ -117,8 +117,8 @@ describe.each([
       rendered: changed(rendered, "config-features", { data: { "new-trigger-filters": "off" } }),
     });
     expect(changes.applied).toMatchObject([{ kind: "ConfigMap", name: "config-features" }]);
-    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-    const ofRoot = `patch configmaps ${root?.key.name}`;
+    const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+    const ofRoot = `patch configmaps ${anchor?.key.name}`;
     const written = await writtenTo(spoke, since);
     expect(written).toEqual([ofRoot, "patch configmaps config-features", ofRoot]);
     await installer.install({ rendered });
@@ -152,8 +152,8 @@ describe("an installed component", () => {
         rendered: { ...rendered, manifests: [], hash: "none" },
       });
       expect(none).toMatchObject({ applied: [], pruned: [] });
-      const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-      expect(root?.inventory?.entries.length).toBeGreaterThan(100);
+      const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+      expect(anchor?.inventory?.entries.length).toBeGreaterThan(100);
       expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
       await installer.install({ rendered });
       expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
@@ -170,12 +170,12 @@ describe("an installed component", () => {
     const { installer } = opened;
     const rendered = await installer.rendered();
     await installer.install();
-    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-    if (root === undefined) throw new Error("There is no root");
+    const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+    if (anchor === undefined) throw new Error("There is no anchor");
     const { admin } = spoke;
     const { hubId } = installer.target;
     await ensureSecondOwner({ ...installer.target, component, hubId }, AbortSignal.timeout(60_000));
-    await admin.patch(root.key, { data: { inventory: damaged(inventoryTextOf(root.object)) } });
+    await admin.patch(anchor.key, { data: { inventory: damaged(inventoryTextOf(anchor.object)) } });
     await installer.restart();
     const less = without(rendered, isOfChannel);
     const changes = await installer.install({ rendered: less });
@@ -186,7 +186,7 @@ describe("an installed component", () => {
     expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
     expect(await admin.get(secondOwnerKey(component))).toBeDefined();
     const after = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-    expect(after?.uid).toBe(root.uid);
+    expect(after?.uid).toBe(anchor.uid);
     expect(after?.inventory).toMatchObject({ complete: true });
     expect((await installer.install({ rendered: less })).applied).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { InstallationMemory } from "../../../controller/apply/installation-memor
 import { prepare } from "../../../installation/desired.ts";
 import type { Inventory } from "../../../installation/inventory.ts";
 import { manifestOf } from "./prepared.ts";
-import { rootWith } from "./stored-anchor.ts";
+import { anchorWith } from "./stored-anchor.ts";
 
 const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "a" };
 const manifests = [manifestOf("v1 ConfigMap knative/a")];
@@ -19,7 +19,7 @@ const accepted = { ...config, hash: "new", fingerprint: "f" };
 
 function remembering(): InstallationMemory {
   const memory = new InstallationMemory();
-  memory.recall(rootWith(before));
+  memory.recall(anchorWith(before));
   memory.record(accepted);
   return memory;
 }
@@ -40,16 +40,16 @@ test("an audit is due of each object until that is accepted, and asked for again
 });
 
 describe("what is known of an installation", () => {
-  test("is whether the root had its marks since somebody knows of it", () => {
+  test("is whether the anchor had its marks since somebody knows of it", () => {
     const memory = new InstallationMemory();
-    const root = rootWith(before);
+    const root = anchorWith(before);
     const stripped = { ...root, isMarked: false };
     memory.recall(stripped);
     expect(memory.wasMarked(stripped)).toBe(false);
     memory.recall(root);
     memory.recall(stripped);
     expect(memory.wasMarked(stripped)).toBe(true);
-    const other = { ...rootWith(before, "other-uid"), isMarked: false };
+    const other = { ...anchorWith(before, "other-uid"), isMarked: false };
     memory.recall(other);
     expect(memory.wasMarked(other)).toBe(false);
     memory.noteWritten(other);
@@ -63,19 +63,19 @@ describe("what is known of an installation", () => {
     expect(memory.isStored({ ...before, entries: [] })).toBe(false);
   });
 
-  test("is newer than the root while that says what it last said", () => {
+  test("is newer than the anchor while that says what it last said", () => {
     const memory = remembering();
-    memory.recall(rootWith(before));
+    memory.recall(anchorWith(before));
     expect(memory.inventory?.entries).toEqual([accepted]);
     expect(memory.isStored(memory.inventoryOf(desired, true))).toBe(false);
   });
 
-  test("is that a root was lost until another one is stored", () => {
+  test("is that an anchor was lost until another one is stored", () => {
     const memory = remembering();
     memory.recall(undefined);
     memory.recall(undefined);
     expect(memory.state.kind).toBe("lost");
-    memory.noteWritten(rootWith(before, "other-uid"));
+    memory.noteWritten(anchorWith(before, "other-uid"));
     expect(memory.state.kind).toBe("anchored");
     memory.noteWithdrawn();
     memory.recall(undefined);
@@ -91,23 +91,23 @@ describe("what is known of an installation", () => {
     expect(memory.inventoryOf(desired, false).entries).toEqual([replacing]);
   });
 
-  test("is stored when the root was written with it", () => {
+  test("is stored when the anchor was written with it", () => {
     const memory = remembering();
     const inventory = memory.inventoryOf(desired, true);
-    memory.noteWritten(rootWith(inventory));
+    memory.noteWritten(anchorWith(inventory));
     expect(memory.isStored(inventory)).toBe(true);
     expect(memory.isStored({ ...inventory, complete: false })).toBe(false);
   });
 
   test.each([
-    { name: "is another one", root: rootWith(before, "other-uid"), entries: before.entries },
+    { name: "is another one", root: anchorWith(before, "other-uid"), entries: before.entries },
     {
       name: "was written by somebody else",
-      root: rootWith({ ...before, version: "1.1.0" }),
+      root: anchorWith({ ...before, version: "1.1.0" }),
       entries: before.entries,
     },
     { name: "is gone", root: undefined, entries: undefined },
-  ])("is what the root says when that $name", ({ root, entries }) => {
+  ])("is what the anchor says when that $name", ({ root, entries }) => {
     const memory = remembering();
     memory.recall(root);
     expect(memory.inventory?.entries).toEqual(entries);

@@ -50,8 +50,8 @@ describe("an older release that upstream installed", () => {
         (await liveObjects(spoke, { ...before, manifests: dropped })).every(outlives),
       );
       expect(await liveObjects(spoke, after)).toHaveLength(after.manifests.length);
-      const root = await readAnchor(newer, installer.target, AbortSignal.timeout(60_000));
-      expect(root?.inventory).toMatchObject({ version: "1.23.0", complete: true });
+      const anchor = await readAnchor(newer, installer.target, AbortSignal.timeout(60_000));
+      expect(anchor?.inventory).toMatchObject({ version: "1.23.0", complete: true });
     },
   );
 
@@ -107,8 +107,8 @@ describe("a Job that upstream rendered otherwise", () => {
     const after = await spoke.admin.get(keyOf(migration(namespace)));
     expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
     expect(valueAt(after, "spec", "template", "metadata", "annotations")).toBeUndefined();
-    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-    expect(root?.inventory).toMatchObject({ complete: true });
+    const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+    expect(anchor?.inventory).toMatchObject({ complete: true });
   });
 });
 
@@ -150,8 +150,8 @@ describe("what somebody applied beside it", () => {
     expect(live.map((object) => object?.metadata.labels)).toEqual(
       others.map((other) => other.metadata.labels),
     );
-    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-    const names = root?.inventory?.entries.map(({ name }) => name);
+    const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+    const names = anchor?.inventory?.entries.map(({ name }) => name);
     expect(names).not.toContain("kafka-controller");
   });
 });
@@ -202,10 +202,10 @@ describe("an adoption whose process dies", { timeout: 600_000 }, () => {
         return left.length === 0;
       });
       const live = await liveObjects(spoke, rendered);
-      const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+      const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
       const again = await installer.install({ rendered });
       expect([namespace, again.applied]).toEqual([namespace, []]);
-      const { complete, adopting = false, entries = [] } = root?.inventory ?? {};
+      const { complete, adopting = false, entries = [] } = anchor?.inventory ?? {};
       const state = JSON.stringify([live.map(essenceOf), complete, adopting, entries.length]);
       // Addresses are the cluster's.
       const plain = state.replaceAll(namespace, "ns").replaceAll(/"10\.[\d.]+"/g, '"address"');

@@ -217,7 +217,7 @@ describe("the namespace of an installation", () => {
     expect(await labelAfter(guest, [guest])).toBeUndefined();
   });
 
-  test("holds a root that is known also without any mark, which gets its marks back", async () => {
+  test("holds an anchor that is known also without any mark, which gets its marks back", async () => {
     const spoke = fleet().spoke(0);
     const component = componentIn("stripped", undefined);
     await using opened = await openInstaller(spoke, { component });

@@ -99,7 +99,7 @@ describe("obsolete objects", () => {
     expect(result).toEqual({ pruned: [], failed: [], lingering: [{ key: role, message }] });
   });
 
-  test("that lost our label, so that no watch shows them, are found by name and deleted when our root owns them", async () => {
+  test("that lost our label, so that no watch shows them, are found by name and deleted when our anchor owns them", async () => {
     const removed: string[] = [];
     const there = [ownedBy("one", belonging.ownerUid), ownedBy("other", "another-root")];
     const result = await prune(
@@ -235,9 +235,12 @@ describe("obsolete objects", () => {
 });
 
 function ownedBy(name: string, uid: string) {
-  const root = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid };
+  const anchor = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid };
   const metadata = { namespace: "ns", name, uid: `uid-${name}`, resourceVersion: "2" };
-  return { ...keyOf("v1", "ConfigMap", name), metadata: { ...metadata, ownerReferences: [root] } };
+  return {
+    ...keyOf("v1", "ConfigMap", name),
+    metadata: { ...metadata, ownerReferences: [anchor] },
+  };
 }
 
 /** The role, with the label of the component. */

@@ -17,7 +17,7 @@ const { namespace } = component.metadata;
 const ours = { namespace, hubId: "hub-a", fieldManager: "knfleet-hub-a", profile };
 const inventory: Inventory = { version: "1.23.0", complete: false, entries: [] };
 
-/** The root as it stands. */
+/** The anchor as it stands. */
 function stored(): Manifest {
   const manifest = anchorManifest({ component, target: ours }, "{}");
   return { ...manifest, metadata: { ...manifest.metadata, uid: "u", resourceVersion: "7" } };
@@ -30,7 +30,7 @@ interface Refusal {
   readonly causes?: readonly object[];
 }
 
-/** Writes the root on a cluster that refuses it, and says as what that is shown and how often it was tried. */
+/** Writes the anchor on a cluster that refuses it, and says as what that is shown and how often it was tried. */
 async function refused(
   { code, causes, ...rest }: Refusal,
   { exists }: { readonly exists: boolean },

@@ -24,9 +24,9 @@ export function interruptedClient(
 }
 
 /** Deletes an anchor and makes another one that looks the same. */
-export async function replaceAnchor({ admin }: Cluster, root: Anchor | undefined): Promise<void> {
-  if (root === undefined) throw new Error("There is no root");
-  const { key, object } = root;
+export async function replaceAnchor({ admin }: Cluster, anchor: Anchor | undefined): Promise<void> {
+  if (anchor === undefined) throw new Error("There is no anchor");
+  const { key, object } = anchor;
   const { namespace, name, labels, annotations } = object.metadata;
   const { apiVersion, kind } = key;
   await admin.remove(key);

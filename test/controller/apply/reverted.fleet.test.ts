@@ -66,8 +66,8 @@ function withExtra({ manifests }: Rendered, namespace: string): Rendered {
 
 async function isRecorded(installer: Installer): Promise<boolean | undefined> {
   const { component, target } = installer;
-  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
-  return root?.inventory?.complete;
+  const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
+  return anchor?.inventory?.complete;
 }
 
 describe("a change that is taken back before it was finished", () => {
@@ -106,10 +106,10 @@ describe("a change that is taken back before it was finished", () => {
     expect(changes).toMatchObject({ applied: [{ name: "logging" }], repaired: [] });
     expect(await level()).toBe("info");
     const { component, target } = installer;
-    const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
+    const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
     expect(await writtenTo(spoke, since)).toEqual([
       "patch configmaps logging",
-      `patch configmaps ${root?.key.name}`,
+      `patch configmaps ${anchor?.key.name}`,
     ]);
   });
 

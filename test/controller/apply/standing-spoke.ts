@@ -47,7 +47,7 @@ const ground: KubeObject = {
 };
 
 interface Standing {
-  /** What the root names. */
+  /** What the anchor names. */
   readonly entries: readonly InventoryEntry[];
   /** What the watches show, by the plural of its kind. */
   readonly objects: Readonly<Record<string, readonly KubeObject[]>>;
@@ -66,9 +66,9 @@ export function standingInstaller({ entries, objects, answer }: Standing) {
     const { method, path, body } = request;
     const own = answer(request);
     if (own !== undefined) return own;
-    const isOfRoot = path.startsWith(`${roots}/${manifest.metadata.name}`);
-    if (isOfRoot && method === "GET") return json({ ...manifest, metadata });
-    if (isOfRoot && method === "PATCH") return json({ ...JSON.parse(body), metadata });
+    const isOfAnchor = path.startsWith(`${roots}/${manifest.metadata.name}`);
+    if (isOfAnchor && method === "GET") return json({ ...manifest, metadata });
+    if (isOfAnchor && method === "PATCH") return json({ ...JSON.parse(body), metadata });
     if (method !== "GET" || !path.includes("watch=true")) return undefined;
     if (path.includes("fieldSelector=")) {
       return watched(path.includes("/configmaps?") ? [{ ...manifest, metadata }] : [ground]);

@@ -1,8 +1,8 @@
 import type { Anchor } from "../../../controller/apply/anchor/anchor.ts";
 import { encodeInventory, type Inventory } from "../../../installation/inventory.ts";
 
-/** A root as it is read that has all its marks and says this. */
-export function rootWith(inventory: Inventory, uid = "root-uid"): Anchor {
+/** An anchor as it is read that has all its marks and says this. */
+export function anchorWith(inventory: Inventory, uid = "root-uid"): Anchor {
   const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "root" };
   const metadata = { namespace: "knative", name: "root", uid, resourceVersion: "1" };
   const data = { inventory: encodeInventory(inventory) };

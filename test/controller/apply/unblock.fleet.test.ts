@@ -228,15 +228,15 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
       })),
     ]);
     expect(counts).toEqual([rendered.manifests.length - 1]);
-    const rootNow = () => readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-    expect((await rootNow())?.inventory).toMatchObject({ complete: false, adopting: true });
+    const anchorNow = () => readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+    expect((await anchorNow())?.inventory).toMatchObject({ complete: false, adopting: true });
     await installer.install({ ...options, clock: ahead(3 * 60_000 + 1_000) });
     expect([unblocked.length, counts.length]).toEqual([1, 1]);
     await waitFor("the ConfigMaps to be accepted", async () => {
       const { parked } = await installer.install({ ...options, clock: ahead(5 * 60_000) });
       return parked.length === 0;
     });
-    const { inventory } = (await rootNow()) ?? {};
+    const { inventory } = (await anchorNow()) ?? {};
     expect(inventory).toMatchObject({ complete: true });
     expect(inventory).not.toHaveProperty("adopting");
     expect(await spoke.admin.get({ ...keyOf(gone), namespace: "knative-serving" })).toBeUndefined();

@@ -30,7 +30,7 @@ afterEach(async () => {
   await observation[Symbol.asyncDispose]();
 });
 
-function rootAs(
+function anchorAs(
   version: number,
   annotations: Readonly<Record<string, string>> = {},
   uid = "anchor",
@@ -74,15 +74,15 @@ test("what carries no label is watched by its name, and CRDs by a label of no co
 });
 
 test("an anchor is disturbed by a change that was not noted, until it is noted", async () => {
-  observation.noteSingle(rootAs(1));
+  observation.noteSingle(anchorAs(1));
   observation.watchSingles([anchor]);
-  watches.listed("ConfigMap", [rootAs(1)], "1");
-  const written = rootAs(5, { ours: "yes" });
+  watches.listed("ConfigMap", [anchorAs(1)], "1");
+  const written = anchorAs(5, { ours: "yes" });
   observation.noteSingle(written);
-  watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(4, { older: "yes" }) });
+  watches.send("ConfigMap", { type: "MODIFIED", object: anchorAs(4, { older: "yes" }) });
   watches.send("ConfigMap", { type: "MODIFIED", object: written });
-  watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(6, { ours: "yes" }) });
-  watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(7) });
+  watches.send("ConfigMap", { type: "MODIFIED", object: anchorAs(6, { ours: "yes" }) });
+  watches.send("ConfigMap", { type: "MODIFIED", object: anchorAs(7) });
   await seen(1);
   expect(changes).toEqual([
     {
@@ -91,27 +91,27 @@ test("an anchor is disturbed by a change that was not noted, until it is noted",
     },
   ]);
   expect(observation.isDisturbed()).toBe(true);
-  observation.noteSingle(rootAs(7));
+  observation.noteSingle(anchorAs(7));
   expect(observation.isDisturbed()).toBe(false);
 });
 
 test("an anchor that is gone is disturbed until another exists, also when it was read before it went", async () => {
-  observation.noteSingle(rootAs(1));
+  observation.noteSingle(anchorAs(1));
   observation.watchSingles([anchor]);
-  watches.listed("ConfigMap", [rootAs(1)]);
-  watches.send("ConfigMap", { type: "DELETED", object: rootAs(2) });
+  watches.listed("ConfigMap", [anchorAs(1)]);
+  watches.send("ConfigMap", { type: "DELETED", object: anchorAs(2) });
   await seen(1);
   expect(observation.isDisturbed()).toBe(true);
-  observation.noteSingle(rootAs(1));
+  observation.noteSingle(anchorAs(1));
   expect(observation.isDisturbed()).toBe(true);
-  observation.noteSingle(rootAs(3, {}, "another"));
+  observation.noteSingle(anchorAs(3, {}, "another"));
   expect(observation.isDisturbed()).toBe(false);
 });
 
 test("an anchor whose watch fails for some seconds is disturbed until it is noted again", async () => {
-  observation.noteSingle(rootAs(1));
+  observation.noteSingle(anchorAs(1));
   observation.watchSingles([anchor]);
-  watches.listed("ConfigMap", [rootAs(1)]);
+  watches.listed("ConfigMap", [anchorAs(1)]);
   for (let failure = 1; failure <= 5; failure += 1) {
     expect(observation.isDisturbed()).toBe(failure > 4);
     await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 60_000);
@@ -119,7 +119,7 @@ test("an anchor whose watch fails for some seconds is disturbed until it is note
     await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 60_000);
   }
   expect(changes).toEqual([{ kind: "watch", resource: anchor.resource }]);
-  observation.noteSingle(rootAs(1));
+  observation.noteSingle(anchorAs(1));
   expect(observation.isDisturbed()).toBe(false);
 });
 
@@ -140,47 +140,47 @@ test("a namespace that is not ours is not disturbed for ever by a watch that fai
 test.each(["60", "140"])(
   "an anchor of an older state, which was restored, is disturbed until it is noted (%s)",
   async (version) => {
-    observation.noteSingle(rootAs(8, { ours: "yes" }));
+    observation.noteSingle(anchorAs(8, { ours: "yes" }));
     observation.watchSingles([anchor]);
-    watches.listed("ConfigMap", [rootAs(8, { ours: "yes" })]);
+    watches.listed("ConfigMap", [anchorAs(8, { ours: "yes" })]);
     watches.send("ConfigMap", apiError(410, "too old resource version"));
     await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
-    watches.listed("ConfigMap", [rootAs(5)], version);
+    watches.listed("ConfigMap", [anchorAs(5)], version);
     await seen(1);
     expect(observation.isDisturbed()).toBe(true);
-    observation.noteSingle(rootAs(5));
+    observation.noteSingle(anchorAs(5));
     expect(observation.isDisturbed()).toBe(false);
   },
 );
 
 const anchorKey = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "anchor" };
 
-function anotherRoot(version: number): KubeObject {
-  const { metadata, ...rest } = rootAs(version);
+function anotherAnchor(version: number): KubeObject {
+  const { metadata, ...rest } = anchorAs(version);
   return { ...rest, metadata: { ...metadata, uid: "another" } };
 }
 
 test("an anchor is lost when it is gone, and not when another object of its name went before", async () => {
-  observation.noteSingle(anotherRoot(1));
+  observation.noteSingle(anotherAnchor(1));
   observation.watchSingles([anchor]);
-  watches.listed("ConfigMap", [anotherRoot(1)], "1");
-  observation.noteSingle(rootAs(3));
+  watches.listed("ConfigMap", [anotherAnchor(1)], "1");
+  observation.noteSingle(anchorAs(3));
   expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(false);
-  watches.send("ConfigMap", { type: "DELETED", object: anotherRoot(2) });
+  watches.send("ConfigMap", { type: "DELETED", object: anotherAnchor(2) });
   await seen(1);
   expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(false);
   expect(observation.isLost({ key: anchorKey, uid: "another" })).toBe(true);
-  watches.send("ConfigMap", { type: "ADDED", object: rootAs(3) });
-  watches.send("ConfigMap", { type: "DELETED", object: rootAs(4) });
+  watches.send("ConfigMap", { type: "ADDED", object: anchorAs(3) });
+  watches.send("ConfigMap", { type: "DELETED", object: anchorAs(4) });
   await seen(2);
   expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(true);
 });
 
 test("an anchor is lost when the first list has another object of its name", async () => {
-  observation.noteSingle(rootAs(1));
+  observation.noteSingle(anchorAs(1));
   observation.watchSingles([anchor]);
   expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(false);
-  watches.listed("ConfigMap", [anotherRoot(5)]);
+  watches.listed("ConfigMap", [anotherAnchor(5)]);
   await vi.waitFor(
     () => expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(true),
     30_000,

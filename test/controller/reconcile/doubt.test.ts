@@ -10,7 +10,7 @@ import type { Outcome } from "../../../controller/reconcile/outcome.ts";
 import { prepare } from "../../../installation/desired.ts";
 import { serving } from "../../support/component.ts";
 import { manifestOf } from "../apply/prepared.ts";
-import { rootWith } from "../apply/stored-anchor.ts";
+import { anchorWith } from "../apply/stored-anchor.ts";
 import { beginWith, type ScriptedWatches } from "../observe/scripted-watches.ts";
 
 const deployments = knownResource("apps/v1", "Deployment");
@@ -61,7 +61,7 @@ beforeEach(async () => {
     const { fingerprint = "" } = records.get(id) ?? {};
     return { ...key, hash, fingerprint };
   });
-  memory.recall(rootWith({ version: "1.23.0", complete: true, entries }));
+  memory.recall(anchorWith({ version: "1.23.0", complete: true, entries }));
 });
 
 afterEach(async () => {

@@ -10,7 +10,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { bareInstaller } from "../apply/bare-spoke.ts";
-import { rootWith } from "../apply/stored-anchor.ts";
+import { anchorWith } from "../apply/stored-anchor.ts";
 import { observeScripted, ScriptedWatches } from "../observe/scripted-watches.ts";
 
 const life = new AbortController();
@@ -26,7 +26,7 @@ test("an installation without an anchor is new, and one whose anchor is lost is 
   const { memory } = await installation.viewOver(client, open);
   memory.recall(undefined);
   expect(installation.wasInstalled).toBe(false);
-  memory.recall(rootWith({ version: "", complete: false, entries: [] }));
+  memory.recall(anchorWith({ version: "", complete: false, entries: [] }));
   expect(installation.wasInstalled).toBe(true);
   memory.recall(undefined);
   expect([installation.inventory, installation.wasInstalled]).toEqual([undefined, true]);

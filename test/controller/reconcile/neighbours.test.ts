@@ -15,7 +15,7 @@ import {
   component,
   hubId,
   role,
-  rootOf,
+  madeAnchor,
   targetOf,
 } from "../neighbourhood.ts";
 
@@ -57,7 +57,7 @@ describe("a newcomer", () => {
     const other = { ...role, metadata: { name: "other" } };
     const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
     const definition = { ...crd, metadata: { name: "brokers.eventing.knative.dev" } };
-    const roots = [rootOf(first, [other, definition])];
+    const roots = [madeAnchor(first, [other, definition])];
     const manifests = [role, definition];
     await expect(tried(second, { roots, manifests, all: [first] })).resolves.toBeUndefined();
   });
@@ -85,12 +85,12 @@ describe("a newcomer", () => {
       message: `ConfigMap shared belongs to the installation of ConfigMap first/knativeeventing-knative-eventing-root-owner`,
     },
   ])("has none beside $beside", async ({ inventory, hub, all = [], reason, message }) => {
-    const roots = [rootOf(first, inventory, hub)];
+    const roots = [madeAnchor(first, inventory, hub)];
     await expect(tried(second, { roots, all })).rejects.toMatchObject({ reason, message });
   });
 
   test("gets no control characters of the cluster in the message", async () => {
-    const root = rootOf(first, [role], "hub-b");
+    const root = madeAnchor(first, [role], "hub-b");
     const metadata = { ...root.metadata, namespace: "\u001b[31mred" };
     const roots = [{ ...root, metadata }];
     await expect(tried(second, { roots })).rejects.toMatchObject({
@@ -100,7 +100,7 @@ describe("a newcomer", () => {
 
   test("is refused where the other kind has one of its objects", async () => {
     const neighbour = component("KnativeServing", "first");
-    const roots = [rootOf(neighbour, [role])];
+    const roots = [madeAnchor(neighbour, [role])];
     await expect(tried(first, { roots, all: [neighbour] })).rejects.toMatchObject({
       reason: "AnchorConflict",
       message:
@@ -109,7 +109,7 @@ describe("a newcomer", () => {
   });
 
   test("whose own anchor is there is accepted and gets it", async () => {
-    const roots = [rootOf(second, [role]), rootOf(first, [role])];
+    const roots = [madeAnchor(second, [role]), madeAnchor(first, [role])];
     await expect(tried(second, { roots, all: [first] })).resolves.toBe(roots[0]);
   });
 
@@ -206,7 +206,7 @@ describe("of two newcomers at the same time", () => {
 });
 
 describe("a newcomer whose anchor was just created", () => {
-  const own = bornAt("2026-01-01T00:00:05Z", rootOf(second, [role]), "own");
+  const own = bornAt("2026-01-01T00:00:05Z", madeAnchor(second, [role]), "own");
 
   function asked(cluster: Cluster, object = own): Promise<void> {
     const newcomer = {
@@ -219,17 +219,17 @@ describe("a newcomer whose anchor was just created", () => {
   }
 
   test("is accepted when its anchor is the oldest", async () => {
-    const later = bornAt("2026-01-01T00:00:05Z", rootOf(first, [role], "hub-b"), "later");
+    const later = bornAt("2026-01-01T00:00:05Z", madeAnchor(first, [role], "hub-b"), "later");
     await expect(asked({ roots: [own, later] })).resolves.toBeUndefined();
   });
 
   test("is refused when an older anchor has its objects", async () => {
-    const before = [rootOf(first, [role], "hub-b")];
+    const before = [madeAnchor(first, [role], "hub-b")];
     await expect(asked({ before })).rejects.toMatchObject({ reason: "AnchorConflict" });
   });
 
   const beside = (at: string): Promise<void> => {
-    const roots = [own, bornAt(at, rootOf(first, [role], "hub-b"), "other")];
+    const roots = [own, bornAt(at, madeAnchor(first, [role], "hub-b"), "other")];
     return asked({ before: roots, roots });
   };
 
@@ -256,7 +256,10 @@ describe("a newcomer whose anchor was just created", () => {
   });
 
   test("is refused beside an older anchor where only the current anchors can be listed", async () => {
-    const roots = [own, bornAt("2026-01-01T00:00:04Z", rootOf(first, [role], "hub-b"), "other")];
+    const roots = [
+      own,
+      bornAt("2026-01-01T00:00:04Z", madeAnchor(first, [role], "hub-b"), "other"),
+    ];
     await expect(asked({ forgotten: answer(500), roots })).rejects.toMatchObject({
       reason: "AnchorConflict",
     });

@@ -77,9 +77,9 @@ describe("an installation", () => {
     const { removed } = await finalized(installed);
 
     expect(removed).toBe(installed.keys.length);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
     const stays = [keyOf(imageDefinition), keyOf(namespaceOf("whole")), keyOf(users)];
-    const others = [...neighbour.keys, neighbour.root.key];
+    const others = [...neighbour.keys, neighbour.anchor.key];
     expect(await existing(admin, [...stays, ...others])).toHaveLength(stays.length + others.length);
   });
 
@@ -96,7 +96,7 @@ describe("an installation", () => {
     expect(collections[0]?.resource).toBe("validatingwebhookconfigurations");
     expect(collections).toHaveLength(installed.keys.length);
     expect(requests.filter(({ verb }) => verb === "delete").map(({ name }) => name)).toEqual([
-      installed.root.key.name,
+      installed.anchor.key.name,
     ]);
   });
 
@@ -123,42 +123,44 @@ describe("an interrupted removal", () => {
       const dying = { ...target, client: dyingAt(target.client, at) };
       await expect(finalized({ ...rest, target: dying })).rejects.toThrow("killed");
       await finalized({ ...rest, target });
-      expect(await existing(admin, [...rest.keys, rest.root.key])).toEqual([]);
+      expect(await existing(admin, [...rest.keys, rest.anchor.key])).toEqual([]);
     },
   );
 
-  test("is completed when the root went, but not what it names", async () => {
+  test("is completed when the anchor went, but not what it names", async () => {
     const installed = await install("rootless", { kinds: ["ClusterRole", "ClusterRoleBinding"] });
-    await admin.remove(installed.root.key, { orphan: true });
+    await admin.remove(installed.anchor.key, { orphan: true });
     expect(await finalized(installed)).toEqual({ removed: 2 });
     expect(await existing(admin, installed.keys)).toEqual([]);
   });
 
   test("is completed when the inventory cannot be read", async () => {
     const installed = await install("unreadable");
-    await admin.patch(installed.root.key, { data: { inventory: "{" } });
+    await admin.patch(installed.anchor.key, { data: { inventory: "{" } });
     await finalized(installed);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test("is completed when somebody took entries out of the inventory", async () => {
     const installed = await install("shortened", { kinds: ["Secret", "ClusterRole"] });
     const inventory = '{"format":1,"version":"1.23.0","complete":true,"objects":{}}';
-    await admin.patch(installed.root.key, { data: { inventory } });
+    await admin.patch(installed.anchor.key, { data: { inventory } });
     await finalized(installed);
     expect(await existing(admin, installed.keys)).toEqual([]);
   });
 });
 
-describe("somebody else's root", () => {
+describe("somebody else's anchor", () => {
   test.each([
     ["another-hub", anchorAnnotations.hubId],
     ["another-component", anchorAnnotations.componentUid],
   ])("of %s is a conflict, and nothing is touched", async (word, annotation) => {
     const installed = await install(word, { kinds: ["ConfigMap", "ClusterRole"] });
-    await admin.patch(installed.root.key, { metadata: { annotations: { [annotation]: "other" } } });
+    await admin.patch(installed.anchor.key, {
+      metadata: { annotations: { [annotation]: "other" } },
+    });
     await expect(finalized(installed)).rejects.toMatchObject({ reason: "AnchorConflict" });
-    const keys = [...installed.keys, installed.root.key];
+    const keys = [...installed.keys, installed.anchor.key];
     expect(await existing(admin, keys)).toHaveLength(keys.length);
   });
 
@@ -166,27 +168,27 @@ describe("somebody else's root", () => {
     const installed = await install("refused", { kinds: ["ConfigMap"] });
     for (const key of installed.keys) await admin.remove(key);
     const annotations = { [anchorAnnotations.hubId]: "other" };
-    await admin.patch(installed.root.key, { metadata: { annotations } });
-    const left = `ConfigMap refused/${installed.root.key.name}`;
+    await admin.patch(installed.anchor.key, { metadata: { annotations } });
+    const left = `ConfigMap refused/${installed.anchor.key.name}`;
     expect(await finalized(installed)).toEqual({ removed: 0, left });
-    expect(await existing(admin, [installed.root.key])).toHaveLength(1);
+    expect(await existing(admin, [installed.anchor.key])).toHaveLength(1);
   });
 
   test("that takes the place of ours at the last moment stays", async () => {
     const { target, ...rest } = await install("replaced", { kinds: ["ConfigMap"] });
-    const foreign = configMap("replaced", rest.root.key.name, {
+    const foreign = configMap("replaced", rest.anchor.key.name, {
       annotations: {
         [anchorAnnotations.hubId]: "other",
         [anchorAnnotations.componentUid]: "other",
       },
     });
     const client = beforeRemoving(target.client, async () => {
-      await admin.remove(rest.root.key);
+      await admin.remove(rest.anchor.key);
       await admin.create(foreign);
     });
     const replaced = finalized({ ...rest, target: { ...target, client } });
     await expect(replaced).rejects.toMatchObject({ reason: "AnchorConflict" });
-    expect(await existing(admin, [rest.root.key])).toHaveLength(1);
+    expect(await existing(admin, [rest.anchor.key])).toHaveLength(1);
   });
 });
 
@@ -203,7 +205,7 @@ describe("an object that lost our label", () => {
 });
 
 describe("what holds an object back", () => {
-  test("is waited for, named, and no reason to forget the root", async () => {
+  test("is waited for, named, and no reason to forget the anchor", async () => {
     const installed = await install("held", { kinds: ["ConfigMap", "Secret"] });
     const key = keyNamed(installed, "ConfigMap");
     await admin.patch(key, { metadata: { finalizers: ["example.com/hold"] } });
@@ -211,10 +213,10 @@ describe("what holds an object back", () => {
       reason: "ClusterBusy",
       message: "Waiting for the deletion of ConfigMap held/thing (finalizer example.com/hold)",
     });
-    expect(await existing(admin, [installed.root.key])).toHaveLength(1);
+    expect(await existing(admin, [installed.anchor.key])).toHaveLength(1);
     await admin.patch(key, { metadata: { finalizers: null } });
     await finalized(installed);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test("a missing right to delete collections is replaced by single deletions", async () => {
@@ -224,7 +226,7 @@ describe("what holds an object back", () => {
     const installed = await install("one-by-one", { client: careful.client });
     const { removed } = await finalized(installed);
     expect(removed).toBe(installed.keys.length);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test("a missing right to delete is said, with kind and namespace", async () => {
@@ -254,18 +256,18 @@ describe("a kind that the controller has no right to", () => {
   async function installWith(word: string, marks: object): Promise<Installation> {
     const installed = await install(word, { kinds: ["ConfigMap"] });
     const entries = [
-      ...(installed.root.inventory?.entries ?? []),
+      ...(installed.anchor.inventory?.entries ?? []),
       { ...entry, hash: "", ...marks },
     ];
     const inventory = encodeInventory({ version: "1.23.0", complete: false, entries });
-    await admin.patch(installed.root.key, { data: { inventory } });
+    await admin.patch(installed.anchor.key, { data: { inventory } });
     return installed;
   }
 
   test("is no obstacle when nothing of it was ever accepted", async () => {
     const installed = await installWith("intended", {});
     await finalized(installed);
-    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+    expect(await existing(admin, [...installed.keys, installed.anchor.key])).toEqual([]);
   });
 
   test("is one when something of it was installed", async () => {
@@ -274,11 +276,11 @@ describe("a kind that the controller has no right to", () => {
       reason: "ApplyFailed",
       message: expect.stringMatching(/^\[Forbidden\] Listing widgets .*is not allowed/),
     });
-    expect(await existing(admin, [installed.root.key])).toHaveLength(1);
+    expect(await existing(admin, [installed.anchor.key])).toHaveLength(1);
   });
 });
 
-test("on the hub itself the component's own root goes last, and the component stays", async () => {
+test("on the hub itself the component's own anchor goes last, and the component stays", async () => {
   const hubAdmin = fleet().hub.admin;
   await hubAdmin.apply(namespaceOf("local"));
   const { apiVersion, kind, metadata } = eventing("local");
@@ -288,7 +290,7 @@ test("on the hub itself the component's own root goes last, and the component st
   const { profile: _profile, ...target } = remoteTarget(hub.client, "local");
   const installed = await installByHand({ component, target, admin: hubAdmin });
   await finalized(installed);
-  expect(await existing(hubAdmin, [...installed.keys, installed.root.key])).toEqual([]);
+  expect(await existing(hubAdmin, [...installed.keys, installed.anchor.key])).toEqual([]);
   expect(await existing(hubAdmin, [{ apiVersion, kind, namespace, name }])).toHaveLength(1);
 });
 

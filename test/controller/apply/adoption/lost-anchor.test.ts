@@ -12,13 +12,13 @@ function stored(body: unknown): StubAnswer {
   return json({ ...root, metadata: { ...metadata, uid: "root", resourceVersion: "2" } }, 201);
 }
 
-/** Attempts to install on a spoke that has lost the anchor, where POST of a root does what `onRoot` says, and what they did. */
+/** Attempts to install on a spoke that has lost the anchor, where POST of an anchor does what `onAnchor` says, and what they did. */
 async function attempts(
-  onRoot: (body: unknown) => StubAnswer,
+  onAnchor: (body: unknown) => StubAnswer,
   deps: Pick<InstallDeps, "assertFirst"> = {},
 ) {
   const installer = await bareInstaller(({ method, path, body }) =>
-    method === "POST" && path.startsWith(roots) ? onRoot(JSON.parse(body)) : undefined,
+    method === "POST" && path.startsWith(roots) ? onAnchor(JSON.parse(body)) : undefined,
   );
   let told = 0;
   const onAnchorLost = (): void => {

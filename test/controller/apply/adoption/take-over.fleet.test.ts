@@ -209,6 +209,6 @@ test("the record of an installation that is sent again because its answer was lo
   const rendered = renderedOf(serviceOf(namespace));
   expect(await again.install({ rendered })).toMatchObject({ parked: [], failed: [] });
   expect(repeated).toBeGreaterThan(0);
-  const root = await readAnchor(component, again.target, AbortSignal.timeout(60_000));
-  expect(root?.inventory).toMatchObject({ complete: true });
+  const anchor = await readAnchor(component, again.target, AbortSignal.timeout(60_000));
+  expect(anchor?.inventory).toMatchObject({ complete: true });
 });

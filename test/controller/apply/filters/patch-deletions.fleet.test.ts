@@ -39,10 +39,10 @@ function patchedSet(manifests: readonly Manifest[], patches: readonly ResourcePa
 }
 
 async function inventoryOf({ component, target }: Installer) {
-  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
+  const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
   return {
-    complete: root?.inventory?.complete,
-    ids: root?.inventory?.entries.map(identityOf) ?? [],
+    complete: anchor?.inventory?.complete,
+    ids: anchor?.inventory?.entries.map(identityOf) ?? [],
   };
 }
 

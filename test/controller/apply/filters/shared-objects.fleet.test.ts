@@ -62,8 +62,8 @@ function labelIn(object: KubeObject | undefined): string | undefined {
 }
 
 async function namesIn({ component, target }: Installer): Promise<readonly string[]> {
-  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
-  return root?.inventory?.entries.map(({ name }) => name) ?? [];
+  const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
+  return anchor?.inventory?.entries.map(({ name }) => name) ?? [];
 }
 
 function leftTo({ component: { kind, metadata } }: Installer, role: Manifest) {
@@ -151,7 +151,7 @@ describe("an object that another component of the hub has", () => {
     const { first, second, role, less, whole, unaware, labelOf } = scene;
     await less(first);
     // Roots that were made in the same second are in an order of their own.
-    const { timestamp } = await rootOf(first);
+    const { timestamp } = await madeAnchor(first);
     await waitFor("another second", () => new Date().toISOString().slice(0, 19) > timestamp);
     await less(second);
     for (const one of [first, second]) await unaware(one);
@@ -170,9 +170,12 @@ describe("an object that another component of the hub has", () => {
   });
 });
 
-async function rootOf({ component, target }: Installer): Promise<{ readonly timestamp: string }> {
-  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
-  return { timestamp: root?.object.metadata.creationTimestamp?.slice(0, 19) ?? "" };
+async function madeAnchor({
+  component,
+  target,
+}: Installer): Promise<{ readonly timestamp: string }> {
+  const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
+  return { timestamp: anchor?.object.metadata.creationTimestamp?.slice(0, 19) ?? "" };
 }
 
 test("an object that nobody else has costs one list, and none when it has to wait", async () => {

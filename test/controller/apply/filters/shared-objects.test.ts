@@ -45,7 +45,7 @@ test("what was left to another one stays so while nobody may ask, and is taken w
   expect(await withoutOthers(work, { isLost }, signal)).toMatchObject({ left: [], work });
 });
 
-test("what others have is left to them when the root is lost with all that was known, but not a definition", async () => {
+test("what others have is left to them when the anchor is lost with all that was known, but not a definition", async () => {
   const work = workOn([definition, role], ({ open, lost = open }) =>
     Promise.resolve(new Map([...lost].map((id) => [id, words]))),
   );
