@@ -64,6 +64,20 @@ function isOutdated({ metadata, status }: FleetSet): boolean {
 
 const notObserved = "The controller has not seen the latest change of the set";
 
+/** A set in one line: phase, stage, counts, revision, and what it waits for. */
+export function setText(item: SetItem): string {
+  const { phase, stage, done, selected, failed, revision, message } = item;
+  const parts = [
+    phase ?? "no status",
+    ...(stage === null ? [] : [`stage ${stage}`]),
+    `${done}/${selected} done`,
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(revision === null ? [] : [`revision ${revision}`]),
+    ...(message === null ? [] : [message]),
+  ];
+  return parts.join(", ");
+}
+
 /** The kinds of sets that stamp components of these kinds. */
 function setKindsOf(kinds: readonly ComponentKind[]): readonly FleetSetKind[] {
   return allSetKinds.filter((kind) => kinds.includes(fleetSetKinds[kind].component));

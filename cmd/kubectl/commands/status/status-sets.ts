@@ -60,7 +60,8 @@ export function wantedSetTitle({ kind, name }: WantedSet): string {
   return kind === undefined ? `fleet set "${name}"` : setTitle({ kind, name });
 }
 
-const tones: Readonly<Partial<Record<RolloutPhase, Tone>>> = {
+/** What phases mean; the others are on their way. */
+export const setTones: Readonly<Partial<Record<RolloutPhase, Tone>>> = {
   Complete: "good",
   Halted: "bad",
   Blocked: "bad",
@@ -99,5 +100,5 @@ export function setsTable(sets: readonly SetItem[], wide: boolean): Table {
 
 function phaseCell(phase: SetItem["phase"]): Table["rows"][number][number] {
   if (phase === null) return "<unknown>";
-  return { text: phase, tone: tones[phase] ?? "warning" };
+  return { text: phase, tone: setTones[phase] ?? "warning" };
 }

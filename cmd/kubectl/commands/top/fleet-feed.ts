@@ -1,9 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Component } from "../../../../api/component.ts";
+import type { FleetSet } from "../../../../api/fleet-set.ts";
+import { isNarrowed } from "../../action.ts";
 import { failureOf } from "../../failure.ts";
 import { watchHub } from "../../hub/hub-changes.ts";
 import { listInstallations } from "../../hub/installations.ts";
+import { setItemOf, setsBeside } from "../../hub/set-view.ts";
 import { stampAt } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -63,9 +66,27 @@ const shortestRoundMs = 3_000;
  */
 export async function openFleetFeed(options: FeedOptions, signal: AbortSignal): Promise<FleetFeed> {
   const { access, selection } = options;
-  const components = await listInstallations(access, selection, signal);
-  const feed = new Feed(options, components, signal);
+  const hub = await readHub({ access, selection }, signal);
+  const feed = new Feed(options, hub, signal);
   return { state: () => feed.state(), refresh: () => feed.refresh(), readOnce: feed.run() };
+}
+
+/** What the hub says. */
+interface HubFacts {
+  readonly components: readonly Component[];
+  /** Null: they are not asked for, or may not be read. */
+  readonly sets: readonly FleetSet[] | null;
+}
+
+async function readHub(
+  { access, selection }: Pick<FeedOptions, "access" | "selection">,
+  signal: AbortSignal,
+): Promise<HubFacts> {
+  const [components, sets] = await Promise.all([
+    listInstallations(access, selection, signal),
+    isNarrowed(selection) ? null : setsBeside(access, selection, signal),
+  ]);
+  return { components, sets };
 }
 
 class Feed {
@@ -74,6 +95,7 @@ class Feed {
   readonly #readings = new Map<string, SpokeReading>();
   readonly #due = new Set<string>();
   #components: readonly Component[];
+  #sets: HubFacts["sets"];
   #hubReadAt: Date;
   #spokesReadAt: Date | null = null;
   #round: FleetState["round"] = null;
@@ -82,10 +104,11 @@ class Feed {
   #hubWanted = Promise.withResolvers<void>();
   #spokesWanted = Promise.withResolvers<void>();
 
-  constructor(options: FeedOptions, components: readonly Component[], signal: AbortSignal) {
+  constructor(options: FeedOptions, { components, sets }: HubFacts, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
     this.#components = components;
+    this.#sets = sets;
     this.#hubReadAt = options.now();
   }
 
@@ -125,15 +148,16 @@ class Feed {
 
   async #readHub(): Promise<void> {
     if (this.#signal.aborted) return;
-    const { access, selection, now } = this.#options;
+    const { now } = this.#options;
     try {
       const before = new Map(this.#components.map((one) => [one.metadata.uid, one]));
-      const found = await listInstallations(access, selection, this.#signal);
-      const changed = found.filter(
+      const { components, sets } = await readHub(this.#options, this.#signal);
+      const changed = components.filter(
         ({ metadata: { uid, resourceVersion } }) =>
           before.get(uid)?.metadata.resourceVersion !== resourceVersion,
       );
-      this.#components = found;
+      this.#components = components;
+      this.#sets = sets;
       this.#hubReadAt = now();
       this.#trouble = null;
       if (changed.length > 0) this.#wantClusters(changed.map(clusterIdOf));
@@ -213,7 +237,10 @@ class Feed {
     const stamp = stampAt(now());
     const asked = items.filter((item) => isAsked(item, selection));
     return {
-      report: fleetStatusOf(asked, missingNames(selection, items), stamp),
+      report: {
+        ...fleetStatusOf(asked, missingNames(selection, items), stamp),
+        sets: this.#sets?.map(setItemOf) ?? null,
+      },
       hubReadAt: this.#hubReadAt,
       spokesReadAt: this.#spokesReadAt,
       round: this.#round,

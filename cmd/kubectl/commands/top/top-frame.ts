@@ -8,6 +8,7 @@ import type { StatusItem } from "../status/status-item.ts";
 import { statusTable } from "../status/status-text.ts";
 import type { FleetState } from "./fleet-feed.ts";
 import { cutLine, fitColumns, type Line, padText, widthOf, wrapText } from "./screen-text.ts";
+import { setHeight, setLines } from "./set-lines.ts";
 import { keyOf, placeOf, rowsOf, type View } from "./top-view.ts";
 
 export interface Size {
@@ -74,8 +75,8 @@ export function pageOf({ view, pane, ascii }: Shown, { columns, rows }: Size): P
 }
 
 /** Rows of the table that fit. */
-export function tableHeight({ rows }: Size): number {
-  return Math.max(1, rows - 4 - detailHeight(rows));
+export function tableHeight({ report }: Pick<FleetState, "report">, { rows }: Size): number {
+  return Math.max(1, rows - 4 - setHeight(report, rows) - detailHeight(rows));
 }
 
 function detailHeight(rows: number): number {
@@ -118,7 +119,7 @@ function listLines(shown: Shown, size: Size): readonly Line[] {
   const { fleet, view } = shown;
   const items = rowsOf(fleet.report.items, view);
   const place = placeOf(view, items.map(keyOf));
-  const height = tableHeight(size);
+  const height = tableHeight(fleet, size);
   const from = Math.max(0, Math.min(place - Math.floor(height / 2), items.length - height));
   const { header, rows } = fitColumns(
     tableOf(shown, items, size.columns),
@@ -132,6 +133,7 @@ function listLines(shown: Shown, size: Size): readonly Line[] {
   });
   return [
     ...headLines(shown, size, items.length),
+    ...setLines(fleet.report, size.rows),
     [{ text: "  " }, ...header],
     ...filled(items.length === 0 ? [[{ text: `  ${nothing(shown)}` }]] : visible, height),
     ...selectedLines(shown, items[place], size),

@@ -86,7 +86,9 @@ export class TopModel implements Disposable {
 
   #surroundings(size: Size): Surroundings {
     const rows = this.#rows().map(keyOf);
-    if (this.#view.page === "list") return { rows, height: tableHeight(size), lines: 0 };
+    if (this.#view.page === "list") {
+      return { rows, height: tableHeight(this.#options.feed.state(), size), lines: 0 };
+    }
     const { lines, height } = pageOf(this.#shown(), size);
     return { rows, height, lines: lines.length };
   }

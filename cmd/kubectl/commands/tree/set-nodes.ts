@@ -1,6 +1,6 @@
 import type { Component } from "../../../../api/component.ts";
 import { type FleetSet, type RolloutPhase, setLabels } from "../../../../api/fleet-set.ts";
-import { type OwnerSet, ownerSetOf, setItemOf, setsBeside } from "../../hub/set-view.ts";
+import { type OwnerSet, ownerSetOf, setItemOf, setsBeside, setText } from "../../hub/set-view.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { TreeNode } from "./tree-node.ts";
@@ -55,17 +55,10 @@ function setNode(owner: OwnerSet, sets: readonly FleetSet[] | null): TreeNode {
   if (sets === null) return { ...node, state: "UNKNOWN", message: "The set may not be read" };
   const set = sets.find((each) => isOwner(owner, each));
   if (set === undefined) return { ...node, state: "WARN", message: "The set does not exist" };
-  const { phase, stage, done, selected, failed, revision, message } = setItemOf(set);
-  const words = [
-    phase ?? "no status",
-    ...(stage === null ? [] : [`stage ${stage}`]),
-    `${done}/${selected} done`,
-    ...(failed === 0 ? [] : [`${failed} failed`]),
-    ...(revision === null ? [] : [`revision ${revision}`]),
-    ...(message === null ? [] : [message]),
-  ];
+  const item = setItemOf(set);
+  const { phase } = item;
   const state = phase === null ? "UNKNOWN" : (states[phase] ?? "OK");
-  return { ...node, state, message: words.join(", ") };
+  return { ...node, state, message: setText(item) };
 }
 
 function isOwner(owner: OwnerSet, { kind, metadata }: FleetSet): boolean {

@@ -45,7 +45,7 @@ async function started(
 
 const until = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
 const countOf = (hub: StubHub, part: string) =>
-  hub.requests.filter((request) => request.includes(part)).length;
+  hub.requests.filter((request) => request.endsWith(part)).length;
 
 /** Watches are held open as by a real server that has no news. */
 const quiet: Answer = ({ query }) =>
