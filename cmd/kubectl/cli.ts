@@ -51,7 +51,9 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<n
     const args = normalizedArgs(terminal.args, switchesOf(optionsOf(program)));
     await program.parseAsync([...args], { from: "user" }).finally(() => paged.show());
   } catch (error) {
-    if (error instanceof CommanderError && error.code === "commander.help") {
+    // `help COMMAND` has the same code, but has printed its help and succeeds.
+    const isHelpMissing = error instanceof CommanderError && error.exitCode !== 0;
+    if (isHelpMissing && error.code === "commander.help") {
       terminal.stdout.write(greeting(program, terminal.args));
       return exitCodes.fine;
     }
