@@ -1,5 +1,6 @@
 import { type ComponentKind, componentKinds } from "../../../api/component.ts";
 import { UsageError } from "../errors.ts";
+import { fleetSetKindOf } from "./set-ref.ts";
 
 /** One installation that the command line names. Without a kind, either kind matches. */
 export interface RequestedName {
@@ -69,10 +70,14 @@ function parseName(arg: string): RequestedName {
 }
 
 function unknownType(type: string): UsageError {
-  return new UsageError(
-    `There is no type "${type}": use KnativeServing (ks) or KnativeEventing (ke)`,
-    ["Write TYPE/NAME, such as ks/knative-serving."],
-  );
+  const message = `There is no type "${type}": use KnativeServing (ks) or KnativeEventing (ke)`;
+  if (fleetSetKindOf(type) !== undefined) {
+    const set = `${type.toLowerCase()}/NAME`;
+    return new UsageError(message, [
+      `Installations of a fleet set are selected by status --set ${set}; rollout status ${set} shows the set.`,
+    ]);
+  }
+  return new UsageError(message, ["Write TYPE/NAME, such as ks/knative-serving."]);
 }
 
 /** Kinds of a comma list such as `ks,ke`. Undefined when the text is a name instead of types. */

@@ -7,6 +7,7 @@ import { selectInstallations } from "../../hub/installations.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
+import { fleetSetKindOf } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
@@ -124,15 +125,19 @@ function withoutSecretValues(object: ObjectItem["object"]): ObjectItem["object"]
   return { ...rest, data: Object.fromEntries(keys.map((key) => [key, "<hidden>"])) };
 }
 
+function unknownText(word: string): string {
+  const said = `the server doesn't have a resource type "${word}"`;
+  const isSet = fleetSetKindOf(word) !== undefined;
+  return isSet ? `${said}: fleet sets are on the hub, see kubectl get ${word}` : said;
+}
+
 /** Errors for kinds and names that none of the clusters has; none when no cluster was read. */
 function missing({ objects }: Wanted, facts: readonly Found[]): readonly ReportError[] {
   if (facts.length === 0) return [];
   const words = objects.flatMap(({ kinds }) => kinds);
   const isUnknown = (word: string): boolean => facts.every(({ unknown }) => unknown.includes(word));
   return [
-    ...words
-      .filter(isUnknown)
-      .map((word) => nowhere("NotServed", `the server doesn't have a resource type "${word}"`)),
+    ...words.filter(isUnknown).map((word) => nowhere("NotServed", unknownText(word))),
     ...objects.flatMap(({ kinds, names }, at) =>
       names
         .filter((name) => !kinds.every(isUnknown) && !facts.some((one) => one.names[at]?.has(name)))

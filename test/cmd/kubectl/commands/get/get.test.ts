@@ -81,6 +81,7 @@ describe("get", () => {
     { line: "pods nothing", code: 1, says: 'error: pods "nothing" not found' },
     { line: "ksvc", code: 0, says: "No resources found." },
     { line: "unicorns", code: 1, says: `doesn't have a resource type "unicorns"` },
+    { line: "kss", code: 1, says: `"kss": fleet sets are on the hub, see kubectl get kss` },
     { line: "pods -A", code: 3, says: "1 of 2 clusters could not be read" },
     { line: "pod/activator-1", code: 0, says: "" },
     { line: "po/activator-1 secret/nothing", code: 1, says: 'error: secret "nothing" not found' },

@@ -157,6 +157,15 @@ describe("status --set", () => {
   });
 });
 
+test("status of a set as if it were an installation says how sets are named", async () => {
+  const { stderr, exitCode } = await status(hub, "kss/prod");
+  expect(exitCode).toBe(2);
+  expect(stderr).toBe(
+    'error: There is no type "kss": use KnativeServing (ks) or KnativeEventing (ke)\n' +
+      "hint: Installations of a fleet set are selected by status --set kss/NAME; rollout status kss/NAME shows the set.\n",
+  );
+});
+
 describe("on a hub without fleet sets", () => {
   test("or where they may not be read, status is as it was", async () => {
     const before = bare.requests.length;
