@@ -20,6 +20,7 @@ export const rolloutGroup = (): CommandGroup => ({
 export const rolloutEntries = (): readonly CommandEntry[] => [
   statusEntry(),
   historyEntry(),
+  planEntry(),
   approveEntry(),
   pauseEntry(),
   resumeEntry(),
@@ -187,5 +188,24 @@ function undoEntry(): CommandEntry {
     completes: "sets",
     needsFleet,
     load: async () => (await import("./rollout/undo-action.ts")).runUndo,
+  };
+}
+
+function planEntry(): CommandEntry {
+  return {
+    name: "rollout plan",
+    args: "[SET] [-f FILE]",
+    summary: "Show what a rollout would do with each cluster, before it begins",
+    text: `For each cluster of a set, or of a set in a file that need not be on the hub: its stage, what would become of its component, from which version to which, and what\nis in the way: a version step that is not allowed, a value that the ClusterProfile does not give, another set or component. Gates and limits decide when; they are left\nout. relabel is a component whose spec stays as it is. Nothing is written. ${setText}\nThe exit code is 0 when nothing would change, 1 when something would or a cluster is blocked, 3 when not everything could be read.`,
+    examples: [
+      ["kubectl knfleet rollout plan -f set.yaml", "before kubectl apply"],
+      ["kubectl knfleet rollout plan kss/prod -n platform", "the set that the hub has"],
+      ["kubectl knfleet rollout plan -f set.yaml -o json", "for scripts"],
+    ],
+    options: [new Option("-f, --filename <file>", "file with a fleet set, - for standard input")],
+    kind: "RolloutPlan",
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/plan-action.ts")).runRolloutPlan,
   };
 }

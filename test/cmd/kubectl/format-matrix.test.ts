@@ -31,6 +31,7 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   get: ["deployments"],
   explain: ["ApplyFailed"],
   "rollout status": ["kss/prod"],
+  "rollout plan": ["kss/prod"],
   "rollout history": ["kss/prod"],
 };
 

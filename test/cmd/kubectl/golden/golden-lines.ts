@@ -116,5 +116,6 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     why: "recorded fleets have no sets",
   },
   "rollout undo": { file: "commands/rollout/history.test.ts", why: "prints the set" },
+  "rollout plan": { file: "commands/rollout/plan.test.ts", why: "recorded fleets have no sets" },
   connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
 };

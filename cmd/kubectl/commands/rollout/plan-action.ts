@@ -1,0 +1,151 @@
+import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import { type ActionInput, print } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { readSet } from "../../hub/fleet-sets.ts";
+import { NotServedError } from "../../hub/installations.ts";
+import { sortedBy } from "../../output/jsonpath.ts";
+import { clusterNames } from "../../output/names.ts";
+import { reportOf, stampAt } from "../../output/report.ts";
+import { orNone, type Table, type Tone } from "../../output/table.ts";
+import { fleetSetRefOf } from "../../selection/set-ref.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { namedSet } from "./named-set.ts";
+import { readPlanFacts } from "./plan-facts.ts";
+import {
+  type PlanAction,
+  planRollout,
+  type RolloutPlanItem,
+  type RolloutPlanSummary,
+} from "./rollout-plan.ts";
+import { type FileSet, setOfFile } from "./set-file.ts";
+
+/** Flags of `rollout plan` alone. */
+interface PlanFlags {
+  readonly filename?: string;
+}
+
+type Input = ActionInput<PlanFlags>;
+
+/** `kubectl knfleet rollout plan`. */
+export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const set =
+    options.filename === undefined
+      ? await namedSet(input, { access, kind: "RolloutPlan" }, signal)
+      : await fileSet(options.filename, { access, input }, signal);
+  if (typeof set === "number") return set;
+  const { facts, unread } = await readPlanFacts(access, set, signal);
+  const { summary, items } = planRollout(facts, terminal.now().getTime());
+  const warnings = [...summary.warnings, ...unread.map((what) => `could not be read: ${what}`)];
+  const document = sortedBy(
+    reportOf("RolloutPlan", stampAt(terminal.now(), clientVersion), {
+      complete: unread.length === 0,
+      summary: { ...summary, warnings },
+      items,
+      errors: [],
+    }),
+    flags.sortBy,
+  );
+  await print(
+    {
+      document,
+      heading: `${plainText(`${set.kind} ${set.metadata.namespace}/${set.metadata.name}`)}, revision ${summary.revision}\n\n`,
+      table: (wide) => planTable(document.items, wide),
+      footer: `\n${countsText(summary)}\n`,
+      names: document.items.map(({ component }) => componentName(set, component ?? "")),
+      notes: warnings.map((warning) => plainText(`warning: ${warning}`)),
+    },
+    flags,
+    terminal,
+  );
+  if (summary.writes + summary.blocked + summary.unselected > 0) return exitCodes.unhealthy;
+  if (summary.warnings.length > 0) return exitCodes.unhealthy;
+  return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
+}
+
+/** The set of a file, in place of the one on the hub where there is one. */
+async function fileSet(
+  path: string,
+  { access, input }: { readonly access: ClusterAccess; readonly input: Input },
+  signal: AbortSignal,
+): Promise<FleetSet> {
+  const { args, flags, terminal } = input;
+  const [text, ...more] = args;
+  const wanted = text === undefined ? undefined : fleetSetRefOf(text);
+  if (more.length > 0 || (text !== undefined && wanted === undefined)) {
+    throw new UsageError("Beside -f one set may be named, as kss/NAME or kes/NAME");
+  }
+  const place = { flags, usual: access.namespace, stdin: terminal.stdin };
+  const found = await setOfFile({ path, wanted }, place, signal);
+  return await asOnHub(found, access, signal);
+}
+
+async function asOnHub(
+  found: FileSet,
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<FleetSet> {
+  const { kind, spec, metadata } = found;
+  const present = await readSet(access, { kind, ...metadata }, signal).catch((error: unknown) => {
+    if (error instanceof NotServedError) return undefined;
+    throw error;
+  });
+  if (present !== undefined) return { ...present, spec };
+  const made = { uid: "", resourceVersion: "", creationTimestamp: "9999-12-31T00:00:00Z" };
+  return { apiVersion: fleetSetApiVersion, kind, metadata: { ...metadata, ...made }, spec };
+}
+
+function componentName({ kind }: FleetSet, component: string): string {
+  const type = kind.replace(/Set$/, "").toLowerCase();
+  return `${type}.operator.knative.dev/${component}`;
+}
+
+const tones: Readonly<Partial<Record<PlanAction, Tone>>> = {
+  create: "good",
+  update: "warning",
+  adopt: "warning",
+  wait: "warning",
+  blocked: "bad",
+  delete: "bad",
+};
+
+function planTable(items: readonly RolloutPlanItem[], wide: boolean): Table {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  const more = wide ? ["COMPONENT"] : [];
+  return {
+    headers: ["STAGE", "CLUSTER", "ACTION", "FROM", "TO", ...more, "REASON", "MESSAGE"],
+    mayShorten: ["MESSAGE"],
+    rows: items.map(({ stage, cluster, action, from, to, component, reason, message }) => {
+      const tone = tones[action];
+      return [
+        orNone(stage),
+        clusterOf(cluster),
+        tone === undefined ? action : { text: action, tone },
+        orNone(from),
+        orNone(to),
+        ...(wide ? [orNone(component)] : []),
+        orNone(reason),
+        orNone(message),
+      ];
+    }),
+  };
+}
+
+function countsText({
+  clusters,
+  writes,
+  changes,
+  blocked,
+  unselected,
+}: RolloutPlanSummary): string {
+  const parts = [
+    `${writes} of ${clusters} components would be written, ${changes} with another spec`,
+    ...(blocked > 0 ? [`${blocked} blocked`] : []),
+    ...(unselected > 0 ? [`${unselected} not selected any more`] : []),
+  ];
+  return `${parts.join("; ")}.`;
+}

@@ -1,0 +1,132 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { ServedProfiles } from "../../../../access/kube/profile-versions.ts";
+import { type ClusterProfile, clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
+import { operatorApiVersion } from "../../../../api/component.ts";
+import { type FleetSet, fleetSetKinds } from "../../../../api/fleet-set.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { knownResource, type ResourceType } from "../../../../api/resources.ts";
+import { findSelection, placementKinds } from "../../../../controller/sets/find-selection.ts";
+import { gatherFacts } from "../../../../controller/sets/gather-facts.ts";
+import { setKeyOf } from "../../../../controller/sets/set-caches.ts";
+import type { SetFacts } from "../../../../sets/facts.ts";
+import { listSets } from "../../hub/fleet-sets.ts";
+import { componentOf } from "../../hub/installations.ts";
+import { isProfile } from "../../hub/profiles.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+
+/** What a plan follows from. */
+export interface PlanFacts {
+  readonly facts: SetFacts;
+  /** What could not be read, as sentences. */
+  readonly unread: readonly string[];
+}
+
+type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+
+/** Reads what the controller would decide by, as far as the user may; a set that is not on the hub has no components yet. Throws what KubeClient throws. */
+export async function readPlanFacts(
+  access: HubAccess,
+  set: FleetSet,
+  signal: AbortSignal,
+): Promise<PlanFacts> {
+  const { hub, hubTimeoutMs } = access;
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const { namespace: home } = set.metadata;
+  const { component: kind } = fleetSetKinds[set.kind];
+  const { from, selector } = set.spec.clusters;
+  const unread: string[] = [];
+  const list = new Lister({ hub, unread, signal: deadline });
+  const resource = knownResource(operatorApiVersion, kind);
+  const profileResource = knownResource(clusterProfileApiVersion, "ClusterProfile");
+  const placement = from === "Selector" ? undefined : placementKinds[from];
+  const [components, profiles, placements, sets] = await Promise.all([
+    list.everywhere(resource, [home]),
+    list.everywhere(profileResource, selector?.namespaces ?? [home], new ServedProfiles(hub)),
+    placement && list.in(knownResource(placement.apiVersion, placement.kind), home),
+    otherSets(access, set, deadline).catch((error: unknown) => {
+      unread.push(`other sets: ${forbidden(error)}`);
+      return [];
+    }),
+  ]);
+  const known = profiles.map(profileOf).filter(isProfile);
+  const selectionOf = (one: FleetSet) =>
+    findSelection(one, {
+      profiles: (): readonly ClusterProfile[] => known,
+      placements: (source) => (source === from ? placements : undefined),
+    });
+  const facts = gatherFacts(set, {
+    sets: new Map([...sets, set].map((one) => [setKeyOf(one), one])),
+    components: components.map((item) => componentOf(item, kind)),
+    // Which revision the set wants follows from its spec.
+    revisions: [],
+    profiles: new Map(
+      known.map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, one] as const),
+    ),
+    selectionOf,
+    // Who may use what, and what the hub refused, only the controller knows.
+    policy: undefined,
+    refusals: new Map(),
+  });
+  return { facts, unread };
+}
+
+/** Items of a list carry neither apiVersion nor kind. */
+function profileOf(item: KubeObject): KubeObject {
+  return { ...item, apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" };
+}
+
+async function otherSets(
+  access: HubAccess,
+  { kind, metadata }: FleetSet,
+  signal: AbortSignal,
+): Promise<readonly FleetSet[]> {
+  const all = await listSets(access, { kinds: [kind] }, signal);
+  return all.filter(
+    (one) => one.metadata.namespace !== metadata.namespace || one.metadata.name !== metadata.name,
+  );
+}
+
+interface Listing {
+  readonly hub: Pick<KubeClient, "list">;
+  readonly unread: string[];
+  readonly signal: AbortSignal;
+}
+
+/** Lists of the hub, as far as the user may. */
+class Lister {
+  readonly #listing: Listing;
+
+  constructor(listing: Listing) {
+    this.#listing = listing;
+  }
+
+  /** The objects of all namespaces, or without that right of some. Throws what KubeClient throws for those. */
+  async everywhere(
+    resource: ResourceType,
+    namespaces: readonly string[],
+    client: Pick<KubeClient, "list"> = this.#listing.hub,
+  ): Promise<readonly KubeObject[]> {
+    const { signal, unread } = this.#listing;
+    try {
+      return (await client.list({ resource }, {}, signal)).items;
+    } catch (error) {
+      unread.push(`${resource.plural} of other namespaces: ${forbidden(error)}`);
+    }
+    const lists = await Promise.all(
+      namespaces.map((namespace) => client.list({ resource, namespace }, {}, signal)),
+    );
+    return lists.flatMap(({ items }) => items);
+  }
+
+  async in(resource: ResourceType, namespace: string): Promise<readonly KubeObject[]> {
+    const { hub, signal } = this.#listing;
+    return (await hub.list({ resource, namespace }, {}, signal)).items;
+  }
+}
+
+/** The answer to what may be missing; throws everything else. */
+function forbidden(error: unknown): string {
+  if (error instanceof ApiError && error.status === 403) return error.message;
+  throw error;
+}

@@ -1,0 +1,193 @@
+import type { Component } from "../../../../api/component.ts";
+import { isSameJson } from "../../../../api/fields.ts";
+import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
+import { childNameOf } from "../../../../controller/sets/child-object.ts";
+import { type DesiredSpec, DesiredSpecs, revisionNameOf } from "../../../../sets/desired-spec.ts";
+import type { Member, SelectedCluster, SetFacts, Stage } from "../../../../sets/facts.ts";
+import { stagesWith } from "../../../../sets/members.ts";
+import { clusterKeyOf, planRemovals } from "../../../../sets/removals.ts";
+import { isExcluded } from "../../../../sets/select-clusters.ts";
+import { inOrder } from "../../../../sets/stages.ts";
+
+/** What would become of a cluster's component; `relabel`: its spec stays as it is. */
+export type PlanAction =
+  | "create"
+  | "update"
+  | "relabel"
+  | "adopt"
+  | "none"
+  | "wait"
+  | "blocked"
+  | "excluded"
+  | "orphan"
+  | "delete";
+
+/** One cluster of a set; what is not known is null. */
+export interface RolloutPlanItem {
+  readonly cluster: { readonly namespace: string; readonly name: string };
+  /** Null: the set does not select the cluster any more. */
+  readonly stage: string | null;
+  /** Name of the component. */
+  readonly component: string | null;
+  /** The version that is installed. */
+  readonly from: string | null;
+  /** The version that the set wants; null when the controller chooses. */
+  readonly to: string | null;
+  readonly action: PlanAction;
+  /** Whether the component would be written with another spec. */
+  readonly changesSpec: boolean;
+  readonly reason: string | null;
+  readonly message: string | null;
+}
+
+export interface RolloutPlanSummary {
+  readonly revision: string;
+  readonly clusters: number;
+  /** Components that would be written. */
+  readonly writes: number;
+  /** Those of them whose spec would change. */
+  readonly changes: number;
+  readonly blocked: number;
+  readonly unselected: number;
+  /** What could not be read, and why the set would do nothing at all. */
+  readonly warnings: readonly string[];
+}
+
+export interface FoundPlan {
+  readonly summary: RolloutPlanSummary;
+  readonly items: readonly RolloutPlanItem[];
+}
+
+const changing: readonly PlanAction[] = ["create", "update", "adopt"];
+
+/** What a rollout of the set would do with each cluster, in the order of the stages, whatever their gates and limits. Pure. */
+export function planRollout(facts: SetFacts, now: number): FoundPlan {
+  const { set, selection } = facts;
+  const name = revisionNameOf(set);
+  if (selection.kind === "unusable") {
+    const warning = `nothing is written or removed: ${selection.reason}: ${selection.message}`;
+    return { summary: summaryOf(name, [], [warning]), items: [] };
+  }
+  const selected = selection.clusters;
+  const { template, overrides } = set.spec;
+  const content = { template, ...(overrides === undefined ? {} : { overrides }) };
+  const revision = { name, number: 1, failed: false, content };
+  const stages = stagesWith(facts, { revision, selected, retriedAt: undefined, now });
+  const specs = new DesiredSpecs(content);
+  const clusters = new Map(selected.map((one) => [`${one.namespace}/${one.name}`, one]));
+  const items = stages.flatMap((stage) =>
+    ordered(stage, set, name).map((member) =>
+      memberItem(member, { set, stage, specs, cluster: clusters.get(member.key) }),
+    ),
+  );
+  const left = unselectedItems(facts, selected, now);
+  return { summary: summaryOf(name, [...items, ...left], []), items: [...items, ...left] };
+}
+
+function summaryOf(
+  revision: string,
+  items: readonly RolloutPlanItem[],
+  warnings: readonly string[],
+): RolloutPlanSummary {
+  const count = (...actions: readonly PlanAction[]): number =>
+    items.filter(({ action }) => actions.includes(action)).length;
+  const unselected = count("orphan", "delete");
+  return {
+    revision,
+    clusters: items.length - unselected,
+    writes: count(...changing, "relabel"),
+    changes: items.filter(({ changesSpec }) => changesSpec).length,
+    blocked: count("blocked"),
+    unselected,
+    warnings,
+  };
+}
+
+function ordered({ members }: Stage, { spec }: FleetSet, revision: string): readonly Member[] {
+  return inOrder(members, spec.rollout?.order ?? "Hashed", revision);
+}
+
+interface Context {
+  readonly set: FleetSet;
+  readonly stage: Stage;
+  readonly specs: DesiredSpecs;
+  readonly cluster: SelectedCluster | undefined;
+}
+
+function memberItem(member: Member, { set, stage, specs, cluster }: Context): RolloutPlanItem {
+  const { key, profile, child } = member;
+  const [namespace = "", name = ""] = key.split("/");
+  const desired = profile === undefined ? undefined : specs.of(profile);
+  const action = actionOf(member, desired);
+  return {
+    cluster: { namespace, name },
+    stage: stage.spec.name,
+    component: child?.metadata.name ?? childNameOf(set, cluster ?? { namespace, name }),
+    from: child?.status?.version ?? null,
+    to: versionOf(desired),
+    action,
+    changesSpec: changing.includes(action) && !isOfSpec(child, desired),
+    ...saidOf(member, action),
+  };
+}
+
+/** Why nothing would be written; nothing for a component that would be. */
+function saidOf({ state }: Member, action: PlanAction) {
+  if (action === "relabel" || changing.includes(action)) return { reason: null, message: null };
+  return { reason: state.reason, message: state.message === "" ? null : state.message };
+}
+
+function versionOf(desired: DesiredSpec | undefined): string | null {
+  if (desired === undefined || "missing" in desired) return null;
+  const { version } = desired.spec;
+  return typeof version === "string" && version !== "" ? version : null;
+}
+
+function actionOf(
+  { child, state }: Pick<Member, "child" | "state">,
+  desired: DesiredSpec | undefined,
+): PlanAction {
+  if (state.name === "Excluded") return "excluded";
+  if (state.name === "Blocked") return "blocked";
+  if (state.name === "Unreachable" || state.reason === "Deleting") return "wait";
+  if (state.name !== "Pending") return "none";
+  if (child === undefined) return "create";
+  if (child.metadata.labels?.[setLabels.set] === undefined) return "adopt";
+  return isOfSpec(child, desired) ? "relabel" : "update";
+}
+
+function isOfSpec(child: Component | undefined, desired: DesiredSpec | undefined): boolean {
+  if (child === undefined) return false;
+  const { clusterProfileRef: _ref, ...own } = child.spec ?? {};
+  return desired !== undefined && "spec" in desired && isSameJson(desired.spec, own);
+}
+
+/** Components of the set on clusters that it does not select. Spec: sets.md R11. */
+function unselectedItems(
+  facts: SetFacts,
+  selected: readonly SelectedCluster[],
+  now: number,
+): readonly RolloutPlanItem[] {
+  const { spec, metadata } = facts.set;
+  const keys = new Set(selected.map(({ namespace, name }) => `${namespace}/${name}`));
+  const { suspicious } = planRemovals(facts, selected, now);
+  const held = "The selection loses many clusters at once: they stay until somebody accepts that";
+  return facts.children.flatMap((child): readonly RolloutPlanItem[] => {
+    const ref = child.spec?.clusterProfileRef;
+    if (ref === undefined || keys.has(clusterKeyOf(child))) return [];
+    if (isExcluded(spec.clusters.exclude ?? [], ref, metadata.namespace)) return [];
+    return [
+      {
+        cluster: { namespace: ref.namespace, name: ref.name },
+        stage: null,
+        component: child.metadata.name,
+        from: child.status?.version ?? null,
+        to: null,
+        action: spec.whenUnselected?.policy === "Delete" ? "delete" : "orphan",
+        changesSpec: false,
+        reason: suspicious === undefined ? "NotSelected" : "SuspiciousShrink",
+        message: suspicious === undefined ? null : held,
+      },
+    ];
+  });
+}
