@@ -143,13 +143,14 @@ async function factsFor(
   signal: AbortSignal,
 ): Promise<SetFacts> {
   const { facts, spokeNamespace } = sources;
+  const common = { spokeNamespace, references: sources.references?.policy };
   const isKnown = changed.clusters || changed.content;
   if (!isKnown || rights.some(({ answer }) => answer !== true)) {
-    return { profiles: undefined, spokeNamespace };
+    return { profiles: undefined, ...common };
   }
   const profiles = await facts.profiles(signal).catch(() => undefined);
   signal.throwIfAborted();
-  return { profiles, spokeNamespace };
+  return { profiles, ...common };
 }
 
 function fieldViolations(subject: SetSubject, facts: SetFacts): readonly Violation[] {

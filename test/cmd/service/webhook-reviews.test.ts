@@ -79,3 +79,16 @@ test("releases are read before the first review, and reviews are ready after tha
   expect(await refusals("KnativeEventing", {})).toEqual([]);
   expect(await refusals("KnativeServing", { ingress, version: "1.22" })).not.toEqual([]);
 });
+
+test.each([
+  { flags: [], reviewed: true },
+  { flags: ["--companion-of=upstream"], reviewed: false },
+  { flags: ["--guard-only"], reviewed: false },
+])("fleet sets are reviewed with $flags: $reviewed", async ({ flags: given, reviewed }) => {
+  const flags = readWebhookFlags(["--release-dir=", ...given], "1.2.3");
+  if (!("guard" in flags)) throw new Error(flags.text);
+  const hub = { client: new MemorySpoke("").clientOf("webhook") };
+  const surroundings = { hub, namespace: "knfleet-system", environment: {}, log: silentLog };
+  await using opened = await openReviews(flags, surroundings, AbortSignal.timeout(20_000));
+  expect(Object.hasOwn(opened.reviews, "/validate/sets")).toBe(reviewed);
+});

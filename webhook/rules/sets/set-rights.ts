@@ -17,15 +17,18 @@ export function rightsForSpec(
   const { changed, spec } = subject;
   const writes = changed.clusters || changed.content;
   const deletes = changed.clusters || changed.removal;
-  const manifests = writes && manifestRight ? pathOfManifests(spec) : undefined;
-  const deletion = deletes ? pathOfDeletion(spec) : undefined;
+  const adopts = writes || changed.adoption;
+  const paths = {
+    create: writes ? "spec.template" : undefined,
+    patch: adopts && spec.adoption === "Always" ? "spec.adoption" : undefined,
+    "apply-cluster-scoped": writes && manifestRight ? pathOfManifests(spec) : undefined,
+    delete: deletes ? pathOfDeletion(spec) : undefined,
+  };
   return [
     ...(writes ? clusterRights(subject) : []),
-    ...(writes ? [componentRight(subject, "create", "spec.template")] : []),
-    ...(manifests === undefined
-      ? []
-      : [componentRight(subject, "apply-cluster-scoped", manifests)]),
-    ...(deletion === undefined ? [] : [componentRight(subject, "delete", deletion)]),
+    ...Object.entries(paths).flatMap(([verb, path]) =>
+      path === undefined ? [] : [componentRight(subject, verb, path)],
+    ),
   ];
 }
 
@@ -48,11 +51,7 @@ function clusterRight(namespace: string, path: string): NeededRight {
   };
 }
 
-function componentRight(
-  { kind, namespace }: SetSubject,
-  verb: "create" | "delete" | "apply-cluster-scoped",
-  path: string,
-): NeededRight {
+function componentRight({ kind, namespace }: SetSubject, verb: string, path: string): NeededRight {
   const component = fleetSetKinds[kind].component;
   const resource = componentKinds[component].plural;
   const place = `${component}s in namespace ${quoteValue(namespace)}`;

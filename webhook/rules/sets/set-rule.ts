@@ -1,3 +1,4 @@
+import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { isSameJson } from "../../../api/fields.ts";
 import type { FleetSetKind, FleetSetSpec } from "../../../api/fleet-set.ts";
@@ -33,6 +34,8 @@ export interface ChangedParts {
   readonly content: boolean;
   /** When components are deleted. */
   readonly removal: boolean;
+  /** Whether components that others wrote are taken over. */
+  readonly adoption: boolean;
 }
 
 /** The parts that a request changes. */
@@ -44,6 +47,7 @@ export function changedParts({ spec, before }: Pick<SetChange, "spec" | "before"
     clusters: differs("clusters"),
     content: differs("template", "overrides"),
     removal: differs("whenUnselected", "deletionPolicy"),
+    adoption: differs("adoption"),
   };
 }
 
@@ -66,6 +70,8 @@ export interface SetFacts {
   /** The ClusterProfiles of the hub; undefined: not known, or not for the author to know. */
   readonly profiles: readonly ClusterProfile[] | undefined;
   readonly spokeNamespace: SpokeNamespaceMode;
+  /** Who may use which ClusterProfile; undefined: every namespace all of them. */
+  readonly references: ReferencePolicy | undefined;
 }
 
 /** One rule for sets: the problems that it finds. Pure. */

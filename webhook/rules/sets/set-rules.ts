@@ -1,3 +1,4 @@
+import { refusedReference } from "../../../access/providers/reference-policy.ts";
 import { componentKinds } from "../../../api/component.ts";
 import { fleetSetKinds } from "../../../api/fleet-set.ts";
 import { problemIf, quoteValue } from "../rule.ts";
@@ -41,9 +42,22 @@ const noCluster: SetCheck = ({ spec, namespace, changed }, { profiles }) =>
     "selects no ClusterProfile now",
   );
 
+/** The controller leaves out clusters that components of this namespace may not use. */
+const notPermitted: SetCheck = ({ spec, namespace, changed }, { profiles, references }) => {
+  if (!changed.clusters || profiles === undefined || references === undefined) return [];
+  if (spec.clusters.from !== "Selector") return [];
+  const selected = candidatesOf(spec, profiles, namespace);
+  const refused = selected.flatMap(
+    ({ metadata }) => refusedReference(namespace, metadata, references) ?? [],
+  );
+  const message = `${refused.length} of ${selected.length} clusters that are selected now are left out: ReferenceNotPermitted: ${refused[0]}`;
+  return problemIf(refused.length > 0, "spec.clusters.selector", message);
+};
+
 /** The warnings about a set, by name. */
 export const setWarnings: Readonly<Record<string, SetCheck>> = {
   "spoke-namespace": spokeNamespace,
   "no-cluster": noCluster,
+  "not-permitted": notPermitted,
   "empty-stage": emptyStages,
 };

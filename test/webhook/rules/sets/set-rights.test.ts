@@ -101,6 +101,21 @@ describe("the rights that are asked for", () => {
       changed(all, { template: {} }),
       usual,
     ],
+    [
+      "a set that takes components over",
+      writtenSet({ ...goodSpec, adoption: "Always" }),
+      [...usual, serving("patch")],
+    ],
+    [
+      "taking components over from now on",
+      changed({ ...goodSpec, adoption: "IfEqual" }, { adoption: "Always" }),
+      [serving("patch")],
+    ],
+    [
+      "taking over no more",
+      changed({ ...goodSpec, adoption: "Always" }, { adoption: "Never" }),
+      [],
+    ],
     ["a deletion", writtenSet(goodSpec, { operation: "DELETE" }), []],
     [
       "a set that is being deleted",

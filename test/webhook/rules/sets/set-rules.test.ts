@@ -237,6 +237,7 @@ describe("the rules about the fields of a set", () => {
   });
 });
 
+const grants = [{ fromNamespace: "platform", toNamespace: "fleet", names: ["eu-2"] }];
 const warned: readonly (readonly [warning: string, spec: object, stage: SetStage, line: string])[] =
   [
     [
@@ -246,6 +247,12 @@ const warned: readonly (readonly [warning: string, spec: object, stage: SetStage
       'metadata.namespace: with --spoke-namespace=Component every cluster gets its installation in namespace "platform", not in knative-serving',
     ],
     ["no-cluster", {}, { profiles: [] }, "spec.clusters.selector: selects no ClusterProfile now"],
+    [
+      "not-permitted",
+      {},
+      { references: { policy: { mode: "Granted", grants } } },
+      'spec.clusters.selector: 1 of 2 clusters that are selected now are left out: ReferenceNotPermitted: No grant lets components of namespace "platform" use ClusterProfile fleet/eu-1',
+    ],
     [
       "empty-stage",
       stages(all, { name: "later", selector: { matchLabels: { a: "b" } } }),
@@ -267,7 +274,7 @@ describe("the warnings about a set", () => {
   const cases = warned.map(([name, changes, stage, line]) => ({ name, changes, stage, line }));
 
   test.each(cases)("$name: $line", async ({ changes, stage, line }) => {
-    const there = { profiles: [prodProfile("eu-1")], ...stage };
+    const there = { profiles: [prodProfile("eu-1"), prodProfile("eu-2")], ...stage };
     const { violations, warnings } = await reviewSet(
       writtenSet({ ...goodSpec, ...changes }),
       there,
