@@ -133,6 +133,7 @@ function everything(plugin: string): Values {
   };
   return {
     commonLabels: { team: "platform" },
+    sets: { enabled: true },
     controller: { hubInstallations: true, ...placed },
     webhook: { certificates: { source: "CertManager" }, ...placed },
     metrics: {
@@ -157,7 +158,18 @@ function everything(plugin: string): Values {
   };
 }
 
-test("cert-manager, a copied plugin, the hub itself, alerts and NetworkPolicies: components become ready on the hub and on a spoke, with the rights of the chart", async () => {
+const setThatNeverStarts: Manifest = {
+  apiVersion: "knfleet.dev/v1alpha1",
+  kind: "KnativeServingSet",
+  metadata: { namespace: "default", name: "never" },
+  spec: {
+    clusters: { from: "Selector", selector: {} },
+    template: {},
+    rollout: { windows: [{ cron: "0 0 30 2 *", duration: "1h" }] },
+  },
+};
+
+test("cert-manager, a copied plugin, the hub itself, fleet sets, alerts and NetworkPolicies: components become ready on the hub and on a spoke, with the rights of the chart", async () => {
   const since = new Date();
   const namespace = "knfleet-system";
   const place = ["fleet", "--namespace", namespace] as const;
@@ -176,6 +188,10 @@ test("cert-manager, a copied plugin, the hub itself, alerts and NetworkPolicies:
   await isRefused(
     () => hub.admin.create(eventingIn("default", { version: "one" })),
     /spec\.version: /,
+  );
+  await isRefused(
+    () => hub.admin.create(setThatNeverStarts),
+    /spec\.rollout\.windows\[0\]\.cron: /,
   );
   const wanted = [{ kind: "KnativeServing", on: profile }, { kind: "KnativeEventing" }] as const;
   for (const one of wanted) {
