@@ -1,6 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { codedError } from "../../output/report.ts";
 import type { Cell } from "../../output/table.ts";
+import { setsTable } from "./status-sets.ts";
 import { statusTable } from "./status-text.ts";
 import type { FleetStatus } from "./status.ts";
 
@@ -11,6 +12,7 @@ import type { FleetStatus } from "./status.ts";
 export function statusHtml(report: FleetStatus): string {
   const { summary, generatedAt, cliVersion, errors } = report;
   const { headers, rows } = statusTable(report, true, (time) => time ?? "<unknown>");
+  const sets = setsTable(report.sets ?? [], true);
   const causes = summary.causes.map(({ reason, code, provider, count }) => [
     String(count),
     code ?? "<none>",
@@ -29,7 +31,7 @@ export function statusHtml(report: FleetStatus): string {
 <h1>Knative fleet</h1>
 <p>Read at <time datetime="${escaped(generatedAt)}">${escaped(generatedAt)}</time> by kubectl knfleet ${escaped(cliVersion)}.</p>
 <p>${summary.total} installations: <b class="good">${summary.healthy} healthy</b>, <b class="warning">${summary.warnings} in progress</b>, <b class="bad">${summary.errors} not healthy</b>. The clusters of ${summary.unread} could not be read.</p>
-${tableOf("Installations", headers, rows)}${tableOf("Causes", ["COUNT", "CODE", "REASON", "PROVIDER"], causes)}${tableOf("What could not be read", ["CLUSTER", "CODE", "REASON", "MESSAGE"], unread)}</body>
+${tableOf("Installations", headers, rows)}${tableOf("Fleet sets", sets.headers, sets.rows)}${tableOf("Causes", ["COUNT", "CODE", "REASON", "PROVIDER"], causes)}${tableOf("What could not be read", ["CLUSTER", "CODE", "REASON", "MESSAGE"], unread)}</body>
 </html>
 `;
 }

@@ -122,7 +122,8 @@ describe("gather", () => {
   });
 
   test("makes bundles on which status and tree show sets", async () => {
-    const { path } = await gathered("read", [set, other, own, ...beside], ["-A"]);
+    const { path, text } = await gathered("read", [set, other, own, ...beside], ["-A"]);
+    expect(text).toContain("<caption>Fleet sets</caption>");
     const status = await runText(["status", "-A", "--no-live", "--bundle", path]);
     expect(status.stdout).toMatch(/^team-a +kss\/prod +/m);
     const one = await runText(["status", "-A", "--no-live", "--set", "prod", "--bundle", path]);
