@@ -27,6 +27,7 @@ export const rolloutEntries = (): readonly CommandEntry[] => [
   retryEntry(),
   undoEntry(),
   acceptSelectionEntry(),
+  adoptEntry(),
 ];
 
 const setText = "A set is kss/NAME or kes/NAME, in the namespace of the context or of -n.";
@@ -207,5 +208,26 @@ function planEntry(): CommandEntry {
     completes: "sets",
     needsFleet,
     load: async () => (await import("./rollout/plan-action.ts")).runRolloutPlan,
+  };
+}
+
+function adoptEntry(): CommandEntry {
+  return {
+    name: "rollout adopt",
+    args: "ks|ke",
+    summary: "Print a set that takes over components that exist",
+    text: `Prints a set for the components of one type in a namespace, which -l, --cluster and --on narrow: the template has what more than half of them share, overrides have\nthe rest, by names of clusters, so that every cluster keeps exactly what it has. ClusterProfiles of the same namespaces without such a component are excluded. Nothing is\nwritten. What a set cannot express is told; the exit code is 3 then, and 1 when there are no components.`,
+    examples: [
+      ["kubectl knfleet rollout adopt ks -n platform > set.yaml", "all of Knative Serving"],
+      ["kubectl knfleet rollout adopt ks -n platform -l env=prod --name prod", "part of it"],
+      [
+        "kubectl knfleet rollout adopt ke | kubectl knfleet rollout plan -f -",
+        "check what it does",
+      ],
+    ],
+    options: [new Option("--name <name>", "name of the set (default fleet)")],
+    completes: "components",
+    needsFleet,
+    load: async () => (await import("./rollout/adopt-action.ts")).runAdopt,
   };
 }

@@ -55,6 +55,7 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   wait: ["--timeout=5s"],
   top: ["--once"],
   "rollout status": ["kss/prod"],
+  "rollout adopt": ["ks"],
   "rollout plan": ["kss/prod"],
   "rollout history": ["kss/prod"],
   "rollout undo": ["kss/prod"],

@@ -1,0 +1,102 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import type { Component } from "../../../../api/component.ts";
+import { fleetSetKinds, longestSetName } from "../../../../api/fleet-set.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import { type ActionInput, selectionOf } from "../../action.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { listInstallations } from "../../hub/installations.ts";
+import { listSelectedProfiles } from "../../hub/profiles.ts";
+import { renderJson, renderYaml } from "../../output/output-format.ts";
+import type { Selection } from "../../selection/selection.ts";
+import { allSetKinds } from "../../selection/set-ref.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { adoptionSet } from "./adoption-set.ts";
+import { checkFormat, tellRefusal } from "./steer-action.ts";
+
+/** Flags of `rollout adopt` alone. */
+interface AdoptFlags {
+  readonly name?: string;
+}
+
+type Input = ActionInput<AdoptFlags>;
+
+/** `kubectl knfleet rollout adopt`. */
+export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  checkFormat(flags);
+  const name = nameOf(options);
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const selection = selectionOf(args, flags, access);
+  const kind = kindOf(selection);
+  const { namespace } = selection;
+  if (namespace === undefined) {
+    throw new UsageError("A set takes over components of its own namespace", ["Name it with -n."]);
+  }
+  const components = await listInstallations(access, selection, signal);
+  if (components.length === 0) {
+    const why = `No ${fleetSetKinds[kind].component} found in namespace ${namespace}`;
+    return tellRefusal({ why, next: ["kubectl knfleet status -A --no-live"] }, input);
+  }
+  const profiles = await profilesOf(components, access, signal);
+  const sorted = components.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const found = adoptionSet(sorted, { kind, name, namespace, profiles });
+  const text = flags.output === "json" ? renderJson(found.set) : await renderYaml(found.set);
+  terminal.stdout.write(text);
+  const warnings = [
+    ...found.problems.map((problem) => `${problem}: select fewer components`),
+    ...found.leftOut.map((component) => `left out: ${component}`),
+    ...(profiles === undefined
+      ? ["ClusterProfiles could not be listed: those without a component are not excluded"]
+      : []),
+  ];
+  const notes = [
+    ...warnings.map((warning) => `warning: ${warning}`),
+    "hint: Add spec.rollout.stages, then look at it with rollout plan -f before you apply it.",
+  ];
+  if (!flags.quiet) terminal.stderr.write(notes.map((note) => `${plainText(note)}\n`).join(""));
+  return warnings.length > 0 ? exitCodes.incomplete : exitCodes.fine;
+}
+
+function nameOf({ name = "fleet" }: AdoptFlags): string {
+  const isName = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= longestSetName;
+  if (isName) return name;
+  throw new UsageError(
+    `Invalid value "${name}" for --name: want up to ${longestSetName} small letters, digits and -`,
+  );
+}
+
+/** The kind of set for the one type that was named. */
+function kindOf({ kinds, names }: Selection) {
+  const [component, ...more] = kinds;
+  const kind = allSetKinds.find((one) => fleetSetKinds[one].component === component);
+  if (kind !== undefined && more.length === 0 && names.length === 0) return kind;
+  throw new UsageError("Name one type: ks for Knative Serving, ke for Knative Eventing", [
+    "kubectl knfleet rollout adopt ks",
+  ]);
+}
+
+/** The ClusterProfiles of the namespaces that components refer to; undefined: they may not be listed. */
+async function profilesOf(
+  components: readonly Component[],
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<readonly ClusterProfile[] | undefined> {
+  const refs = components.flatMap(({ spec }) => spec?.clusterProfileRef ?? []);
+  const namespaces = [...new Set(refs.map(({ namespace }) => namespace))];
+  try {
+    const lists = await Promise.all(
+      namespaces.map((namespace) =>
+        listSelectedProfiles(
+          { access, flags: { namespace, cluster: undefined, on: undefined } },
+          signal,
+        ),
+      ),
+    );
+    return lists.flat();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
