@@ -3,7 +3,7 @@ import { isRecord } from "../api/fields.ts";
 import type { FleetSet, FleetSetSpec, SetOverride } from "../api/fleet-set.ts";
 import { hashOf } from "../render/fields.ts";
 import { matchesLabels } from "./select-clusters.ts";
-import { fillValues, referenceStart, valuesOf } from "./values.ts";
+import { type Filled, fillValues, referenceStart, valuesOf } from "./values.ts";
 
 /** What a revision of a set holds. */
 export type RevisionContent = Pick<FleetSetSpec, "template" | "overrides">;
@@ -59,46 +59,64 @@ export function isForCluster(override: SetOverride, { metadata }: ClusterProfile
   );
 }
 
-/** Computes the specs of one revision. Clusters with the same overrides and values share the work. */
+/** What the clusters with the same overrides share. */
+interface Merged {
+  readonly overrides: string;
+  readonly spec: unknown;
+  /** What the references in it ask for; undefined: it has none. */
+  readonly asked: readonly string[] | undefined;
+}
+
+/** Computes the specs of one revision. Clusters with the same overrides and values share the work, and the spec. */
 export class DesiredSpecs {
   readonly #content: RevisionContent;
-  readonly #merged = new Map<string, { readonly spec: unknown; readonly hasValues: boolean }>();
-  readonly #hashes = new Map<unknown, string>();
+  readonly #merged = new Map<string, Merged>();
+  readonly #desired = new Map<string, DesiredSpec>();
 
   constructor(content: RevisionContent) {
     this.#content = content;
   }
 
   of(profile: ClusterProfile): DesiredSpec {
-    const { spec, hasValues } = this.#mergedFor(profile);
-    if (!hasValues) return { spec: fieldsOf(spec), hash: this.#hashOf(spec) };
-    const { filled, missing } = fillValues(spec, valuesOf(profile));
-    if (missing !== undefined) return { missing };
-    return { spec: fieldsOf(filled), hash: this.#hashOf(filled) };
+    const { overrides, spec, asked } = this.#mergedFor(profile);
+    const valueOf = valuesOf(profile);
+    const values = asked?.map((what) => valueOf(what, undefined) ?? null);
+    const key = values === undefined ? overrides : JSON.stringify([overrides, values]);
+    const known = this.#desired.get(key);
+    if (known !== undefined) return known;
+    const desired = this.#desiredFrom(
+      asked === undefined ? { filled: spec, missing: undefined } : fillValues(spec, valueOf),
+    );
+    this.#desired.set(key, desired);
+    return desired;
   }
 
-  #mergedFor(profile: ClusterProfile) {
+  #mergedFor(profile: ClusterProfile): Merged {
     const { template, overrides = [] } = this.#content;
     const matching = overrides.filter((override) => isForCluster(override, profile));
     const key = matching.map(({ name }) => name).join("\n");
     const known = this.#merged.get(key);
     if (known !== undefined) return known;
     const spec = mergedSpecOf(template, matching);
-    const entry = { spec, hasValues: JSON.stringify(spec).includes(referenceStart) };
-    this.#merged.set(key, entry);
-    return entry;
+    const merged = { overrides: key, spec, asked: referencesOf(spec) };
+    this.#merged.set(key, merged);
+    return merged;
   }
 
   /** Also the metadata of the template is part of what is stamped. */
-  #hashOf(spec: unknown): string {
-    const known = this.#hashes.get(spec);
-    if (known !== undefined) return known;
-    const hash = shortHashOf([this.#content.template.metadata ?? {}, spec]);
-    this.#hashes.set(spec, hash);
-    return hash;
+  #desiredFrom({ filled, missing }: Filled): DesiredSpec {
+    if (missing !== undefined) return { missing };
+    const hash = shortHashOf([this.#content.template.metadata ?? {}, filled]);
+    return { spec: isRecord(filled) ? filled : {}, hash };
   }
 }
 
-function fieldsOf(spec: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(spec) ? spec : {};
+function referencesOf(spec: unknown): readonly string[] | undefined {
+  if (!JSON.stringify(spec).includes(referenceStart)) return undefined;
+  const asked = new Set<string>();
+  fillValues(spec, (what) => {
+    asked.add(what);
+    return "";
+  });
+  return [...asked];
 }

@@ -1,0 +1,153 @@
+import { Ajv } from "ajv";
+import { describe, expect, test } from "vitest";
+
+import { isRecord } from "../../api/fields.ts";
+import { type FleetSetStatus, steering } from "../../api/fleet-set.ts";
+import { fleetSetStatus } from "../../api/schema/fleet-set-status.ts";
+import { decide } from "../../sets/decide.ts";
+import type { SetFacts } from "../../sets/facts.ts";
+import { decided } from "./cases/decided.ts";
+import { largeFacts, largeNow } from "./large-set.ts";
+import { completeWorld, next, updateOf } from "./two-rings.ts";
+
+const validate = new Ajv({
+  strict: true,
+  allErrors: true,
+  keywords: ["x-kubernetes-list-type", "x-kubernetes-list-map-keys"],
+  formats: { int32: true, int64: true },
+}).compile(closed(fleetSetStatus));
+
+/** The schema with no other fields than its own. */
+function closed(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const inner = Object.entries(schema).map(([name, value]) => {
+    if (!isRecord(value)) return [name, value];
+    const fields = Object.entries(value).map(([field, one]) => [
+      field,
+      isRecord(one) ? closed(one) : one,
+    ]);
+    return [name, name === "properties" ? Object.fromEntries(fields) : closed(value)];
+  });
+  const isObject = isRecord(schema["properties"]);
+  return { ...Object.fromEntries(inner), ...(isObject ? { additionalProperties: false } : {}) };
+}
+
+function problemsIn(status: FleetSetStatus): readonly unknown[] {
+  return validate(status) ? [] : (validate.errors ?? []);
+}
+
+function bytesOf(status: FleetSetStatus): number {
+  return Buffer.byteLength(JSON.stringify(status));
+}
+
+function withStatus(facts: SetFacts, status: FleetSetStatus): SetFacts {
+  return { ...facts, set: { ...facts.set, status } };
+}
+
+const stageNameOf = (at: number): string => `${at}-`.padEnd(40, "s");
+
+/** 32 stages that all say as much as a stage can, in 10,000 clusters with the longest names; many failed with this message. */
+function worstFacts(message: string): SetFacts {
+  const facts = largeFacts(10_000, {
+    stages: 32,
+    namespace: "n".repeat(63),
+    nameOf: (at) => `${at}-`.padEnd(253, "c"),
+    stageNameOf,
+    stageFields: { maxFailures: 0, after: { approval: true } },
+    message,
+    failed: 200,
+  });
+  const time = "2026-11-25T11:00:00.000Z";
+  const stages = Array.from({ length: 32 }, (_, at) => ({
+    name: stageNameOf(at),
+    state: at < 31 ? ("Passed" as const) : ("Rolling" as const),
+    clusters: 313,
+    done: 313,
+    failed: 0,
+    updating: 0,
+    unreachable: 0,
+    startSize: 10_000,
+    startedAt: time,
+    doneAt: time,
+    approvedBy: "名".repeat(33),
+  }));
+  const updateRevision = facts.revisions.at(-1)?.name ?? "";
+  const rollout = { resumedAt: time, startedAt: time, failedRevision: updateRevision } as const;
+  const approvals = stages.map(({ name }) => [
+    `${steering.approve}${name}-after`,
+    `${updateRevision} ${"名".repeat(500)}`,
+  ]);
+  const annotations = Object.fromEntries(approvals);
+  const { metadata } = facts.set;
+  const set = { ...facts.set, metadata: { ...metadata, annotations } };
+  return withStatus({ ...facts, set }, { updateRevision, stages, rollout });
+}
+
+describe("the status of 10,000 clusters in 32 stages", () => {
+  test.each([
+    ["of letters", "x".repeat(2_000)],
+    ["of characters of three bytes", "警".repeat(2_000)],
+    ["of characters of four bytes", "🚨".repeat(2_000)],
+    ["of quotation marks", '"'.repeat(2_000)],
+    ["of control characters", "\u0001".repeat(2_000)],
+  ])("is below 32 KiB with the longest messages, %s", (_, message) => {
+    const { status } = decide(worstFacts(message), largeNow);
+    expect(status.notable).toHaveLength(20);
+    expect(status.stages).toHaveLength(32);
+    expect(bytesOf(status)).toBeLessThan(32 * 1_024);
+    expect(problemsIn(status)).toEqual([]);
+    // A character that is cut in two would come back from the API server as another one.
+    expect(JSON.stringify(status)).not.toMatch(/\\ud[89a-f]/i);
+  });
+
+  test("does not grow with the clusters", () => {
+    const [thousand = 0, tenThousand = 0] = [1_000, 10_000].map((count) =>
+      bytesOf(decide(largeFacts(count, { failed: 200 }), largeNow).status),
+    );
+    expect(tenThousand - thousand).toBeLessThan(100);
+  });
+});
+
+describe("what a decision writes into the status", () => {
+  test("is what the schema has, in every phase", () => {
+    const world = completeWorld({ onFailure: "Rollback" }, ["rest-1", "rest-2", "rest-3"]);
+    const phases = new Set<string>();
+    const check = (): void => {
+      const { status } = world.decide();
+      phases.add(status.rollout?.phase ?? "");
+      expect(problemsIn(status)).toEqual([]);
+    };
+    check();
+    world.edit(next);
+    for (let round = 0; round < 300; round += 1) {
+      world.write(world.decide());
+      check();
+      world.pass(10_000);
+    }
+    world.selection = { kind: "unusable", reason: "PlacementNotFound", message: "No Placement" };
+    check();
+    world.selection = undefined;
+    world.annotate(steering.pause, "wait");
+    check();
+    expect([...phases]).toEqual(
+      expect.arrayContaining(["Complete", "Rolling", "RollingBack", "RolledBack", "Blocked"]),
+    );
+  });
+
+  test("is byte for byte the same when nothing has changed", () => {
+    const facts = largeFacts(200, { failed: 3 });
+    const { status } = decide(facts, largeNow);
+    const again = decide(withStatus(facts, status), largeNow + 1_000);
+    expect(JSON.stringify(again.status)).toBe(JSON.stringify(status));
+    const world = completeWorld();
+    const bytes = JSON.stringify(world.set.status);
+    world.pass(3_600_000);
+    expect(JSON.stringify(world.decide().status)).toBe(bytes);
+    expect(world.set.status?.currentRevision).toBe(updateOf(world));
+  });
+
+  test("counts what is stamped as updating, so that a stamp needs no status of its own", () => {
+    expect(decided({ name: "", clusters: { rest: "old old old" }, expect: {} }).clusters).toBe(
+      "1 pending, 2 updating",
+    );
+  });
+});
