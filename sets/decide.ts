@@ -1,4 +1,5 @@
-import { type FleetSet, type RolloutPhase, setLabels, steering } from "../api/fleet-set.ts";
+import { type FleetSet, type RolloutPhase, steering } from "../api/fleet-set.ts";
+import { hasRevision } from "./component-said.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import {
   type Decision,
@@ -12,7 +13,7 @@ import {
   type Stamp,
 } from "./facts.ts";
 import { concurrencyOf } from "./limits.ts";
-import { stagesWith } from "./members.ts";
+import { judgedAnew, type Judgement, stagesWith } from "./members.ts";
 import { planDeletion, planRemovals } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
@@ -216,8 +217,11 @@ class Look {
   }
 
   #stagesWith(revision: Revision): readonly Stage[] {
-    const times = { now: this.#now, retriedAt: this.#update.retriedAt };
-    return stagesWith(this.#facts, { revision, selected: this.#selected, ...times });
+    return stagesWith(this.#facts, this.#selected, this.#judgement(revision));
+  }
+
+  #judgement(revision: Revision): Judgement {
+    return { revision, now: this.#now, retriedAt: this.#update.retriedAt };
   }
 
   /** What the status says about a stage in this rollout. A completed rollout has passed all of them. */
@@ -230,31 +234,23 @@ class Look {
   }
 
   #stamps(stages: readonly Stage[], progress: readonly StageProgress[]): readonly Stamp[] {
-    const joining = this.#joining(progress);
     return stages.flatMap((stage, at) => {
       const step = progress.at(at);
       if (step === undefined) return [];
       const { status, slots } = step;
-      if (isOpen(status)) return this.#admitted(stage, this.#update, slots);
-      return joining === undefined ? [] : this.#joiners(joining.at(at));
+      return isOpen(status) ? this.#admitted(stage, this.#update, slots) : this.#joiners(stage);
     });
   }
 
-  /** The stages with the states for the current revision, which clusters that join a stage before its turn get. Spec: sets.md R6. */
-  #joining(progress: readonly StageProgress[]): readonly Stage[] | undefined {
+  /** Clusters that join a stage before its turn, or after a rollback, get the revision that was completed last. Spec: sets.md R6. */
+  #joiners({ spec, members }: Stage): readonly Stamp[] {
     const current = this.#current;
-    if (current === undefined || current.name === this.#update.name) return undefined;
-    return progress.every(({ status }) => isOpen(status)) ? undefined : this.#stagesWith(current);
-  }
-
-  #joiners(stage: Stage | undefined): readonly Stamp[] {
-    const current = this.#current;
-    if (stage === undefined || current === undefined) return [];
+    if (current === undefined || current.name === this.#update.name) return [];
     const isUpToDate = ({ child }: Member): boolean =>
-      child === undefined || child.metadata.labels?.[setLabels.revision] === current.name;
-    const members = stage.members.filter(isUpToDate);
-    const limit = concurrencyOf(stage.spec.maxConcurrency, stage.members.length);
-    return this.#admitted({ ...stage, members }, current, limit - countInFlight(members));
+      child === undefined || hasRevision(child, current.name);
+    const anew = judgedAnew(members.filter(isUpToDate), this.#facts, this.#judgement(current));
+    const limit = concurrencyOf(spec.maxConcurrency, members.length);
+    return this.#admitted({ spec, members: anew }, current, limit - countInFlight(anew));
   }
 
   #admitted({ spec, members }: Stage, revision: Revision, slots: number): readonly Stamp[] {

@@ -1,5 +1,5 @@
 import { type FleetSet, holdLabel } from "../api/fleet-set.ts";
-import { clusterState, type Timing } from "./cluster-state.ts";
+import { clusterState, type ClusterState, type Timing } from "./cluster-state.ts";
 import { timeOf } from "./component-said.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
@@ -14,17 +14,18 @@ const usualDeadlineMs = 900_000;
 /** With which revision the states of the clusters are judged, and when. */
 export interface Judgement extends Pick<Timing, "now"> {
   readonly revision: Revision;
-  readonly selected: readonly SelectedCluster[];
   /** When somebody asked to try again, RFC 3339. */
   readonly retriedAt: string | undefined;
 }
 
 /** The stages of a set with their clusters, each with its state. Pure. */
-export function stagesWith(facts: SetFacts, judgement: Judgement): readonly Stage[] {
+export function stagesWith(
+  facts: SetFacts,
+  selected: readonly SelectedCluster[],
+  judgement: Judgement,
+): readonly Stage[] {
   const { spec } = facts.set;
-  const { revision, selected } = judgement;
-  const specs = new DesiredSpecs(revision.content);
-  const timing = timingOf(facts.set, judgement);
+  const stateOf = judgeOf(facts, judgement);
   const children = new Map(facts.children.map((child) => [clusterKeyOf(child), child]));
   const members = new Map<string, Member[]>();
   for (const cluster of selected) {
@@ -33,19 +34,40 @@ export function stagesWith(facts: SetFacts, judgement: Judgement): readonly Stag
     const labels = profile?.metadata.labels ?? {};
     const stage = stageOf(spec.rollout?.stages ?? [], { cluster, labels });
     const member = { key, profile, child: children.get(key) };
-    const clusterFacts = {
-      ...member,
-      desired: profile === undefined ? { spec: {}, hash: "" } : specs.of(profile),
-      revision: revision.name,
-      excluded: exclusionOf(facts.set, { cluster, labels }, stage),
-      obstacle: facts.obstacles.get(key),
-    };
+    const excluded = exclusionOf(facts.set, { cluster, labels }, stage);
     const name = stage ?? unmatchedStage;
     const list = members.get(name) ?? [];
-    list.push({ ...member, state: clusterState(clusterFacts, timing) });
+    list.push({ ...member, state: stateOf(member, excluded) });
     members.set(name, list);
   }
   return stagesOf(spec.rollout ?? {}, members);
+}
+
+/** The same members with their states for another revision. */
+export function judgedAnew(
+  members: readonly Member[],
+  facts: SetFacts,
+  judgement: Judgement,
+): readonly Member[] {
+  const stateOf = judgeOf(facts, judgement);
+  return members.map((member) => {
+    const { name, message } = member.state;
+    return { ...member, state: stateOf(member, name === "Excluded" ? message : undefined) };
+  });
+}
+
+type Judge = (member: Omit<Member, "state">, excluded: string | undefined) => ClusterState;
+
+/** Judges clusters by one revision; those with the same overrides and values share the work. */
+function judgeOf({ set, obstacles }: SetFacts, judgement: Judgement): Judge {
+  const { content, name: revision } = judgement.revision;
+  const specs = new DesiredSpecs(content);
+  const timing = timingOf(set, judgement);
+  return ({ key, profile, child }, excluded) => {
+    const desired = profile === undefined ? { spec: {}, hash: "" } : specs.of(profile);
+    const obstacle = obstacles.get(key);
+    return clusterState({ profile, child, desired, revision, excluded, obstacle }, timing);
+  };
 }
 
 function timingOf(set: FleetSet, { now, retriedAt }: Judgement): Timing {

@@ -21,6 +21,7 @@ import {
   steadyGoals,
   steadyReport,
 } from "./report.ts";
+import { measureSets, setsGoals, setsReport, type SetsResult } from "./sets-part.ts";
 import { measureSteady, type SteadyResult } from "./steady-part.ts";
 import { measureWebhook, webhookGoals, type WebhookResult } from "./webhook-part.ts";
 import { startWorkbench } from "./workbench.ts";
@@ -35,13 +36,14 @@ const parts = [
   "memory",
   "webhook",
   "cli",
+  "sets",
 ] as const;
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
                 rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
-                webhook, or kubectl knfleet with 200 spokes
+                webhook, kubectl knfleet with 200 spokes, or decisions about large fleet sets (without any cluster)
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
@@ -90,13 +92,7 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
   };
   say(`Load of this machine before the start: ${loadavg()[0]?.toFixed(1)}`);
   const results: Results = {
-    first: isWanted("first", only) ? await measureFirst({ runs, rtts }, say) : [],
-    renders: isWanted("render", only) ? await measureRender(runs, say) : [],
-    access: isWanted("access", only) ? await measureAccess(say) : null,
-    fleet: isWanted("fleet", only) ? await measureFleetOfTen(runs, say) : null,
-    memory: isWanted("memory", only) ? await measureMemory(runs, say) : null,
-    webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
-    cli: isWanted("cli", only) ? await measureCli(say) : null,
+    ...(await measureParts({ only, quick, runs, rtts }, say)),
     ...(fleetParts.some((part) => isWanted(part, only))
       ? await measureFleet({ only, runs, rtts }, say)
       : noFleet),
@@ -110,6 +106,23 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
   }
 }
 
+/** The parts that start what they need by themselves, one after the other. */
+async function measureParts(
+  { only, quick, runs, rtts }: Omit<Options, "json">,
+  say: (line: string) => void,
+): Promise<Omit<Results, keyof FleetResult>> {
+  return {
+    first: isWanted("first", only) ? await measureFirst({ runs, rtts }, say) : [],
+    renders: isWanted("render", only) ? await measureRender(runs, say) : [],
+    access: isWanted("access", only) ? await measureAccess(say) : null,
+    fleet: isWanted("fleet", only) ? await measureFleetOfTen(runs, say) : null,
+    memory: isWanted("memory", only) ? await measureMemory(runs, say) : null,
+    webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
+    cli: isWanted("cli", only) ? await measureCli(say) : null,
+    sets: isWanted("sets", only) ? measureSets(say) : [],
+  };
+}
+
 interface Results extends FleetResult {
   readonly first: readonly FirstOnSpoke[];
   readonly renders: readonly RenderResult[];
@@ -118,6 +131,7 @@ interface Results extends FleetResult {
   readonly memory: MemoryResult | null;
   readonly webhook: WebhookResult | null;
   readonly cli: CliResult | null;
+  readonly sets: readonly SetsResult[];
 }
 
 function goalsOf(results: Results): readonly Goal[] {
@@ -128,6 +142,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...(results.memory === null ? [] : memoryGoals(results.memory)),
     ...(results.webhook === null ? [] : webhookGoals(results.webhook)),
     ...(results.cli === null ? [] : cliGoals(results.cli)),
+    ...setsGoals(results.sets),
     ...installGoals(results.installs),
     ...firstGoals(results.first),
     ...(results.steady === null ? [] : steadyGoals(results.steady)),
@@ -178,13 +193,15 @@ function tablesOf({
   steady,
   repairs,
   lost,
-}: FleetResult & Pick<Results, "renders" | "first">): readonly string[] {
+  sets,
+}: FleetResult & Pick<Results, "renders" | "first" | "sets">): readonly string[] {
   return [
     ...(renders.length === 0 ? [] : [renderReport(renders)]),
     ...(installs.length === 0 ? [] : [installReport(installs)]),
     ...(first.length === 0 ? [] : [firstReport(first)]),
     ...(repairs.length === 0 ? [] : [repairReport(repairs)]),
     ...(lost.length === 0 ? [] : [lostSpokeReport(lost)]),
+    ...(sets.length === 0 ? [] : [setsReport(sets)]),
     ...(steady === null ? [] : [steadyReport(steady)]),
   ];
 }

@@ -72,7 +72,7 @@ export function planRollout(facts: SetFacts, now: number): FoundPlan {
   const { template, overrides } = set.spec;
   const content = { template, ...(overrides === undefined ? {} : { overrides }) };
   const revision = { name, number: 1, failed: false, content };
-  const stages = stagesWith(facts, { revision, selected, retriedAt: undefined, now });
+  const stages = stagesWith(facts, selected, { revision, retriedAt: undefined, now });
   const specs = new DesiredSpecs(content);
   const clusters = new Map(selected.map((one) => [`${one.namespace}/${one.name}`, one]));
   const items = stages.flatMap((stage) =>
