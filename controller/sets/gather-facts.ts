@@ -43,7 +43,9 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
     revisions: revisions.flatMap((object) => revisionOf(object) ?? []),
     profiles: view.profiles,
   };
-  if (selection.kind === "unusable") return { ...facts, obstacles: new Map() };
+  // A set that is deleted takes nothing over any more.
+  const isDeleted = set.metadata.deletionTimestamp !== undefined;
+  if (isDeleted || selection.kind === "unusable") return { ...facts, obstacles: new Map() };
   const others = new Neighbourhood(set, { components, children }, view);
   const obstacles = new Map<string, Obstacle>();
   const adopted: Component[] = [];

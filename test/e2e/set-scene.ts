@@ -13,7 +13,7 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
-const setNamespace = "platform";
+export const setNamespace = "platform";
 const kind = "KnativeEventingSet";
 const setsRoleFile = join(import.meta.dirname, "../../docs/sets-role.yaml");
 const quota = {
@@ -69,7 +69,7 @@ async function setSceneOf(fleet: Fleet): Promise<SetScene> {
 }
 
 /** Sets labels of a ClusterProfile; null removes one. */
-async function labelProfile(
+export async function labelProfile(
   hub: Cluster,
   { namespace, name }: Pick<Profile, "namespace" | "name">,
   labels: Readonly<Record<string, string | null>>,
@@ -191,4 +191,47 @@ export async function eventsOf(
       (event) => valueAt(event, "involvedObject", "name") === name && event["reason"] === reason,
     )
     .map((event) => String(event["message"]));
+}
+
+/** Deletes a set and waits until it is gone. */
+export async function removeSet(hub: Cluster, name: string): Promise<void> {
+  await hub.admin.remove(setKey(name));
+  await waitFor(
+    `${name} to be gone`,
+    async () => (await hub.admin.get(setKey(name))) === undefined,
+    {
+      timeoutMs: 120_000,
+    },
+  );
+}
+
+/** Sets annotations of a set; null removes one. */
+export async function annotateSet(
+  hub: Cluster,
+  name: string,
+  annotations: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  await hub.admin.patch(setKey(name), { metadata: { annotations } });
+}
+
+/** Waits until a set says of its clusters what is wanted. */
+export async function clustersOf(
+  hub: Cluster,
+  name: string,
+  wanted: Readonly<Record<string, number>>,
+): Promise<KubeObject> {
+  let last: KubeObject | undefined;
+  const says = async (): Promise<KubeObject | false> => {
+    last = await hub.admin.get(setKey(name));
+    const counts = Object.entries(wanted);
+    const isSo = counts.every(
+      ([state, count]) => valueAt(last, "status", "clusters", state) === count,
+    );
+    return isSo && last !== undefined && last;
+  };
+  try {
+    return await waitFor(`${name} to say ${JSON.stringify(wanted)}`, says, { timeoutMs: 120_000 });
+  } catch (cause) {
+    throw new Error(`${name} is ${JSON.stringify(last?.["status"])}`, { cause });
+  }
 }

@@ -1,14 +1,20 @@
 import { expect, test } from "vitest";
 
+import { setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
+import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
+import { writesTo } from "./requests.ts";
 import {
+  annotateSet,
   breakSpoke,
   childrenOf,
+  clustersOf,
   eventsOf,
   imageOn,
   mendSpoke,
   phase,
+  removeSet,
   setKey,
   setOf,
   useSetScene,
@@ -16,51 +22,179 @@ import {
   versionTemplate,
 } from "./set-scene.ts";
 
+// One set goes through all tests of this file, in this order.
 const scene = useSetScene();
+const all = (version: string) =>
+  Object.fromEntries(scene().profiles.map(({ name }) => [name, version]));
 
-test("a set installs on all clusters, a canary that fails halts the upgrade, and a mended one lets it go on", async () => {
-  const { hub, fleet, profiles } = scene();
-  const names = profiles.map(({ name }) => name);
+function imagesOn(...spokes: readonly number[]): Promise<readonly string[]> {
+  return Promise.all(spokes.map((at) => imageOn(scene().fleet.spoke(at))));
+}
+
+function revisionOf(set: KubeObject): string {
+  return String(valueAt(set, "status", "updateRevision"));
+}
+
+test("a set installs on all clusters; a canary that fails halts an upgrade, and goes on when it is mended", async () => {
+  const { hub, fleet } = scene();
   await hub.admin.create(setOf("prod", {}));
   const installed = await phase(hub, "prod", "Complete");
   expect(valueAt(installed, "status", "clusters")).toMatchObject({ selected: 3, done: 3 });
-  expect(await versionsOf(hub, "prod")).toEqual(
-    Object.fromEntries(names.map((name) => [name, "1.22"])),
-  );
+  expect(await versionsOf(hub, "prod")).toEqual(all("1.22"));
 
   await breakSpoke(fleet.spoke(0));
   await hub.admin.patch(setKey("prod"), { spec: versionTemplate("1.23") });
   const halted = await phase(hub, "prod", "Halted");
   expect(valueAt(halted, "status", "rollout", "stage")).toBe("canary");
-  expect(await versionsOf(hub, "prod")).toEqual({
-    [names[0] ?? ""]: "1.23",
-    [names[1] ?? ""]: "1.22",
-    [names[2] ?? ""]: "1.22",
-  });
-  expect(await Promise.all([1, 2].map((at) => imageOn(fleet.spoke(at))))).toEqual([
-    "1.22.0",
-    "1.22.0",
-  ]);
+  expect(Object.values(await versionsOf(hub, "prod")).toSorted()).toEqual(["1.22", "1.22", "1.23"]);
+  expect(await imagesOn(1, 2)).toEqual(["1.22.0", "1.22.0"]);
   expect(await eventsOf(hub, "prod", "Halted")).toHaveLength(1);
 
   await mendSpoke(fleet.spoke(0));
   const complete = await phase(hub, "prod", "Complete");
-  expect(valueAt(complete, "status", "currentRevision")).toBe(
-    valueAt(complete, "status", "updateRevision"),
-  );
-  expect(await Promise.all([0, 1, 2].map((at) => imageOn(fleet.spoke(at))))).toEqual([
-    "1.23.0",
-    "1.23.0",
-    "1.23.0",
-  ]);
+  expect(valueAt(complete, "status", "currentRevision")).toBe(revisionOf(complete));
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
   expect(await eventsOf(hub, "prod", "Complete")).toHaveLength(2);
+}, 600_000);
 
-  await hub.admin.remove(setKey("prod"));
+test("with onFailure: Rollback the clusters go back to the last complete revision, and the failed one is tried again only when somebody asks", async () => {
+  const { hub, fleet } = scene();
+  await breakSpoke(fleet.spoke(0));
+  const spec = { ...versionTemplate("1.24"), rollout: { onFailure: "Rollback" } };
+  await hub.admin.patch(setKey("prod"), { spec });
+  const back = await phase(hub, "prod", "RolledBack");
+  const failed = revisionOf(back);
+  expect(valueAt(back, "status", "rollout", "failedRevision")).toBe(failed);
+  expect(await versionsOf(hub, "prod")).toEqual(all("1.23"));
+  expect(await eventsOf(hub, "prod", "RolledBack")).toHaveLength(1);
+
+  await mendSpoke(fleet.spoke(0));
+  await annotateSet(hub, "prod", { [steering.retry]: failed });
+  const complete = await phase(hub, "prod", "Complete");
+  expect(revisionOf(complete)).toBe(failed);
+  expect(complete.metadata.annotations?.[steering.retry]).toBeUndefined();
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.24.0", "1.24.0", "1.24.0"]);
+}, 600_000);
+
+test("a stage soaks and waits for an approval of this very revision", async () => {
+  const { hub } = scene();
+  const stages = [
+    {
+      name: "canary",
+      selector: { matchLabels: { ring: "0" } },
+      after: { soak: "3s", approval: true },
+    },
+    { name: "rest", selector: {}, maxConcurrency: 2 },
+  ];
+  const before = await phase(hub, "prod", "Complete");
+  await hub.admin.patch(setKey("prod"), {
+    spec: { ...versionTemplate("1.23"), rollout: { stages } },
+  });
+  const waiting = await phase(hub, "prod", "AwaitingApproval");
+  const doneAt = Date.parse(String(valueAt(waiting, "status", "stages", 0, "doneAt")));
+  expect(Date.now() - doneAt).toBeGreaterThanOrEqual(3_000);
+  expect(await imagesOn(1, 2)).toEqual(["1.24.0", "1.24.0"]);
+  expect(await eventsOf(hub, "prod", "AwaitingApproval")).toHaveLength(1);
+
+  const gate = `${steering.approve}canary-after`;
+  await annotateSet(hub, "prod", { [gate]: `${revisionOf(before)} alice` });
   await waitFor(
-    "the set to be gone",
-    async () => (await hub.admin.get(setKey("prod"))) === undefined,
-    { timeoutMs: 120_000 },
+    "the approval to be ignored",
+    async () => (await eventsOf(hub, "prod", "ApprovalIgnored")).length === 1,
   );
-  expect(await childrenOf(hub, "prod")).toEqual(new Map());
+  expect(await imagesOn(1, 2)).toEqual(["1.24.0", "1.24.0"]);
+  await annotateSet(hub, "prod", { [gate]: `${revisionOf(waiting)} alice` });
+  const complete = await phase(hub, "prod", "Complete");
+  expect(valueAt(complete, "status", "stages", 0, "approvedBy")).toBe("alice");
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
+}, 600_000);
+
+test("a label that selects nothing new costs no write, and a controller that starts again writes nothing", async () => {
+  const { hub, profiles } = scene();
+  const [profile] = profiles;
+  const since = new Date();
+  const key = { apiVersion: "multicluster.x-k8s.io/v1alpha1", kind: "ClusterProfile" };
+  const { namespace = "", name = "" } = profile ?? {};
+  await hub.admin.patch({ ...key, namespace, name }, { metadata: { labels: { noted: "yes" } } });
+  await scene().controller.stop();
+  scene().controller = await scene().startController();
+  const rolling = { msg: "Rolling out fleet sets" };
+  await waitFor("the sets to be looked at", () => scene().controller.logLines(rolling).length > 0);
+  // Two looks follow one another after a second at the earliest.
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  const writes = await writesTo(hub, since);
+  expect(writes.filter(({ resource }) => resource !== "leases")).toEqual([]);
+});
+
+test("a set that is deleted with Orphan leaves its components without a trace, and another one takes them over without a change on a spoke", async () => {
+  const { hub, fleet } = scene();
+  const before = await childrenOf(hub, "prod");
+  await hub.admin.patch(setKey("prod"), { spec: { deletionPolicy: "Orphan" } });
+  const since = new Date();
+  await removeSet(hub, "prod");
+  for (const child of before.values()) {
+    const left = await hub.admin.get(keyOf(child));
+    const { labels = {}, annotations = {}, managedFields = [], generation } = left?.metadata ?? {};
+    expect(generation).toBe(child.metadata.generation);
+    expect(
+      Object.keys(labels).filter((name) => Object.values<string>(setLabels).includes(name)),
+    ).toEqual([]);
+    expect(
+      Object.keys(annotations).filter((name) =>
+        Object.values<string>(setAnnotations).includes(name),
+      ),
+    ).toEqual([]);
+    expect(managedFields.filter(({ manager }) => manager === "knfleet-set")).toEqual([]);
+  }
+  const spec = { ...versionTemplate("1.23"), adoption: "Never" };
+  await hub.admin.create(setOf("again", spec));
+  const refused = await clustersOf(hub, "again", { blocked: 3 });
+  expect(valueAt(refused, "status", "notable", 0, "reason")).toBe("NotOwned");
+  await hub.admin.patch(setKey("again"), { spec: { adoption: "IfEqual" } });
+  await phase(hub, "again", "Complete");
+  const after = await childrenOf(hub, "again");
+  expect([...after.values()].map(({ metadata }) => [metadata.name, metadata.generation])).toEqual(
+    [...before.values()].map(({ metadata }) => [metadata.name, metadata.generation]),
+  );
+  for (const spoke of fleet.spokes) expect(await writesTo(spoke, since)).toEqual([]);
+}, 600_000);
+
+test("of two sets the older one has the clusters, and a field that somebody else changed is told and not fought", async () => {
+  const { hub } = scene();
+  await hub.admin.create(setOf("rival", {}));
+  const rival = await clustersOf(hub, "rival", { blocked: 3 });
+  expect(valueAt(rival, "status", "notable", 0)).toMatchObject({
+    reason: "Duplicate",
+    message: expect.stringContaining("platform/again"),
+  });
+  await removeSet(hub, "rival");
+
+  const [child] = (await childrenOf(hub, "again")).values();
+  if (child === undefined) throw new Error("The set has no component");
+  await hub.admin.patch(keyOf(child), { spec: { version: "1.24" } });
+  const told = await clustersOf(hub, "again", { diverged: 1, done: 2 });
+  expect(valueAt(told, "status", "notable", 0, "message")).toContain("spec.version");
+  expect(valueAt(await hub.admin.get(keyOf(child)), "spec", "version")).toBe("1.24");
+  await hub.admin.patch(keyOf(child), { spec: { version: "1.23" } });
+  await clustersOf(hub, "again", { diverged: 0, done: 3 });
+}, 600_000);
+
+test("a component that is deleted by hand comes back, and a set that is deleted with Delete takes all of them with it", async () => {
+  const { hub } = scene();
+  const [child] = (await childrenOf(hub, "again")).values();
+  if (child === undefined) throw new Error("The set has no component");
+  await hub.admin.remove(keyOf(child));
+  await waitFor("another one", async () => {
+    const uid = (await hub.admin.get(keyOf(child)))?.metadata.uid;
+    return uid !== undefined && uid !== child.metadata.uid;
+  });
+  await clustersOf(hub, "again", { done: 3 });
+  await removeSet(hub, "again");
+  expect(await childrenOf(hub, "again")).toEqual(new Map());
+  expect(await imagesOn(0, 1, 2)).toEqual(["undefined", "undefined", "undefined"]);
+  await waitFor("its revisions to be collected", async () => {
+    const revisions = await hub.admin.list({ apiVersion: "apps/v1", kind: "ControllerRevision" });
+    return revisions.every(({ metadata }) => metadata.labels?.[setLabels.set] !== "again");
+  });
   expect(scene().controller.logLines({ level: "error" })).toEqual([]);
 }, 600_000);
