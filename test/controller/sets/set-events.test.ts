@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+
+import type { FleetSetStatus } from "../../../api/fleet-set.ts";
+import { editEvents, setEvents } from "../../../controller/sets/set-events.ts";
+import { SetWorld } from "../../sets/set-world.ts";
+
+const stage = {
+  name: "canary",
+  clusters: 2,
+  done: 2,
+  failed: 0,
+  updating: 0,
+  unreachable: 0,
+} as const;
+const rolling: FleetSetStatus = {
+  updateRevision: "prod-2",
+  rollout: { phase: "Rolling" },
+  clusters: { selected: 3, done: 2 },
+  stages: [{ ...stage, state: "Rolling" }],
+};
+
+const shrunk = { type: "Selected", status: "False", reason: "SuspiciousShrink" } as const;
+
+interface Case {
+  readonly name: string;
+  readonly before: FleetSetStatus | undefined;
+  readonly after: FleetSetStatus;
+  readonly wanted: readonly string[];
+}
+
+describe("between two states of a set there is an Event for", () => {
+  test.each<Case>([
+    { name: "nothing, when nothing changed", before: rolling, after: rolling, wanted: [] },
+    { name: "a first rollout", before: undefined, after: rolling, wanted: ["RolloutStarted"] },
+    {
+      name: "another revision",
+      before: { ...rolling, updateRevision: "prod-1" },
+      after: rolling,
+      wanted: ["RolloutStarted"],
+    },
+    {
+      name: "a stage that is passed",
+      before: rolling,
+      after: { ...rolling, stages: [{ ...stage, state: "Passed" }] },
+      wanted: ["StagePassed"],
+    },
+    {
+      name: "a stage that waits for somebody",
+      before: rolling,
+      after: { ...rolling, stages: [{ ...stage, state: "AwaitingApproval" }] },
+      wanted: ["AwaitingApproval"],
+    },
+    {
+      name: "a rollout that halts",
+      before: rolling,
+      after: { ...rolling, rollout: { phase: "Halted" } },
+      wanted: ["Halted"],
+    },
+    {
+      name: "a rollback",
+      before: rolling,
+      after: { ...rolling, rollout: { phase: "RolledBack" } },
+      wanted: ["RolledBack"],
+    },
+    {
+      name: "the end",
+      before: rolling,
+      after: { ...rolling, rollout: { phase: "Complete" } },
+      wanted: ["Complete"],
+    },
+    {
+      name: "another number of clusters",
+      before: rolling,
+      after: { ...rolling, clusters: { selected: 4 } },
+      wanted: ["SelectionChanged"],
+    },
+    {
+      name: "a selection that is suspiciously small",
+      before: rolling,
+      after: { ...rolling, conditions: [shrunk] },
+      wanted: ["SuspiciousShrink"],
+    },
+    {
+      name: "a new rollout, not for stages that were passed before",
+      before: { ...rolling, stages: [{ ...stage, state: "Passed" }] },
+      after: { ...rolling, updateRevision: "prod-3", stages: [{ ...stage, state: "Passed" }] },
+      wanted: ["RolloutStarted"],
+    },
+  ])("$name", ({ before, after, wanted }) => {
+    expect(setEvents(before, after).map(({ reason }) => reason)).toEqual(wanted);
+  });
+});
+
+test("an approval of another revision is told once, when it is written", () => {
+  const { set } = new SetWorld({}, []);
+  const seen = { ...set, status: rolling };
+  const annotated = (value: string) => ({
+    ...seen,
+    metadata: { ...seen.metadata, annotations: { "knfleet.dev/approve.canary-after": value } },
+  });
+  const [old, right] = [annotated("prod-1 alice"), annotated("prod-2 alice")];
+  expect(editEvents(seen, old)).toEqual([
+    {
+      type: "Warning",
+      reason: "ApprovalIgnored",
+      message: "knfleet.dev/approve.canary-after approves prod-1, and prod-2 is rolled out",
+    },
+  ]);
+  expect(editEvents(old, old)).toEqual([]);
+  expect(editEvents(seen, right)).toEqual([]);
+});
