@@ -137,7 +137,7 @@ function setWords(
   words: SetWords,
   { type = "Reason", condition = null }: Partial<Pick<Explanation, "type" | "condition">>,
 ): readonly Explanation[] {
-  const setBy = "the controller, in the status of a fleet set";
+  const setBy = "the controller, in the status or the Events of a fleet set";
   const ofComponents = { code: null, causes: [], upstream: null };
   return Object.entries(words).map(([name, [meaning, next]]) =>
     explanationOf(name, { type, setBy, condition, meaning, next, ...ofComponents }),

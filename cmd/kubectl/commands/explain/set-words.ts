@@ -104,6 +104,20 @@ export const setClusterStates: SetWords<ClusterStateName> = {
 
 /** Reasons of sets and of their clusters that are no phase and no state. */
 export const setReasons: SetWords = {
+  Deleting: [
+    "The set, or the component of a cluster, is being deleted. Components of a set go as `deletionPolicy` says.",
+    wait,
+  ],
+  RolloutStarted: ["Event: another revision is rolled out.", nothing],
+  StagePassed: [
+    "Event: all clusters of a stage are done, and its soak and approval are over.",
+    nothing,
+  ],
+  SelectionChanged: ["Event: the set selects other clusters than before.", nothing],
+  ApprovalIgnored: [
+    "Event: an approval names another revision than the one that is rolled out, so it counts for nothing.",
+    "kubectl knfleet rollout approve.",
+  ],
   SuspiciousShrink: [
     "The set selects far fewer clusters than before. Nothing is removed until somebody says that this is meant, or the clusters are back.",
     "Put the value that the message names into the annotation `knfleet.dev/accept-selection`, or correct the labels of the ClusterProfiles.",

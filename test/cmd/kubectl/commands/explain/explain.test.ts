@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -114,11 +114,25 @@ describe("explain", () => {
       [
         "ValueMissing (Reason)",
         "  The template uses a label or property that the ClusterProfile does not have, and gives no default.",
-        "  Set by: the controller, in the status of a fleet set.",
+        "  Set by: the controller, in the status or the Events of a fleet set.",
         "  What to do: Give the ClusterProfile the label or property, or write `$(cluster.labels[K]:-default)`.",
         "",
       ].join("\n"),
     );
+  });
+
+  test("knows every reason that the source of fleet sets writes", async () => {
+    const root = join(import.meta.dirname, "../../../../..");
+    const folders = [join(root, "sets"), join(root, "controller/sets")];
+    const lists = await Promise.all(
+      folders.map(async (folder) => (await readdir(folder)).map((file) => join(folder, file))),
+    );
+    const texts = await Promise.all(lists.flat().map((file) => readFile(file, "utf8")));
+    const written = /(?:reason: |leave\(|normal\(|warning\()\s*"([A-Z][A-Za-z]+)"/g;
+    const words = texts.flatMap((text) => Array.from(text.matchAll(written), ([, word]) => word));
+    expect(words).toEqual(expect.arrayContaining(["SuspiciousShrink", "ApprovalIgnored"]));
+    const known = explainable();
+    expect(words.filter((word) => !known.includes(word ?? ""))).toEqual([]);
   });
 
   test("of a word that nobody says exits 1 and proposes the nearest", async () => {
