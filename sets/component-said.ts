@@ -42,10 +42,8 @@ const meanings = new Map<string, Meaning>(Object.entries(statesByReason));
  * to them alone: an ApplyFailed begins with the name of a cluster or of an object. Other failures with this reason count when the deadline is over.
  */
 const finalErrors: readonly (readonly [Reason, RegExp])[] = [
-  [
-    "ReleaseNotFound",
-    /^the manifests of the target version \S+ are not available to this release$/,
-  ],
+  ["ReleaseNotFound", /^the manifests of the target version \S+ are not available to this release/],
+  ["ReleaseNotFound", /^The release directory holds no /],
   ["ManifestInvalid", /^the version of the manifests \S+ of the component /],
   ["ManifestInvalid", /^(?:spec\.[\w-]|patch \d+ target )/],
 ];
