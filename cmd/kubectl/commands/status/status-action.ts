@@ -201,7 +201,9 @@ async function watch(
   let headers = flags.headers && first.items.length === 0;
   const read = async (): Promise<readonly StatusItem[]> => {
     const now = await readFleet(quiet, context, signal);
-    if (!signal.aborted) last = now;
+    if (signal.aborted) return now.items;
+    terminal.stdout.write(changedSetsText(now, last, input));
+    last = now;
     return now.items;
   };
   const show = (changed: readonly StatusItem[]): void => {
@@ -226,6 +228,19 @@ function changedText(
   if (flags.output === "name") return changed.map((item) => `${nameOf(item)}\n`).join("");
   const table = statusTable(report, flags.output === "wide", timesOf(flags, terminal));
   return tableText(table, flags, terminal);
+}
+
+/** The rows of the sets that changed, without headers; nothing where every line is an installation. */
+function changedSetsText(
+  now: FleetStatus,
+  before: FleetStatus,
+  { flags, terminal }: Pick<Input, "flags" | "terminal">,
+): string {
+  if (flags.output !== "table" && flags.output !== "wide") return "";
+  const shown = new Set((before.sets ?? []).map((set) => JSON.stringify(set)));
+  const changed = (now.sets ?? []).filter((set) => !shown.has(JSON.stringify(set)));
+  const table = setsTable(changed, flags.output === "wide");
+  return tableText(table, { ...flags, headers: false }, terminal);
 }
 
 function streamText(items: readonly StatusItem[]): string {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { waitFor } from "../../../../fleet/wait-for.ts";
+import { startChangingCluster } from "../../changing-cluster.ts";
 import { component } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";
 import { fleetSet, phased, stamped } from "../../set-facts.ts";
@@ -155,6 +157,27 @@ describe("status --set", () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain("kss/prod stamps no KnativeEventing");
   });
+});
+
+test("status -w prints a set that changes", async () => {
+  await using changing = await startChangingCluster(serving, own);
+  const stop = new AbortController();
+  const line = ["status", "--no-live", "-w"];
+  const running = runText(line, { env: changing.env, signal: stop.signal });
+  await waitFor("its watches", () => changing.requests.length >= 8);
+  changing.put(fleetSet({ status: phased("Complete") }));
+  // What one look shows is there when the next one begins.
+  for (const name of ["prod-eu-2", "prod-eu-3"]) {
+    const before = changing.requests.length;
+    changing.put(stamped(serving, { cluster: "eu-1", name }));
+    // oxlint-disable-next-line no-await-in-loop -- one look after another
+    await waitFor("another look", () => changing.requests.length >= before + 4);
+  }
+  stop.abort();
+  const { stdout } = await running;
+  expect(stdout).toMatch(/^team-a +kss\/prod +1\.23 +Rolling +early +5\/12 +1 +<none>$/m);
+  expect(stdout).toMatch(/^team-a +kss\/prod +1\.23 +Complete +<none> +5\/12 +1 +<none>$/m);
+  expect(stdout.match(/^NAMESPACE +SET/gm)).toHaveLength(1);
 });
 
 test("status of a set as if it were an installation says how sets are named", async () => {
