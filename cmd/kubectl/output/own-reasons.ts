@@ -17,7 +17,7 @@ export const ownReasons = {
   AnchorMissing: "The anchor is gone; the garbage collector removes what it owned",
   NoDeployments: "No Deployment of the installation exists",
   DeploymentsMissing: "Deployments of the installation's inventory do not exist",
-  NotFound: "The hub has no installation of the name that was asked for",
+  NotFound: "The hub has no installation or set of the name that was asked for",
   HubUnavailable: "The hub could not be asked",
   NotServed: "The hub has no resource type of Knative installations",
   StreamLimit: "More containers than --max-streams have logs, and the rest were not read",

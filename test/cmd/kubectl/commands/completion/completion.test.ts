@@ -96,6 +96,23 @@ describe("completion", () => {
       ["explain", "TLSUn"],
       ["TLSUntrusted", ":4"],
     ],
+    [
+      ["rollout", "re"],
+      ["resume", "retry", ":4"],
+    ],
+    [
+      ["rollout", "-n", "team-a", "status", ""],
+      ["kss/prod", ":4"],
+    ],
+    [
+      ["rollout", "approve", "kss/prod", "--stage", ""],
+      ["canary", "early", ":4"],
+    ],
+    [
+      ["rollout", "adopt", ""],
+      ["ks", "ke", ":4"],
+    ],
+    [["rol"], ["rollout", ":4"]],
     [["render", "-f", ""], [":0"]],
     [["status", "--", "x"], [":0"]],
     [["nothing", ""], expect.arrayContaining(["status", "explain"])],
