@@ -20,8 +20,8 @@ import {
   type Steering,
 } from "./steering.ts";
 
-/** Field manager of what this program writes on the hub. */
-export const fieldManager = "kubectl-knfleet";
+/** Field manager of what this program writes on the hub. Flux takes away what managers have written whose name begins with `kubectl`. */
+export const fieldManager = "knfleet-cli";
 
 /** Flag of the commands that write. */
 interface WriteFlags {

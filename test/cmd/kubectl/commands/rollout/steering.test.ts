@@ -198,7 +198,7 @@ describe("on the hub", () => {
       patches: [
         {
           body: { metadata: { annotations: { "knfleet.dev/approve.canary-after": value } } },
-          query: "fieldManager=kubectl-knfleet",
+          query: "fieldManager=knfleet-cli",
         },
       ],
     });
@@ -207,7 +207,7 @@ describe("on the hub", () => {
   test("--dry-run lets the hub check, and writes nothing", async () => {
     const { stdout, patches } = await ran(atEnd, ["approve", "--dry-run"]);
     expect(stdout).toMatch(/ \(server dry run\)\n$/);
-    expect(patches.map(({ query }) => query)).toEqual(["fieldManager=kubectl-knfleet&dryRun=All"]);
+    expect(patches.map(({ query }) => query)).toEqual(["fieldManager=knfleet-cli&dryRun=All"]);
   });
 
   test("pause names who paused, or the reason", async () => {
