@@ -42,6 +42,7 @@ function controllerWords(
     releaseDir,
     "--health-address",
     `127.0.0.1:${port}`,
+    "--sets",
   ];
 }
 

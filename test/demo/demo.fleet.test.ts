@@ -58,6 +58,8 @@ describe("npm run demo -- --once", () => {
       );
       expect(run.text).toMatch(/spoke-1 +1\.23\.\d+ +NotReady +Denied +AccessProviderFailed/);
       expect(run.text).toMatch(/: 0 objects of Eventing are left/);
+      expect(run.text).toMatch(/^ {2}KnativeEventingSet knative-eventing\/eventing: Halted/m);
+      expect(run.text).toMatch(/eventing-spoke-2 +KnativeEventing +spoke-2 +1\.23\.\d+ +Ready/);
       expect(run.text).not.toContain("\u001B");
       expectCleanedUp(run);
     },

@@ -118,6 +118,6 @@ test("every line of the invitation is a command, a comment or empty", () => {
   const exported = "export KUBECONFIG=/tmp/a/kubeconfig";
   const lines = invitation({ folder: "/tmp/a b", exports: [exported] });
   expect(lines[0]).toBe(exported);
-  expect(lines).toContain("kubectl apply -f '/tmp/a b/eventing.yaml'");
+  expect(lines).toContain("tail -f '/tmp/a b/controller.log'");
   expect(lines.filter((line) => !/^(?:$|# |export |kubectl |tail )/.test(line))).toEqual([]);
 });

@@ -1,9 +1,11 @@
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 
 import type { Fleet, Profile } from "../fleet/fleet.ts";
+import { applyFile } from "../fleet/hub-access.ts";
 import { eventing, serving } from "./components.ts";
 import { startController } from "./controller-process.ts";
 import { mendCredential, revokeCredential } from "./credential-fault.ts";
+import { rollOutSet } from "./fleet-set.ts";
 import { installBoth, showAfter, showBefore } from "./installation.ts";
 import type { Narrator } from "./narrator.ts";
 import { getPrograms, getReleases, startDemoFleet } from "./preparation.ts";
@@ -13,7 +15,7 @@ import type { Stage } from "./stage.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";
 
 /** How many steps the story has. */
-export const storySteps = 11;
+export const storySteps = 12;
 
 export interface StoryDeps {
   readonly narrator: Narrator;
@@ -50,6 +52,7 @@ export async function tellStory(deps: StoryDeps): Promise<Stage> {
   await step("Break it: the credential of spoke-1 is revoked", () => revokeCredential(stage));
   await step("Mend it: a new credential", () => mendCredential(stage));
   await step("Remove Eventing from spoke-2", () => removeEventing(stage));
+  await step("Roll Eventing out over both spokes, the canary first", () => rollOutSet(stage));
   return stage;
 }
 
@@ -99,6 +102,7 @@ async function openStage(
     "As its own process, with the rights of ServiceAccount knfleet-system/knfleet-controller on the hub.",
   );
   const kubeconfig = await fleet.controllerKubeconfig();
+  await applyFile(fleet.hub, join(projectRoot, "docs/sets-role.yaml"));
   const options = { folder, projectRoot, kubeconfig, providerFile, releaseDir };
   const controller = running.use(await startController(options, signal));
   narrator.command(["node", ...controller.words.slice(1).map((word) => nearer(word, projectRoot))]);
