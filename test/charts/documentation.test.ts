@@ -9,6 +9,7 @@ import { resolveAccess } from "../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { protectionReasons, reasons } from "../../api/reasons.ts";
+import { fleetSetFields } from "../../api/schema/fleet-set-spec.ts";
 import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { anyCaData } from "../access/builders.ts";
 import { blocksOf } from "../demo/page.ts";
@@ -150,6 +151,21 @@ test("docs/troubleshooting.md has a row for every reason, and for no other", () 
   const known = [...Object.keys(reasons), ...Object.keys(protectionReasons)];
   expect(new Set(named)).toEqual(new Set(known));
 });
+
+test("docs/sets.md names every field of a set", () => {
+  const [, below = ""] = read("docs/sets.md").split("\n## Every field\n");
+  const [section = ""] = below.split("\n## ");
+  const named = new Set([...section.matchAll(/[a-zA-Z]+/g)].map(([word]) => word));
+  expect(fieldsOf({ properties: fleetSetFields }).filter((field) => !named.has(field))).toEqual([]);
+});
+
+/** Names of the fields of a schema, at any depth. */
+function fieldsOf(schema: unknown): readonly string[] {
+  if (Array.isArray(schema) || !isRecord(schema)) return [];
+  const { properties, items } = schema;
+  const fields = isRecord(properties) ? properties : {};
+  return [...Object.keys(fields), ...[...Object.values(fields), items].flatMap(fieldsOf)];
+}
 
 test("docs name commands of kubectl knfleet that there are, and no others", () => {
   const known = commandTable().map(({ name }) => name.split(" ")[0]);
