@@ -1,3 +1,4 @@
+import { plainLines } from "../../../api/foreign-text.ts";
 import { UsageError } from "../errors.ts";
 
 export const outputFormats = [
@@ -87,6 +88,17 @@ function escaped(json: string): string {
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+/** An object as JSON with `-o json`, else as YAML. A terminal gets nothing that it would obey. Security: T-86. */
+export async function objectText(
+  object: unknown,
+  { output }: { readonly output: OutputFormat },
+  { isTTY }: { readonly isTTY?: boolean },
+): Promise<string> {
+  if (output === "json") return renderJson(object);
+  const text = await renderYaml(object);
+  return isTTY === true ? plainLines(text) : text;
 }
 
 /** A document as YAML. Loads the library on demand. */

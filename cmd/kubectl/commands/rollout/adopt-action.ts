@@ -7,7 +7,7 @@ import { type ActionInput, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
-import { renderJson, renderYaml } from "../../output/output-format.ts";
+import { objectText } from "../../output/output-format.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -42,8 +42,7 @@ export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitC
   const profiles = await profilesOf(components, access, signal);
   const sorted = components.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const found = adoptionSet(sorted, { kind, name, namespace, profiles });
-  const text = flags.output === "json" ? renderJson(found.set) : await renderYaml(found.set);
-  terminal.stdout.write(text);
+  terminal.stdout.write(await objectText(found.set, flags, terminal.stdout));
   const warnings = [
     ...found.problems.map((problem) => `${problem}: select fewer components`),
     ...found.leftOut.map((component) => `left out: ${component}`),

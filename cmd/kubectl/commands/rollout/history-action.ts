@@ -2,7 +2,7 @@ import { type ActionInput, print, timesOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
-import { renderJson, renderYaml } from "../../output/output-format.ts";
+import { objectText } from "../../output/output-format.ts";
 import { reportOf, stampAt } from "../../output/report.ts";
 import { orNone } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -67,7 +67,6 @@ export async function runHistory(input: Input, signal: AbortSignal): Promise<Exi
 async function printContent({ content }: RecordedRevision, { flags, terminal }: Input) {
   const { template, overrides = [] } = content;
   const fields = { template, ...(overrides.length === 0 ? {} : { overrides }) };
-  const text = flags.output === "json" ? renderJson(fields) : await renderYaml(fields);
-  terminal.stdout.write(text);
+  terminal.stdout.write(await objectText(fields, flags, terminal.stdout));
   return exitCodes.fine;
 }

@@ -7,7 +7,7 @@ import type { Member, SelectedCluster, SetFacts, Stage } from "../../../../sets/
 import { stagesWith } from "../../../../sets/members.ts";
 import { clusterKeyOf, planRemovals } from "../../../../sets/removals.ts";
 import { isExcluded } from "../../../../sets/select-clusters.ts";
-import { inOrder } from "../../../../sets/stages.ts";
+import { inOrder, unmatchedStage } from "../../../../sets/stages.ts";
 
 /** What would become of a cluster's component; `relabel`: its spec stays as it is. */
 export type PlanAction =
@@ -81,7 +81,24 @@ export function planRollout(facts: SetFacts, now: number): FoundPlan {
     ),
   );
   const left = unselectedItems(facts, selected, now);
-  return { summary: summaryOf(name, [...items, ...left], []), items: [...items, ...left] };
+  const all = [...items, ...left];
+  return { summary: summaryOf(name, all, stopsOf(set, stages)), items: all };
+}
+
+/** Why the rollout would not begin at all. */
+function stopsOf({ metadata, spec }: FleetSet, stages: readonly Stage[]): readonly string[] {
+  const unmatched = stages.find((stage) => stage.spec.name === unmatchedStage)?.members ?? [];
+  const isRefused = spec.rollout?.unmatched === "Refuse" && unmatched.length > 0;
+  return [
+    ...(metadata.deletionTimestamp === undefined
+      ? []
+      : ["nothing begins: the set is being deleted"]),
+    ...(isRefused
+      ? [
+          "nothing begins: no stage selects the clusters of stage unmatched, and rollout.unmatched is Refuse",
+        ]
+      : []),
+  ];
 }
 
 function summaryOf(

@@ -21,10 +21,10 @@ const tones: Readonly<Record<RolloutItem["outcome"], Tone>> = {
 /** The lines above the stages: what is rolled out, how it stands, and what it waits for. */
 export function headingText(item: RolloutItem, { times, paint, width }: Style): string {
   const { kind, namespace, name, phase, outcome, waitingFor } = item;
-  const stage = item.stage === null ? "" : `, stage ${item.stage}`;
-  const stands = paint(phase ?? "Unknown", tones[outcome]);
+  const stage = item.stage === null ? "" : `, stage ${plainText(item.stage)}`;
+  const stands = paint(plainText(phase ?? "Unknown"), tones[outcome]);
   const lines = [
-    `${plainText(`${kind} ${namespace}/${name}`)}: ${stands}${plainText(stage)}`,
+    `${plainText(`${kind} ${namespace}/${name}`)}: ${stands}${stage}`,
     ...wrapText(plainText(revisionLine(item, times)), width, 2),
     ...(waitingFor === null ? [] : wrapText(plainText(`Waiting: ${waitingFor}`), width, 2)),
     ...(item.clusters === null ? [] : wrapText(countsLine(item.clusters), width, 2)),

@@ -1,4 +1,5 @@
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { type ActionInput, print, tableText, timesOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
@@ -96,6 +97,12 @@ function nextSteps(item: RolloutItem): readonly string[] {
   const isGate = phase === "AwaitingApproval" || /waits for an approval/.test(waitingFor ?? "");
   if (isGate) return [rolloutCommand("approve", placed)];
   if (phase === "Paused") return [rolloutCommand("resume", placed)];
+  if (item.conditions.some(({ reason }) => reason === "SuspiciousShrink")) {
+    return [
+      "When these clusters are really gone, let the set give up their components:",
+      rolloutCommand("accept-selection", placed),
+    ];
+  }
   if (outcome !== "failed" || updateRevision === null) return [];
   return [
     "Mend the clusters and try the revision again, or go back to the one before:",
@@ -129,7 +136,9 @@ async function watch(
     [{ resource, namespace: placed.namespace, fieldSelector }],
     signal,
   );
-  const troubles = new Troubles(({ message }) => terminal.stderr.write(`error: ${message}\n`));
+  const troubles = new Troubles(({ message }) =>
+    terminal.stderr.write(`error: ${plainText(message)}\n`),
+  );
   const shown = new ShownRollout(input);
   let item = rolloutItemOf(first);
   shown.show(item);

@@ -6,7 +6,7 @@ import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
-import { renderJson, renderYaml } from "../../output/output-format.ts";
+import { objectText } from "../../output/output-format.ts";
 import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet } from "./named-set.ts";
@@ -113,9 +113,9 @@ export async function tell(
   const title = `${set.kind.toLowerCase()}.knfleet.dev/${set.metadata.name}`;
   const { managedFields: _managers, ...metadata } = set.metadata;
   const whole = { ...set, metadata };
-  if (flags.output === "json") terminal.stdout.write(renderJson(whole));
-  else if (flags.output === "yaml") terminal.stdout.write(await renderYaml(whole));
-  else if (flags.output === "name") terminal.stdout.write(`${title}\n`);
+  if (flags.output === "json" || flags.output === "yaml") {
+    terminal.stdout.write(await objectText(whole, flags, terminal.stdout));
+  } else if (flags.output === "name") terminal.stdout.write(`${title}\n`);
   else terminal.stdout.write(`${plainText(`${title} ${said}`)}\n`);
   return exitCodes.fine;
 }

@@ -5,7 +5,7 @@ import { knownResource } from "../../../../api/resources.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { renderJson, renderYaml } from "../../output/output-format.ts";
+import { objectText } from "../../output/output-format.ts";
 import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -82,8 +82,7 @@ async function printSet(
     metadata: { name, namespace },
     spec: { ...rest, template, ...(overrides.length === 0 ? {} : { overrides }) },
   };
-  const isJson = flags.output === "json";
-  terminal.stdout.write(isJson ? renderJson(object) : await renderYaml(object));
+  terminal.stdout.write(await objectText(object, flags, terminal.stdout));
 }
 
 interface Return {

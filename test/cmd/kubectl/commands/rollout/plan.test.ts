@@ -189,6 +189,18 @@ describe("rollout plan", () => {
     expect(stderr).toContain("warning: nothing is written or removed: PlacementNotFound");
   });
 
+  test("of a set with clusters of no stage says that it refuses them", async () => {
+    const [canary] = rollout().stages ?? [];
+    if (canary === undefined) throw new Error("The sample has stages");
+    const refusing = { ...rollout(), stages: [canary], unmatched: "Refuse" } as const;
+    const on = [sampleSet({ spec: { ...set.spec, rollout: refusing } }), ...objects];
+    const { stderr, exitCode } = await ran(line, { on });
+    expect(stderr).toContain(
+      "warning: nothing begins: no stage selects the clusters of stage unmatched",
+    );
+    expect(exitCode).toBe(1);
+  });
+
   test("without the right to look everywhere says what it could not see, and exits with 3", async () => {
     const { stdout, stderr, exitCode } = await ran(line, { on: [set], answer: denied });
     expect(exitCode).toBe(3);

@@ -75,6 +75,21 @@ const phases = {
     status: inPhase({ phase: "Paused", stage: "early" }),
     annotations: { "knfleet.dev/pause-rollout": "incident 7" },
   }),
+  shrunk: sampleSet({
+    status: inPhase(
+      { phase: "Complete" },
+      {
+        conditions: [
+          {
+            type: "Selected",
+            status: "False",
+            reason: "SuspiciousShrink",
+            message: "The selection lost many clusters at once",
+          },
+        ],
+      },
+    ),
+  }),
   unseen: sampleSet({ status: inPhase({ phase: "Complete" }), generation: 8 }),
   new: sampleSet({ status: {} }),
 } as const;
@@ -87,6 +102,7 @@ describe("a rollout that is", () => {
     ["soaking", 3],
     ["gated", 3],
     ["paused", 3],
+    ["shrunk", 0],
     ["unseen", 3],
     ["new", 3],
   ] as const)("%s says so, and exits with %i", async (name, code) => {
