@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { decided } from "./cases/decided.ts";
 import { gateCases } from "./cases/gates.ts";
+import { knownFaultCases } from "./cases/known-faults.ts";
 import { limitCases } from "./cases/limits.ts";
 import { memberCases } from "./cases/members.ts";
 import { removalCases } from "./cases/removals.ts";
@@ -10,6 +11,7 @@ import { stateCases } from "./cases/states.ts";
 import { steeringCases } from "./cases/steering.ts";
 
 const tables = {
+  "known faults": knownFaultCases,
   states: stateCases,
   limits: limitCases,
   gates: gateCases,

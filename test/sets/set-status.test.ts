@@ -82,7 +82,7 @@ function worstFacts(message: string): SetFacts {
   return withStatus({ ...facts, set }, { updateRevision, stages, rollout });
 }
 
-describe("the status of 10,000 clusters in 32 stages", () => {
+describe("P13: the status of 10,000 clusters in 32 stages", () => {
   test.each([
     ["of letters", "x".repeat(2_000)],
     ["of characters of three bytes", "警".repeat(2_000)],

@@ -29,6 +29,8 @@ export type ClusterWord =
   | "updating"
   /** Stamped ten seconds ago; its status is still about the spec before. */
   | "stamped"
+  /** Stamped ten seconds ago without a change of its spec; ready since an hour. */
+  | "kept"
   /** Stamped five minutes ago, ready since ten seconds. */
   | "settling"
   /** Stamped 20 minutes ago, never ready. */

@@ -50,6 +50,7 @@ const meanings: Readonly<Record<Exclude<ClusterWord, "none">, Meaning>> = {
   done,
   updating,
   stamped: { revision: "new", stamped: 10, ready: hour, isObserved: false },
+  kept: { revision: "new", stamped: 10, ready: hour },
   settling: { revision: "new", stamped: 5 * minute, ready: 10 },
   late,
   back: { ...late, resolved: 5 * minute },
