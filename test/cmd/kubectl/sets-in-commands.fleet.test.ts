@@ -247,6 +247,14 @@ describe("on a hub with a fleet set", () => {
     expect(stdout).toMatch(/^KnativeServing platform\/by-hand /m);
   });
 
+  test("top shows the set above the table, and explain says what its words mean", async () => {
+    await rollOut("Halted", "Halted", "1 of 1 clusters failed");
+    const screen = await knfleet(["top", "--once", "--no-live"], { env: { LINES: "24" } });
+    expect(screen.stdout).toMatch(/^kss\/prod -n platform: Halted, stage canary, 0\/2 done/m);
+    const words = await knfleet(["explain", "Halted", "SuspiciousShrink", "NotOwned"]);
+    expect(words.exitCode).toBe(0);
+  });
+
   test("check tells of the halted set, and of a ControllerRevision without a set", async () => {
     await rollOut("Halted", "Halted", "1 of 1 clusters failed");
     const { stdout, exitCode } = await knfleet(["check", "-o", "short"]);
