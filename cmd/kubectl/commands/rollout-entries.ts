@@ -31,7 +31,7 @@ export const rolloutEntries = (): readonly CommandEntry[] => [
 ];
 
 const setText = "A set is kss/NAME or kes/NAME, in the namespace of the context or of -n.";
-const needsFleet = "a bundle has no fleet sets";
+const needsFleet = "it is about a set of the hub as it is now";
 
 function statusEntry(): CommandEntry {
   return {
@@ -49,7 +49,7 @@ function statusEntry(): CommandEntry {
     kind: "RolloutStatus",
     completes: "sets",
     ownTimeout: true,
-    needsFleet,
+    readsBundles: true,
     load: async () => (await import("./rollout/status-action.ts")).runRolloutStatus,
   };
 }
@@ -162,7 +162,7 @@ function historyEntry(): CommandEntry {
     ],
     kind: "RolloutHistory",
     completes: "sets",
-    needsFleet,
+    readsBundles: true,
     load: async () => (await import("./rollout/history-action.ts")).runHistory,
   };
 }

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -167,6 +169,13 @@ function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
+/** How many lines of a terminal a text takes; what is longer than a line goes on in the next one. */
+function heightOf(text: string, columns = 0): number {
+  const width = columns > 0 ? columns : Number.MAX_SAFE_INTEGER;
+  const lines = stripVTControlCharacters(text).split("\n").slice(0, -1);
+  return lines.reduce((sum, { length }) => sum + Math.max(1, Math.ceil(length / width)), 0);
+}
+
 /** What a watched rollout shows: in a terminal one picture that is drawn anew, elsewhere a line for each change. */
 class ShownRollout {
   readonly #input: Input;
@@ -182,7 +191,7 @@ class ShownRollout {
     const isDrawn = stdout.isTTY === true && env["TERM"] !== "dumb" && !isDocument(flags);
     const text = isDrawn ? this.#picture(item) : this.#line(item);
     if (text === this.#last) return;
-    const lines = isDrawn ? this.#last.split("\n").length - 1 : 0;
+    const lines = isDrawn ? heightOf(this.#last, stdout.columns) : 0;
     // Moves the cursor to the first line of the picture and clears what follows.
     const clear = lines > 0 ? `\u001b[${lines}A\u001b[J` : "";
     stdout.write(`${clear}${wantsAscii(env) && !isDocument(flags) ? inAscii(text) : text}`);

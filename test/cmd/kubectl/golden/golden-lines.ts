@@ -102,6 +102,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   "rollout status": {
     file: "commands/rollout/rollout-status.test.ts",
     why: "recorded fleets have no sets",
+    readsBundles: true,
   },
   "rollout approve": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
   "rollout pause": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
@@ -114,6 +115,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   "rollout history": {
     file: "commands/rollout/history.test.ts",
     why: "recorded fleets have no sets",
+    readsBundles: true,
   },
   "rollout undo": { file: "commands/rollout/history.test.ts", why: "prints the set" },
   "rollout plan": { file: "commands/rollout/plan.test.ts", why: "recorded fleets have no sets" },

@@ -1,3 +1,5 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -7,6 +9,7 @@ import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { undoPatch } from "../../../../../cmd/kubectl/commands/rollout/undo-action.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../../sets/desired-spec.ts";
 import { revisionObject } from "../../../../../sets/revision-object.ts";
+import { component } from "../../fleet-facts.ts";
 import {
   ownFormats,
   pipe,
@@ -17,6 +20,7 @@ import {
 } from "../../golden/looks.ts";
 import { runText } from "../../run-text.ts";
 import { type Answer, startStubHub } from "../../stub-hub.ts";
+import { answersTables } from "../../stub-tables.ts";
 import { sampleSet } from "./sample-set.ts";
 
 const golden = join(import.meta.dirname, "../../../../golden/rollout");
@@ -106,6 +110,31 @@ describe("rollout history", () => {
     const { stderr, exitCode } = await ran([...line, "--revision", "9"]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('There is no revision "9"');
+  });
+});
+
+describe("on a bundle of gather", () => {
+  test("status and history are those of then, and nothing can be steered", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "knfleet-rollout-bundle-"));
+    try {
+      const bundle = join(folder, "fleet.tgz");
+      const objects = [sampleSet(), component({ cluster: null }), ...revisions];
+      await using hub = await startStubHub(objects, answersTables(objects));
+      const gather = ["gather", "-A", "--no-live", "--tail", "0", "-o", bundle];
+      expect((await runText(gather, { env: hub.env })).stderr).not.toContain("error:");
+      const onBundle = (verb: string, ...more: readonly string[]) =>
+        runText(["rollout", verb, "kss/prod", "-n", "platform", "--bundle", bundle, ...more]);
+      const status = await onBundle("status");
+      expect(status.stdout).toContain("KnativeServingSet platform/prod: Rolling, stage early");
+      expect(status.exitCode).toBe(3);
+      const history = await onBundle("history", "-o", "name");
+      expect(history.stdout.trimEnd().split("\n")).toHaveLength(3);
+      const paused = await onBundle("pause");
+      expect(paused.stderr).toContain("rollout pause does not work on a bundle");
+      expect(paused.exitCode).toBe(2);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
 
