@@ -32,7 +32,9 @@ export function stagesOf(
 ): readonly Stage[] {
   const unmatched = members.get(unmatchedStage) ?? [];
   const named = stages.map((spec) => ({ spec, members: members.get(spec.name) ?? [] }));
-  if (unmatched.length === 0 && stages.length > 0) return named;
+  // The webhook refuses a stage of that name, but may not have seen it.
+  const isNamed = stages.some(({ name }) => name === unmatchedStage);
+  if (isNamed || (unmatched.length === 0 && stages.length > 0)) return named;
   return [...named, { spec: { name: unmatchedStage }, members: unmatched }];
 }
 

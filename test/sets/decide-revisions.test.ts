@@ -39,6 +39,19 @@ describe("revisions", () => {
     expect(world.writes - before).toBeLessThan(7);
   });
 
+  test("an override for one cluster costs the others one write each, and changes nothing there", () => {
+    const world = completeWorld();
+    const generations = (): readonly unknown[] =>
+      [...world.children.values()].map(({ metadata }) => [metadata.name, metadata.generation]);
+    const before = generations();
+    const patch = { version: "1.22.1" };
+    world.edit({ overrides: [{ name: "one", clusters: ["rest-3"], patch }] });
+    world.run(["Complete"]);
+    const changed = generations().filter((one, at) => String(one) !== String(before[at]));
+    expect(changed).toEqual([["prod-rest-3", 2]]);
+    expect(world.versions()).toMatchObject({ "rest-2": "1.22.0", "rest-3": "1.22.1" });
+  });
+
   test("a failed revision is rolled back, pinned, and tried again only on demand", () => {
     const world = completeWorld({ onFailure: "Rollback" }, ["rest-1", "rest-2", "rest-3"]);
     world.edit(next);

@@ -40,6 +40,14 @@ const slots: readonly Case[] = [
     rollout: { minReadySeconds: 60 },
     expect: { stamps: "rest-3" },
   }),
+  rolling(
+    "a leader goes on after one that was killed in the middle of its stamps",
+    `${words("stamped", 3)} ${words("old", 4)}`,
+    {
+      fields: { maxConcurrency: 5 },
+      expect: { stamps: "rest-4 rest-5" },
+    },
+  ),
   rolling("nothing starts while more are in flight than may be", "updating updating old", {
     fields: { maxConcurrency: 1 },
     expect: { stamps: "", phase: "Rolling", waitingFor: "" },
@@ -151,6 +159,17 @@ const dark: readonly Case[] = [
   }),
   rolling("dark clusters within the budget hold no stage up", "darkened done done", {
     expect: { mark: "complete" },
+  }),
+  rolling(
+    "50 of 1,000 clusters that do not answer hold no rollout up",
+    `${words("lost", 50)} ${words("done", 950)}`,
+    {
+      expect: { mark: "complete" },
+    },
+  ),
+  rolling("clusters that answer again are caught up", `${words("old", 2)} ${words("done", 28)}`, {
+    revision: "completed",
+    expect: { stamps: "rest-1 rest-2", phase: "Complete" },
   }),
   rolling("dark clusters beyond the budget hold a stage up without failing it", "dark lost done", {
     expect: {

@@ -21,6 +21,12 @@ const matching: readonly Case[] = [
     expect: { stamps: "canary-1", stages: "canary Rolling, rest Waiting" },
   },
   {
+    name: "a stage that is named like that of all others has them, too",
+    clusters: { unmatched: "old", other: "old" },
+    stages: { unmatched: single },
+    expect: { stamps: "other-1", stages: "unmatched Rolling", clusters: "1 pending, 1 updating" },
+  },
+  {
     name: "without stages all clusters are one stage",
     clusters: { canary: "old", rest: "old" },
     stages: {},
