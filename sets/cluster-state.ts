@@ -61,6 +61,8 @@ export interface Timing {
   /** When somebody asked to try the revision again. */
   readonly retriedAt: number;
   readonly isPaused: boolean;
+  /** Whether the rollout was halted at the last look. */
+  readonly isHalted: boolean;
 }
 
 /** The state of one cluster. Pure; the first rule that holds decides. Spec: sets.md 6, R3 to R5, R8. */
@@ -199,7 +201,7 @@ function failedState(child: Component, now: number): ClusterState | undefined {
 
 /** Updating or TimedOut. After the cluster was unreachable or blocked, or the set paused, the deadline starts again. */
 function lateState(child: Component, timing: Timing): ClusterState {
-  const { now, deadlineMs, resumedAt, isPaused } = timing;
+  const { now, deadlineMs, resumedAt, isPaused, isHalted } = timing;
   const { reason, message, since } = saidBy(child, "Ready");
   const facts = { name: "Updating", reason, message } as const;
   // What the component says begins to count then, though nothing changes.
@@ -207,8 +209,8 @@ function lateState(child: Component, timing: Timing): ClusterState {
   const untilCounts = now < countsAt ? countsAt : Number.POSITIVE_INFINITY;
   if (deadlineMs === undefined || isPaused) return { ...facts, ...untilTime(untilCounts) };
   const started = Math.max(updatedAtOf(child, now), resumedAt, ...backTimes(child, now));
-  // A cluster that was done before may be unready for a moment; the rollout has not failed then.
-  const trouble = timeOf(since, now) + Math.min(graceMs, deadlineMs);
+  // A cluster that was done before may be unready for a moment; the rollout has not failed then. A halt is not ended by other words of a cluster that is not ready.
+  const trouble = isHalted ? 0 : timeOf(since, now) + Math.min(graceMs, deadlineMs);
   const until = Math.max(started + deadlineMs, trouble);
   if (now >= until) return { ...facts, name: "TimedOut" };
   return { ...facts, ...untilTime(Math.min(until, untilCounts)) };

@@ -70,7 +70,13 @@ function judgeOf({ set, obstacles }: SetFacts, judgement: Judgement): Judge {
   };
 }
 
-function timingOf(set: FleetSet, { now, retriedAt }: Judgement): Timing {
+/** Whether the rollout of a revision was halted at the last look. */
+function wasHalted({ status }: FleetSet, { name }: Revision): boolean {
+  const isSame = status?.updateRevision === name;
+  return isSame && status.stages?.some(({ state }) => state === "Halted") === true;
+}
+
+function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timing {
   const { minReadySeconds = 0, progressDeadline } = set.spec.rollout ?? {};
   const isEndless = progressDeadline === "None";
   return {
@@ -80,6 +86,7 @@ function timingOf(set: FleetSet, { now, retriedAt }: Judgement): Timing {
     resumedAt: timeOf(resumedAtOf(set, now), now),
     retriedAt: timeOf(retriedAt, now),
     isPaused: isPaused(set),
+    isHalted: wasHalted(set, revision),
   };
 }
 

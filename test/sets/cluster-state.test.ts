@@ -19,6 +19,7 @@ const timing: Timing = {
   resumedAt: 0,
   retriedAt: 0,
   isPaused: false,
+  isHalted: false,
 };
 const desired = { spec: { version: "1.23.0" }, hash: "hash" };
 const ready: Condition = { type: "Ready", status: "True", lastTransitionTime: at(300) };

@@ -24,6 +24,7 @@ const timing: Timing = {
   resumedAt: 0,
   retriedAt: 0,
   isPaused: false,
+  isHalted: false,
 };
 
 let releases: Releases;

@@ -35,6 +35,8 @@ export type ClusterWord =
   | "settling"
   /** Stamped 20 minutes ago, never ready. */
   | "late"
+  /** As `late`, but what it says has changed ten seconds ago. */
+  | "late-anew"
   /** Stamped 20 minutes ago; its cluster came back five minutes ago. */
   | "back"
   /** Stamped five minutes ago; its Kubernetes is too old for the version. */

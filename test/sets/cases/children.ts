@@ -53,6 +53,7 @@ const meanings: Readonly<Record<Exclude<ClusterWord, "none">, Meaning>> = {
   kept: { revision: "new", stamped: 10, ready: hour },
   settling: { revision: "new", stamped: 5 * minute, ready: 10 },
   late,
+  "late-anew": { ...late, saidFor: 10 },
   back: { ...late, resolved: 5 * minute },
   failed: { ...updating, said: ["InstallSucceeded", "False", "KubernetesVersionTooOld"] },
   darkened: { ...updating, said: unreachable },

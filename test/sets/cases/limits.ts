@@ -117,6 +117,13 @@ const failures: readonly Case[] = [
     before: { rest: "Halted" },
     expect: { phase: "Rolling", stamps: "rest-2" },
   }),
+  rolling("other words of a cluster that is not ready do not end the halt", "late-anew old", {
+    before: { rest: "Halted" },
+    expect: halted,
+  }),
+  rolling("a cluster that is unready for a moment is no failure", "late-anew old", {
+    expect: { phase: "Rolling", stamps: "" },
+  }),
   rolling("a halted stage is not passed when all others are done", "failed done done", {
     expect: { phase: "Halted", mark: "" },
   }),
