@@ -152,6 +152,11 @@ test("docs/troubleshooting.md has a row for every reason, and for no other", () 
   expect(new Set(named)).toEqual(new Set(known));
 });
 
+test("docs/sets.md begins with the set of docs/examples", () => {
+  const [first] = blocksOf(read("docs/sets.md")).filter(({ language }) => language === "yaml");
+  expect(parse(first?.text ?? "")).toEqual(parse(read("docs/examples/sets.yaml")));
+});
+
 test("docs/sets.md names every field of a set", () => {
   const [, below = ""] = read("docs/sets.md").split("\n## Every field\n");
   const [section = ""] = below.split("\n## ");

@@ -99,15 +99,15 @@ function stateOf(component: KubeObject): string {
   return String(conditionOf(component, "TargetClusterResolved")?.reason);
 }
 
-test("the ten clusters of docs/examples: where there is one Knative becomes ready in the version of its stage, and the early ones follow the canary", async () => {
+test("the ten clusters of docs/examples: where there is one Knative becomes ready in the version of its stage, the early ones follow the canary, and a set takes all of them over", async () => {
   const [install = ""] = commandsOf("docs/install.md")
     .map(({ text }) => text.split("\n").find((line) => line.startsWith("helm install ")))
     .filter((line) => line !== undefined);
-  const [apply, follow, ...more] = commandsOf("docs/examples/README.md");
+  const [apply, follow, takeOver, approve, ...more] = commandsOf("docs/examples/README.md");
   expect(more).toEqual([]);
   await reader.type("kubectl apply -f docs/examples/namespaces.yaml");
   // The fleet brings the definitions along.
-  await reader.type(`${install} --take-ownership --force-conflicts`);
+  await reader.type(`${install} --take-ownership --force-conflicts --set sets.enabled=true`);
   await player.follow();
   // All of them can be repeated, which is for a busy hub that did not answer the webhook in time.
   const typed = (text = "") =>
@@ -123,6 +123,12 @@ test("the ten clusters of docs/examples: where there is one Knative becomes read
   await typed(follow?.text);
   await become("KnativeServing", { ...dead, "eu-1": "1.23.0", "eu-2": "1.23.0", "us-2": "1.22.1" });
   await become("KnativeEventing", { ...eventing, "eu-2": "1.23.0" });
+  await typed(takeOver?.text);
+  // Most clusters of the example do not answer.
+  const patience = JSON.stringify({ spec: { rollout: { maxUnreachable: "100%" } } });
+  await reader.type(`kubectl patch kss serving -n knative-serving --type=merge -p '${patience}'`);
+  await typed(approve?.text);
+  await become("KnativeServing", { ...dead, "eu-1": "1.23.0", "eu-2": "1.23.0", "us-2": "1.23.0" });
   const status = await reader.type("kubectl knfleet status -A -o json || true");
   expect(ten.filter((name) => !status.includes(`"${name}"`))).toEqual([]);
 });

@@ -106,6 +106,12 @@ export const notRun: readonly NotRun[] = [
     why: "the same",
     by: "test/charts/examples.fleet.test.ts",
   },
+  {
+    page: "docs/examples/README.md",
+    begins: "kubectl knfleet rollout",
+    why: "the same",
+    by: "test/charts/examples.fleet.test.ts",
+  },
 ];
 
 /** What `pages.fleet.test.ts` types: pages, or sections of them. */
