@@ -1,9 +1,8 @@
 import { type FleetSet, type RolloutPhase, steering } from "../api/fleet-set.ts";
-import { hasRevision } from "./component-said.ts";
+import { type Admission, admittedStamps, joinerStamps } from "./admission.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import {
   type Decision,
-  type Member,
   noRemovals,
   type Revision,
   type RevisionMark,
@@ -12,19 +11,12 @@ import {
   type Stage,
   type Stamp,
 } from "./facts.ts";
-import { concurrencyOf } from "./limits.ts";
-import { judgedAnew, type Judgement, stagesWith } from "./members.ts";
+import { stagesWith } from "./members.ts";
 import { planDeletion, planRemovals } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
-import {
-  isOpen,
-  isPassed,
-  progressOf,
-  type StageMemory,
-  type StageProgress,
-} from "./stage-progress.ts";
-import { countInFlight, inOrder, isToBegin, stampsOf, unmatchedStage } from "./stages.ts";
+import { isPassed, progressOf, type StageMemory, type StageProgress } from "./stage-progress.ts";
+import { unmatchedStage } from "./stages.ts";
 
 /**
  * Decides what a set does now: which components are written, removed or left, and what its status says. Pure: the same facts and the same time give the
@@ -139,7 +131,7 @@ class Look {
     if (isHalted) return this.#halt(stages, walk);
     const refused = this.#refusedUnmatched(stages);
     const isStill = this.#isPaused || refused !== undefined;
-    const stamps = isStill ? [] : this.#stamps(stages, walk.progress);
+    const stamps = isStill ? [] : admittedStamps(stages, walk.progress, this.#admission);
     const phase = refused === undefined ? phaseOf(walk.progress) : "Blocked";
     const waitingFor = refused ?? waitingForOf(walk.progress);
     return this.#decision({ ...walk, stages, stamps, phase, waitingFor });
@@ -174,7 +166,8 @@ class Look {
     const stages = this.#stagesWith(current);
     const { stamps, stage } = rollbackStep(stages, current);
     const phase = stage === undefined ? "RolledBack" : "RollingBack";
-    const joiners = stage === undefined ? stages.flatMap((one) => this.#joiners(one)) : [];
+    const joiners =
+      stage === undefined ? stages.flatMap((one) => joinerStamps(one, this.#admission)) : [];
     const waitingFor = `Revision ${this.#update.name} failed; annotate ${steering.retry} to try it again`;
     const { progress, nextLooks } = this.#walk(stages);
     return this.#decision({
@@ -217,11 +210,8 @@ class Look {
   }
 
   #stagesWith(revision: Revision): readonly Stage[] {
-    return stagesWith(this.#facts, this.#selected, this.#judgement(revision));
-  }
-
-  #judgement(revision: Revision): Judgement {
-    return { revision, now: this.#now, retriedAt: this.#update.retriedAt };
+    const judgement = { revision, now: this.#now, retriedAt: this.#update.retriedAt };
+    return stagesWith(this.#facts, this.#selected, judgement);
   }
 
   /** What the status says about a stage in this rollout. A completed rollout has passed all of them. */
@@ -233,32 +223,8 @@ class Look {
     return { ...before, state: "Passed" };
   }
 
-  #stamps(stages: readonly Stage[], progress: readonly StageProgress[]): readonly Stamp[] {
-    return stages.flatMap((stage, at) => {
-      const step = progress.at(at);
-      if (step === undefined) return [];
-      const { status, slots } = step;
-      return isOpen(status) ? this.#admitted(stage, this.#update, slots) : this.#joiners(stage);
-    });
-  }
-
-  /** Clusters that join a stage before its turn, or after a rollback, get the revision that was completed last. Spec: sets.md R6. */
-  #joiners({ spec, members }: Stage): readonly Stamp[] {
-    const current = this.#current;
-    if (current === undefined || current.name === this.#update.name) return [];
-    const isUpToDate = ({ child }: Member): boolean =>
-      child === undefined || hasRevision(child, current.name);
-    const anew = judgedAnew(members.filter(isUpToDate), this.#facts, this.#judgement(current));
-    const limit = concurrencyOf(spec.maxConcurrency, members.length);
-    return this.#admitted({ spec, members: anew }, current, limit - countInFlight(anew));
-  }
-
-  #admitted({ spec, members }: Stage, revision: Revision, slots: number): readonly Stamp[] {
-    const pending = members.filter(({ state }) => isToBegin(state));
-    if (slots <= 0 || pending.length === 0) return [];
-    const order = this.#facts.set.spec.rollout?.order ?? "Hashed";
-    const ordered = inOrder(pending, order, revision.name);
-    return stampsOf(ordered, { stage: spec, revision }, slots);
+  get #admission(): Admission {
+    return { facts: this.#facts, now: this.#now, update: this.#update, current: this.#current };
   }
 
   #marked(mark: RevisionMark): Decision {
@@ -281,7 +247,7 @@ class Look {
       status: rolloutStatus(this.#facts.set, report, this.#now),
       stamps: found.stamps,
       removals: this.#isPaused ? noRemovals : plan.removals,
-      nextLook: times.length === 0 ? undefined : Math.min(...times),
+      nextLook: times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b)),
     };
   }
 }
