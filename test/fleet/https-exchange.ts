@@ -17,7 +17,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The parsed body when its content type says JSON. */
+  /** The parsed body when its content type says JSON; undefined for that of a watch, which is an object a line. */
   readonly json: unknown;
 }
 
@@ -58,5 +58,9 @@ export function exchange(wanted: Exchange): Promise<Answer> {
 }
 
 function parsed(text: string): unknown {
-  return JSON.parse(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
