@@ -10,7 +10,11 @@ import { applyFile } from "../fleet/hub-access.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import {
+  type ControllerProcess,
+  type ControllerProcessOptions,
+  startControllerProcess,
+} from "../support/controller-process.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
 export const setNamespace = "platform";
@@ -49,6 +53,16 @@ export function useSetScene(): () => SetScene {
 
 async function setSceneOf(fleet: Fleet): Promise<SetScene> {
   const { hub } = fleet;
+  const { profiles, options } = await prepareSets(fleet);
+  const startController = () => startControllerProcess(options);
+  return { fleet, hub, profiles, controller: await startController(), startController };
+}
+
+/** Publishes the spokes of a fleet in rings, and says how a controller is started that rolls sets of Eventing out. */
+export async function prepareSets(
+  fleet: Fleet,
+): Promise<Pick<SetScene, "profiles"> & { readonly options: ControllerProcessOptions }> {
+  const { hub } = fleet;
   const profiles: Profile[] = [];
   for (const [ring, spoke] of fleet.spokes.entries()) {
     const profile = await fleet.addProfile(spoke, { plugin: "secretreader" });
@@ -64,8 +78,7 @@ async function setSceneOf(fleet: Fleet): Promise<SetScene> {
     releaseDir: await writeThinRelease(fleet.folder, 2, ["1.22.0", "1.23.0", "1.24.0"]),
     flags: ["--sets", "--log-level=debug", "--remote-deployments-poll-interval=1s"],
   };
-  const startController = () => startControllerProcess(options);
-  return { fleet, hub, profiles, controller: await startController(), startController };
+  return { profiles, options };
 }
 
 /** Sets labels of a ClusterProfile; null removes one. */

@@ -94,7 +94,7 @@ export async function startFaultBench({
 }
 
 /** The hub with the rights of the documentation, by a token, through the proxy. */
-async function kubeconfigThrough(proxy: FaultProxy, fleet: Fleet): Promise<string> {
+export async function kubeconfigThrough(proxy: FaultProxy, fleet: Fleet): Promise<string> {
   // Makes the account and its rights.
   await fleet.controllerKubeconfig();
   const { token } = await fleet.hub.serviceAccountToken({

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { CrashPoint, CrashResult, Phase } from "./crash-sweep.ts";
 import { optionsOf } from "./fault-options.ts";
-import { sweepOf } from "./run-faults.ts";
+import { setSweepOf, sweepOf } from "./run-faults.ts";
 import { seeded } from "./seeded.ts";
 import { failureText, livesOf } from "./sweep.ts";
 
@@ -53,6 +53,20 @@ describe("the command that a failure of the crash sweep prints", () => {
       [{ install: installed.deaths.map(({ point }) => point) }],
     ]);
   });
+});
+
+test.each([
+  ["", true],
+  ["--quick", true],
+  ["--kind Set --write 3 --side after", true],
+  ["--only C1", true],
+  ["--only C28", false],
+  ["--only C6", false],
+  ["--kind KnativeServing", false],
+  ["--phase install", false],
+])("faults %s: a fleet set is swept: %j", (line, isSwept) => {
+  const options = optionsOf(line.split(" ").filter(Boolean));
+  expect(options && setSweepOf(options) !== undefined).toBe(isSwept);
 });
 
 test.each([

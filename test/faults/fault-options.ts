@@ -1,6 +1,5 @@
 import { parseArgs } from "node:util";
 
-import type { ComponentKind } from "../../api/component.ts";
 import { phases, type Phase } from "./crash-sweep.ts";
 import { faultCases } from "./fault-cases.ts";
 import { usualDeaths, type FaultPlan } from "./run-faults.ts";
@@ -24,7 +23,7 @@ took longer than the fault table of the design allows; it fails here, and not in
   --list          the cases, without running them
 
 The crash sweep (C1: SIGKILL before and after every write; C28: SIGTERM in the uninstall) alone:
-  --kind KIND     KnativeServing or KnativeEventing
+  --kind KIND     KnativeServing, KnativeEventing, or Set: the rollout of a fleet set over three clusters, at every write that is about the set
   --phase PHASE   ${phases.join(", ")}
   --write LIST    at the N-th write only; several: one controller after the other, in one life
   --side SIDE     before the server sees the write, or after it has answered
@@ -76,7 +75,7 @@ export function optionsOf(args: readonly string[]): FaultOptions | undefined {
 type PointFlags = { readonly [Flag in keyof SweepPlan | "write"]?: string };
 
 function pointOf({ kind, phase, side, write, deaths, from }: PointFlags): SweepPlan {
-  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+  const kinds = ["KnativeServing", "KnativeEventing", "Set"] as const;
   const sides = ["before", "after"] as const;
   const writes = write?.split(",").map((text) => numberOf("--write", text));
   return {

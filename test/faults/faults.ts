@@ -1,8 +1,11 @@
 import { startFaultBench } from "./fault-bench.ts";
 import { faultCases } from "./fault-cases.ts";
 import { optionsOf, usage, type FaultOptions } from "./fault-options.ts";
-import { runFaults } from "./run-faults.ts";
+import { runFaults, setSweepOf } from "./run-faults.ts";
+import { startSetBench } from "./sets/set-bench.ts";
+import { sweepSets } from "./sets/set-sweep.ts";
 import { tableOf } from "./table.ts";
+import type { FaultResult } from "./trial.ts";
 
 async function faults({ seed, isGuarded, list, ...plan }: FaultOptions): Promise<number> {
   if (list) {
@@ -18,8 +21,16 @@ async function faults({ seed, isGuarded, list, ...plan }: FaultOptions): Promise
     process.stderr.write(`[${String(elapsed).padStart(5)} s] ${line}\n`);
   };
   say(`Seed ${seed}`);
-  await using bench = await startFaultBench({ seed, isGuarded, say });
-  const results = await runFaults(bench, plan);
+  const results: FaultResult[] = [];
+  if (plan.point.kind !== "Set") {
+    await using bench = await startFaultBench({ seed, isGuarded, say });
+    results.push(...(await runFaults(bench, plan)));
+  }
+  const setPlan = setSweepOf(plan);
+  if (setPlan !== undefined) {
+    await using bench = await startSetBench(say);
+    results.push(...(await sweepSets(bench, setPlan)));
+  }
   if (results.length === 0) throw new Error("No case has that description");
   process.stdout.write(`${tableOf(results, seed)}\n`);
   return results.every(({ survived, late }) => survived && late.length === 0) ? 0 : 1;

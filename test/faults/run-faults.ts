@@ -70,3 +70,12 @@ export function sweepOf({
     ...(wanted.length === 1 ? { signal } : {}),
   };
 }
+
+/** The crash sweep of a fleet set, which has one phase and C1 alone; undefined: none. */
+export function setSweepOf(plan: FaultPlan): SweepPlan | undefined {
+  const swept = sweepOf(plan);
+  if (swept === undefined || swept.signal === "SIGTERM" || swept.phase !== undefined) {
+    return undefined;
+  }
+  return swept.kind === undefined || swept.kind === "Set" ? swept : undefined;
+}

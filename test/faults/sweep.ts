@@ -15,8 +15,8 @@ import type { FaultResult } from "./trial.ts";
 
 /** Which points of which lives are tried. */
 export interface SweepPlan {
-  /** Absent: both. */
-  readonly kind?: ComponentKind;
+  /** What is swept: a kind of component, or the rollout of a fleet set. Absent: all. */
+  readonly kind?: ComponentKind | "Set";
   readonly phase?: Phase;
   readonly side?: CrashPoint["side"];
   /** At these writes only, one controller after the other. */

@@ -19,7 +19,10 @@ export interface Write {
 
 /** Where a process is to die: when a write has arrived and was not let through, or when the server has answered it. */
 export interface KillPoint {
+  /** Counts the writes that are meant, from 1. */
   readonly write: number;
+  /** Absent: every write. */
+  readonly isMeant?: (write: Write) => boolean;
   readonly side: "before" | "after";
   /** Ends the process. */
   readonly kill: () => void;
@@ -31,6 +34,8 @@ export interface KillPoint {
 export class WriteLog {
   #writes: Write[] = [];
   #point: KillPoint | undefined;
+  #meant = 0;
+  #target: Write | undefined;
   #struck: Write | undefined;
   #connections = 0;
 
@@ -52,6 +57,8 @@ export class WriteLog {
   restart(point?: KillPoint): void {
     this.#writes = [];
     this.#point = point;
+    this.#meant = 0;
+    this.#target = undefined;
     this.#struck = undefined;
   }
 
@@ -71,6 +78,8 @@ export class WriteLog {
     const number = this.#writes.length + 1;
     const write: Write = { ...facts, number, atMs: performance.now(), status: undefined };
     this.#writes.push(write);
+    if (this.#point?.isMeant?.(write) !== false) this.#meant += 1;
+    if (this.#target === undefined && this.#meant === this.#point?.write) this.#target = write;
     this.#strike(write, "before");
     return write;
   }
@@ -85,7 +94,7 @@ export class WriteLog {
     const point = this.#point;
     if (point === undefined || point.side !== side || this.#struck !== undefined) return;
     // "After" waits for the answer of that very write; others may be answered before it.
-    if (write.number !== point.write) return;
+    if (write !== this.#target) return;
     this.#struck = write;
     point.kill();
   }
