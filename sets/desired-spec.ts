@@ -1,6 +1,6 @@
 import { type ClusterProfile, globMatches } from "../api/cluster-profile.ts";
 import { isRecord } from "../api/fields.ts";
-import type { FleetSet, FleetSetSpec, SetOverride } from "../api/fleet-set.ts";
+import type { FleetSetSpec, SetOverride } from "../api/fleet-set.ts";
 import { hashOf } from "../render/fields.ts";
 import { matchesLabels } from "./select-clusters.ts";
 import { type Filled, fillValues, referenceStart, valuesOf } from "./values.ts";
@@ -25,7 +25,11 @@ export function revisionNameOf({
   kind,
   metadata,
   spec,
-}: Pick<FleetSet, "kind" | "metadata" | "spec">): string {
+}: {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: RevisionContent;
+}): string {
   const { template, overrides = [] } = spec;
   return `${metadata.name}-${shortHashOf({ kind, template, overrides })}`;
 }

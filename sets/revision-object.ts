@@ -1,7 +1,7 @@
 import { isRecord, recordAt } from "../api/fields.ts";
 import { type FleetSet, revisionAnnotations, setLabels } from "../api/fleet-set.ts";
 import type { KubeObject, Manifest } from "../api/kubernetes.ts";
-import type { RevisionContent } from "./desired-spec.ts";
+import { type RevisionContent, revisionNameOf } from "./desired-spec.ts";
 import type { Revision } from "./facts.ts";
 
 const apiVersion = "apps/v1";
@@ -34,12 +34,15 @@ export function revisionObject(set: FleetSet, name: string, number: number): Man
   };
 }
 
-/** A ControllerRevision as decisions see it; undefined for one that no set has written. */
+/** A ControllerRevision as decisions see it; undefined for one that no set has written: its name follows from what it holds. */
 export function revisionOf(object: KubeObject): Revision | undefined {
   const number = object["revision"];
   const content = contentOf(object);
   if (typeof number !== "number" || content === undefined) return undefined;
-  const { name } = object.metadata;
+  const { name, labels = {} } = object.metadata;
+  const set = { name: labels[setLabels.set] ?? "", kind: labels[setLabels.kind] ?? "" };
+  const wanted = revisionNameOf({ kind: set.kind, metadata: set, spec: content });
+  if (name !== wanted) return undefined;
   const annotations: Readonly<Record<string, string | undefined>> =
     object.metadata.annotations ?? {};
   const completed = annotations[revisionAnnotations.completed];

@@ -105,9 +105,15 @@ class Neighbourhood {
     profile: ClusterProfile | undefined,
   ): Obstacle | undefined {
     const { policy } = this.#view;
+    const { namespace: home } = this.#set.metadata;
+    if (this.#set.spec.clusters.from === "PlacementDecision" && cluster.namespace !== home) {
+      // The author of the set was asked for the right to use the clusters of this namespace only.
+      const message = `The PlacementDecision names a ClusterProfile of namespace ${cluster.namespace}, and a set may have those of its own namespace`;
+      return { reason: "NotPermitted", message };
+    }
     if (policy === undefined) return undefined;
     const message =
-      refusedReference(this.#set.metadata.namespace, cluster, policy) ??
+      refusedReference(home, cluster, policy) ??
       (profile === undefined ? undefined : distrustedProfile(profile, policy));
     return message === undefined ? undefined : { reason: "NotPermitted", message };
   }

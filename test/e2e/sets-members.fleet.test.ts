@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { operatorApiVersion } from "../../api/component.ts";
+import { type ClusterProfileRef, operatorApiVersion } from "../../api/component.ts";
 import { steering } from "../../api/fleet-set.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import { definitionOf } from "../controller/hand-made-installation.ts";
+import type { Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import {
@@ -177,7 +178,7 @@ test("a component of somebody else is taken over with adoption: Always, with exa
   expect(valueAt(await hub.admin.get(keyOf(hand)), "spec", "version")).toBe("1.23");
 }, 300_000);
 
-function slice(key: string, index: number, names: readonly string[]): Manifest {
+function slice(key: string, index: number, ref: ClusterProfileRef): Manifest {
   return {
     apiVersion: "multicluster.x-k8s.io/v1alpha1",
     kind: "PlacementDecision",
@@ -189,23 +190,43 @@ function slice(key: string, index: number, names: readonly string[]): Manifest {
         "multicluster.x-k8s.io/decision-index": String(index),
       },
     },
-    decisions: names.map((name) => ({ clusterProfileRef: { namespace: "fleet", name } })),
+    decisions: [{ clusterProfileRef: ref }],
   };
 }
 
+/** ClusterProfiles of all spokes in the namespace of the set. */
+async function addProfiles(prefix: string): Promise<readonly Profile[]> {
+  const added: Profile[] = [];
+  for (const [ring, { spoke }] of scene().profiles.entries()) {
+    const where = { namespace: setNamespace, name: `${prefix}-${ring}` };
+    added.push(await scene().fleet.addProfile(spoke, { plugin: "secretreader", ...where }));
+  }
+  return added;
+}
+
 describe("a set whose clusters a scheduler chooses", () => {
-  test("follows the slices of a PlacementDecision, and a decision that is gone removes nothing", async () => {
+  test("follows the slices of a PlacementDecision in its namespace, and a decision that is gone removes nothing", async () => {
     const { hub } = scene();
-    const [a, b, c] = [0, 1, 2].map((ring) => profileAt(ring).name);
     const clusters = { from: "PlacementDecision", placementDecision: { decisionKey: "eu" } };
     await create("placed", { clusters });
     const unknown = await phase(hub, "placed", "Blocked");
     expect(reasonOf(unknown, "Selected")).toBe("PlacementNotFound");
-    const slices = [slice("eu", 0, [a ?? ""]), slice("eu", 1, [b ?? ""])];
-    for (const one of slices) await hub.admin.apply(one);
-    await hub.admin.apply(slice("us", 0, [c ?? ""]));
+    const refs = (await addProfiles("placed")).map(({ namespace, name }) => ({ namespace, name }));
+    const [first, second, third] = refs;
+    if (first === undefined || second === undefined || third === undefined)
+      throw new Error("three");
+    const { namespace, name } = profileAt(2);
+    const slices = [slice("eu", 0, first), slice("eu", 1, second)];
+    const stranger = slice("eu", 2, { namespace, name });
+    for (const one of [...slices, stranger, slice("us", 0, third)]) await hub.admin.apply(one);
+    const refused = await clustersOf(hub, "placed", { done: 2, blocked: 1 });
+    expect(valueAt(refused, "status", "notable", 0)).toMatchObject({
+      cluster: `${namespace}/${name}`,
+      reason: "NotPermitted",
+    });
+    await hub.admin.remove(keyOf(stranger));
     await phase(hub, "placed", "Complete");
-    expect(Object.keys(await versionsOf(hub, "placed")).toSorted()).toEqual([a, b]);
+    expect(Object.keys(await versionsOf(hub, "placed"))).toEqual([first.name, second.name]);
     for (const one of slices) await hub.admin.remove(keyOf(one));
     const lost = await phase(hub, "placed", "Blocked");
     expect(reasonOf(lost, "Selected")).toBe("PlacementNotFound");
@@ -227,14 +248,8 @@ describe("a set whose clusters a scheduler chooses", () => {
       definitionOf(group, "v1beta1", { PlacementDecision: "placementdecisions" }),
     );
     // Open Cluster Management writes a ClusterProfile for each cluster into the namespace of the set.
-    const rings = ["first", "second", "second"];
-    for (const [ring, decisionGroup] of rings.entries()) {
-      const { spoke } = profileAt(ring);
-      const profile = await scene().fleet.addProfile(spoke, {
-        plugin: "secretreader",
-        namespace: setNamespace,
-        name: `ocm-${ring}`,
-      });
+    const groups = ["first", "second", "second"];
+    for (const [ring, profile] of (await addProfiles("ocm")).entries()) {
       await labelProfile(hub, profile, {
         "open-cluster-management.io/cluster-name": `cluster${ring}`,
       });
@@ -247,7 +262,7 @@ describe("a set whose clusters a scheduler chooses", () => {
             name: `prod-${ring}`,
             labels: {
               [`${group}/placement`]: "prod",
-              [`${group}/decision-group-name`]: decisionGroup,
+              [`${group}/decision-group-name`]: groups[ring] ?? "",
             },
           },
           status: { decisions: [{ clusterName: `cluster${ring}`, reason: "" }] },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { type ClusterProfile, globMatches } from "../../api/cluster-profile.ts";
+import type { FleetSet } from "../../api/fleet-set.ts";
 import { DesiredSpecs, mergePatch, revisionNameOf } from "../../sets/desired-spec.ts";
 import { matchesLabels, selectsProfile } from "../../sets/select-clusters.ts";
 import { SetWorld } from "./set-world.ts";
@@ -83,7 +84,8 @@ test("the name of a revision follows from kind, template and overrides alone", (
   const name = revisionNameOf(set);
   const overrides = [{ name: "pinned", clusters: ["eu-?"], patch: { version: "1.22" } }];
   expect(name).toMatch(/^prod-[0-9a-f]{10}$/);
-  expect(revisionNameOf({ ...set, spec: { ...set.spec, revisionHistoryLimit: 3 } })).toBe(name);
+  const changed: FleetSet = { ...set, spec: { ...set.spec, revisionHistoryLimit: 3 } };
+  expect(revisionNameOf(changed)).toBe(name);
   expect(revisionNameOf({ ...set, spec: { ...set.spec, overrides } })).not.toBe(name);
   expect(revisionNameOf({ ...set, kind: "KnativeEventingSet" })).not.toBe(name);
 });

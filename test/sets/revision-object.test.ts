@@ -63,5 +63,7 @@ describe("a ControllerRevision of a set", () => {
     expect(revisionOf({ ...stored({}), data: undefined })).toBeUndefined();
     expect(revisionOf({ ...stored({}), data: { spec: {} } })).toBeUndefined();
     expect(revisionOf({ ...stored({}), revision: "3" })).toBeUndefined();
+    const forged = { template: { spec: { version: "1.0.0" } }, overrides: [] };
+    expect(revisionOf({ ...stored({}), data: forged })).toBeUndefined();
   });
 });
