@@ -3,11 +3,26 @@ import { connectHub } from "../access/hub/hub.ts";
 import { ApiError } from "../access/kube/api-error.ts";
 import { componentKinds, operatorApiVersion } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { fleetSetApiVersion, fleetSetKinds } from "../api/fleet-set.ts";
 import packageJson from "../package.json" with { type: "json" };
 import { processProblem, runCommand } from "./service/run.ts";
 
 // Helm runs this program before it uninstalls the chart. While the hub has components, it prints the next steps and ends with exit code 1.
 const limitMs = 120_000;
+
+const kinds = [
+  ...Object.entries(componentKinds).map(([kind, { plural }]) => ({
+    apiVersion: operatorApiVersion,
+    kind,
+    plural,
+  })),
+  // A set waits for the controller before it goes, and makes components as long as it is there.
+  ...Object.entries(fleetSetKinds).map(([kind, { plural }]) => ({
+    apiVersion: fleetSetApiVersion,
+    kind,
+    plural,
+  })),
+];
 
 const { env: environment, execArgv, stdout, stderr } = process;
 
@@ -27,17 +42,17 @@ await runCommand(async (signal) => {
   return 1;
 });
 
-/** `KIND NAMESPACE/NAME` of every component. */
+/** `KIND NAMESPACE/NAME` of every component and of every set. */
 async function componentsOf(signal: AbortSignal): Promise<readonly string[]> {
   const userAgent = `knfleet-uninstall-check/${packageJson.version}`;
   await using hub = await connectHub({ environment, userAgent });
-  const lists = Object.entries(componentKinds).map(async ([kind, { plural }]) => {
-    const resource = { apiVersion: operatorApiVersion, kind, plural, namespaced: true };
+  const lists = kinds.map(async (type) => {
+    const resource = { ...type, namespaced: true };
     try {
       const { items } = await hub.client.list({ resource }, { metadataOnly: true }, signal);
-      return items.map(({ metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+      return items.map(({ metadata }) => `${type.kind} ${metadata.namespace}/${metadata.name}`);
     } catch (error) {
-      // Without the CRD there are no components.
+      // Without the CRD there are none.
       if (error instanceof ApiError && error.status === 404) return [];
       throw error;
     }

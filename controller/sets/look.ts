@@ -32,7 +32,7 @@ const stampsAtOnce = 16;
 const staleMs = 250;
 
 /**
- * One look at a set: gathers the facts, decides, and writes the marks of its revisions, then its status, then what leaves, then what is stamped. Whatever is not
+ * One look at a set: gathers the facts, decides, and writes the marks of its revisions, then its status, then what is stamped, then what leaves. Whatever is not
  * written because this process ends is decided again by the next one. Throws as the client does.
  */
 export async function lookAt(key: string, deps: LookDeps, signal: AbortSignal): Promise<Next> {
@@ -88,8 +88,8 @@ async function write(
   for (const event of setEvents(set.status, decision.status)) {
     void deps.events.record(set, event, signal);
   }
-  await deps.children.remove(decision.removals, facts.children, signal);
   await stampAll(facts, decision.stamps, deps, signal);
+  await deps.children.remove(decision.removals, facts.children, signal);
   if (decision.status.rollout?.phase === "Complete") await deps.revisions.prune(facts, signal);
   const { nextLook } = decision;
   if (nextLook === undefined) return { kind: "change" };

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
+import { fleetSetApiVersion } from "../../api/fleet-set.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { buildDist, type DistFolder } from "../build/dist-folder.ts";
 import { rowsOf, runKnfleet } from "../cmd/kubectl/run-knfleet.ts";
@@ -311,15 +312,21 @@ async function refusals(): Promise<void> {
   await hub.admin.patch(map, { data: valueAt(before, "data") });
 }
 
-test("uninstalling is refused while there is a component, and leaves the definitions", async () => {
+test("uninstalling is refused while there is a component or a set, and leaves the definitions", async () => {
   const component = await present();
+  const set = { apiVersion: fleetSetApiVersion, kind: "KnativeEventingSet" };
+  const { namespace: home = "" } = component.metadata;
+  const spec = { clusters: { from: "Selector", selector: {} }, template: {} };
+  await hub.admin.create({ ...set, metadata: { namespace: home, name: "all" }, spec });
   const release = { helm, hub, pods, place };
   const refusal = await uninstall(release);
   expect(refusal.code).not.toBe(0);
   expect(refusal.said).toContain(
     `${kind} ${component.metadata.namespace}/${component.metadata.name}`,
   );
+  expect(refusal.said).toContain(`KnativeEventingSet ${home}/all`);
   expect(await helm.must("list", "--namespace", namespace, "--short")).toBe("knfleet\n");
+  await hub.admin.remove({ ...set, namespace: home, name: "all" });
   await remove(hub, kind);
   await gone(hub, kind, 180_000);
   const begun = new Date();
