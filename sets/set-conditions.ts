@@ -77,7 +77,7 @@ function statusOf(isTrue: boolean): Condition["status"] {
 function selectedOf({ suspicious }: Outline, { clusters }: Summary): Entry {
   const type = "Selected";
   if (suspicious === undefined) {
-    return { type, status: "True", reason: "Selected", message: `${clusters.selected} clusters` };
+    return { type, status: "True", reason: "Selected", message: `Clusters: ${clusters.selected}` };
   }
   const message = `The selection lost many clusters at once; nothing is removed until the annotation ${steering.acceptSelection} is ${suspicious}`;
   return { type, status: "False", reason: "SuspiciousShrink", message };

@@ -162,8 +162,8 @@ function timesOf(before: StageMemory | undefined): Times {
   };
 }
 
-function haltedStep(times: Times, { failed, maxFailures }: Tally, { spec }: Stage): Step {
-  const waitingFor = `${failed} clusters of stage ${spec.name} failed, ${maxFailures} may`;
+function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }: Stage): Step {
+  const waitingFor = `${failed} of ${size} clusters of stage ${spec.name} failed, ${maxFailures} may`;
   return { state: "Halted", ...times, waitingFor };
 }
 
@@ -195,7 +195,7 @@ function closedGate(
 function admissionOf(stage: Stage, tally: Tally, { windows, now }: StageContext) {
   const { name, before } = stage.spec;
   if (tally.hasTooManyUnreachable) {
-    const waitingFor = `${tally.unreachable} clusters of stage ${name} are unreachable`;
+    const waitingFor = `${tally.unreachable} of ${tally.size} clusters of stage ${name} are unreachable`;
     return { waitingFor, nextLook: undefined };
   }
   if (tally.pending === 0) return { waitingFor: "", nextLook: undefined };
@@ -232,7 +232,7 @@ function rollingStep(stage: Stage, tally: Tally, context: StageContext): Step {
 function stuckSentence({ spec }: Stage, tally: Tally): string | undefined {
   if (tally.pending + tally.inFlight > 0 || tally.hasTooManyUnreachable) return undefined;
   if (tally.diverged > 0) {
-    return `${tally.diverged} clusters of stage ${spec.name} are not ready, and somebody else has changed their components`;
+    return `${tally.diverged} of ${tally.size} clusters of stage ${spec.name} are not ready, and somebody else has changed their components`;
   }
   return tally.isBlocked && tally.unfinished === 0
     ? `Too many clusters of stage ${spec.name} are blocked`

@@ -85,7 +85,7 @@ function phaseEvents(
 
 function completion({ updateRevision = "", clusters = {} }: FleetSetStatus): string {
   const { done = 0 } = clusters;
-  return `Revision ${updateRevision} has passed all stages; ${done} clusters are done`;
+  return `Revision ${updateRevision} has passed all stages; clusters that are done: ${done}`;
 }
 
 function selectionEvents(
@@ -95,7 +95,7 @@ function selectionEvents(
   const [old, now] = [before, after].map((status) => status?.clusters?.["selected"]);
   const isChanged = old !== undefined && now !== undefined && old !== now;
   const changed = isChanged
-    ? [normal("SelectionChanged", `The set selects ${now} clusters, before ${old}`)]
+    ? [normal("SelectionChanged", `Clusters that the set selects: ${now}, before ${old}`)]
     : [];
   const [was, is] = [before, after].map((status) => conditionOf(status?.conditions, "Selected"));
   const isSuspicious = is?.reason === "SuspiciousShrink" && was?.reason !== "SuspiciousShrink";

@@ -80,7 +80,7 @@ const failures: readonly Case[] = [
   rolling("the first failure halts when nothing is said", "failed old", {
     expect: {
       ...halted,
-      waitingFor: "1 clusters of stage rest failed, 0 may. No rollback: onFailure is Pause",
+      waitingFor: "1 of 2 clusters of stage rest failed, 0 may. No rollback: onFailure is Pause",
     },
   }),
   rolling("as many failures as allowed halt nothing", "failed old", {
@@ -138,13 +138,13 @@ const dark: readonly Case[] = [
     expect: { stamps: "rest-2" },
   }),
   rolling("the only cluster of a stage has to answer", "dark", {
-    expect: { mark: "", waitingFor: "1 clusters of stage rest are unreachable" },
+    expect: { mark: "", waitingFor: "1 of 1 clusters of stage rest are unreachable" },
   }),
   rolling("two of four may not be dark when nothing is said", "dark dark old old", {
     expect: {
       stamps: "",
       phase: "Rolling",
-      waitingFor: "2 clusters of stage rest are unreachable",
+      waitingFor: "2 of 4 clusters of stage rest are unreachable",
     },
   }),
   rolling("the stage says how many may be dark", "dark dark old old", {
@@ -162,7 +162,7 @@ const dark: readonly Case[] = [
   }),
   rolling("no cluster may be dark when the stage says so", "dark old old old", {
     fields: { maxUnreachable: 0 },
-    expect: { stamps: "", waitingFor: "1 clusters of stage rest are unreachable" },
+    expect: { stamps: "", waitingFor: "1 of 4 clusters of stage rest are unreachable" },
   }),
   rolling("dark clusters within the budget hold no stage up", "darkened done done", {
     expect: { mark: "complete" },
@@ -182,7 +182,7 @@ const dark: readonly Case[] = [
     expect: {
       mark: "",
       phase: "Rolling",
-      waitingFor: "2 clusters of stage rest are unreachable",
+      waitingFor: "2 of 3 clusters of stage rest are unreachable",
       clusters: "1 done, 2 unreachable",
     },
   }),
@@ -191,7 +191,7 @@ const dark: readonly Case[] = [
     expect: {
       stamps: "",
       phase: "Waiting",
-      waitingFor: "2 clusters of stage rest are unreachable",
+      waitingFor: "2 of 3 clusters of stage rest are unreachable",
     },
   }),
 ];

@@ -200,7 +200,7 @@ const rows: readonly Case[] = [
       notable: "rest-1 Diverged NotReady",
       phase: "Rolling",
       waitingFor:
-        "1 clusters of stage rest are not ready, and somebody else has changed their components",
+        "1 of 1 clusters of stage rest are not ready, and somebody else has changed their components",
     },
   },
   {

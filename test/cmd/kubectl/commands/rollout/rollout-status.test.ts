@@ -63,7 +63,7 @@ const phases = {
     status: inPhase({
       phase: "Halted",
       stage: "early",
-      waitingFor: "2 clusters of stage early failed, 1 may. No rollback: onFailure is Pause",
+      waitingFor: "2 of 4 clusters of stage early failed, 1 may. No rollback: onFailure is Pause",
     }),
   }),
   "rolled back": sampleSet({
