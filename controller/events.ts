@@ -19,7 +19,7 @@ export interface EventRecorderOptions {
 export type EventSubject = Component | FleetSet;
 
 /** An Event before it is written. */
-export interface ComponentEvent {
+export interface NewEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
@@ -27,7 +27,7 @@ export interface ComponentEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-interface NamedEvent extends ComponentEvent {
+interface NamedEvent extends NewEvent {
   readonly name: string;
 }
 
@@ -50,7 +50,7 @@ export class EventRecorder {
   }
 
   /** Writes an Event, unless the component has too many. Never rejects. */
-  async record(subject: EventSubject, event: ComponentEvent, signal: AbortSignal): Promise<void> {
+  async record(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     const { reason } = event;
     const admitted = this.#correlator.admit(subject.metadata.uid, event, clock.now());
@@ -69,7 +69,7 @@ export class EventRecorder {
    * Writes an Event that must not be lost, also for a component that has too many. Rejects when another try may succeed. Resolves when the hub accepts no Event there: nobody
    * may write one (403), or the namespace is gone or being deleted (403, 404).
    */
-  async audit(subject: EventSubject, event: ComponentEvent, signal: AbortSignal): Promise<void> {
+  async audit(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
     try {
       await this.#write(subject, event, signal);
     } catch (error) {
@@ -80,7 +80,7 @@ export class EventRecorder {
     }
   }
 
-  async #write(subject: EventSubject, event: ComponentEvent, signal: AbortSignal): Promise<void> {
+  async #write(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
     const message = event.message.slice(0, maxMessageLength);
     const named = { ...event, message, name: eventName(subject, event) };
     const count = this.#counts.get(named.name);
@@ -147,7 +147,7 @@ export class EventRecorder {
 }
 
 /** The same name for equal Events on one component in every process, so that a repeated Event meets the first one. */
-function eventName({ metadata }: EventSubject, event: ComponentEvent): string {
+function eventName({ metadata }: EventSubject, event: NewEvent): string {
   const { type, reason, message } = event;
   const text = isCombined(event) ? "" : message;
   const id = [metadata.uid, type, reason, text].join("|");
@@ -197,7 +197,7 @@ export class EventCorrelator {
   readonly #allowances = new Map<string, Allowance>();
 
   /** The Event to write; undefined for one too many. `now` in ms. */
-  admit(uid: string, event: ComponentEvent, now: number): ComponentEvent | undefined {
+  admit(uid: string, event: NewEvent, now: number): NewEvent | undefined {
     if (!this.#isAllowed(uid, now)) return undefined;
     const { type, reason, message } = event;
     const key = [uid, type, reason].join("|");
@@ -220,7 +220,7 @@ export class EventCorrelator {
 }
 
 /** Whether an Event stands for several messages. */
-function isCombined({ message }: ComponentEvent): boolean {
+function isCombined({ message }: NewEvent): boolean {
   return message.startsWith("(combined from similar events): ");
 }
 

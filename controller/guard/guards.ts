@@ -6,7 +6,7 @@ import { anchorKey } from "../../installation/anchor-object.ts";
 import type { AnchorGate } from "../apply/install-attempt.ts";
 import type { Target } from "../apply/target.ts";
 import { targetIdOf } from "../component-identity.ts";
-import type { ComponentEvent } from "../events.ts";
+import type { NewEvent } from "../events.ts";
 import { lastingLogFieldsOf, type Log } from "../log.ts";
 import type { Clock } from "../queue/clock.ts";
 import { ClusterGuard } from "./cluster-guard.ts";
@@ -23,7 +23,7 @@ export interface GuardsOptions {
   /** The protection on a spoke has changed. */
   readonly onChange: (ref: ClusterProfileRef) => void;
   /** Something worth an Event happened to the anchor of a component. */
-  readonly onEvent: (component: Component, event: ComponentEvent) => void;
+  readonly onEvent: (component: Component, event: NewEvent) => void;
   /** For tests; see cluster-guard.ts. */
   readonly recheckMs?: number;
 }

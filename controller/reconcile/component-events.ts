@@ -1,7 +1,7 @@
 import type { Component } from "../../api/component.ts";
 import { describe, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Unblocked } from "../apply/unblock.ts";
-import type { ComponentEvent } from "../events.ts";
+import type { NewEvent } from "../events.ts";
 import { failedJobsMessage } from "./progress.ts";
 
 const maxNamed = 3;
@@ -11,7 +11,7 @@ export function repairEvent({
   repaired,
 }: {
   readonly repaired: readonly ObjectKey[];
-}): ComponentEvent | undefined {
+}): NewEvent | undefined {
   if (repaired.length === 0) return undefined;
   const names = repaired.map(describe).toSorted();
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
@@ -21,25 +21,25 @@ export function repairEvent({
 }
 
 /** The Event about failed Jobs; undefined without any. `news` has a sentence for each Job that had no Event yet. */
-export function failedJobsEvent(news: readonly string[]): ComponentEvent | undefined {
+export function failedJobsEvent(news: readonly string[]): NewEvent | undefined {
   const message = failedJobsMessage(news);
   return message === undefined ? undefined : { type: "Warning", reason: "JobFailed", message };
 }
 
 /** The Event about an anchor that is gone with all objects that it owned. */
-export function anchorLostEvent(cluster: string): ComponentEvent {
+export function anchorLostEvent(cluster: string): NewEvent {
   const message = `The anchor of this installation is gone from ${cluster}; everything is installed again`;
   return { type: "Warning", reason: "AnchorLost", message };
 }
 
 /** The Event about a webhook whose rules were emptied; see apply/unblock.ts. */
-export function webhookUnblockedEvent({ webhook, configuration }: Unblocked): ComponentEvent {
+export function webhookUnblockedEvent({ webhook, configuration }: Unblocked): NewEvent {
   const message = `Emptied the rules of ${configuration}: for minutes nobody answered for ${webhook}, without which the cluster refuses ConfigMaps that its pods need; they fill them again`;
   return { type: "Warning", reason: "WebhookUnblocked", message };
 }
 
 /** The Event about adopted objects of the upstream operator; see apply/adoption/adopt.ts. */
-export function adoptedEvent(count: number, cluster: string): ComponentEvent {
+export function adoptedEvent(count: number, cluster: string): NewEvent {
   const message = `Took over ${count} objects that the upstream operator installed on ${cluster}`;
   return { type: "Normal", reason: "Adopted", message };
 }
@@ -58,7 +58,7 @@ export function takeSharedCredentialEvent(
   component: Component,
   installation: { sharedWith: string },
   tokens: TokenSharers,
-): ComponentEvent | undefined {
+): NewEvent | undefined {
   const ref = component.spec?.clusterProfileRef;
   if (ref === undefined) return undefined;
   const sharers = tokens.sharers(`${ref.namespace}/${ref.name}`);

@@ -10,7 +10,7 @@ import type { InstallDeps } from "../apply/install-attempt.ts";
 import { install } from "../apply/install.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
-import type { ComponentEvent } from "../events.ts";
+import type { NewEvent } from "../events.ts";
 import { gateOf } from "../guard/guards.ts";
 import { lastingLogFieldsOf, logFieldsOf, type Log } from "../log.ts";
 import { type JobFindings, type JobQuestion, takeUntold } from "../observe/failed-jobs.ts";
@@ -108,7 +108,7 @@ async function apply(
   const isNew = !hasFinalizer(component);
   const log = deps.log.child(logFieldsOf({ component, installation }));
   // Not awaited: no work depends on the Event, and it never rejects.
-  const recordEvent = (event: ComponentEvent): void =>
+  const recordEvent = (event: NewEvent): void =>
     void deps.events.record(writer.latest, event, signal);
   const view = await openView({ component, installation }, target, deps);
   const { version, paths, manifests } = rendered;
@@ -151,7 +151,7 @@ async function apply(
 
 interface HealthQuestion
   extends View, Omit<JobQuestion, "observed" | "client">, Pick<Target, "client"> {
-  readonly recordEvent: (event: ComponentEvent) => void;
+  readonly recordEvent: (event: NewEvent) => void;
   readonly toldJobs: Set<string>;
 }
 

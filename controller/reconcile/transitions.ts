@@ -2,7 +2,7 @@ import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { contestedCondition, protectedCondition } from "../../api/reasons.ts";
-import type { ComponentEvent } from "../events.ts";
+import type { NewEvent } from "../events.ts";
 import { initialProtection } from "../guard/protection.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
 import { waitingMessage } from "./progress.ts";
@@ -21,7 +21,7 @@ export function transitionEvents(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
   outcome: Outcome,
-): readonly ComponentEvent[] {
+): readonly NewEvent[] {
   const change = { before, after };
   const failures = (after?.conditions ?? []).filter((condition) =>
     condition.type === "DeploymentsAvailable"
@@ -38,7 +38,7 @@ export function transitionEvents(
   ];
 }
 
-function conflictOverEvents(change: StatusChange): readonly ComponentEvent[] {
+function conflictOverEvents(change: StatusChange): readonly NewEvent[] {
   const [was, is] = conditionsIn(change, contestedCondition);
   if (was === undefined || is !== undefined) return [];
   const message = "Nobody has changed the contested objects for a minute";
@@ -46,7 +46,7 @@ function conflictOverEvents(change: StatusChange): readonly ComponentEvent[] {
 }
 
 /** The beginning of work has one Event, and its progress none. */
-function workEvents(change: StatusChange, outcome: Outcome): readonly ComponentEvent[] {
+function workEvents(change: StatusChange, outcome: Outcome): readonly NewEvent[] {
   const { before, after } = change;
   if (outcome.kind === "failed") return isForNow(outcome.error) ? pauseEvents(change) : [];
   if (outcome.kind === "applied") return applyEvents(change, outcome);
@@ -60,7 +60,7 @@ function workEvents(change: StatusChange, outcome: Outcome): readonly ComponentE
 }
 
 /** Work that waits for a busy cluster. One Event, and none when the beginning of the same work had one. */
-function pauseEvents({ before, after }: StatusChange): readonly ComponentEvent[] {
+function pauseEvents({ before, after }: StatusChange): readonly NewEvent[] {
   const is = conditionIn(after, "InstallSucceeded");
   if (is === undefined || wasUnderway(before, is)) return [];
   const { reason = "", message = "" } = is;
@@ -74,7 +74,7 @@ function pauseEvents({ before, after }: StatusChange): readonly ComponentEvent[]
 function applyEvents(
   change: StatusChange,
   outcome: Extract<Outcome, { kind: "applied" }>,
-): readonly ComponentEvent[] {
+): readonly NewEvent[] {
   const { before, after } = change;
   const [was, is] = conditionsIn(change, "InstallSucceeded");
   if (is === undefined || is.status === "False" || isInstalling(was) || isReady(after)) return [];
@@ -107,7 +107,7 @@ function isInstalling(condition: Condition | undefined): boolean {
 function beginningEvent(
   before: ComponentStatus | undefined,
   version: string | undefined,
-): ComponentEvent {
+): NewEvent {
   const message = beginningMessage(before?.version, version);
   return { type: "Normal", reason: "Installing", message };
 }
@@ -125,8 +125,8 @@ const recoveries: Readonly<Record<string, string>> = {
   [protectedCondition]: "The API server refuses to delete the anchor again",
 };
 
-function recoveryEvents(change: StatusChange): readonly ComponentEvent[] {
-  return Object.entries(recoveries).flatMap(([type, message]): ComponentEvent[] => {
+function recoveryEvents(change: StatusChange): readonly NewEvent[] {
+  return Object.entries(recoveries).flatMap(([type, message]): NewEvent[] => {
     const [was, is] = conditionsIn(change, type);
     const failed = was?.status === "False" || isUnreachable(was) || isUnguarded(was);
     if (!failed || is === undefined) return [];
@@ -138,7 +138,7 @@ function recoveryEvents(change: StatusChange): readonly ComponentEvent[] {
   });
 }
 
-function versionEvents({ before, after }: StatusChange): readonly ComponentEvent[] {
+function versionEvents({ before, after }: StatusChange): readonly NewEvent[] {
   const version = after?.version;
   const previous = before?.version;
   if (version === undefined || version === previous) return [];
@@ -149,7 +149,7 @@ function versionEvents({ before, after }: StatusChange): readonly ComponentEvent
   return [{ type: "Normal", reason: "Installed", message }];
 }
 
-function readyEvents({ before, after }: StatusChange): readonly ComponentEvent[] {
+function readyEvents({ before, after }: StatusChange): readonly NewEvent[] {
   if (!isReady(after) || isReady(before)) return [];
   return [{ type: "Normal", reason: "Ready", message: "All Deployments are available" }];
 }
@@ -224,7 +224,7 @@ function isNewlyUnguarded(before: Condition | undefined, { reason }: Condition):
 function failureEvent(
   { type, reason = type, message = "" }: Condition,
   outcome: Outcome,
-): ComponentEvent {
+): NewEvent {
   if (reason !== "Error") return { type: "Warning", reason, message };
   // The condition has upstream's reason `Error`. The reason of the catalogue says more.
   const catalogued = outcome.kind === "failed" ? outcome.error.reason : "ApplyFailed";

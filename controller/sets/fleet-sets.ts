@@ -6,7 +6,7 @@ import type { KubeObject } from "../../api/kubernetes.ts";
 import type { Obstacle, Selection, SetFacts } from "../../sets/facts.ts";
 import { keyTextOf } from "../component-identity.ts";
 import type { Components } from "../components.ts";
-import type { EventRecorder } from "../events.ts";
+import type { EventRecorder, NewEvent } from "../events.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { Next } from "../queue/delays.ts";
@@ -16,7 +16,7 @@ import { gatherFacts } from "./gather-facts.ts";
 import { lookAt, type LookDeps } from "./look.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
-import { editEvents } from "./set-events.ts";
+import { deletionEvents, editEvents } from "./set-events.ts";
 import { ChildWriter } from "./write-children.ts";
 import { RevisionWriter } from "./write-revisions.ts";
 import { SetWriter } from "./write-set.ts";
@@ -73,7 +73,7 @@ export class FleetSets implements AsyncDisposable {
     const stopped = AbortSignal.any([signal, this.#stop.signal]);
     const onChange = (key?: string): void => this.#changed(key);
     const onEdit = (before: FleetSet, after: FleetSet): void => {
-      for (const one of editEvents(before, after)) void events.record(after, one, stopped);
+      this.#record(after, editEvents(before, after));
     };
     this.#caches = new SetCaches({ client, log, onChange, onEdit }, stopped);
     const { sets, revisions, components } = this.#recent;
@@ -113,7 +113,10 @@ export class FleetSets implements AsyncDisposable {
 
   componentDeleted(component: Component): void {
     this.#recent.components.delete(keyTextOf(component));
-    this.#changed(ownerKeyOf(component));
+    const key = ownerKeyOf(component);
+    const set = key === undefined ? undefined : this.#caches.sets.get(key);
+    if (set !== undefined) this.#record(set, deletionEvents(set, component));
+    this.#changed(key);
   }
 
   referencesChanged(): void {
@@ -231,6 +234,12 @@ export class FleetSets implements AsyncDisposable {
       if (until <= now || generation !== set.metadata.generation) refusals.delete(cluster);
     }
     return new Map([...refusals].map(([cluster, { obstacle }]) => [cluster, obstacle]));
+  }
+
+  #record(set: FleetSet, events: readonly NewEvent[]): void {
+    for (const event of events) {
+      void this.#options.events.record(set, event, this.#stop.signal);
+    }
   }
 
   #forget(key: string): void {

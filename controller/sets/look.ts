@@ -8,7 +8,7 @@ import type { EventRecorder } from "../events.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { Next } from "../queue/delays.ts";
 import { childNameOf, type Stamping } from "./child-object.ts";
-import { setEvents } from "./set-events.ts";
+import { setEvents, stampEvents } from "./set-events.ts";
 import { type ChildWriter, refusalOf } from "./write-children.ts";
 import type { RevisionWriter } from "./write-revisions.ts";
 import type { SetWriter } from "./write-set.ts";
@@ -104,7 +104,9 @@ async function stampAll(
   deps: LookDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const queue = stampingsOf(facts, stamps).values();
+  const stampings = stampingsOf(facts, stamps);
+  for (const event of stampEvents(stampings)) void deps.events.record(facts.set, event, signal);
+  const queue = stampings.values();
   const errors: unknown[] = [];
   const worker = async (): Promise<void> => {
     for (const stamping of queue) {

@@ -1,17 +1,22 @@
+import type { Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import {
   type FleetSet,
   type FleetSetStatus,
+  setAnnotations,
+  setLabels,
   type StageStatus,
   steering,
 } from "../../api/fleet-set.ts";
-import type { ComponentEvent } from "../events.ts";
+import { describe } from "../../api/kubernetes.ts";
+import type { NewEvent } from "../events.ts";
+import type { Stamping } from "./child-object.ts";
 
 /** What is worth an Event between two states of a set's status. Pure. Spec: sets.md R15. */
 export function setEvents(
   before: FleetSetStatus | undefined,
   after: FleetSetStatus,
-): readonly ComponentEvent[] {
+): readonly NewEvent[] {
   return [
     ...rolloutEvents(before, after),
     ...(after.stages ?? []).flatMap((stage) =>
@@ -23,7 +28,7 @@ export function setEvents(
 }
 
 /** What is worth an Event when somebody edits a set: approvals of something else than what is rolled out. Spec: sets.md R9. */
-export function editEvents(before: FleetSet, after: FleetSet): readonly ComponentEvent[] {
+export function editEvents(before: FleetSet, after: FleetSet): readonly NewEvent[] {
   const { annotations = {} } = after.metadata;
   const known = before.metadata.annotations ?? {};
   const { updateRevision } = after.status ?? {};
@@ -38,10 +43,36 @@ export function editEvents(before: FleetSet, after: FleetSet): readonly Componen
     );
 }
 
+/** What is worth an Event when components are stamped: values of ClusterProfiles that changed within one revision. Spec: sets.md 8. */
+export function stampEvents(stampings: readonly Stamping[]): readonly NewEvent[] {
+  const clusters = stampings.filter(hasChangedValues).map(({ stamp }) => stamp.cluster);
+  if (clusters.length === 0) return [];
+  const named = clusters.slice(0, 3).join(", ");
+  const more = clusters.length > 3 ? ` and ${clusters.length - 3} more` : "";
+  return [normal("ValuesChanged", `Values of ${named}${more} changed; they get them now`)];
+}
+
+function hasChangedValues({ stamp, desired }: Stamping): boolean {
+  const { labels = {}, annotations = {} } = stamp.child?.metadata ?? {};
+  const isSameRevision = labels[setLabels.revision] === stamp.revision;
+  return isSameRevision && annotations[setAnnotations.spec] !== desired.hash;
+}
+
+/** What is worth an Event when a component of a set is gone that the set wants: it gets another one. Spec: sets.md R8. */
+export function deletionEvents(set: FleetSet, { kind, metadata }: Component): readonly NewEvent[] {
+  const isLeaving = metadata.annotations?.[setAnnotations.unselectedAt] !== undefined;
+  if (isLeaving || set.metadata.deletionTimestamp !== undefined) return [];
+  const { namespace, name } = metadata;
+  const subject = describe({ kind, namespace, name });
+  return [
+    warning("ComponentDeleted", `${subject} was deleted by somebody; its cluster gets another one`),
+  ];
+}
+
 function rolloutEvents(
   before: FleetSetStatus | undefined,
   { updateRevision, rollout }: FleetSetStatus,
-): readonly ComponentEvent[] {
+): readonly NewEvent[] {
   if (updateRevision === undefined || updateRevision === before?.updateRevision) return [];
   const phase = rollout?.phase ?? "";
   return [normal("RolloutStarted", `Revision ${updateRevision} is rolled out (${phase})`)];
@@ -60,7 +91,7 @@ function stageBefore(
 function stageEvents(
   before: StageStatus | undefined,
   { name, state, done, clusters }: StageStatus,
-): readonly ComponentEvent[] {
+): readonly NewEvent[] {
   if (before?.state === state) return [];
   if (state === "Passed" && before !== undefined) {
     return [normal("StagePassed", `Stage ${name}: ${done} of ${clusters} clusters are done`)];
@@ -73,7 +104,7 @@ function stageEvents(
 function phaseEvents(
   before: FleetSetStatus | undefined,
   after: FleetSetStatus,
-): readonly ComponentEvent[] {
+): readonly NewEvent[] {
   const phase = after.rollout?.phase;
   if (before?.rollout?.phase === phase && before?.updateRevision === after.updateRevision) {
     return [];
@@ -91,7 +122,7 @@ function completion({ updateRevision = "", clusters = {} }: FleetSetStatus): str
 function selectionEvents(
   before: FleetSetStatus | undefined,
   after: FleetSetStatus,
-): readonly ComponentEvent[] {
+): readonly NewEvent[] {
   const [old, now] = [before, after].map((status) => status?.clusters?.["selected"]);
   const isChanged = old !== undefined && now !== undefined && old !== now;
   const changed = isChanged
@@ -102,10 +133,10 @@ function selectionEvents(
   return isSuspicious ? [...changed, warning("SuspiciousShrink", is.message ?? "")] : changed;
 }
 
-function normal(reason: string, message: string): ComponentEvent {
+function normal(reason: string, message: string): NewEvent {
   return { type: "Normal", reason, message };
 }
 
-function warning(reason: string, message: string): ComponentEvent {
+function warning(reason: string, message: string): NewEvent {
   return { type: "Warning", reason, message };
 }

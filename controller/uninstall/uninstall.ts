@@ -4,7 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import { withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
-import type { ComponentEvent } from "../events.ts";
+import type { NewEvent } from "../events.ts";
 import type { ClusterGuard } from "../guard/cluster-guard.ts";
 import { releaseNamespaces } from "../guard/guarded-objects.ts";
 import { logFieldsOf } from "../log.ts";
@@ -132,7 +132,7 @@ async function checkAndRemove(
 
 /** Records an Event of the removal, but not again in the next attempts. */
 async function recordOnce(
-  { component, installation, event }: RemovalAttempt & { readonly event: ComponentEvent },
+  { component, installation, event }: RemovalAttempt & { readonly event: NewEvent },
   { events }: Pick<ReconcileDeps, "events">,
   signal: AbortSignal,
 ): Promise<void> {

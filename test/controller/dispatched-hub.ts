@@ -2,7 +2,7 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { keyTextOf, asComponent } from "../../controller/component-identity.ts";
 import { Dispatcher } from "../../controller/dispatcher.ts";
-import type { ComponentEvent } from "../../controller/events.ts";
+import type { NewEvent } from "../../controller/events.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { WatchSharing } from "../../controller/observe/shared-watches.ts";
 import { ClusterVersions } from "../../controller/reconcile/cluster-facts.ts";
@@ -53,8 +53,8 @@ export function hubWithNone({
   };
   const clock = new FakeClock();
   const log = silentLog;
-  const told: { readonly event: ComponentEvent; readonly taken: () => void }[] = [];
-  const record = (_: Component, event: ComponentEvent, signal: AbortSignal): Promise<void> => {
+  const told: { readonly event: NewEvent; readonly taken: () => void }[] = [];
+  const record = (_: Component, event: NewEvent, signal: AbortSignal): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => resolve(), { once: true });
     told.push({ event, taken: resolve });

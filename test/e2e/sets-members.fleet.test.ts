@@ -204,6 +204,29 @@ async function addProfiles(prefix: string): Promise<readonly Profile[]> {
   return added;
 }
 
+test("a value of a ClusterProfile that changes is stamped without a new revision", async () => {
+  const { hub } = scene();
+  const [first, second] = [profileAt(0), profileAt(1)];
+  const zone = "registry.example.com/$(cluster.labels[zone]:-none)/${NAME}";
+  const template = { spec: { version: "1.22", registry: { default: zone } } };
+  await create("valued", { template });
+  const before = await phase(hub, "valued", "Complete");
+  await labelProfile(hub, first, { zone: "north" });
+  const registryOf = async (name: string): Promise<unknown> =>
+    valueAt((await childrenOf(hub, "valued")).get(name), "spec", "registry", "default");
+  await waitFor(
+    "the value",
+    async () => (await registryOf(first.name)) === "registry.example.com/north/${NAME}",
+  );
+  expect(await registryOf(second.name)).toBe("registry.example.com/none/${NAME}");
+  const after = await clustersOf(hub, "valued", { done: 3 });
+  expect(valueAt(after, "status", "updateRevision")).toBe(
+    valueAt(before, "status", "updateRevision"),
+  );
+  expect(await eventsOf(hub, "valued", "ValuesChanged")).toHaveLength(1);
+  await labelProfile(hub, first, { zone: null });
+}, 300_000);
+
 describe("a set whose clusters a scheduler chooses", () => {
   test("follows the slices of a PlacementDecision in its namespace, and a decision that is gone removes nothing", async () => {
     const { hub } = scene();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { FleetSetStatus } from "../../../api/fleet-set.ts";
-import { editEvents, setEvents } from "../../../controller/sets/set-events.ts";
+import { deletionEvents, editEvents, setEvents } from "../../../controller/sets/set-events.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 
 const stage = {
@@ -88,6 +88,32 @@ describe("between two states of a set there is an Event for", () => {
     },
   ])("$name", ({ before, after, wanted }) => {
     expect(setEvents(before, after).map(({ reason }) => reason)).toEqual(wanted);
+  });
+});
+
+describe("a component that is gone", () => {
+  const { set } = new SetWorld({}, []);
+  const metadata = { namespace: "fleet", name: "prod-a", uid: "1", resourceVersion: "1" };
+  const component = { apiVersion: "operator.knative.dev/v1beta1", kind: "KnativeServing" } as const;
+
+  test("is told when the set wants it", () => {
+    expect(deletionEvents(set, { ...component, metadata })).toEqual([
+      {
+        type: "Warning",
+        reason: "ComponentDeleted",
+        message:
+          "KnativeServing fleet/prod-a was deleted by somebody; its cluster gets another one",
+      },
+    ]);
+  });
+
+  test("is not told when its cluster is not selected any more, or the set is deleted", () => {
+    const annotations = { "knfleet.dev/set-unselected-at": "2026-11-25T12:00:00Z" };
+    const leaving = { ...component, metadata: { ...metadata, annotations } };
+    expect(deletionEvents(set, leaving)).toEqual([]);
+    const deletionTimestamp = "2026-11-25T12:00:00Z";
+    const deleted = { ...set, metadata: { ...set.metadata, deletionTimestamp } };
+    expect(deletionEvents(deleted, { ...component, metadata })).toEqual([]);
   });
 });
 

@@ -114,6 +114,14 @@ export const setReasons: SetWords = {
     nothing,
   ],
   SelectionChanged: ["Event: the set selects other clusters than before.", nothing],
+  ComponentDeleted: [
+    "Event: somebody deleted a component of the set. Its cluster gets another one in its stage.",
+    "To keep a cluster from the set, name it in `spec.clusters.exclude`.",
+  ],
+  ValuesChanged: [
+    "Event: a label or property that the template uses has another value. The component gets it, without a new revision.",
+    nothing,
+  ],
   ApprovalIgnored: [
     "Event: an approval names another revision than the one that is rolled out, so it counts for nothing.",
     "kubectl knfleet rollout approve.",
