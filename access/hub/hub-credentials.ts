@@ -142,8 +142,8 @@ function impersonation(user: Fields): Readonly<Record<string, string>> | undefin
 }
 
 /**
- * One header for each value. The API server reads a list with commas as one value, and undici joins values of one header over HTTP/2: every
- * value gets a spelling of its own, which are one name on the wire.
+ * One header for each value. The API server reads a list with commas as one value, and undici joins the values of one header over HTTP/2.
+ * So every value gets its own spelling of the name; on the wire all of them are one name.
  */
 function repeated(name: string, values: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(values.map((value, at) => [spelling(name, at), value]));

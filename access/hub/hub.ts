@@ -24,7 +24,7 @@ export interface HubOptions extends KubeconfigSource {
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
   readonly onRequest?: RequestObserver;
-  /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
+  /** Called with every credential that is obtained, so that logs and bundles can leave it out. */
   readonly onCredential?: (credential: Credential) => void;
 }
 
@@ -35,9 +35,9 @@ export interface HubConnection extends AsyncDisposable {
   readonly context: string;
   /** Namespace of the context; `default` when it names none. */
   readonly namespace: string;
-  /** What is sent from now on goes over a new connection, perhaps to another API server; what runs may finish. */
+  /** Sends new requests over a new connection, perhaps to another API server; running ones may finish. */
   reconnect(): void;
-  /** The same, but what runs ends with a `ConnectionError`, watches as well: nothing is expected of the server any more. */
+  /** The same, but running requests and watches end with a `ConnectionError`: the old server is not expected to answer. */
   exchange(): void;
 }
 

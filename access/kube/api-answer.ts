@@ -176,9 +176,8 @@ export interface PageQuery {
 }
 
 /**
- * The page of a list behind a token, or the first. Where the server no longer knows the list that was begun (410, after its compaction)
- * it is the whole list in one answer instead, and `isAnew` tells that the pages before it count no more: what is left of pages could be
- * too old once more. Throws what `read` throws.
+ * Reads the next page of a list, or the first one. When its token has expired (410, after a compaction) it reads the whole list in one
+ * answer, since further pages could expire again, and `isAnew` says that the earlier pages do not count. Throws what `read` throws.
  */
 export async function nextPage<Page>(
   read: (query: PageQuery) => Promise<Page>,

@@ -183,8 +183,8 @@ export function missingRightIn(message: string): string | undefined {
 }
 
 /**
- * The answer to a question that keeps nobody from work which may be allowed; undefined where it is refused (403), or not known to the server (404). Rejects with every
- * other answer: who has no time, or fails, says nothing of what was asked, and may answer the next time.
+ * The answer to an optional question; undefined when it is refused (403) or not known to the server (404), because the work itself may be allowed all the same.
+ * Rejects with every other error: a busy or failing server may answer the next time.
  */
 export async function unlessDenied<T>(answer: Promise<T>): Promise<T | undefined> {
   try {

@@ -32,7 +32,7 @@ export interface ManifestSourceOptions {
 
 const maxBytes = 8 * 1024 * 1024;
 const freshMs = 10 * 60 * 1_000;
-// Every look at a component would ask a server that is away anew.
+// Otherwise every attempt at a component would ask an unavailable server again.
 const retryMs = 60_000;
 const digestPattern = /^#sha256=([0-9a-f]{64})$/;
 const forbiddenCode = "KNFLEET_FORBIDDEN_ADDRESS";
@@ -106,7 +106,7 @@ export class ManifestSource implements AsyncDisposable {
       .then((isNews) => (isNews ? this.#tell() : undefined));
   }
 
-  /** Keeps a text whose server is away, and forgets one in whose place there is something that cannot be used. */
+  /** Keeps the text of a server that is unavailable, and forgets a text that was replaced by something unusable. */
   #forgotAfter(error: unknown, { href }: URL, { text }: CachedText): boolean {
     const isAway = error instanceof FleetError && error.reason === "ManifestSourceUnavailable";
     if (isAway) this.#cache.set(href, { text, freshUntil: this.#options.now() + retryMs });
@@ -114,7 +114,7 @@ export class ManifestSource implements AsyncDisposable {
     return !isAway;
   }
 
-  // Texts that change together belong together: one alone may lack what is in another one now.
+  // Several changes are told at once: the texts may depend on each other.
   async #tell(): Promise<void> {
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -190,7 +190,7 @@ function guarded(resolve: NonNullable<ManifestSourceOptions["resolve"]>): Lookup
   };
 }
 
-/** Names that mean what they say: who allows them as a source means this machine. */
+/** Names of this machine. An operator who allows one of them as a source means it. */
 function isThisMachine(host: string): boolean {
   return host === "localhost" || isIP(host) !== 0;
 }
