@@ -139,20 +139,22 @@ function stateAfterStamp(facts: ClusterFacts, timing: Timing): ClusterState {
   }
   const blocked = blockedState(child, timing.now);
   if (blocked !== undefined) return blocked;
-  const settled = readyState(child, desired.spec["version"], timing);
   const diverging = differingField(desired.spec, child.spec ?? {}, []);
-  if (diverging !== undefined) return divergedState(diverging, settled);
+  // Until it is ready with what it has, it holds its slot and may fail, whoever has changed it.
+  const wanted = diverging === undefined ? desired.spec["version"] : undefined;
+  const settled = readyState(child, wanted, timing);
+  if (diverging !== undefined && settled?.name === "Done") return divergedState(diverging);
   return settled ?? failedState(child, timing.now) ?? lateState(child, timing);
 }
 
-function divergedState(field: string, settled: ClusterState | undefined): ClusterState {
+function divergedState(field: string): ClusterState {
   const message = `spec.${field} is not what the set wants; somebody else has changed it`;
-  return { name: "Diverged", reason: settled?.name === "Done" ? "Ready" : "NotReady", message };
+  return { name: "Diverged", reason: "Ready", message };
 }
 
 /** Whether a stage may be passed with a cluster in this state, without any budget. A cluster that differs on purpose holds nothing up when it is ready. */
-export function isThrough({ name, reason }: ClusterState): boolean {
-  return name === "Done" || (name === "Diverged" && reason === "Ready");
+export function isThrough({ name }: ClusterState): boolean {
+  return name === "Done" || name === "Diverged";
 }
 
 function blockedState(child: Component, now: number): ClusterState | undefined {

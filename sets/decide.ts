@@ -26,7 +26,7 @@ export function decide(facts: SetFacts, now: number): Decision {
   const { set, revisions, selection } = facts;
   const nothing = { stamps: [], removals: noRemovals, nextLook: undefined };
   if (set.metadata.deletionTimestamp !== undefined) {
-    const removals = planDeletion(set, facts.children);
+    const removals = planDeletion(set, facts);
     return { ...nothing, removals, status: deletingStatus(set, now) };
   }
   const mark = beginning(set, revisions);

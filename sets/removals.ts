@@ -86,11 +86,17 @@ function dueRemovals(
   };
 }
 
-/** What happens to the components of a set that is being deleted: they are left, or go stage by stage, the last stage first. Pure. */
-export function planDeletion(set: FleetSet, children: readonly Component[]): Removals {
+/** What happens to the components of a set that is being deleted: they are left, or go stage by stage, the last stage first. Excluded and held clusters keep theirs. Pure. */
+export function planDeletion(
+  set: FleetSet,
+  { children: all, profiles }: Pick<SetFacts, "children" | "profiles">,
+): Removals {
   if (set.spec.deletionPolicy !== "Delete") {
-    return { ...noRemovals, orphan: children.map(componentKeyOf) };
+    return { ...noRemovals, orphan: all.map(componentKeyOf) };
   }
+  const { true: kept = [], false: children = [] } = Object.groupBy(all, (child) =>
+    isKept(set, child, profiles) ? "true" : "false",
+  );
   const stages: readonly StageSpec[] = [
     { name: unmatchedStage },
     ...(set.spec.rollout?.stages ?? []).toReversed(),
@@ -104,7 +110,8 @@ export function planDeletion(set: FleetSet, children: readonly Component[]): Rem
   const staying = members.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const limit = concurrencyOf(stage?.maxConcurrency, members.length);
   const slots = Math.max(0, limit - (members.length - staying.length));
-  return { ...noRemovals, remove: staying.slice(0, slots).map(componentKeyOf) };
+  const remove = staying.slice(0, slots).map(componentKeyOf);
+  return { ...noRemovals, orphan: kept.map(componentKeyOf), remove };
 }
 
 /** Excluded and held clusters keep what they have. */

@@ -38,7 +38,8 @@ export function revisionObject(set: FleetSet, name: string, number: number): Man
 export function revisionOf(object: KubeObject): Revision | undefined {
   const number = object["revision"];
   const content = contentOf(object);
-  if (typeof number !== "number" || content === undefined) return undefined;
+  if (!Number.isSafeInteger(number) || typeof number !== "number") return undefined;
+  if (content === undefined) return undefined;
   const { name, labels = {} } = object.metadata;
   const set = { name: labels[setLabels.set] ?? "", kind: labels[setLabels.kind] ?? "" };
   const wanted = revisionNameOf({ kind: set.kind, metadata: set, spec: content });

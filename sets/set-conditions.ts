@@ -66,7 +66,7 @@ export function conditionsOf(outline: Outline, summary: Summary): readonly Entry
     { type: "Progressing", status: statusOf(isMoving), reason: phase, message },
     { type: "Complete", status: statusOf(isComplete), reason: phase, message },
     healthyOf(summary),
-    readyOf(phase, summary),
+    readyOf(outline, summary),
   ];
 }
 
@@ -91,13 +91,15 @@ function healthyOf({ notable }: Summary): Entry {
   return { type, status: "False", reason: worst.state, message };
 }
 
-function readyOf(phase: RolloutPhase, { clusters, through }: Summary): Entry {
+function readyOf({ phase, suspicious }: Outline, { clusters, through }: Summary): Entry {
   const type = "Ready";
-  if (phase === "Complete" && through === clusters.selected) {
+  const isWhole = through === clusters.selected && suspicious === undefined;
+  if (phase === "Complete" && isWhole) {
     return { type, status: "True", reason: "Ready", message: "" };
   }
   const message = `${through} of ${clusters.selected} clusters are done`;
-  return { type, status: "False", reason: phase, message };
+  const reason = suspicious === undefined ? phase : "SuspiciousShrink";
+  return { type, status: "False", reason, message };
 }
 
 const phaseMessages: Readonly<Record<RolloutPhase, string>> = {

@@ -125,8 +125,8 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
 }
 
 function isUnfinished(state: ClusterState): boolean {
-  const open: readonly ClusterStateName[] = ["Pending", "Updating", "Settling", "Diverged"];
-  return open.includes(state.name) && !isThrough(state);
+  const open: readonly ClusterStateName[] = ["Pending", "Updating", "Settling"];
+  return open.includes(state.name);
 }
 
 type Times = Pick<StageStatus, "startSize" | "startedAt" | "doneAt" | "approvedBy">;
@@ -139,8 +139,12 @@ interface Step extends Times {
 
 function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   const { before, isDue } = context;
-  if (tally.size === 0) return { state: "Empty" };
   const times = timesOf(before);
+  if (tally.size === 0) {
+    // A failure is not forgiven because its clusters are gone for a moment.
+    if (before?.state === "Halted") return { ...goneStep(stage), ...times };
+    if (before?.startedAt === undefined) return { state: "Empty" };
+  }
   if (before?.state === "Passed") return passedStep(stage, tally, context);
   if (!isDue) return { state: "Waiting", ...times };
   if (tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
@@ -165,6 +169,10 @@ function timesOf(before: StageMemory | undefined): Times {
 function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }: Stage): Step {
   const waitingFor = `${failed} of ${size} clusters of stage ${spec.name} failed, ${maxFailures} may`;
   return { state: "Halted", ...times, waitingFor };
+}
+
+function goneStep({ spec }: Stage): Step {
+  return { state: "Halted", waitingFor: `All clusters of the halted stage ${spec.name} have left` };
 }
 
 /** A passed stage is not opened again by clusters that join or lag; it halts the rollout when too many of them fail. */
@@ -231,9 +239,6 @@ function rollingStep(stage: Stage, tally: Tally, context: StageContext): Step {
 /** Why a stage whose clusters have all begun is not finished, when time alone does not finish it. */
 function stuckSentence({ spec }: Stage, tally: Tally): string | undefined {
   if (tally.pending + tally.inFlight > 0 || tally.hasTooManyUnreachable) return undefined;
-  if (tally.diverged > 0) {
-    return `${tally.diverged} of ${tally.size} clusters of stage ${spec.name} are not ready, and somebody else has changed their components`;
-  }
   return tally.isBlocked && tally.unfinished === 0
     ? `Too many clusters of stage ${spec.name} are blocked`
     : undefined;

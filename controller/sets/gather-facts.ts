@@ -35,7 +35,12 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
   const { component: kind } = fleetSetKinds[set.kind];
   const components = [...view.components].filter((one) => one.kind === kind);
   const children = components.filter((one) => ownerKeyOf(one) === key);
-  const revisions = [...view.revisions].filter((one) => ownerKeyOf(one) === key);
+  // Those of a set that had this name before are not of this one.
+  const revisions = [...view.revisions].filter(
+    (one) =>
+      ownerKeyOf(one) === key &&
+      one.metadata.ownerReferences?.some(({ uid }) => uid === set.metadata.uid) === true,
+  );
   const facts = {
     set,
     selection,

@@ -55,7 +55,9 @@ async function look(key: string, deps: LookDeps, signal: AbortSignal): Promise<N
     // oxlint-disable-next-line no-await-in-loop -- as above
     if (decision.mark === undefined) return write(facts, decision, deps, signal);
     // oxlint-disable-next-line no-await-in-loop -- as above
-    await deps.revisions.mark(facts.set, decision.mark, signal);
+    await deps.revisions.mark(facts, decision.mark, signal);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    if (decision.mark.kind === "retry") await deps.sets.dropRetry(facts.set, signal);
   }
   throw new Error(`The decisions about ${key} never end`);
 }

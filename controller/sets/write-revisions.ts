@@ -1,14 +1,13 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { timestampOf } from "../../api/conditions.ts";
-import { type FleetSet, revisionAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
+import { type FleetSet, revisionAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { RevisionMark, SetFacts } from "../../sets/facts.ts";
 import { revisionObject } from "../../sets/revision-object.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { RecentWrites } from "./recent-writes.ts";
-import { setRefOf } from "./write-set.ts";
 
 export interface RevisionWriterOptions {
   readonly client: Pick<KubeClient, "create" | "patch" | "remove">;
@@ -28,7 +27,13 @@ export class RevisionWriter {
   }
 
   /** Writes one mark. Throws as the client does. */
-  async mark(set: FleetSet, mark: RevisionMark, signal: AbortSignal): Promise<void> {
+  async mark(
+    { set, revisions }: Pick<SetFacts, "set" | "revisions">,
+    mark: RevisionMark,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const isKnown = revisions.some(({ name }) => name === mark.name);
+    if (mark.kind === "begin" && isKnown) return this.#beginAgain(set, mark, signal);
     if (mark.kind === "begin") return this.#begin(set, mark, signal);
     const now = timestampOf(this.#options.clock.date());
     if (mark.kind === "complete") {
@@ -36,8 +41,6 @@ export class RevisionWriter {
     }
     if (mark.kind === "fail") return this.#annotate(set, mark, { [failedAt]: now }, signal);
     await this.#annotate(set, mark, { [failedAt]: null, [retriedAt]: now }, signal);
-    const metadata = { annotations: { [steering.retry]: null } };
-    await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal);
   }
 
   /** Deletes the oldest revisions beyond the limit that no component has and no rollout needs. */
@@ -67,9 +70,22 @@ export class RevisionWriter {
       this.#remember(set, await client.create({ resource, namespace }, object, {}, signal));
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
-      // It was rolled out before, and is wanted again.
-      this.#remember(set, await client.patch(refOf(set, name), { revision: number }, {}, signal));
+      // A set that had this name before has left it, with marks that say nothing of this one.
+      const { ownerReferences } = object.metadata;
+      const annotations = { [completed]: null, [failedAt]: null, [retriedAt]: null };
+      const patch = { revision: number, metadata: { ownerReferences, annotations } };
+      this.#remember(set, await client.patch(refOf(set, name), patch, {}, signal));
     }
+  }
+
+  /** The revision was rolled out before, and is wanted again. */
+  async #beginAgain(
+    set: FleetSet,
+    { name, number }: Extract<RevisionMark, { kind: "begin" }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const patch = { revision: number };
+    this.#remember(set, await this.#options.client.patch(refOf(set, name), patch, {}, signal));
   }
 
   // oxlint-disable-next-line max-params -- three facts, and the signal last

@@ -1,6 +1,6 @@
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { isSameJson } from "../../api/fields.ts";
-import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
+import { type FleetSet, type FleetSetStatus, steering } from "../../api/fleet-set.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { RecentWrites } from "./recent-writes.ts";
@@ -16,7 +16,7 @@ export interface SetWriterOptions {
 }
 
 /** Where a set is on the hub. */
-export function setRefOf({ apiVersion, kind, metadata }: FleetSet): ObjectRef {
+function setRefOf({ apiVersion, kind, metadata }: FleetSet): ObjectRef {
   const { namespace, name } = metadata;
   return { resource: knownResource(apiVersion, kind), namespace, name };
 }
@@ -41,6 +41,12 @@ export class SetWriter {
     const finalizers = set.metadata.finalizers ?? [];
     const others = finalizers.filter((one) => one !== setFinalizer);
     if (others.length < finalizers.length) await this.#finalize(set, others, signal);
+  }
+
+  /** Takes the wish to try again off a set, once it is on its revision. */
+  async dropRetry(set: FleetSet, signal: AbortSignal): Promise<void> {
+    const metadata = { annotations: { [steering.retry]: null } };
+    this.#remember(set, await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal));
   }
 
   /** Writes a status that says something new. */

@@ -102,7 +102,7 @@ const unselected: readonly Case[] = [
 ];
 
 const suspicious =
-  "Complete True Complete, Healthy True Healthy, Progressing False Complete, Ready True Ready, Selected False SuspiciousShrink";
+  "Complete True Complete, Healthy True Healthy, Progressing False Complete, Ready False SuspiciousShrink, Selected False SuspiciousShrink";
 const remaining = ["fleet/rest-7", "fleet/rest-8", "fleet/rest-9"];
 const shrinking: readonly Case[] = [
   left("five clusters may leave at once", gone(5), {

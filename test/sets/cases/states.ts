@@ -193,15 +193,9 @@ const rows: readonly Case[] = [
     expect: { mark: "complete" },
   },
   {
-    name: "a cluster with a changed component that is not ready is told, and not fought",
+    name: "a cluster with a changed component that is not ready counts like every other, and is not fought",
     clusters: { rest: "spoiled" },
-    expect: {
-      stamps: "",
-      notable: "rest-1 Diverged NotReady",
-      phase: "Rolling",
-      waitingFor:
-        "1 of 1 clusters of stage rest are not ready, and somebody else has changed their components",
-    },
+    expect: { stamps: "", notable: "rest-1 TimedOut NotReady", phase: "Halted" },
   },
   {
     name: "the worst clusters are told first",

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+
+import { completeWorld, next } from "./two-rings.ts";
+
+test("a halted stage stays halted when all of its clusters leave for a moment", () => {
+  const world = completeWorld({}, ["canary-1", "canary-2"]);
+  world.edit(next);
+  world.run(["Halted"]);
+  const gone = ["canary-1", "canary-2"].map((name) => [name, world.clusters.get(name)] as const);
+  for (const [name] of gone) world.clusters.delete(name);
+  expect(world.settle().status.rollout).toMatchObject({
+    phase: "Halted",
+    waitingFor: expect.stringContaining("have left"),
+  });
+  for (const [name, cluster] of gone) if (cluster !== undefined) world.clusters.set(name, cluster);
+  expect(world.settle().status.rollout?.phase).toBe("Halted");
+  const versions = Object.entries(world.versions()).filter(([name]) => name.startsWith("rest"));
+  expect(new Set(versions.map(([, version]) => version))).toEqual(new Set(["1.22.0"]));
+});
+
+test("a set that is deleted with Delete leaves excluded clusters what they have", () => {
+  const world = completeWorld();
+  world.edit({
+    deletionPolicy: "Delete",
+    clusters: { from: "Selector", exclude: [{ name: "rest-1" }] },
+  });
+  world.settle();
+  const deletionTimestamp = "2026-11-25T13:00:00Z";
+  world.set = { ...world.set, metadata: { ...world.set.metadata, deletionTimestamp } };
+  const { removals } = world.decide();
+  expect(removals.orphan.map(({ name }) => name)).toEqual(["prod-rest-1"]);
+  expect(removals.remove.map(({ name }) => name)).not.toContain("prod-rest-1");
+});
