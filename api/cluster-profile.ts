@@ -49,6 +49,20 @@ export type ClusterProfile = KubeObject & {
   };
 };
 
+/** An object of a reflector as a ClusterProfile; the API server has checked it against the CRD. */
+export function isClusterProfile(object: KubeObject): object is ClusterProfile {
+  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
+}
+
+/** True when the cluster manager says that the control plane of the cluster is healthy. */
+export function isHealthy({ status }: ClusterProfile): boolean {
+  const conditions: readonly (Condition | undefined)[] = status?.conditions ?? [];
+  return conditions.some(
+    // The CRD forbids null; other stores may not.
+    (condition) => condition?.type === "ControlPlaneHealthy" && condition.status === "True",
+  );
+}
+
 /** `status.properties` of a ClusterProfile, by name; the last of a name counts. */
 export function propertiesOf(profile: KubeObject): Readonly<Record<string, string>> {
   const properties = listAt(recordAt(profile, "status"), "properties");

@@ -122,6 +122,12 @@ export function withoutManagedFields(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
+/** The first names of a list, and how many there are besides: `a, b and 3 more`. */
+export function nameFirst(names: readonly string[], most: number): string {
+  const more = names.length - most;
+  return `${names.slice(0, most).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
 /** `Kind namespace/name`, or `Kind name` without a namespace: how messages name an object. */
 export function describe(key: {
   readonly kind: string;

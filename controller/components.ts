@@ -60,6 +60,11 @@ export class Components implements Disposable {
     return this.#components.get(key);
   }
 
+  /** All of them, by `keyTextOf`. */
+  get byKey(): ReadonlyMap<string, Component> {
+    return this.#components;
+  }
+
   all(): Iterable<Component> {
     return this.#components.values();
   }

@@ -1,4 +1,4 @@
-import type { ClusterProfile } from "../api/cluster-profile.ts";
+import { type ClusterProfile, isHealthy } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
 import { setAnnotations } from "../api/fleet-set.ts";
@@ -95,7 +95,7 @@ function unreachableState(
   if (profile === undefined) {
     return { name, reason: "ClusterProfileNotFound", message: "The ClusterProfile does not exist" };
   }
-  if (conditionOf(profile.status?.conditions, "ControlPlaneHealthy")?.status !== "True") {
+  if (!isHealthy(profile)) {
     const message = "ControlPlaneHealthy of the ClusterProfile is not True";
     return { name, reason: "ClusterProfileNotReady", message };
   }

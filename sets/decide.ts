@@ -1,4 +1,5 @@
 import { type FleetSet, type RolloutPhase, steering } from "../api/fleet-set.ts";
+import { nameFirst } from "../api/kubernetes.ts";
 import { type Admission, admittedStamps, joinerStamps } from "./admission.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import {
@@ -186,8 +187,8 @@ class Look {
     const unmatched = stages.find(({ spec }) => spec.name === unmatchedStage)?.members ?? [];
     const members = unmatched.filter(({ state }) => state.name !== "Excluded");
     if (members.length === 0) return undefined;
-    const names = members.slice(0, 3).map(({ key }) => key);
-    return `No stage selects ${names.join(", ")}${members.length > 3 ? ` and ${members.length - 3} more` : ""}`;
+    const names = members.map(({ key }) => key);
+    return `No stage selects ${nameFirst(names, 3)}`;
   }
 
   /** The stages in order; each is due when those before are passed. */

@@ -12,7 +12,7 @@ import {
   type Window,
 } from "./limits.ts";
 import { shortText } from "./set-conditions.ts";
-import { isToBegin } from "./stages.ts";
+import { countInFlight, isToBegin } from "./stages.ts";
 
 /** Bytes of a user's name in the status. */
 const longestUser = 100;
@@ -63,8 +63,6 @@ interface Tally {
   readonly inFlight: number;
   /** Clusters that could start now. */
   readonly pending: number;
-  /** Clusters that somebody else has changed, and that are not ready. */
-  readonly diverged: number;
   readonly unreachable: number;
   /** Clusters that the stage has to wait for. */
   readonly unfinished: number;
@@ -113,9 +111,8 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
     failed,
     unreachable,
     done: states.filter(isThrough).length,
-    inFlight: count("Updating", "Settling"),
+    inFlight: countInFlight(members),
     pending: states.filter(isToBegin).length,
-    diverged: states.filter((state) => state.name === "Diverged" && !isThrough(state)).length,
     unfinished: states.filter(isUnfinished).length,
     maxConcurrency: concurrencyOf(spec.maxConcurrency, base),
     maxFailures,

@@ -14,13 +14,6 @@ export interface SelectedProvider {
   readonly skipped: readonly string[];
 }
 
-/** True when the cluster manager says that the control plane of the cluster is healthy. */
-export function isHealthy(profile: ClusterProfile): boolean {
-  return listOf(profile.status?.conditions).some(
-    (condition) => condition?.type === "ControlPlaneHealthy" && condition.status === "True",
-  );
-}
-
 /**
  * The first usable provider of the file that the profile offers; the order of the profile does not matter.
  *

@@ -1,4 +1,4 @@
-import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import { clusterProfileApiVersion, isClusterProfile } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
@@ -283,11 +283,6 @@ class SpokeFleet implements Spokes {
   #notify(ref: ClusterProfileRef): void {
     for (const listener of this.#listeners) listener(ref);
   }
-}
-
-// The API server has checked it against the CRD.
-function isClusterProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
 // Without the cause, which may hold text of a server or plugin.

@@ -1,4 +1,4 @@
-import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { type ClusterProfile, isHealthy } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe } from "../../api/kubernetes.ts";
 import type { Times } from "../http/connector.ts";
@@ -7,7 +7,7 @@ import { type ExecPlan, execPlan, fingerprint } from "../plugins/exec-plan.ts";
 import type { Provider, ProviderFile } from "../providers/provider-config.ts";
 import { allowsProxy, allowsServer } from "../providers/provider-rules.ts";
 import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
-import { isHealthy, type SelectedProvider, selectProvider } from "../providers/select-provider.ts";
+import { type SelectedProvider, selectProvider } from "../providers/select-provider.ts";
 
 /** Everything that is needed to reach the cluster of a profile. */
 export interface ResolvedAccess {

@@ -6,6 +6,7 @@ import {
   isJob,
   type KubeObject,
   type ObjectKey,
+  nameFirst,
 } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { anchorKey, type AnchorOwner } from "../../installation/anchor-object.ts";
@@ -160,9 +161,8 @@ export async function firstLists(
       throw new FleetError("SpokeUnreachable", message, { code: "Unreachable", cause: error });
     }
     const plurals = observation.pending().map(({ plural }) => plural);
-    const named = plurals.toSorted().slice(0, namedKinds).join(", ");
-    const more = plurals.length > namedKinds ? ` and ${plurals.length - namedKinds} more` : "";
-    const message = `The cluster has not said for a minute what there is of ${named}${more}`;
+    const named = nameFirst(plurals.toSorted(), namedKinds);
+    const message = `The cluster has not said for a minute what there is of ${named}`;
     throw new FleetError("ApplyFailed", message, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import type { Component } from "../../api/component.ts";
-import { describe, type ObjectKey } from "../../api/kubernetes.ts";
+import { describe, nameFirst, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Unblocked } from "../apply/unblock.ts";
 import type { NewEvent } from "../events.ts";
 import { failedJobsMessage } from "./progress.ts";
@@ -14,9 +14,7 @@ export function repairEvent({
 }): NewEvent | undefined {
   if (repaired.length === 0) return undefined;
   const names = repaired.map(describe).toSorted();
-  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
-  const named = names.slice(0, maxNamed).join(", ");
-  const message = `Put right what was deleted or changed: ${named}${more}`;
+  const message = `Put right what was deleted or changed: ${nameFirst(names, maxNamed)}`;
   return { type: "Normal", reason: "Repaired", message };
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf, readyOf, withCondition } from "../../api/conditions.ts";
+import { nameFirst } from "../../api/kubernetes.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import { planObjects } from "../../installation/plan.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
@@ -47,9 +48,8 @@ export function doubtOf({ observation, memory }: WatchedState): Doubt | undefine
   if (!available) return { status: "False", reason: "NotReady", message };
   const changed = changedWorkloads({ observation, memory });
   if (changed.length === 0) return undefined;
-  const named = changed.slice(0, maxNamed).join(", ");
-  const more = changed.length > maxNamed ? ` and ${changed.length - maxNamed} more` : "";
-  const text = `${changed.length} of ${keys.length} not as they were applied: ${named}${more}`;
+  const named = nameFirst(changed, maxNamed);
+  const text = `${changed.length} of ${keys.length} not as they were applied: ${named}`;
   return { status: "False", reason: "NotReady", message: text };
 }
 

@@ -1,3 +1,4 @@
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { References } from "../../access/providers/references.ts";
 import type { Component } from "../../api/component.ts";
@@ -23,7 +24,7 @@ import { SetWriter } from "./write-set.ts";
 
 export interface FleetSetsOptions {
   readonly hub: KubeClient;
-  readonly components: Pick<Components, "all">;
+  readonly components: Pick<Components, "byKey">;
   readonly events: Pick<EventRecorder, "record">;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
@@ -184,24 +185,14 @@ export class FleetSets implements AsyncDisposable {
     const now = clock.now();
     const set = this.#recent.sets.newest(key, this.#caches.sets.get(key), now);
     if (set === undefined || !this.#caches.sets.has(key)) return undefined;
-    const known = new Map([...components.all()].map((one) => [keyTextOf(one), one]));
     const revisions = new Map(
-      [...this.#caches.revisions()].map((one) => [
-        `${one.metadata.namespace ?? ""}/${one.metadata.name}`,
-        one,
-      ]),
-    );
-    const profiles = new Map(
-      [...this.#caches.profiles()].map((one) => [
-        `${one.metadata.namespace}/${one.metadata.name}`,
-        one,
-      ]),
+      [...this.#caches.revisions()].map((one) => [reflectorKey(one.metadata), one]),
     );
     return gatherFacts(set, {
       sets: this.#caches.sets,
-      components: this.#recent.components.all(known, now).values(),
+      components: this.#recent.components.all(components.byKey, now).values(),
       revisions: this.#recent.revisions.all(revisions, now).values(),
-      profiles,
+      profiles: this.#caches.profilesByKey,
       selectionOf: (one) => this.#selectionOf(one),
       policy: references?.policy,
       refusals: this.#refusalsOf(set, now),

@@ -1,8 +1,13 @@
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedProfiles } from "../../access/kube/profile-versions.ts";
 import { Reflector, type ReflectorHandlers } from "../../access/kube/reflector.ts";
-import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
-import { isRecord, isSameJson, recordAt } from "../../api/fields.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  isClusterProfile,
+} from "../../api/cluster-profile.ts";
+import { isRecord, isSameJson, listAt, recordAt } from "../../api/fields.ts";
 import {
   type FleetSet,
   fleetSetApiVersion,
@@ -10,7 +15,7 @@ import {
   fleetSetKinds,
   setLabels,
 } from "../../api/fleet-set.ts";
-import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
+import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
 import { type PlacementSource, placementKinds } from "./find-selection.ts";
@@ -25,11 +30,9 @@ export interface SetCachesOptions {
 }
 
 /** A set as the queue and the log name it: `KnativeServingSet namespace/name`. */
-export function setKeyOf(set: {
-  readonly kind: string;
-  readonly metadata: { readonly namespace?: string; readonly name: string };
-}): string {
-  return `${set.kind} ${set.metadata.namespace ?? ""}/${set.metadata.name}`;
+export function setKeyOf({ kind, metadata }: Pick<KubeObject, "kind" | "metadata">): string {
+  const { namespace = "", name } = metadata;
+  return describe({ kind, namespace, name });
 }
 
 /** The key of the set that wrote an object, by its labels. */
@@ -38,7 +41,7 @@ export function ownerKeyOf({ metadata }: KubeObject): string | undefined {
   const name = metadata.labels?.[setLabels.set];
   if (kind === undefined || name === undefined) return undefined;
   const { namespace = "" } = metadata;
-  return setKeyOf({ kind, metadata: { namespace, name } });
+  return describe({ kind, namespace, name });
 }
 
 /** The sets, their ControllerRevisions, the ClusterProfiles and the placements of the hub, kept up to date by watches. */
@@ -48,7 +51,7 @@ export class SetCaches implements Disposable {
   readonly #stack = new DisposableStack();
   readonly #sets = new Map<string, FleetSet>();
   readonly #revisions: Reflector;
-  readonly #profiles: Reflector;
+  readonly #profiles = new Map<string, ClusterProfile>();
   readonly #placements = new Map<PlacementSource, Reflector>();
   readonly #synced: readonly Promise<void>[];
   /** Counts the changes of sets, profiles and placements: what follows from them is the same while it is. */
@@ -60,8 +63,7 @@ export class SetCaches implements Disposable {
     const kinds = Object.keys(fleetSetKinds).filter(isSetKind);
     const sets = kinds.map((kind) => this.#watchSets(kind));
     this.#revisions = this.#watchRevisions();
-    this.#profiles = this.#watchProfiles();
-    const all = [...sets, this.#revisions, this.#profiles];
+    const all = [...sets, this.#revisions, this.#watchProfiles()];
     for (const reflector of all) this.#stack.use(reflector);
     this.#synced = all.map((reflector) => reflector.synced);
   }
@@ -83,8 +85,13 @@ export class SetCaches implements Disposable {
     return this.#revisions.values();
   }
 
-  profiles(): readonly ClusterProfile[] {
-    return [...this.#profiles.values()].filter(isClusterProfile);
+  profiles(): Iterable<ClusterProfile> {
+    return this.#profiles.values();
+  }
+
+  /** By `namespace/name`. */
+  get profilesByKey(): ReadonlyMap<string, ClusterProfile> {
+    return this.#profiles;
   }
 
   /** The decisions of one kind; undefined while they are not known. They are watched from the first call on. */
@@ -133,9 +140,14 @@ export class SetCaches implements Disposable {
       { client, ref, keep: whatCountsOf },
       {
         onChange: (profile, before) => {
+          if (!isClusterProfile(profile)) return;
+          this.#profiles.set(reflectorKey(profile.metadata), profile);
           if (before === undefined || !isSameForSets(profile, before)) this.#changed();
         },
-        onDelete: () => this.#changed(),
+        onDelete: ({ metadata }) => {
+          this.#profiles.delete(reflectorKey(metadata));
+          this.#changed();
+        },
         onError: (err) => this.#warn(err, "ClusterProfile"),
       },
       this.#signal,
@@ -181,17 +193,14 @@ export function isFleetSet(object: KubeObject): object is FleetSet {
   return isSetKind(object.kind) && object.metadata.namespace !== undefined;
 }
 
-function isClusterProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile";
-}
-
 /** What sets need to know of a ClusterProfile; its cluster manager may write the rest every minute. */
 function whatCountsOf(object: KubeObject): KubeObject {
   const { namespace = "", name, uid, resourceVersion, labels = {} } = object.metadata;
-  const { properties = [], conditions } = recordAt(object, "status");
-  const healthy = (Array.isArray(conditions) ? conditions : []).filter(
-    (condition) => isRecord(condition) && condition["type"] === "ControlPlaneHealthy",
-  );
+  const status = recordAt(object, "status");
+  const { properties = [] } = status;
+  const healthy = listAt(status, "conditions")
+    .filter(isRecord)
+    .filter(({ type }) => type === "ControlPlaneHealthy");
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,

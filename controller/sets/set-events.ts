@@ -8,7 +8,7 @@ import {
   type StageStatus,
   steering,
 } from "../../api/fleet-set.ts";
-import { describe } from "../../api/kubernetes.ts";
+import { describe, nameFirst } from "../../api/kubernetes.ts";
 import type { NewEvent } from "../events.ts";
 import type { Stamping } from "./child-object.ts";
 
@@ -47,9 +47,8 @@ export function editEvents(before: FleetSet, after: FleetSet): readonly NewEvent
 export function stampEvents(stampings: readonly Stamping[]): readonly NewEvent[] {
   const clusters = stampings.filter(hasChangedValues).map(({ stamp }) => stamp.cluster);
   if (clusters.length === 0) return [];
-  const named = clusters.slice(0, 3).join(", ");
-  const more = clusters.length > 3 ? ` and ${clusters.length - 3} more` : "";
-  return [normal("ValuesChanged", `Values of ${named}${more} changed; they get them now`)];
+  const named = nameFirst(clusters, 3);
+  return [normal("ValuesChanged", `Values of ${named} changed; they get them now`)];
 }
 
 function hasChangedValues({ stamp, desired }: Stamping): boolean {

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, setAnnotations } from "../../api/fleet-set.ts";
-import type { KubeObject } from "../../api/kubernetes.ts";
+import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Obstacle, Removals } from "../../sets/facts.ts";
 import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
@@ -53,7 +53,7 @@ export class ChildWriter {
   ): Promise<void> {
     const byKey = new Map(children.map((child) => [keyTextOf(child), child]));
     const of = (list: Removals["orphan"]): readonly Component[] =>
-      list.flatMap(({ kind, namespace, name }) => byKey.get(`${kind} ${namespace}/${name}`) ?? []);
+      list.flatMap((key) => byKey.get(describe(key)) ?? []);
     const now = timestampOf(this.#options.clock.date());
     for (const child of of(removals.unmark)) await this.#mark(child, null, signal);
     for (const child of of(removals.markUnselected)) await this.#mark(child, now, signal);

@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, revisionAnnotations, setLabels } from "../../api/fleet-set.ts";
@@ -101,7 +102,7 @@ export class RevisionWriter {
 
   #remember(set: FleetSet, object: KubeObject): void {
     const { recent, clock } = this.#options;
-    recent.add(`${set.metadata.namespace}/${object.metadata.name}`, object, clock.now());
+    recent.add(reflectorKey(object.metadata), object, clock.now());
   }
 }
 

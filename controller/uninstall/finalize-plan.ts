@@ -4,6 +4,7 @@ import {
   keyOf,
   type KubeObject,
   type ObjectKey,
+  nameFirst,
 } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
@@ -134,10 +135,9 @@ export function remnantsMessage(
   obstacle?: string,
 ): string {
   const names = remnants.map(remnantText).toSorted();
-  const more = names.length - namedRemnants;
-  const list = names.slice(0, namedRemnants).join(", ");
+  const list = nameFirst(names, namedRemnants);
   const why = obstacle === undefined ? "" : `: ${obstacle}`;
-  return `Waiting for the deletion of ${list}${more > 0 ? ` and ${more} more` : ""}${why}`;
+  return `Waiting for the deletion of ${list}${why}`;
 }
 
 function remnantText({ key, finalizers }: Pick<Remnant, "key" | "finalizers">): string {

@@ -1,7 +1,7 @@
 import type { Provider, ProviderFile } from "../../access/providers/provider-config.ts";
 import { distrustedProfile, refusedReference } from "../../access/providers/reference-policy.ts";
-import { isHealthy, selectProvider } from "../../access/providers/select-provider.ts";
-import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { selectProvider } from "../../access/providers/select-provider.ts";
+import { type ClusterProfile, isHealthy } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord, isSameJson, recordAt } from "../../api/fields.ts";

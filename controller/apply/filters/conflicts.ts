@@ -1,7 +1,13 @@
 import { ApiError, type StatusCause } from "../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts";
 import { asciiText } from "../../../api/foreign-text.ts";
-import { describe, identityOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
+import {
+  describe,
+  identityOf,
+  type Manifest,
+  nameFirst,
+  type ObjectKey,
+} from "../../../api/kubernetes.ts";
 
 /** An object that another field manager changes or deletes as often as we repair it. */
 export interface Conflict {
@@ -229,9 +235,7 @@ const shownFields = 3;
 /** `Contested by hpa (scale): spec.replicas`: short and equal for equal managers. */
 export function describeManagers(managers: readonly ConflictingManager[]): string {
   const texts = managers.map(({ manager, fields }) => {
-    const more = fields.length - shownFields;
-    const shown = fields.slice(0, shownFields).join(", ");
-    return `${manager}: ${shown}${more > 0 ? ` and ${more} more` : ""}`;
+    return `${manager}: ${nameFirst(fields, shownFields)}`;
   });
   return `Contested by ${texts.join("; ")}`;
 }

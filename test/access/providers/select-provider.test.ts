@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { isHealthy, selectProvider } from "../../../access/providers/select-provider.ts";
+import { selectProvider } from "../../../access/providers/select-provider.ts";
+import { isHealthy } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, healthy, profileOf, rawProvider } from "../builders.ts";
 

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 import { basename, join } from "node:path";
 import { isatty } from "node:tty";
 
-import { isHealthy } from "../../../../access/providers/select-provider.ts";
+import { isHealthy } from "../../../../api/cluster-profile.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
 import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";

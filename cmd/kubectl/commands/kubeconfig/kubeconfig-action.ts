@@ -1,7 +1,6 @@
 import { delimiter, join } from "node:path";
 
-import { isHealthy } from "../../../../access/providers/select-provider.ts";
-import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import { type ClusterProfile, isHealthy } from "../../../../api/cluster-profile.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
