@@ -67,7 +67,7 @@ export function childObject(
   };
 }
 
-/** The managedFields by which a set owns the whole spec of a component that others wrote: what it wants no more goes with the next apply. Spec: sets.md R8. */
+/** The managedFields that give a set the whole spec of a component that others wrote, so that the next apply removes what the set does not want. Spec: sets.md R8. */
 export function adoptedFields(
   entries: readonly ManagedFieldsEntry[],
 ): readonly ManagedFieldsEntry[] {
@@ -92,7 +92,7 @@ export function adoptedFields(
   ];
 }
 
-/** The metadata patch by which a component is no more of its set, and keeps its spec. */
+/** The metadata patch that takes a component out of its set and keeps its spec. */
 export function releasePatch(child: Component, entries: readonly ManagedFieldsEntry[]) {
   const remaining = entries.filter(({ manager }) => manager !== setFieldManager);
   return {

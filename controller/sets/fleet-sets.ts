@@ -37,14 +37,14 @@ export interface FleetSetsOptions {
 const paceMs = 1_000;
 const setsAtOnce = 4;
 const slowMs = 30_000;
-/** After this time a component is sent again that the hub did not take. */
+/** A component that the hub refused is sent again after this time. */
 const refusedMs = 300_000;
 
 interface Refusal {
   readonly obstacle: Obstacle;
   readonly generation: number | undefined;
   readonly until: number;
-  /** Whether a look has followed, for the status. */
+  /** Whether a look has followed that told it in the status. */
   isTold: boolean;
 }
 
@@ -107,7 +107,7 @@ export class FleetSets implements AsyncDisposable {
   componentChanged(component: Component, before: Component | undefined): void {
     const [key, owner] = [ownerKeyOf(component), before && ownerKeyOf(before)];
     const isNews = before?.metadata.generation !== component.metadata.generation;
-    // One that no set has may be on a cluster of any set; what it says of itself does not count.
+    // A component without a set may stand on a cluster of any set. Its status does not matter to them.
     if (before !== undefined && key !== owner) this.#changed();
     else if (key !== undefined || isNews) this.#changed(key);
   }
@@ -169,7 +169,7 @@ export class FleetSets implements AsyncDisposable {
     }
   }
 
-  /** Looks again after a pace, and when the hub may have changed its mind about a component. */
+  /** When to look again: not within the pace, and at the latest when a refused component is due. */
   #paced(key: string, next: Next): Next {
     const now = this.#options.clock.now();
     const refusals = [...(this.#refusals.get(key)?.values() ?? [])];
@@ -218,7 +218,7 @@ export class FleetSets implements AsyncDisposable {
     this.#refusals.set(key, refusals.set(cluster, { obstacle, generation, until, isTold: false }));
   }
 
-  /** Another spec of the set, or time, may have made the hub change its mind. */
+  /** The refusals that still count: not those of another spec of the set, and not old ones. */
   #refusalsOf(set: FleetSet, now: number): ReadonlyMap<string, Obstacle> {
     const refusals = this.#refusals.get(setKeyOf(set)) ?? new Map<string, Refusal>();
     for (const [cluster, { generation, until }] of refusals) {

@@ -24,7 +24,7 @@ export interface HubView {
   readonly selectionOf: (set: FleetSet) => Selection;
   /** Absent: every component may use every ClusterProfile. */
   readonly policy: ReferencePolicy | undefined;
-  /** Why the hub took no component for a cluster of the set lately. */
+  /** Why the hub refused components of the set lately, by cluster. */
   readonly refusals: ReadonlyMap<string, Obstacle>;
 }
 

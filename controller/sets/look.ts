@@ -21,7 +21,7 @@ export interface LookDeps {
   readonly children: ChildWriter;
   /** What the hub holds now about a set; undefined: the set is gone. */
   readonly factsOf: (key: string) => SetFacts | undefined;
-  /** The hub takes no component for a cluster of a set. */
+  /** The hub refused the component of a cluster. */
   readonly onRefusal: (set: FleetSet, cluster: string, obstacle: Obstacle) => void;
 }
 

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { isOlder } from "../../installation/observed-object.ts";
 
-// A watch that is so far behind has lost an event; what it shows counts then.
+// After this time a watch must have shown a write. Then only the watch counts.
 const trustedMs = 600_000;
 
-/** What this process wrote last: a watch shows a write only a moment later, and a decision must not be made twice. */
+/** What this process wrote last. A watch shows a write only a moment later; without this the same decision would be made twice. */
 export class RecentWrites<Item extends KubeObject> {
   readonly #written = new Map<string, { readonly item: Item; readonly at: number }>();
 

@@ -12,7 +12,7 @@ import { describe, nameFirst } from "../../api/kubernetes.ts";
 import type { NewEvent } from "../events.ts";
 import type { Stamping } from "./child-object.ts";
 
-/** What is worth an Event between two states of a set's status. Pure. Spec: sets.md R15. */
+/** The Events for what changed between two states of a set's status. Pure. Spec: sets.md R15. */
 export function setEvents(
   before: FleetSetStatus | undefined,
   after: FleetSetStatus,
@@ -27,7 +27,7 @@ export function setEvents(
   ];
 }
 
-/** What is worth an Event when somebody edits a set: approvals of something else than what is rolled out. Spec: sets.md R9. */
+/** Events for approvals of another revision than the one that is rolled out. Spec: sets.md R9. */
 export function editEvents(before: FleetSet, after: FleetSet): readonly NewEvent[] {
   const { annotations = {} } = after.metadata;
   const known = before.metadata.annotations ?? {};
@@ -43,7 +43,7 @@ export function editEvents(before: FleetSet, after: FleetSet): readonly NewEvent
     );
 }
 
-/** What is worth an Event when components are stamped: values of ClusterProfiles that changed within one revision. Spec: sets.md 8. */
+/** The Event for components that are stamped again because values of their ClusterProfiles changed. Spec: sets.md 8. */
 export function stampEvents(stampings: readonly Stamping[]): readonly NewEvent[] {
   const clusters = stampings.filter(hasChangedValues).map(({ stamp }) => stamp.cluster);
   if (clusters.length === 0) return [];
@@ -57,7 +57,7 @@ function hasChangedValues({ stamp, desired }: Stamping): boolean {
   return isSameRevision && annotations[setAnnotations.spec] !== desired.hash;
 }
 
-/** What is worth an Event when a component of a set is gone that the set wants: it gets another one. Spec: sets.md R8. */
+/** The Event for a component that was deleted although the set wants it. Spec: sets.md R8. */
 export function deletionEvents(set: FleetSet, { kind, metadata }: Component): readonly NewEvent[] {
   const isLeaving = metadata.annotations?.[setAnnotations.unselectedAt] !== undefined;
   if (isLeaving || set.metadata.deletionTimestamp !== undefined) return [];

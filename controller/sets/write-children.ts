@@ -45,7 +45,7 @@ export class ChildWriter {
     this.#remember(await client.apply(ref, object, options, signal));
   }
 
-  /** Makes what was decided about components that go, or stay without the set. */
+  /** Carries out what was decided about components that leave the set. */
   async remove(
     removals: Removals,
     children: readonly Component[],
@@ -99,7 +99,7 @@ export class ChildWriter {
   }
 }
 
-/** What the hub has against a component, when trying again would give the same answer; undefined for everything else. Spec: sets.md 6, 8. */
+/** Why the hub refused a component for good; undefined for an error after which the same request may succeed. Spec: sets.md 6, 8. */
 export function refusalOf(error: unknown): Obstacle | undefined {
   if (!(error instanceof ApiError)) return undefined;
   const { status, causes, message } = error;
