@@ -9,7 +9,8 @@ export interface Need {
   readonly name: string;
   /** End of the sentence `3 tests need …`, which the count reporter prints. */
   readonly description: string;
-  readonly skip: boolean;
+  /** Absent where the need is met: of several tags of a file the last one that says anything counts. */
+  readonly skip?: true;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -29,12 +30,12 @@ export async function needsOfTests(environment: Environment, root = projectRoot)
     {
       name: "release-files",
       description: `Knative's release files, ${problem ?? "which are here"}`,
-      skip: problem !== undefined,
+      ...(problem === undefined ? {} : { skip: true }),
     },
     {
       name: "recordings",
       description: "recorded objects of upstream, which are not part of the project (../shared)",
-      skip: !existsSync(join(root, "../shared/vectors/render")),
+      ...(existsSync(join(root, "../shared/vectors/render")) ? {} : { skip: true }),
     },
   ];
 }
