@@ -35,6 +35,8 @@ export interface ClusterState {
   readonly message: string;
   /** Ms since the epoch at which the state may change by itself. */
   readonly until?: number;
+  /** The cluster does not answer, and counts as failed all the same. */
+  readonly isDark?: true;
 }
 
 /** What the state of a cluster follows from. Times are ms since the epoch. */
@@ -63,13 +65,15 @@ export interface Timing {
   readonly isPaused: boolean;
   /** Whether the rollout was halted at the last look. */
   readonly isHalted: boolean;
+  /** Whether it may have been: the status is lost. */
+  readonly mayBeHalted: boolean;
 }
 
 /** The state of one cluster. Pure; the first rule that holds decides. Spec: sets.md 6, R3 to R5, R8. */
 export function clusterState(facts: ClusterFacts, timing: Timing): ClusterState {
   return (
     stateWithoutChild(facts) ??
-    unreachableState(facts, timing) ??
+    darkState(facts, timing) ??
     stateBeforeStamp(facts, timing) ??
     stateAfterStamp(facts, timing)
   );
@@ -85,6 +89,19 @@ function stateWithoutChild({
   if (!("missing" in desired)) return undefined;
   const message = `The ClusterProfile gives no value for $(${desired.missing})`;
   return { name: "Blocked", reason: "ValueMissing", message };
+}
+
+/** A dark cluster is no failure, unless the rollout is halted and the cluster may be why: it keeps the halt until it answers and is ready, or somebody asks to try again. */
+function darkState(facts: ClusterFacts, timing: Timing): ClusterState | undefined {
+  const dark = unreachableState(facts, timing);
+  if (dark === undefined || !(timing.isHalted || timing.mayBeHalted)) return dark;
+  const { child, desired, revision } = facts;
+  if (child === undefined || !hasRevision(child, revision)) return dark;
+  const version = "spec" in desired ? desired.spec["version"] : undefined;
+  const isReady = readyState(child, version, timing) !== undefined;
+  if (isReady || updatedAtOf(child, timing.now) < timing.retriedAt) return dark;
+  const message = `Was not ready when it went dark: ${dark.message}`;
+  return { name: "Failed", reason: dark.reason, message, isDark: true };
 }
 
 function unreachableState(

@@ -87,6 +87,7 @@ function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timin
     retriedAt: timeOf(retriedAt, now),
     isPaused: isPaused(set),
     isHalted: wasHalted(set, revision),
+    mayBeHalted: set.status?.stages === undefined,
   };
 }
 

@@ -105,7 +105,8 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
     // The only cluster of a stage has to answer: nothing is proven without it.
     base > 1 ? 1 : 0,
   );
-  const [failed, unreachable] = [count("Failed", "TimedOut"), count("Unreachable")];
+  const failed = count("Failed", "TimedOut");
+  const unreachable = states.filter(({ name, isDark }) => isDark ?? name === "Unreachable").length;
   return {
     size,
     failed,

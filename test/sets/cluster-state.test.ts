@@ -20,6 +20,7 @@ const timing: Timing = {
   retriedAt: 0,
   isPaused: false,
   isHalted: false,
+  mayBeHalted: false,
 };
 const desired = { spec: { version: "1.23.0" }, hash: "hash" };
 const ready: Condition = { type: "Ready", status: "True", lastTransitionTime: at(300) };
@@ -210,6 +211,19 @@ describe("a component of the revision", () => {
     expect(stateOf(failed, {}, { retriedAt: now - 1_000 })).toBe("Pending Pending");
     expect(stateOf(failed, {}, { retriedAt: now - 900_000 })).toBe("Failed ManifestInvalid");
     expect(stateOf(childWith(), {}, { retriedAt: now })).toBe("Done Ready");
+  });
+
+  const dark = { profile: profileWith("False") };
+  const broken = childWith({ conditions: unready("InstallSucceeded", "ManifestInvalid") });
+  test.each([
+    ["Unreachable ClusterProfileNotReady", broken, { isHalted: false }],
+    ["Failed ClusterProfileNotReady", broken, {}],
+    ["Failed ClusterProfileNotReady", broken, { isHalted: false, mayBeHalted: true }],
+    ["Unreachable ClusterProfileNotReady", broken, { retriedAt: now - 1_000 }],
+    ["Unreachable ClusterProfileNotReady", childWith(), {}],
+    ["Unreachable ClusterProfileNotReady", childWith({ revision: "prod-1" }), {}],
+  ])("is %s when its control plane goes dark during a halt", (expected, child, times) => {
+    expect(stateOf(child, dark, { isHalted: true, ...times })).toBe(expected);
   });
 
   test("a time in the future is now", () => {

@@ -25,6 +25,7 @@ const timing: Timing = {
   retriedAt: 0,
   isPaused: false,
   isHalted: false,
+  mayBeHalted: false,
 };
 
 let releases: Releases;

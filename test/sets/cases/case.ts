@@ -43,6 +43,8 @@ export type ClusterWord =
   | "failed"
   /** Stamped five minutes ago; its cluster went dark since then. */
   | "darkened"
+  /** As `failed`, and the ClusterProfile says that its control plane is not healthy. */
+  | "failed-dark"
   /** Stamped five minutes ago; another component has its cluster. */
   | "taken"
   /** As `done`, but somebody else has changed its version. */

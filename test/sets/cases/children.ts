@@ -56,6 +56,7 @@ const meanings: Readonly<Record<Exclude<ClusterWord, "none">, Meaning>> = {
   "late-anew": { ...late, saidFor: 10 },
   back: { ...late, resolved: 5 * minute },
   failed: { ...updating, said: ["InstallSucceeded", "False", "KubernetesVersionTooOld"] },
+  "failed-dark": { ...updating, said: ["InstallSucceeded", "False", "KubernetesVersionTooOld"] },
   darkened: { ...updating, said: unreachable },
   taken: { ...updating, said: ["InstallSucceeded", "False", "DuplicateComponent"] },
   edited: { ...done, isEdited: true },
@@ -72,7 +73,7 @@ function isWord(word: string): word is keyof typeof meanings {
 
 /** Whether the ClusterProfile of a cluster says that its control plane is not healthy. */
 export function isDarkWord(word: string): boolean {
-  return word === "dark";
+  return word === "dark" || word === "failed-dark";
 }
 
 interface Surroundings {

@@ -124,6 +124,27 @@ const failures: readonly Case[] = [
   rolling("a cluster that is unready for a moment is no failure", "late-anew old", {
     expect: { phase: "Rolling", stamps: "" },
   }),
+  rolling("a failed cluster that goes dark does not end the halt", "failed-dark old old", {
+    before: { rest: "Halted" },
+    expect: { ...halted, notable: "rest-1 Failed ClusterProfileNotReady" },
+  }),
+  rolling("a cluster that goes dark without a halt is no failure", "failed-dark old old", {
+    expect: { phase: "Rolling", stamps: "rest-2" },
+  }),
+  rolling(
+    "a failed cluster that is dark ends the halt when somebody tries again",
+    "failed-dark old old",
+    {
+      before: { rest: "Halted" },
+      revision: "retried",
+      expect: { phase: "Rolling", stamps: "rest-2" },
+    },
+  ),
+  rolling("a failed cluster that is dark counts as dark, too", "failed-dark failed-dark old old", {
+    fields: { maxFailures: 2 },
+    before: { rest: "Halted" },
+    expect: { stamps: "", waitingFor: "2 of 4 clusters of stage rest are unreachable" },
+  }),
   rolling("a halted stage is not passed when all others are done", "failed done done", {
     expect: { phase: "Halted", mark: "" },
   }),
