@@ -57,6 +57,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   commander: ["cmd"],
   diff: ["cmd"],
   picocolors: ["cmd"],
+  "tar-stream": ["cmd"],
   ink: ["cmd"],
   react: ["cmd"],
   rolldown: ["cmd"],

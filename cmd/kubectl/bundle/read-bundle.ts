@@ -19,7 +19,7 @@ import {
   type RecordedFleet,
   type RecordedTable,
 } from "./bundle.ts";
-import { type ArchiveFile, filesOfTar } from "./tar.ts";
+import { type ArchiveFile, unpackTar } from "./tar.ts";
 
 // A bundle comes from somebody else: a small archive must not fill the memory.
 const maxBytes = 512 * 1024 * 1024;
@@ -64,7 +64,7 @@ const documentFiles = [diagnosisFile, logsFile, checkFile, diffFile];
 async function readFilesAt(path: string): Promise<readonly ArchiveFile[]> {
   if ((await stat(path)).isDirectory()) return readFilesBelow(path);
   const archive = await promisify(gunzip)(await readFile(path), { maxOutputLength: maxBytes });
-  return filesOfTar(archive);
+  return unpackTar(archive);
 }
 
 async function readFilesBelow(folder: string): Promise<readonly ArchiveFile[]> {

@@ -16,7 +16,7 @@ import {
 } from "../../../api/fleet-set.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { fleetSetCrdOf } from "../../../api/schema/fleet-set-crd.ts";
-import { filesOfTar } from "../../../cmd/kubectl/bundle/tar.ts";
+import { unpackTar } from "../../../cmd/kubectl/bundle/tar.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { runKnfleet, type Ran, type RunOptions } from "./run-knfleet.ts";
@@ -272,7 +272,7 @@ describe("on a hub with a fleet set", () => {
     const ran = await knfleet(["gather", "--no-live", "--tail", "0", "-o", path]);
     // No spoke was to be read.
     expect(ran.exitCode).toBe(3);
-    const files = filesOfTar(gunzipSync(await readFile(path)));
+    const files = await unpackTar(gunzipSync(await readFile(path)));
     const text = (name: string): string =>
       files.find((file) => file.path.endsWith(`hub/${name}.json`))?.text ?? "";
     expect(text("knativeservingsets.knfleet.dev")).toContain('"prod"');

@@ -12,7 +12,7 @@ import {
   type RecordedCluster,
   type RecordedTable,
 } from "../../bundle/bundle.ts";
-import { type ArchiveFile, tarOf } from "../../bundle/tar.ts";
+import { type ArchiveFile, packTar } from "../../bundle/tar.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -36,7 +36,7 @@ export async function writeBundle(
 ): Promise<number> {
   const root = posix.basename(path.replaceAll("\\", "/")).replace(/\.(?:tgz|tar\.gz)$/, "");
   const inside = files.map(({ path: name, text }) => ({ path: `${root}/${name}`, text }));
-  const archive = await promisify(gzip)(tarOf(inside, modified));
+  const archive = await promisify(gzip)(await packTar(inside, modified));
   const file = await open(path, "wx", 0o600).catch((error: unknown) => {
     throw new UsageError(`The file ${path} cannot be written: ${messageOf(error)}`, [
       "Name another one with -o.",

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
-import { filesOfTar } from "../../../../cmd/kubectl/bundle/tar.ts";
+import { unpackTar } from "../../../../cmd/kubectl/bundle/tar.ts";
 import type { Ran } from "../run-knfleet.ts";
 import { sceneArgs, sceneNames, type SceneName } from "./scenes.ts";
 
@@ -26,7 +26,7 @@ export async function recordScene(
   await knfleet("gather", ...sceneArgs[name], "-o", path);
   await rm(join(recordedFolder, name), { recursive: true, force: true });
   // The page for a browser is made of the rest.
-  const files = filesOfTar(gunzipSync(await readFile(path)));
+  const files = await unpackTar(gunzipSync(await readFile(path)));
   for (const file of files.filter((one) => !one.path.endsWith(".html"))) {
     const target = join(recordedFolder, file.path);
     // oxlint-disable-next-line no-await-in-loop -- one file after another

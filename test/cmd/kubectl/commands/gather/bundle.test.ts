@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { tarOf } from "../../../../../cmd/kubectl/bundle/tar.ts";
+import { packTar } from "../../../../../cmd/kubectl/bundle/tar.ts";
 import { recordedFolder } from "../../golden/record-scene.ts";
 import { runText } from "../../run-text.ts";
 
@@ -25,9 +25,9 @@ async function written(name: string, content: string | Uint8Array): Promise<stri
   return path;
 }
 
-function tgz(files: Readonly<Record<string, string>>): Buffer {
+async function tgz(files: Readonly<Record<string, string>>): Promise<Buffer> {
   const own = Object.entries(files).map(([path, text]) => ({ path, text }));
-  return gzipSync(tarOf(own, new Date(0)));
+  return gzipSync(await packTar(own, new Date(0)));
 }
 
 function get(...args: readonly string[]) {
@@ -109,12 +109,15 @@ describe("a bundle", () => {
       join(folder, "nowhere.tgz"),
       await written("text.tgz", "hello"),
       await written("cut.tgz", gzipSync(Buffer.from("x".repeat(700)))),
-      await written("empty.tgz", tgz({})),
-      await written("foreign.tgz", tgz({ "x/bundle.json": '{"kind":"List"}' })),
-      await written("bad-table.tgz", tgz({ "x/bundle.json": index, "x/hub/pods.json": "{}" })),
+      await written("empty.tgz", await tgz({})),
+      await written("foreign.tgz", await tgz({ "x/bundle.json": '{"kind":"List"}' })),
+      await written(
+        "bad-table.tgz",
+        await tgz({ "x/bundle.json": index, "x/hub/pods.json": "{}" }),
+      ),
       await written(
         "bad-items.tgz",
-        tgz({ "bundle.json": index.replace('"folder": "hub"', '"folder": 1') }),
+        await tgz({ "bundle.json": index.replace('"folder": "hub"', '"folder": 1') }),
       ),
     ];
     for (const path of paths) {

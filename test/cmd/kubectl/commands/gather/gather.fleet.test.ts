@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { filesOfTar } from "../../../../../cmd/kubectl/bundle/tar.ts";
+import { unpackTar } from "../../../../../cmd/kubectl/bundle/tar.ts";
 import { formsOf } from "../../../../../cmd/kubectl/commands/gather/known-secrets.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { setScene, wrongToken, type FleetScene } from "../../fleet-scene.ts";
@@ -59,7 +59,7 @@ function pathOf(name: string): string {
 }
 
 async function filesOf(path: string): Promise<ReadonlyMap<string, string>> {
-  const files = filesOfTar(gunzipSync(await readFile(path)));
+  const files = await unpackTar(gunzipSync(await readFile(path)));
   return new Map(files.map((file) => [file.path.replace(/^[^/]+\//, ""), file.text]));
 }
 

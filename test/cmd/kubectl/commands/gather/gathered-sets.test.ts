@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type FleetSet, setLabels } from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { filesOfTar } from "../../../../../cmd/kubectl/bundle/tar.ts";
+import { unpackTar } from "../../../../../cmd/kubectl/bundle/tar.ts";
 import { component } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";
 import { fleetSet, stamped } from "../../set-facts.ts";
@@ -71,7 +71,7 @@ async function gathered(
     { env: hub.env },
   );
   expect({ exitCode, stderr: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, stderr: "" });
-  const files = filesOfTar(gunzipSync(await readFile(path)));
+  const files = await unpackTar(gunzipSync(await readFile(path)));
   const names = files.flatMap(({ path: file, text }) => {
     const [, kind] = /hub\/(.*)\.json$/.exec(file) ?? [];
     return kind === undefined ? [] : [[kind, namesIn(text)] as const];
