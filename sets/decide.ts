@@ -248,6 +248,7 @@ class Look {
       status: rolloutStatus(this.#facts.set, report, this.#now),
       stamps: found.stamps,
       removals: this.#isPaused ? noRemovals : plan.removals,
+      ...(plan.isAcceptanceOver ? { dropsAcceptance: true } : {}),
       nextLook: times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b)),
     };
   }

@@ -86,6 +86,8 @@ export interface Decision {
   readonly mark?: RevisionMark;
   readonly stamps: readonly Stamp[];
   readonly removals: Removals;
+  /** Whether the annotation that accepts a selection has served. */
+  readonly dropsAcceptance?: boolean;
   /** Ms since the epoch at which to look again though nothing has changed. */
   readonly nextLook: number | undefined;
 }

@@ -24,6 +24,8 @@ export interface RemovalPlan {
   readonly nextLook: number | undefined;
   /** Hash of a selection that is suspiciously small; nothing is removed until somebody accepts it. */
   readonly suspicious: string | undefined;
+  /** Whether somebody accepted a selection and it has shrunk no more: the next one is another matter. */
+  readonly isAcceptanceOver: boolean;
 }
 
 /** `namespace/name` of the ClusterProfile of a component. */
@@ -53,10 +55,14 @@ export function planRemovals(
     const hash = shortHashOf([...keys].toSorted());
     const isAccepted = set.metadata.annotations?.[steering.acceptSelection] === hash;
     const removals = { ...noRemovals, unmark };
-    if (!isAccepted) return { removals, nextLook: undefined, suspicious: hash };
+    if (!isAccepted) {
+      return { removals, nextLook: undefined, suspicious: hash, isAcceptanceOver: false };
+    }
   }
   const { removals, nextLook } = dueRemovals(set, left, now);
-  return { removals: { ...removals, unmark }, nextLook, suspicious: undefined };
+  const isAcceptanceOver =
+    !isShrunk && set.metadata.annotations?.[steering.acceptSelection] !== undefined;
+  return { removals: { ...removals, unmark }, nextLook, suspicious: undefined, isAcceptanceOver };
 }
 
 /** Those that have been unselected for long enough, as many as may go at once. */

@@ -85,7 +85,8 @@ async function write(
   deps: LookDeps,
   signal: AbortSignal,
 ): Promise<Next> {
-  const { set } = facts;
+  const drops = decision.dropsAcceptance === true;
+  const set = drops ? await deps.sets.dropAcceptance(facts.set, signal) : facts.set;
   await deps.sets.report(set, decision.status, signal);
   for (const event of setEvents(set.status, decision.status)) {
     void deps.events.record(set, event, signal);

@@ -49,6 +49,15 @@ export class SetWriter {
     this.#remember(set, await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal));
   }
 
+  /** Takes the acceptance of a selection off a set: what shrinks later is suspicious again. Spec: sets.md R11. */
+  async dropAcceptance(set: FleetSet, signal: AbortSignal): Promise<FleetSet> {
+    const { resourceVersion } = set.metadata;
+    const annotations = { [steering.acceptSelection]: null };
+    const patch = { metadata: { resourceVersion, annotations } };
+    const written = await this.#options.client.patch(setRefOf(set), patch, {}, signal);
+    return this.#remember(set, written);
+  }
+
   /** Writes a status that says something new. */
   async report(set: FleetSet, status: FleetSetStatus, signal: AbortSignal): Promise<void> {
     if (isSameJson(set.status ?? {}, status)) return;

@@ -1,0 +1,218 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
+import { reflectorKey } from "../../../access/kube/kept-objects.ts";
+import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts";
+import { isClusterProfile } from "../../../api/cluster-profile.ts";
+import type { Component } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
+import type { FleetSet, FleetSetSpec } from "../../../api/fleet-set.ts";
+import { type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
+import { asComponent } from "../../../controller/component-identity.ts";
+import type { NewEvent } from "../../../controller/events.ts";
+import type { Next } from "../../../controller/queue/delays.ts";
+import { findSelection } from "../../../controller/sets/find-selection.ts";
+import { gatherFacts } from "../../../controller/sets/gather-facts.ts";
+import { lookAt } from "../../../controller/sets/look.ts";
+import { RecentWrites } from "../../../controller/sets/recent-writes.ts";
+import { isFleetSet, setKeyOf } from "../../../controller/sets/set-caches.ts";
+import { ChildWriter } from "../../../controller/sets/write-children.ts";
+import { RevisionWriter } from "../../../controller/sets/write-revisions.ts";
+import { SetWriter } from "../../../controller/sets/write-set.ts";
+import { mergePatch } from "../../../sets/desired-spec.ts";
+import type { Obstacle } from "../../../sets/facts.ts";
+import { SetWorld } from "../../sets/set-world.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
+type Client = Pick<KubeClient, "get" | "create" | "replace" | "patch" | "apply" | "remove">;
+
+/** What an API server answers: an error for requests of this verb whose object has this name. */
+interface Fault {
+  readonly verb: string;
+  readonly name: string;
+  readonly error: unknown;
+}
+
+/** A hub in memory with fleet sets, and looks at them with the real functions. */
+export class SetHub {
+  readonly clock = new FakeClock();
+  readonly objects = new Map<string, KubeObject>();
+  readonly refusals = new Map<string, Obstacle>();
+  readonly events: NewEvent[] = [];
+  readonly faults: Fault[] = [];
+  /** `verb name` of each request that changed something. */
+  readonly writes: string[] = [];
+  #version = 0;
+
+  /** Stores an object as somebody else would write it. */
+  put(object: Manifest & { readonly metadata: { readonly name: string } }): KubeObject {
+    const key = reflectorKeyOf(object);
+    const before = this.objects.get(key);
+    this.#version += 1;
+    const stored = {
+      ...object,
+      metadata: {
+        uid: before?.metadata.uid ?? `uid-${this.#version}`,
+        generation: 1,
+        ...object.metadata,
+        resourceVersion: String(this.#version),
+      },
+    };
+    this.objects.set(key, stored);
+    return stored;
+  }
+
+  putSet(spec: Partial<FleetSetSpec> = {}, metadata: Partial<FleetSet["metadata"]> = {}): string {
+    const { set } = new SetWorld({}, []);
+    const full = { ...set, spec: { ...set.spec, ...spec } };
+    const stored = this.put({ ...full, metadata: { ...set.metadata, ...metadata } });
+    return setKeyOf(stored);
+  }
+
+  putProfile(name: string, labels: Readonly<Record<string, string>> = {}): void {
+    this.put({
+      apiVersion: "multicluster.x-k8s.io/v1alpha1",
+      kind: "ClusterProfile",
+      metadata: { namespace: "fleet", name, labels },
+      status: { conditions: [{ type: "ControlPlaneHealthy", status: "True" }] },
+    });
+  }
+
+  drop(kind: string, name: string): void {
+    for (const [key, object] of this.objects) {
+      if (object.kind === kind && object.metadata.name === name) this.objects.delete(key);
+    }
+  }
+
+  set(key: string): FleetSet {
+    const set = this.#sets().get(key);
+    if (set === undefined) throw new Error(`No set ${key}`);
+    return set;
+  }
+
+  components(): readonly Component[] {
+    return [...this.objects.values()].flatMap((object) => asComponent(object) ?? []);
+  }
+
+  /** Names of all components. */
+  names(): readonly string[] {
+    return this.components()
+      .map(({ metadata }) => metadata.name)
+      .toSorted();
+  }
+
+  facts(key: string) {
+    const sets = this.#sets();
+    const set = sets.get(key);
+    if (set === undefined) return undefined;
+    const profiles = [...this.objects.values()].filter(isClusterProfile);
+    const sources = {
+      profiles: () => profiles,
+      placements: () => this.#ofKind("PlacementDecision"),
+    };
+    return gatherFacts(set, {
+      sets,
+      components: this.components(),
+      revisions: this.#ofKind("ControllerRevision"),
+      profiles: new Map(profiles.map((one) => [reflectorKey(one.metadata), one])),
+      selectionOf: (one) => findSelection(one, sources),
+      policy: undefined,
+      refusals: this.refusals,
+    });
+  }
+
+  /** One look at a set. Every component is known at once. */
+  look(key: string): Promise<Next> {
+    const { clock, client } = this;
+    const options = <Item extends KubeObject>() => ({
+      client,
+      clock,
+      recent: new RecentWrites<Item>(),
+    });
+    return lookAt(
+      key,
+      {
+        clock,
+        events: { record: async (_set, event) => void this.events.push(event) },
+        sets: new SetWriter(options<FleetSet>()),
+        revisions: new RevisionWriter(options<KubeObject>()),
+        children: new ChildWriter(options<Component>()),
+        factsOf: (one) => this.facts(one),
+        onRefusal: (_set, cluster, obstacle) => void this.refusals.set(cluster, obstacle),
+      },
+      new AbortController().signal,
+    );
+  }
+
+  readonly client: Client = {
+    get: async (ref) => this.objects.get(keyOfRef(ref)),
+    create: async (ref, object) => {
+      const { name = "" } = object.metadata;
+      const key = `${ref.resource.kind} ${ref.namespace}/${name}`;
+      this.#request("create", name);
+      if (this.objects.has(key)) throw apiError(409, "AlreadyExists");
+      return this.put({ ...object, metadata: { ...object.metadata, name } });
+    },
+    replace: async (ref, object) => {
+      this.#request("replace", ref.name);
+      this.#check(ref, object.metadata.resourceVersion);
+      return this.put({ ...object, metadata: { ...object.metadata, name: ref.name } });
+    },
+    patch: async (ref, patch) => {
+      this.#request("patch", ref.name);
+      const metadata: unknown = Array.isArray(patch) ? undefined : Object(patch)["metadata"];
+      const version = isRecord(metadata) ? metadata["resourceVersion"] : undefined;
+      const known = this.#check(ref, typeof version === "string" ? version : undefined);
+      return this.put(Object(mergePatch(known, patch)));
+    },
+    apply: async (ref, object) => {
+      this.#request("apply", ref.name);
+      const known = this.objects.get(keyOfRef(ref));
+      const labels = { ...known?.metadata.labels, ...object.metadata.labels };
+      const annotations = { ...known?.metadata.annotations, ...object.metadata.annotations };
+      const { namespace } = ref;
+      const metadata = { ...known?.metadata, namespace, name: ref.name, labels, annotations };
+      return this.put({ ...known, ...object, metadata });
+    },
+    remove: async (ref) => {
+      this.#request("remove", ref.name);
+      return this.objects.delete(keyOfRef(ref)) ? "gone" : "absent";
+    },
+  };
+
+  #request(verb: string, name: string): void {
+    const fault = this.faults.find((one) => one.verb === verb && one.name === name);
+    if (fault !== undefined) throw fault.error;
+    this.writes.push(`${verb} ${name}`);
+  }
+
+  #check(ref: ObjectRef, version: string | undefined): KubeObject {
+    const known = this.objects.get(keyOfRef(ref));
+    if (known === undefined) throw apiError(404, "NotFound");
+    const isStale = version !== undefined && version !== known.metadata.resourceVersion;
+    if (isStale) throw apiError(409, "Conflict");
+    return known;
+  }
+
+  #ofKind(kind: string): readonly KubeObject[] {
+    return [...this.objects.values()].filter((object) => object.kind === kind);
+  }
+
+  #sets(): ReadonlyMap<string, FleetSet> {
+    const sets = [...this.objects.values()].filter(isFleetSet);
+    return new Map(sets.map((set) => [setKeyOf(set), set]));
+  }
+}
+
+/** An error as an API server answers it. */
+function apiError(status: number, reason: string, message: string = reason): ApiError {
+  const request = "PUT /memory";
+  return new ApiError({ status, reason, message, causes: [], isStatus: true, request });
+}
+
+function keyOfRef({ resource, namespace, name }: ObjectRef): string {
+  return `${resource.kind} ${namespace}/${name}`;
+}
+
+function reflectorKeyOf({ kind, metadata }: Manifest): string {
+  return `${kind} ${metadata.namespace}/${metadata.name}`;
+}
