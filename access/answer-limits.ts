@@ -38,7 +38,7 @@ export function excessError(
   return new ConnectionError("tooLarge", `${answered} with more than ${most}`);
 }
 
-/** The error for an answer that was dropped because too much is being read. */
+/** The error for an answer that was dropped because the budget of unfinished answers is used up. */
 export function crowdedError(server: string): ConnectionError {
   const message = `${server} answers more than may be read at the same time`;
   return new ConnectionError("tooLarge", message);
@@ -75,8 +75,8 @@ interface Hold {
 }
 
 /**
- * Limits the memory of all unfinished answers. Above the limit, the cluster that holds most loses its largest answer. Nobody waits, so that a cluster that
- * answers without end takes nothing from the others.
+ * Limits the memory of all unfinished answers. Above the limit, the cluster that holds most loses its largest answer. Requests never wait for the budget,
+ * so a cluster that answers without end does not slow down the others.
  */
 export class AnswerBudget {
   readonly #options: AnswerBudgetOptions;

@@ -7,11 +7,11 @@ import type { Code } from "../api/reasons.ts";
 export interface FileFollower<Content> {
   /** Reads and checks the file. */
   readonly load: (signal: AbortSignal) => Promise<Content>;
-  /** The content that the caller has read, so that a change before the first poll is not missed. */
+  /** The content that the caller has read already, so that a change before the first poll is not missed. */
   readonly known: Content;
-  /** The file has a new content, and it is valid. */
+  /** The file has a new, valid content. */
   readonly onChange: (content: Content) => void;
-  /** The file was written and is valid, also with the known content. Called after `onChange`. */
+  /** The file was written and is valid, even if its content is the same. Called after `onChange`. */
   readonly onValid: () => void;
   /** The file is gone or its new content is not valid. The last valid content stays in use. */
   readonly onInvalid: (error: unknown) => void;
@@ -20,7 +20,7 @@ export interface FileFollower<Content> {
 const pollMs = 500;
 
 /**
- * Follows a file until the signal aborts. It polls, because a mounted ConfigMap changes by a symlink elsewhere, which file notifications do not report.
+ * Follows a file until the signal aborts. It polls, because an update of a mounted ConfigMap only swaps a symlink, which file notifications miss.
  */
 export async function followFile<Content>(
   path: string,

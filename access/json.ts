@@ -1,13 +1,13 @@
 declare global {
   interface JSON {
-    /** ES2025-stage proposal that Node 24 has: a value that `stringify` writes exactly as the given JSON text. */
+    /** Makes a value that `stringify` writes exactly as the given JSON text. TypeScript does not declare this function of Node 24 yet. */
     rawJSON(text: string): object;
     /** True for a value that `rawJSON` made. */
     isRawJSON(value: unknown): boolean;
   }
 }
 
-/** Whether a content type says JSON. */
+/** True for the content type of JSON. */
 export function isJson(contentType: string): boolean {
   return /^application\/json\b/i.test(contentType);
 }
@@ -17,11 +17,11 @@ export function isJson(contentType: string): boolean {
  * `JSON.stringify`. Spec: cluster-inventory.md 11, R40.
  */
 export function parseJson(text: string): unknown {
-  // The slow parser runs only where a long row of digits could be such a number.
+  // The slow parser runs only when the text has enough digits in a row for such a number.
   return /\d{16}/.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text);
 }
 
-/** Parses JSON that never went through an API server: every number that would be written otherwise keeps its text. */
+/** Parses JSON that did not come from an API server. Each number keeps its text when JavaScript would write it differently. */
 export function parseExactJson(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
     const source = context?.source;
@@ -46,20 +46,20 @@ export interface ShapeLimits {
   readonly values: number;
 }
 
-/** What exceeds a limit first. */
+/** The limit that is exceeded. */
 export type ShapeExcess = keyof ShapeLimits;
 
 const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
-// `[` and `{`, `]` and `}`: the second bit apart, they are the same with this one.
-const lowerCase = 0x20;
+// Setting this bit turns `[` into `{` and `]` into `}`, so one comparison finds both.
+const bracketBit = 0x20;
 const opening = 0x7b;
 const closing = 0x7d;
 
 /**
- * Counts depth and values of a JSON text that comes in parts, in one pass without recursion and before anything is parsed: a few bytes of text
- * may become many of memory. Says nothing about whether the text is JSON.
+ * Counts the depth and the values of a JSON text that comes in parts. It runs before the parser, because a few bytes of JSON can become
+ * much memory. It does not check whether the text is valid JSON.
  */
 export class JsonShape {
   readonly #limits: ShapeLimits;
@@ -72,10 +72,10 @@ export class JsonShape {
     this.#limits = limits;
   }
 
-  /** Takes the next part; returns what is too much by now. */
+  /** Counts the next part. Returns the limit that is exceeded, if any. */
   take(part: Uint8Array): ShapeExcess | undefined {
     const { depth: maxDepth, values: maxValues } = this.#limits;
-    // Fields are several times slower, and this looks at each byte of each answer.
+    // Local variables are several times faster than fields, and this loop reads every byte of every answer.
     let depth = this.#depth;
     let values = this.#values;
     let at = this.#inText ? this.#endOfText(part, 0) : 0;
@@ -84,18 +84,18 @@ export class JsonShape {
       at += 1;
       if (byte === quote) at = this.#endOfText(part, at);
       else if (byte === comma) values += 1;
-      else if ((byte | lowerCase) === opening) {
+      else if ((byte | bracketBit) === opening) {
         depth += 1;
         values += 1;
         if (depth > maxDepth) return "depth";
-      } else if ((byte | lowerCase) === closing) depth -= 1;
+      } else if ((byte | bracketBit) === closing) depth -= 1;
     }
     this.#depth = depth;
     this.#values = values;
     return values > maxValues ? "values" : undefined;
   }
 
-  /** The next part begins another text. */
+  /** Starts to count another text. */
   restart(): void {
     this.#depth = 0;
     this.#values = 0;
@@ -103,12 +103,12 @@ export class JsonShape {
     this.#isEscaped = false;
   }
 
-  /** Where the part goes on after a string, of which it holds what comes from `start` on. */
+  /** The offset after the end of the string whose content is at `start`; the part's length or more when the string does not end in it. */
   #endOfText(part: Uint8Array, start: number): number {
     let at = this.#isEscaped ? start + 1 : start;
     while (at < part.length && part[at] !== quote) at += part[at] === backslash ? 2 : 1;
     this.#inText = at >= part.length;
-    // Its last byte is a backslash, which concerns the first one of the next part.
+    // The part ends in a backslash, which escapes the first byte of the next part.
     this.#isEscaped = at > part.length;
     return at + 1;
   }
@@ -122,7 +122,7 @@ const scalar =
 type Expecting = "value" | "value or end" | "key" | "key or end" | "colon" | "comma" | "nothing";
 
 /**
- * Where a text stops being JSON, as `line 3, column 7`. For messages, because the error of JSON.parse quotes the text and
+ * The position of the first syntax error, as `line 3, column 7`. The message of JSON.parse is not used, because it quotes the text and
  * often has no position.
  */
 export function jsonErrorPosition(text: string): string {

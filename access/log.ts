@@ -1,4 +1,4 @@
-/** The used part of a pino logger: object first, fixed sentence second. */
+/** The part of a pino logger that we use. Each line has its fields and a fixed sentence. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -7,22 +7,23 @@ export interface Log {
 }
 
 interface LinePaceOptions {
-  /** How many lines may come at once. */
+  /** How many lines may follow each other at once. */
   readonly burst: number;
-  /** Time after which one more line may come, in ms. */
+  /** Time in which one more line becomes free, in ms. */
   readonly intervalMs: number;
 }
 
+// How long an account with omitted lines is kept after it is full again.
 const rememberedMs = 3_600_000;
 const defaults: LinePaceOptions = { burst: 10, intervalMs: 30_000 };
 
 interface Account {
-  /** When a whole burst may come again, by `performance.now()`. */
+  /** When a whole burst is free again, by `performance.now()`. */
   fullAt: number;
-  left: number;
+  omitted: number;
 }
 
-/** Limits the log lines of one subject: a profile that flaps must not fill a disk. Security: T-22. */
+/** Limits the log lines of each subject, so that a profile that flaps does not fill a disk. Security: T-22. */
 export class LinePace {
   readonly #options: LinePaceOptions;
   readonly #accounts = new Map<string, Account>();
@@ -31,27 +32,27 @@ export class LinePace {
     this.#options = options;
   }
 
-  /** Asks for one more line. Returns how many lines were left out before it, or undefined when it has to be left out. */
+  /** Asks for one more line. Returns the number of lines omitted before it, or undefined when this line must be omitted. */
   admit(subject: string): number | undefined {
     const { burst, intervalMs } = this.#options;
     const now = performance.now();
-    const account = this.#accounts.get(subject) ?? { fullAt: now, left: 0 };
+    const account = this.#accounts.get(subject) ?? { fullAt: now, omitted: 0 };
     const fullAt = Math.max(account.fullAt, now);
     this.#accounts.set(subject, account);
     if (fullAt - now > (burst - 1) * intervalMs) {
-      account.left += 1;
+      account.omitted += 1;
       return undefined;
     }
-    const { left } = account;
+    const { omitted } = account;
     account.fullAt = fullAt + intervalMs;
-    account.left = 0;
+    account.omitted = 0;
     this.#forget(now);
-    return left;
+    return omitted;
   }
 
   #forget(now: number): void {
-    for (const [subject, { fullAt, left }] of this.#accounts) {
-      if (fullAt + (left === 0 ? 0 : rememberedMs) <= now) this.#accounts.delete(subject);
+    for (const [subject, { fullAt, omitted }] of this.#accounts) {
+      if (fullAt + (omitted === 0 ? 0 : rememberedMs) <= now) this.#accounts.delete(subject);
     }
   }
 }

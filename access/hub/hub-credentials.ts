@@ -12,8 +12,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const tokenFileMs = 60_000;
 
 /**
- * Obtains the credential of a kubeconfig user: token, token file, client certificate, basic, exec plugin, or one of the
- * logins of client-node (`auth-provider`). Anonymous when the user has none.
+ * Obtains the credential of a kubeconfig user: token, token file, client certificate, basic authentication, exec plugin, or an
+ * `auth-provider` that client-node supports. A user without any of them gets an empty credential, so requests are anonymous.
  *
  * Throws `FleetError` `ConfigInvalid` or, for a plugin, `AccessProviderFailed`.
  */
@@ -23,10 +23,10 @@ export async function hubCredential(
   signal: AbortSignal,
 ): Promise<Credential> {
   const { user } = config;
-  const impersonated = impersonation(user);
-  const fixed = await staticCredential(user);
-  const found = fixed ?? (await dynamicCredential(config, environment, signal));
-  return impersonated === undefined ? found : { ...found, headers: impersonated };
+  const headers = impersonationHeaders(user);
+  const credential =
+    (await staticCredential(user)) ?? (await dynamicCredential(config, environment, signal));
+  return headers === undefined ? credential : { ...credential, headers };
 }
 
 async function staticCredential(user: Fields): Promise<Credential | undefined> {
@@ -39,7 +39,7 @@ async function staticCredential(user: Fields): Promise<Credential | undefined> {
   const file = textOf(user["tokenFile"]);
   if (file !== "") {
     const token = (await readText(file)).trim();
-    // Mounted tokens are replaced in place, so the file is read again once a minute.
+    // The kubelet replaces mounted tokens in place, so the file is read again once a minute.
     return { ...certificate, ...bearer(token), expiresAtMs: Date.now() + tokenFileMs };
   }
   const token = textOf(user["token"]);
@@ -60,13 +60,13 @@ function dynamicCredential(
   const { exec, "auth-provider": authProvider } = config.user;
   if (isRecord(exec)) {
     const surroundings = { environment, now: () => new Date() };
-    return runExecPlugin(planOf(exec, config.cluster), surroundings, signal);
+    return runExecPlugin(loginPlan(exec, config.cluster), surroundings, signal);
   }
-  if (isRecord(authProvider)) return byClientNode(config);
+  if (isRecord(authProvider)) return authProviderCredential(config);
   return Promise.resolve({});
 }
 
-function planOf(exec: Fields, cluster: Fields): ExecPlan {
+function loginPlan(exec: Fields, cluster: Fields): ExecPlan {
   const apiVersion = execApiVersions.find((version) => version === exec["apiVersion"]);
   const command = textOf(exec["command"]);
   if (apiVersion === undefined || command === "") {
@@ -88,7 +88,7 @@ function planOf(exec: Fields, cluster: Fields): ExecPlan {
       : [],
     ...(exec["provideClusterInfo"] === true ? { cluster: clusterInfo(cluster) } : {}),
     installHint: textOf(exec["installHint"]),
-    // A person may have to log in.
+    // Long enough for a person to log in.
     timeoutMs: 60_000,
   };
 }
@@ -100,8 +100,8 @@ function clusterInfo(cluster: Fields): Fields {
   return { ...settings, "certificate-authority": undefined, config: config?.["extension"] ?? null };
 }
 
-/** OIDC and the cloud logins. Loaded on demand: client-node takes 60 MB of memory. */
-async function byClientNode({ cluster, user }: HubConfig): Promise<Credential> {
+/** Logs in by OIDC or a cloud's `auth-provider`. Imported on demand, because client-node takes 60 MB of memory. */
+async function authProviderCredential({ cluster, user }: HubConfig): Promise<Credential> {
   const { KubeConfig } = await import("@kubernetes/client-node");
   const config = new KubeConfig();
   config.loadFromString(
@@ -118,8 +118,8 @@ async function byClientNode({ cluster, user }: HubConfig): Promise<Credential> {
   return authorization === undefined ? {} : { authorization: new Secret(authorization) };
 }
 
-/** The headers of an impersonation; kubectl's rule that groups, uid and extra need a user stands. */
-function impersonation(user: Fields): Readonly<Record<string, string>> | undefined {
+/** The headers that impersonate a user. As in kubectl, groups, uid and extra fields need a user name. */
+function impersonationHeaders(user: Fields): Readonly<Record<string, string>> | undefined {
   const name = textOf(user["as"]);
   const uid = textOf(user["as-uid"]);
   const groups = textsOf(user["as-groups"]);
@@ -142,15 +142,15 @@ function impersonation(user: Fields): Readonly<Record<string, string>> | undefin
 }
 
 /**
- * One header for each value. The API server reads a list with commas as one value, and undici joins the values of one header over HTTP/2.
- * So every value gets its own spelling of the name; on the wire all of them are one name.
+ * One header for each value. undici joins the values of one header with commas over HTTP/2, and the API server reads the result as one value.
+ * So each value gets the header name in its own mix of upper and lower case, which servers ignore.
  */
 function repeated(name: string, values: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(values.map((value, at) => [spelling(name, at), value]));
+  return Object.fromEntries(values.map((value, at) => [mixedCase(name, at), value]));
 }
 
-/** The letters of a name, upper case where the bits of the number say so. */
-function spelling(name: string, number: number): string {
+/** Writes the n-th letter of a name in upper case when the n-th bit of the number is set. */
+function mixedCase(name: string, number: number): string {
   let bits = number;
   return name.replaceAll(/[a-z]/g, (letter) => {
     const isUpper = bits % 2 === 1;
@@ -159,7 +159,7 @@ function spelling(name: string, number: number): string {
   });
 }
 
-// A key may be anything, a header's name may not: other characters are written as in a URL.
+// Keys may hold any character and header names may not: the others are percent-encoded.
 function extraHeader(key: string): string {
   const escaped = encodeURIComponent(key.toLowerCase()).replaceAll(/[()]/g, escapeOf);
   return `impersonate-extra-${escaped}`;
@@ -173,7 +173,7 @@ function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 
-/** A PEM text that a kubeconfig holds as base64 (`…-data`) or names as a file. */
+/** The PEM text of a kubeconfig field, which is base64 in `NAME-data` or a file named in `NAME`; undefined when both are missing. */
 export async function pemOf(fields: Fields, name: string): Promise<string | undefined> {
   const data = textOf(fields[`${name}-data`]);
   if (data !== "") return Buffer.from(data, "base64").toString("utf8");

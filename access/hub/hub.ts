@@ -19,12 +19,12 @@ import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubecon
 export interface HubOptions extends KubeconfigSource {
   readonly userAgent: string;
   readonly counters?: RequestCounters;
-  /** How fast a connection that says nothing any more is given up; default: `defaultSilence`. */
+  /** After what silence a connection counts as dead; default: `defaultSilence`. */
   readonly silence?: Silence;
-  /** Absent: everything may be sent at any time. */
+  /** Asked before each write; absent: writes are always allowed. */
   readonly mayWrite?: MayWrite;
   readonly onRequest?: RequestObserver;
-  /** Called with every credential that is obtained, so that logs and bundles can leave it out. */
+  /** Called with each new credential, so that logs and bundles can leave its secrets out. */
   readonly onCredential?: (credential: Credential) => void;
 }
 
@@ -35,9 +35,9 @@ export interface HubConnection extends AsyncDisposable {
   readonly context: string;
   /** Namespace of the context; `default` when it names none. */
   readonly namespace: string;
-  /** Sends new requests over a new connection, perhaps to another API server; running ones may finish. */
+  /** Sends new requests over a new connection, perhaps to another API server. Running requests may finish. */
   reconnect(): void;
-  /** The same, but running requests and watches end with a `ConnectionError`: the old server is not expected to answer. */
+  /** Like `reconnect`, and ends running requests and watches with a `ConnectionError`, because the old server may never answer. */
   exchange(): void;
 }
 
@@ -50,7 +50,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
   const config = loadKubeconfig(options);
   const environment = pluginEnvironment(options.environment);
   const credentials = new RenewingCredentials({
-    // Loaded again each time: a login tool may have written new tokens.
+    // Reads the kubeconfig again each time, because a login tool may have written new tokens.
     obtain: async (signal) => {
       const credential = await hubCredential(loadKubeconfig(options), environment, signal);
       options.onCredential?.(credential);

@@ -8,23 +8,23 @@ import { isRecord } from "../../api/fields.ts";
 
 /** Where to look for the hub. */
 export interface KubeconfigSource {
-  /** File named by a flag; wins over everything. */
+  /** File of the flag; the environment is not used then. */
   readonly kubeconfig?: string;
-  /** Context named by a flag; default: `current-context`. */
+  /** Context of the flag; default: `current-context`. */
   readonly context?: string;
-  /** What flags say besides; wins over the files. */
+  /** Values of other flags; they win over the files. */
   readonly overrides?: HubOverrides;
-  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` are looked at. */
+  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` are read. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Parts of a kubeconfig that flags set, with kubectl's meaning of each. */
+/** Parts of a kubeconfig that flags replace, each with the meaning that it has in kubectl. */
 export interface HubOverrides {
-  /** Name of an entry of `clusters`, in place of that of the context. */
+  /** Name of the entry of `clusters` to use instead of the context's. */
   readonly cluster?: string;
-  /** Name of an entry of `users`, in place of that of the context. */
+  /** Name of the entry of `users` to use instead of the context's. */
   readonly user?: string;
   /** `server`, `tls-server-name`, `certificate-authority` and `insecure-skip-tls-verify` of the cluster. */
   readonly clusterFields?: Fields;
@@ -32,7 +32,7 @@ export interface HubOverrides {
   readonly userFields?: Fields;
 }
 
-/** One context with the cluster and the user that it names. */
+/** A context with its cluster and its user. */
 export interface HubConfig {
   readonly context: string;
   readonly namespace: string;
@@ -45,10 +45,10 @@ export interface HubConfig {
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * The context to use: of the file that a flag names, of the files in `KUBECONFIG` (the first to say something wins), of
- * `~/.kube/config`, or the service account inside a cluster. Relative paths in a file are relative to it.
+ * Finds the context to use: in the file of the flag, else in the files of `KUBECONFIG` (the first file that sets a value wins), else in
+ * `~/.kube/config`, else the service account of the pod. Relative paths in a file are relative to the folder of that file.
  *
- * Throws `FleetError` `ConfigInvalid`; its message quotes nothing of a file.
+ * Throws `FleetError` `ConfigInvalid`, whose message quotes no secret.
  */
 export function loadKubeconfig(source: KubeconfigSource): HubConfig {
   const files = filesOf(source);
@@ -66,16 +66,13 @@ function configOf(
   { files, source }: { readonly files: readonly string[]; readonly source: KubeconfigSource },
 ): HubConfig {
   const { context, overrides = {} } = source;
-  if (overrides.clusterFields?.["server"] !== undefined && !namesContext(documents, context)) {
-    // As kubectl: a server is enough, without any kubeconfig.
+  const hasContext = context !== undefined || documents.some(currentContextOf);
+  if (overrides.clusterFields?.["server"] !== undefined && !hasContext) {
+    // As in kubectl: --server alone is enough, without a kubeconfig.
     return { context: "flags", namespace: "default", cluster: {}, user: {}, files };
   }
   if (documents.length === 0) return inCluster(source);
-  return contextOf(documents, { files, wanted: context, overrides });
-}
-
-function namesContext(documents: readonly Fields[], wanted: string | undefined): boolean {
-  return wanted !== undefined || documents.some(currentContextOf);
+  return contextOf(documents, { files, contextFlag: context, overrides });
 }
 
 function currentContextOf(document: Fields): unknown {
@@ -87,13 +84,13 @@ function overridden(config: HubConfig, overrides: HubOverrides = {}): HubConfig 
   const { clusterFields = {}, userFields = {} } = overrides;
   return {
     ...config,
-    cluster: withoutFields(config.cluster, replacedBy(clusterFields), clusterFields),
-    user: withoutFields(config.user, replacedBy(userFields), userFields),
+    cluster: withOverrides(config.cluster, clusterFields),
+    user: withOverrides(config.user, userFields),
   };
 }
 
-/** Fields of a kubeconfig that mean nothing any more beside what flags say. */
-const replaced: Readonly<Record<string, readonly string[]>> = {
+/** By field that a flag sets: the other fields of the kubeconfig that it makes void. */
+const voidedFields: Readonly<Record<string, readonly string[]>> = {
   server: ["tls-server-name"],
   "certificate-authority": ["certificate-authority-data", "insecure-skip-tls-verify"],
   "insecure-skip-tls-verify": ["certificate-authority-data", "certificate-authority"],
@@ -103,16 +100,13 @@ const replaced: Readonly<Record<string, readonly string[]>> = {
   as: ["as-uid", "as-groups", "as-user-extra"],
 };
 
-function replacedBy(fields: Fields): readonly string[] {
-  return Object.keys(fields).flatMap((name) => replaced[name] ?? []);
+function withOverrides(fields: Fields, overrides: Fields): Fields {
+  const voided = Object.keys(overrides).flatMap((name) => voidedFields[name] ?? []);
+  const kept = Object.entries(fields).filter(([name]) => !voided.includes(name));
+  return { ...Object.fromEntries(kept), ...overrides };
 }
 
-function withoutFields(fields: Fields, gone: readonly string[], more: Fields): Fields {
-  const kept = Object.entries(fields).filter(([name]) => !gone.includes(name));
-  return { ...Object.fromEntries(kept), ...more };
-}
-
-/** Names of the contexts that the files have, each once; files that cannot be read have none. */
+/** The names of all contexts in the files, each once. Files that cannot be read are left out. */
 export function contextNames(source: KubeconfigSource): readonly string[] {
   const names = filesOf(source).flatMap((file) => {
     const content = contentOf(file);
@@ -144,7 +138,7 @@ function contentOf(file: string): string | undefined {
 
 function parsed(content: string, file: string): Fields {
   const document = parseDocument(content, { logLevel: "silent" });
-  // An empty file says nothing, as for client-go.
+  // An empty file is an empty kubeconfig, as for client-go.
   const value: unknown =
     document.errors.length === 0 ? (document.toJS({ maxAliasCount: 100 }) ?? {}) : null;
   if (!isRecord(value)) throw invalid(`The kubeconfig ${file} is not valid YAML`);
@@ -169,7 +163,7 @@ function withAbsolutePaths(config: Fields, folder: string): Fields {
     return {
       ...fields,
       ...Object.fromEntries(paths),
-      // As kubectl: a command with a slash is relative to the file, a bare one is looked up in PATH.
+      // As in kubectl: a command with a slash is relative to the file, one without is looked up in PATH.
       ...(isRecord(exec) && typeof command === "string" && command.includes("/")
         ? { exec: { ...exec, command: resolve(folder, command) } }
         : {}),
@@ -204,37 +198,38 @@ function entriesOf(
 
 interface ContextOptions {
   readonly files: readonly string[];
-  readonly wanted: string | undefined;
+  /** Name that a flag gives; wins over `current-context`. */
+  readonly contextFlag: string | undefined;
   readonly overrides: HubOverrides;
 }
 
 function contextOf(
   documents: readonly Fields[],
-  { files, wanted, overrides }: ContextOptions,
+  { files, contextFlag, overrides }: ContextOptions,
 ): HubConfig {
   const find: Find = (list, field, name) =>
     documents
       .flatMap((document) => entriesOf(document, list, field))
       .find(([each]) => each === name)?.[1];
   const current = documents.map(currentContextOf).find((name) => name !== undefined);
-  const name = wanted ?? current;
-  const place = files.join(delimiter);
+  const name = contextFlag ?? current;
+  const paths = files.join(delimiter);
   if (typeof name !== "string" || name === "") {
-    throw invalid(`The kubeconfig ${place} has no current-context; name one with --context`);
+    throw invalid(`The kubeconfig ${paths} has no current-context; name one with --context`);
   }
   const context = find("contexts", "context", name);
-  if (context === undefined) throw invalid(`The kubeconfig ${place} has no context "${name}"`);
+  if (context === undefined) throw invalid(`The kubeconfig ${paths} has no context "${name}"`);
   const cluster = entryNamed(find, {
     list: "clusters",
     field: "cluster",
     context,
     overrides,
-    place,
+    paths,
   });
   if (cluster === undefined) {
-    throw invalid(`The context "${name}" of ${place} names a cluster that is not there`);
+    throw invalid(`The context "${name}" of ${paths} names a cluster that is not there`);
   }
-  const user = entryNamed(find, { list: "users", field: "user", context, overrides, place });
+  const user = entryNamed(find, { list: "users", field: "user", context, overrides, paths });
   const { namespace } = context;
   return {
     context: name,
@@ -255,20 +250,21 @@ interface NamedEntry extends Pick<ContextOptions, "overrides"> {
   readonly list: "clusters" | "users";
   readonly field: "cluster" | "user";
   readonly context: Fields;
-  readonly place: string;
+  /** Of the kubeconfig files, for messages. */
+  readonly paths: string;
 }
 
-/** The entry that a flag names, which has to be there, or else the one that the context names. */
+/** The entry that a flag names, or else the context's. Throws when the flag names an entry that does not exist. */
 function entryNamed(
   find: Find,
-  { list, field, context, overrides, place }: NamedEntry,
+  { list, field, context, overrides, paths }: NamedEntry,
 ): Fields | undefined {
-  const wanted = overrides[field];
-  const found = find(list, field, wanted ?? context[field]);
-  if (found === undefined && wanted !== undefined) {
-    throw invalid(`The kubeconfig ${place} has no ${field} "${wanted}"`);
+  const flag = overrides[field];
+  const entry = find(list, field, flag ?? context[field]);
+  if (entry === undefined && flag !== undefined) {
+    throw invalid(`The kubeconfig ${paths} has no ${field} "${flag}"`);
   }
-  return found;
+  return entry;
 }
 
 function inCluster({ environment, context }: KubeconfigSource): HubConfig {

@@ -7,7 +7,10 @@ import { retryAfterMs } from "../http/retry.ts";
 import { isJson, parseJson } from "../json.ts";
 import { ApiError, foreignAnswerError, standInError, type StatusCause } from "./api-error.ts";
 
-/** The JSON body of a success, parsed; ApiError for an error, ConnectionError `standIn` for a body that is not JSON. `request` is `VERB path` for messages. */
+/**
+ * The parsed JSON body of a successful answer. Throws the ApiError of an error answer, and ConnectionError `standIn` for a body that is not JSON.
+ * `request` is `VERB path`, for messages.
+ */
 export function bodyOf(answer: TransportAnswer, request: string): unknown {
   if (answer.status < 200 || answer.status >= 300) throw apiErrorOf(answer, request);
   if (answer.text === "") return undefined;
@@ -16,7 +19,7 @@ export function bodyOf(answer: TransportAnswer, request: string): unknown {
   return body;
 }
 
-/** The error that an answer is. A body is looked into only when its content type says JSON. */
+/** The ApiError of an error answer. Its body is parsed only when the content type is JSON. */
 export function apiErrorOf(answer: TransportAnswer, request: string): ApiError {
   const body = isJson(answer.contentType) ? parsed(answer.text) : undefined;
   const facts = emptyError(answer, request);
@@ -28,7 +31,7 @@ export function apiErrorOf(answer: TransportAnswer, request: string): ApiError {
   });
 }
 
-/** The error that a Status object is, for example in an ERROR event of a watch. */
+/** The ApiError of a Status object, for example of the one in an ERROR event of a watch. */
 export function statusError(
   status: Readonly<Record<string, unknown>>,
   facts: ReturnType<typeof emptyError>,
@@ -46,7 +49,7 @@ export function statusError(
   });
 }
 
-/** Facts of an answer without looking into its body. */
+/** The facts of an error answer that need no body. */
 export function emptyError(
   answer: Pick<TransportAnswer, "status" | "retryAfter">,
   request: string,
@@ -68,7 +71,7 @@ export function emptyError(
   };
 }
 
-/** True for a value that has what every stored object has. */
+/** True for a value with the fields that every stored object has. */
 export function isKubeObject(value: unknown): value is KubeObject {
   if (!isRecord(value)) return false;
   const { apiVersion, kind, metadata } = value;
@@ -86,7 +89,7 @@ function parsed(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
-    // The parser's message quotes the text, which may hold a secret: it is not kept.
+    // The parser's error is dropped, because it quotes the text, which may hold a secret.
     return undefined;
   }
 }
@@ -112,8 +115,8 @@ export interface ListPage {
 }
 
 /**
- * An object out of an answer. Items of lists have no apiVersion and kind, metadata-only answers those of the envelope;
- * both get those of the resource. Throws ConnectionError `standIn` for something that is not an object.
+ * The object in an answer, with the apiVersion and kind of its resource: items of lists lack them, and metadata-only answers have
+ * those of `PartialObjectMetadata`. Throws ConnectionError `standIn` when the body is not an object.
  */
 export function storedObject(body: unknown, resource: ResourceType): KubeObject {
   const { apiVersion, kind } = resource;
@@ -123,8 +126,8 @@ export function storedObject(body: unknown, resource: ResourceType): KubeObject 
 }
 
 /**
- * The object that the answer to a DELETE shows when something still holds it: a finalizer, or the time that it is given to end. Servers also
- * answer with objects of which nothing is left.
+ * The object in the answer to a DELETE when it still exists, because of a finalizer or a grace period. Undefined when it is gone, since
+ * servers also answer with the last state of an object that is gone.
  */
 export function remainsOf(body: unknown, resource: ResourceType): KubeObject | undefined {
   const { apiVersion, kind } = resource;
@@ -136,8 +139,8 @@ export function remainsOf(body: unknown, resource: ResourceType): KubeObject | u
 }
 
 /**
- * A page out of the answer to a LIST or a collection DELETE; `items: null` is what an empty metadata list says. Throws ConnectionError `standIn`
- * for something that is not a list.
+ * The page in the answer to a LIST or a collection DELETE. Empty metadata lists have `items: null`. Throws ConnectionError `standIn`
+ * when the body is not a list.
  */
 export function listedObjects(body: unknown, resource: ResourceType): ListPage {
   const items = isRecord(body) && Object.hasOwn(body, "items") ? (body["items"] ?? []) : undefined;
@@ -153,31 +156,31 @@ export function listedObjects(body: unknown, resource: ResourceType): ListPage {
   };
 }
 
-/** Who was asked, and for what. */
-interface Asked {
+/** The request that failed. */
+interface FailedRequest {
   readonly server: string;
   readonly resource: ResourceType | undefined;
 }
 
 /**
- * The error of an answer, or ConnectionError where it says nothing of any object: 404 without a Status is what an API server answers for a kind that it does
- * not serve. For a kind that all of them serve it comes from something else, such as a load balancer without a way to the server.
+ * Turns a 404 that an API server cannot have sent into ConnectionError `standIn`; returns every other error as it is. An API server answers 404 without
+ * a Status only for a kind that it does not serve. For a kind that every API server has, a load balancer or a proxy answered.
  */
-export function unlessStandIn(error: unknown, { server, resource }: Asked): unknown {
+export function unlessStandIn(error: unknown, { server, resource }: FailedRequest): unknown {
   if (!(error instanceof ApiError) || error.status !== 404 || error.isStatus) return error;
   if (resource === undefined || !isServedEverywhere(resource)) return error;
   return standInError(error, server);
 }
 
-/** What says which part of a list is wanted. */
+/** The query of one page of a list. */
 export interface PageQuery {
   readonly limit: number | undefined;
   readonly continue: string | undefined;
 }
 
 /**
- * Reads the next page of a list, or the first one. When its token has expired (410, after a compaction) it reads the whole list in one
- * answer, since further pages could expire again, and `isAnew` says that the earlier pages do not count. Throws what `read` throws.
+ * Reads the next page of a list, or the first one. When the token has expired (410, after a compaction), reads the whole list in one
+ * answer, because further pages could expire too. `isAnew` then tells the caller to drop the earlier pages. Throws what `read` throws.
  */
 export async function nextPage<Page>(
   read: (query: PageQuery) => Promise<Page>,

@@ -7,7 +7,7 @@ export interface StatusCause {
 
 export interface ApiErrorFacts {
   readonly status: number;
-  /** `reason` of the Status body, for example `NotFound`; empty when the body was no Status. */
+  /** `reason` of the Status body, for example `NotFound`; empty when the body is not a Status. */
   readonly reason: string;
   /** Message of the server, cut to 1,024 characters and free of control characters; foreign text. */
   readonly message: string;
@@ -41,8 +41,8 @@ export class ApiError extends Error implements ApiErrorFacts {
 }
 
 /**
- * Whether a JSON Patch was refused because the object is not as it was when the patch was made: it is gone (404), has another version
- * (409), or lacks what the patch tests or removes. That is a 422 without causes; an object that would not be valid is one with causes.
+ * True when a JSON Patch failed because the object has changed since: it is gone (404), has another version (409), or a `test` or
+ * `remove` operation failed (422 without causes). A 422 with causes means that the result would be invalid.
  */
 export function isOutdatedPatch(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
@@ -50,7 +50,7 @@ export function isOutdatedPatch(error: unknown): error is ApiError {
   return status === 404 || status === 409 || (status === 422 && causes.length === 0);
 }
 
-/** Why a server could not be talked to. */
+/** Why a request got no usable answer. */
 export type ConnectionFailure =
   | "refused"
   | "timeout"
@@ -59,9 +59,9 @@ export type ConnectionFailure =
   | "untrusted"
   | "closed"
   | "notAllowed"
-  /** Something else answers in its place: 404 for what is always there (stand-in.ts), or a body that is not what was asked for. */
+  /** Something other than an API server answers: with 404 for what every API server has, or with an unexpected body. */
   | "standIn"
-  /** It answers more than any API server; see answer-limits.ts. */
+  /** The answer exceeds the limits of answer-limits.ts. */
   | "tooLarge"
   | "other";
 
@@ -82,7 +82,7 @@ export class ConnectionError extends Error {
 
 const failures: Readonly<Record<string, ConnectionFailure>> = {
   ECONNREFUSED: "refused",
-  // A route may go while a request is under way; see failureOf.
+  // The route may vanish during a request. Without a connection it is "refused"; see failureOf.
   EHOSTUNREACH: "reset",
   ENETUNREACH: "reset",
   ENOTFOUND: "dns",
@@ -117,11 +117,11 @@ const sentences: Readonly<Record<ConnectionFailure, string>> = {
   other: "cannot be reached",
 };
 
-// OpenSSL's verification results, as Node names them, end or begin like this.
+// Node's names for OpenSSL's verification errors begin like this.
 const untrustedCode =
   /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|HOSTNAME_MISMATCH|ERR_TLS_CERT_|PATH_LENGTH_|INVALID_PURPOSE|CRL_)/;
 
-/** A transport error as ConnectionError: a message of ours that names the server, and the original as `cause`. */
+/** Turns a transport error into a ConnectionError, whose message names the server and whose `cause` is the original. */
 export function connectionErrorOf(error: unknown, server: string): ConnectionError {
   if (error instanceof ConnectionError) return error;
   const code = codeOf(error);
@@ -130,20 +130,20 @@ export function connectionErrorOf(error: unknown, server: string): ConnectionErr
   return new ConnectionError(failure, `${server} ${sentences[failure]}${suffix}`, { cause: error });
 }
 
-/** The error for a 404 that the server itself cannot have given. */
+/** The error for a 404 that no API server can have sent. */
 export function standInError(cause: unknown, server: string): ConnectionError {
   const message = `${server} answered 404 as no API server does: ${elsewhere}`;
   return new ConnectionError("standIn", message, { cause });
 }
 
-/** The error for an answer that is not what an API server says to such a request. `what` was answered, for example `no list of pods`. */
+/** The error for an answer that no API server gives. `what` describes the answer, for example `no list of pods`. */
 export function foreignAnswerError(what: string): ConnectionError {
   return new ConnectionError("standIn", `The server answered ${what}: ${elsewhere}`);
 }
 
 function failureOf(code: string, error: unknown): ConnectionFailure {
   const isUnroutable = code === "EHOSTUNREACH" || code === "ENETUNREACH";
-  // Without a connection nothing was sent, so that also a create may be repeated.
+  // Without a connection nothing was sent, so even a create may be repeated.
   if (isUnroutable && detailOf(error, "syscall") === "connect") return "refused";
   return failures[code] ?? (untrustedCode.test(code) ? "untrusted" : "other");
 }
@@ -171,20 +171,20 @@ const refused = new RegExp(
 );
 
 /**
- * The right that an API server says is missing, in words of ours: `the verb create on deployments.apps in namespace a`; undefined when the
- * message of a 403 names none.
+ * The right that a 403 says is missing, as `the verb create on deployments.apps in namespace a`; undefined when its message
+ * names none.
  */
 export function missingRightIn(message: string): string | undefined {
   const { verb, resource, group, namespace } = refused.exec(message)?.groups ?? {};
   if (verb === undefined || resource === undefined) return undefined;
-  const of = group === undefined || group === "" ? resource : `${resource}.${group}`;
-  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  return `the verb ${verb} on ${of}${where}`;
+  const fullResource = group === undefined || group === "" ? resource : `${resource}.${group}`;
+  const suffix = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  return `the verb ${verb} on ${fullResource}${suffix}`;
 }
 
 /**
- * The answer to an optional question; undefined when it is refused (403) or not known to the server (404), because the work itself may be allowed all the same.
- * Rejects with every other error: a busy or failing server may answer the next time.
+ * The answer to an optional request; undefined when the server forbids it (403) or does not know it (404), because the main work may still be allowed.
+ * Rejects with every other error, since a busy or failing server may answer the next time.
  */
 export async function unlessDenied<T>(answer: Promise<T>): Promise<T | undefined> {
   try {

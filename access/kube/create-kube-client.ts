@@ -22,9 +22,9 @@ import { logStream } from "./log-stream.ts";
 import { watchStream } from "./watch-stream.ts";
 
 const pageSize = 500;
-// Smaller pages are asked for when one is too large to be read.
-const fewerItems = 10;
-// Both are far above what a cluster holds of one kind; a server that goes on and on must not fill our memory. Security: T-54.
+// The page size is divided by this when a page exceeds the limits of an answer.
+const pageSizeDivisor = 10;
+// Both are far above the objects of one kind in a cluster. They stop a server whose list has no end from filling our memory. Security: T-54.
 const maxPages = 2_000;
 const maxListCharacters = 256 * 1024 * 1024;
 const readTimeoutMs = 10_000;
@@ -35,7 +35,7 @@ const metadataObject = metadataOf("PartialObjectMetadata");
 // A collection DELETE with the Accept of a single object answers 406 after it has deleted everything.
 const metadataList = metadataOf("PartialObjectMetadataList");
 
-/** A KubeClient that sends its requests through a requester. Opens no connection before the first request. `answers`: what its lists may hold; absent: anything. */
+/** Makes a KubeClient that sends through `requester`. `answers` is the memory budget of its lists; absent: no limit. */
 export function createKubeClient(requester: Requester, answers?: ClusterAnswers): KubeClient {
   const call = callerOf(requester);
   return {
@@ -60,14 +60,14 @@ interface Call {
   readonly path: string;
   readonly verb: string;
   readonly accept: string;
-  /** What it is about; absent: no objects. */
+  /** Absent for requests that concern no objects, such as `/version`. */
   readonly resource?: ResourceType;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Absent: GET and DELETE are, the others are not. */
+  /** Default: true for GET and DELETE. */
   readonly idempotent?: boolean;
   readonly ownConnection?: object;
-  /** Default: an object. */
+  /** Default: `object`. */
   readonly answer?: AnswerKind;
   /** Called with the length of the answer before it is parsed. */
   readonly onLength?: (characters: number) => void;
@@ -158,19 +158,19 @@ async function listAll(
   const items: KubeObject[] = [];
   let next: string | undefined;
   let limit = pageSize;
-  const smaller = (reason: unknown): undefined => {
+  const shrinkPages = (reason: unknown): undefined => {
     const isTooLarge = reason instanceof ConnectionError && reason.failure === "tooLarge";
-    limit = Math.floor(limit / fewerItems);
+    limit = Math.floor(limit / pageSizeDivisor);
     if (!isTooLarge || limit === 0 || room <= 0) throw reason;
   };
   for (let pages = 0; pages < maxPages; pages += 1) {
-    const found = await nextPage(read, { limit, continue: next }).catch(smaller);
-    if (found === undefined) continue;
-    const { page: list, isAnew } = found;
+    const answer = await nextPage(read, { limit, continue: next }).catch(shrinkPages);
+    if (answer === undefined) continue;
+    const { page: list, isAnew } = answer;
     if (isAnew) items.length = 0;
     for (const item of list.items) items.push(item);
     if (list.next === undefined) return { items, resourceVersion: list.resourceVersion };
-    // The same page for ever.
+    // The token of the page that was just read: the list would repeat forever.
     if (list.next === next) throw endless;
     next = list.next;
   }
@@ -197,7 +197,7 @@ function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" |
       const query: Query = { fieldManager, force, dryRun: dryRun === true ? "All" : undefined };
       const path = objectPath(ref, subresource, query);
       const accept = metadataOnly === true ? metadataObject : json;
-      // JSON is YAML. Idempotent by nature.
+      // The body is JSON, which is YAML.
       const contentType = "application/apply-patch+yaml";
       const request = { method: "PATCH", path, verb: "apply", accept, body, contentType } as const;
       return write({ ...request, idempotent: true }, ref.resource, signal);
@@ -247,9 +247,10 @@ function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection
       const what = { accept: metadataList, resource, answer: "list" } as const;
       const request = { method: "DELETE", path, verb, ...what } as const;
       const deleted = await unlessNotFound(call({ ...request, body }, signal));
-      // Servers of aggregated APIs may say only that it is done.
-      const isDone = deleted === undefined || (isRecord(deleted) && deleted["kind"] === "Status");
-      return isDone ? [] : listedObjects(deleted, resource).items;
+      // Aggregated API servers may answer with a Status instead of the deleted objects.
+      const hasNoItems =
+        deleted === undefined || (isRecord(deleted) && deleted["kind"] === "Status");
+      return hasNoItems ? [] : listedObjects(deleted, resource).items;
     },
   };
 }

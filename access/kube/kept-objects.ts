@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/kubernetes.ts";
 
-/** The least that is kept of an object. */
+/** The fields that are always kept of an object. */
 export interface Kept {
   readonly metadata: Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
 }
@@ -15,19 +15,19 @@ export function reflectorKey(metadata: {
 }
 
 export interface KeptHandlers<Item extends Kept> {
-  /** An object appeared or changed. `before` is what was known of it. */
+  /** An object was created or changed. `before` is its last kept state; undefined for a new object. */
   readonly onChange: (object: Item, before: Item | undefined) => void;
-  /** An object is gone; its last known state. */
+  /** An object was deleted. `object` is its last state. */
   readonly onDelete: (object: Item) => void;
 }
 
-/** What is known of the objects of a collection, by key; calls the handlers for each difference. */
+/** The kept objects of a collection, by key. Calls the handlers for each difference. */
 export class KeptObjects<Item extends Kept> {
   readonly #objects = new Map<string, Item>();
   readonly #keep: (object: KubeObject) => Item;
   readonly #handlers: KeptHandlers<Item>;
-  /** Keys seen since a relist began; undefined while there is none. */
-  #seen: Set<string> | undefined;
+  /** Keys of the relist that runs; undefined while none runs. */
+  #relisted: Set<string> | undefined;
 
   constructor(keep: (object: KubeObject) => Item, handlers: KeptHandlers<Item>) {
     this.#keep = keep;
@@ -43,28 +43,28 @@ export class KeptObjects<Item extends Kept> {
   }
 
   get isRelisting(): boolean {
-    return this.#seen !== undefined;
+    return this.#relisted !== undefined;
   }
 
   beginRelist(): void {
-    this.#seen = new Set();
+    this.#relisted = new Set();
   }
 
-  /** The keys seen since the relist began; undefined when there was none. */
+  /** Ends the relist that runs. Returns the keys of its objects; undefined when none ran. */
   endRelist(): ReadonlySet<string> | undefined {
-    const seen = this.#seen;
-    this.#seen = undefined;
-    return seen;
+    const keys = this.#relisted;
+    this.#relisted = undefined;
+    return keys;
   }
 
   change(object: KubeObject): void {
     const key = reflectorKey(object.metadata);
-    this.#seen?.add(key);
+    this.#relisted?.add(key);
     const before = this.#objects.get(key);
     const isSame = before?.metadata.uid === object.metadata.uid;
     if (isSame && before.metadata.resourceVersion === object.metadata.resourceVersion) return;
     if (before !== undefined && !isSame) {
-      // Deleted and created again while nobody was looking.
+      // The object was deleted and created again while we did not watch.
       this.#objects.delete(key);
       this.#handlers.onDelete(before);
     }
@@ -75,7 +75,7 @@ export class KeptObjects<Item extends Kept> {
 
   delete(object: KubeObject): void {
     const key = reflectorKey(object.metadata);
-    this.#seen?.delete(key);
+    this.#relisted?.delete(key);
     if (this.#objects.delete(key)) this.#handlers.onDelete(this.#keep(object));
   }
 

@@ -1,14 +1,14 @@
 import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 
-/** Where one object is. `namespace` is required for namespaced resources and ignored for others. */
+/** Names one object. `namespace` is required for namespaced resources and ignored for others. */
 export interface ObjectRef {
   readonly resource: ResourceType;
   readonly namespace?: string;
   readonly name: string;
 }
 
-/** Where a collection is. Without `namespace` all namespaces are meant (lists and watches only). */
+/** Names a collection. Without `namespace` it covers all namespaces, which only lists and watches may. */
 export interface CollectionRef {
   readonly resource: ResourceType;
   readonly namespace?: string;
@@ -20,7 +20,7 @@ interface ApplyOptions {
   readonly fieldManager: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
-  /** Ask for `PartialObjectMetadata` back instead of the whole object. */
+  /** Asks for `PartialObjectMetadata` instead of the whole object. */
   readonly metadataOnly?: boolean;
   readonly subresource?: "status";
 }
@@ -32,7 +32,7 @@ interface RemoveOptions {
   readonly resourceVersion?: string;
 }
 
-/** What a DELETE found and left: no such object, nothing of it any more, or the object while its deletion goes on. */
+/** Result of a DELETE: the object did not exist, is gone now, or still exists while its finalizers or its grace period last. */
 type Removal = "absent" | "gone" | KubeObject;
 
 export interface KubeList {
@@ -51,38 +51,39 @@ export type WatchEvent =
 
 export interface WatchOptions {
   readonly metadataOnly?: boolean;
-  /** Continue after this version; absent: start with a WatchList (`sendInitialEvents`). */
+  /** Continues after this version; absent: starts with a WatchList (`sendInitialEvents`). */
   readonly resourceVersion?: string;
-  /** When the server is to end the watch; absent: as the server likes. */
+  /** When the server has to end the watch; absent: the server decides. */
   readonly timeoutSeconds?: number;
 }
 
-/** Which lines of which container. */
+/** The log lines to read. */
 export interface LogRef {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
-  /** Go on with what is written from now on. */
+  /** Continues with new lines until the server or the signal ends it. */
   readonly follow: boolean;
-  /** RFC 3339; lines since then. */
+  /** Only lines since this time (RFC 3339). */
   readonly sinceTime?: string;
-  /** The last so many; absent: all. */
+  /** Only this many of the last lines; absent: all. */
   readonly tailLines?: number;
 }
 
 /**
- * Requests to one cluster. Every call takes part in the client's limits, deadlines and retries of idempotent requests
- * (connection errors, 429 and 503 with Retry-After), sends the current credential and refreshes it once on 401.
+ * Requests to one cluster. Every call keeps to the limits and deadlines of the connection. Idempotent requests are repeated after connection
+ * errors and after 429 and 503 with Retry-After. A 401 is answered once with a new credential.
  *
- * Throws `ApiError` for an answer that is not a success, `ConnectionError` when the server cannot be reached or trusted, or
- * something else answers in its place (stand-in.ts, kube-answer.ts), `FleetError` (`AccessProviderFailed`, `RemoteClusterStale`) when no
- * credential can be had or the connection was closed, `WriteRefusedError` when the request would change something and this
- * process may not. Not found is a value.
+ * Throws
+ * - `ApiError` when the API server answers with an error. Not found is a return value, not an error;
+ * - `ConnectionError` when the server cannot be reached or trusted, or when something other than an API server answers;
+ * - `FleetError` `AccessProviderFailed` when no credential can be obtained, and `RemoteClusterStale` when the connection was closed;
+ * - `WriteRefusedError` for a write while this process may not write.
  */
 export interface KubeClient {
   /** Base URL of the API server, without credentials; for messages. */
   readonly server: string;
-  /** The object, or undefined when it does not exist, or its kind is not served. */
+  /** The object; undefined when it does not exist or the server does not serve its kind. */
   get(
     ref: ObjectRef,
     options: { readonly metadataOnly?: boolean },
@@ -95,8 +96,8 @@ export interface KubeClient {
     signal: AbortSignal,
   ): Promise<KubeList>;
   /**
-   * One watch request: yields events until the server ends the stream (normal end) or throws. 410, also as an ERROR event, is an
-   * ApiError with status 410. Bookmarks are always asked for. A reflector (reflector.ts) is what most callers want.
+   * One watch request, with bookmarks. Yields events until the server ends the stream. Throws an ApiError with status 410 when the version is
+   * too old, also when an ERROR event says so. Most callers want a reflector (reflector.ts) instead.
    */
   watch(ref: CollectionRef, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent>;
   /** POST; 409 AlreadyExists is an ApiError. */
@@ -134,13 +135,13 @@ export interface KubeClient {
   ): Promise<KubeObject>;
   /** DELETE of one object. */
   remove(ref: ObjectRef, options: RemoveOptions, signal: AbortSignal): Promise<Removal>;
-  /** DELETE of a collection; refuses an empty label selector (plain Error). Returns the deleted objects' metadata. */
+  /** DELETE of a collection; throws a plain Error for an empty label selector. Returns the metadata of the deleted objects. */
   removeCollection(
     ref: CollectionRef & { readonly labelSelector: string },
     options: Pick<RemoveOptions, "propagationPolicy">,
     signal: AbortSignal,
   ): Promise<readonly KubeObject[]>;
-  /** Any other request that answers JSON, for example POST to `tokenrequest` or GET `/version`. `path` begins with `/`. */
+  /** Any other request with a JSON answer, for example POST to `tokenrequest` or GET `/version`. `path` begins with `/`. */
   request(
     method: "GET" | "POST" | "PUT" | "DELETE",
     path: string,
@@ -148,19 +149,19 @@ export interface KubeClient {
     signal: AbortSignal,
     options?: {
       /**
-       * Over a new connection, so that a load balancer in front of several API servers may choose anew; and only once. Those that are under way with the same
-       * object share it.
+       * Sends the request once, over a new connection, so that a load balancer may choose another API server. Running requests with the same object share
+       * the connection.
        */
       readonly ownConnection?: object;
-      /** What the answer may be; default: `application/json`. The answer has to be JSON all the same. */
+      /** Value of the header `Accept`; default: `application/json`. The answer has to be JSON in any case. */
       readonly accept?: string;
     },
   ): Promise<unknown>;
-  /** Lines of a container's log, each with its time (RFC 3339) and a space in front; absent: there are none. */
+  /** Lines of a container's log, each after its time (RFC 3339) and a space. Absent when this client has no logs. */
   logs?(ref: LogRef, signal: AbortSignal): AsyncIterable<string>;
 }
 
-/** An object of a kind: with a namespace if its key has one and without if not, whatever scope the kind is thought to have. */
+/** Names an object of a kind. The key decides whether it is namespaced, and not the scope in `kind`, which may be a guess. */
 export function objectRefOf(
   { namespace, name }: Pick<ObjectKey, "namespace" | "name">,
   kind: ResourceType,

@@ -16,7 +16,7 @@ export function objectPath(ref: ObjectRef, subresource: string | undefined, quer
   return withQuery(subresource === undefined ? path : `${path}/${subresource}`, query);
 }
 
-/** Path of a collection, of all namespaces when a namespaced one names none. */
+/** Path of a collection; of all namespaces when `ref` has no namespace. */
 export function collectionPath(ref: CollectionRef, query: Query): string {
   const { labelSelector, fieldSelector } = ref;
   return withQuery(resourcePath(ref.resource, ref.namespace ?? ""), {
@@ -34,7 +34,7 @@ function resourcePath(resource: ResourceType, namespace: string): string {
     : `${root}/${plural}`;
 }
 
-/** A name as part of a path. Names of roles have colons, which a path may have as they are, and a proxy that decodes a path twice refuses `%3A`. */
+/** A name as a segment of a path. Colons, which names of roles have, stay as they are: some proxies decode a path twice and refuse `%3A`. */
 function segmentOf(name: string): string {
   return encodeURIComponent(name).replaceAll("%3A", ":");
 }

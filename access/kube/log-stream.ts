@@ -4,13 +4,13 @@ import type { LogRef } from "./kube-client.ts";
 import { beginningOf } from "./watch-stream.ts";
 
 const headersTimeoutMs = 30_000;
-// A container may have nothing to say for long; who follows it asks again then.
+// A container may log nothing for long. A caller that follows it opens the stream again then.
 const silenceMs = 300_000;
 const maxLineBytes = 64 * 1024;
 
 /**
- * The lines of one container's log, as the kubelet wrote them, each with its time in front. What is longer than 64 KiB is cut. Ends when the server ends it; throws
- * as `KubeClient` says.
+ * The lines of one container's log, each after its time. Lines are cut at 64 KiB. Ends when the server ends the stream; throws as `KubeClient`
+ * documents.
  */
 export async function* logStream(
   requester: Requester,
@@ -24,14 +24,14 @@ export async function* logStream(
     ...(sinceTime === undefined ? {} : { sinceTime }),
     ...(tailLines === undefined ? {} : { tailLines: String(tailLines) }),
   });
-  const place = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`;
-  // Ended also when the consumer stops in the middle.
+  const logPath = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`;
+  // Also ends the request when the consumer stops early.
   using answer = await requester.stream(
     {
       method: "GET",
-      path: `${place}?${query.toString()}`,
+      path: `${logPath}?${query.toString()}`,
       verb: "log",
-      // The subresource answers 406 to anything that leaves JSON out.
+      // The log subresource answers 406 unless JSON is accepted.
       headers: { accept: "application/json, */*" },
       timeoutMs: headersTimeoutMs,
     },
@@ -40,7 +40,7 @@ export async function* logStream(
   );
   if (answer.status !== 200) {
     const text = await beginningOf(answer.body);
-    throw apiErrorOf({ ...answer, text }, `GET ${place}`);
+    throw apiErrorOf({ ...answer, text }, `GET ${logPath}`);
   }
   yield* cutLines(answer.body);
 }

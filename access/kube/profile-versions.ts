@@ -14,10 +14,11 @@ const resources = clusterProfileApiVersions.map((version) =>
   knownResource(version, "ClusterProfile"),
 );
 
-/** ClusterProfiles in whichever version the hub serves: the first one that it does, found anew when that ends (L08). */
+/** Reads ClusterProfiles in the first API version that the hub serves. Tries the next version when the hub no longer serves it (L08). */
 export class ServedProfiles implements Pick<KubeClient, "list" | "watch"> {
   readonly #client: Pick<KubeClient, "list" | "watch">;
-  #served = 0;
+  /** Index of the version in use. */
+  #version = 0;
 
   constructor(client: Pick<KubeClient, "list" | "watch">) {
     this.#client = client;
@@ -54,28 +55,28 @@ export class ServedProfiles implements Pick<KubeClient, "list" | "watch"> {
   }
 
   #resource(): ResourceType {
-    const resource = resources[this.#served];
-    if (resource === undefined) throw new Error("There is a version");
+    const resource = resources[this.#version];
+    if (resource === undefined) throw new Error("No version of ClusterProfile is known");
     return resource;
   }
 
-  /** Goes on to the next version when this one is not served; throws the error when it says something else. */
+  /** Switches to the next version after a 404; throws every other error. */
   #tryOther(error: unknown): void {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    this.#served = (this.#served + 1) % resources.length;
+    this.#version = (this.#version + 1) % resources.length;
   }
 }
 
-/** A ClusterProfile in whichever version the hub serves; undefined when it does not exist. Throws as the client does. */
+/** A ClusterProfile in the first API version that the hub serves; undefined when it does not exist. Throws as the client does. */
 export async function getProfile(
   client: Pick<KubeClient, "get">,
   ref: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   for (const resource of resources) {
-    // oxlint-disable-next-line no-await-in-loop -- the second is asked for only without the first
-    const found = await client.get({ resource, ...ref }, {}, signal);
-    if (found !== undefined) return found;
+    // oxlint-disable-next-line no-await-in-loop -- the next version is read only without this one
+    const profile = await client.get({ resource, ...ref }, {}, signal);
+    if (profile !== undefined) return profile;
   }
   return undefined;
 }

@@ -5,21 +5,21 @@ import { ApiError } from "./api-error.ts";
 import { type Kept, type KeptHandlers, KeptObjects } from "./kept-objects.ts";
 import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
 
-/** What is known of a collection, kept up to date. Keys are `namespace/name`, or `name` without a namespace. */
+/** Called for the changes of a collection. Keys are `namespace/name`, or `name` without a namespace. */
 export interface ReflectorHandlers<Item extends Kept = KubeObject> extends KeptHandlers<Item> {
-  /** A list or watch failed and is tried again; foreign text in the error. Called for each failure. */
+  /** A list or a watch failed; the reflector tries again. The error may hold foreign text. */
   readonly onError?: (error: unknown) => void;
-  /** The whole collection is known; called again after every complete relist. */
+  /** The collection was read completely; called after each complete list. */
   readonly onSynced?: (listing: Listing) => void;
-  /** What is known may be out of date until `onSynced` is called again: the watch failed, or ended before its time. */
+  /** The watch failed or ended too early. The kept objects may be out of date until the next `onSynced`. */
   readonly onInterrupted?: () => void;
 }
 
 /** A complete list. */
 export interface Listing {
-  /** Of the collection: what happened up to it is known. */
+  /** Version of the collection; the list holds every change up to it. */
   readonly resourceVersion: string;
-  /** The collection is at an earlier version than was known, because an older state was restored. */
+  /** The version is earlier than the last one, because the server's storage was restored from a backup. */
   readonly wentBack: boolean;
 }
 
@@ -27,11 +27,11 @@ export interface ReflectorOptions<Item extends Kept = KubeObject> {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly ref: CollectionRef;
   readonly metadataOnly?: boolean;
-  /** What to keep of an object, to save memory; default: all of it. */
+  /** The part of an object to keep, to save memory; default: all of it. */
   readonly keep?: (object: KubeObject) => Item;
-  /** The version that was known of the collection before, by another reflector; default: empty, none. */
+  /** The last version of the collection that an earlier reflector read; default: none. */
   readonly after?: string;
-  /** Longest wait between two attempts after failures in ms; default 30,000. */
+  /** Longest pause after failures, in ms; default 30,000. */
   readonly maxBackoffMs?: number;
 }
 
@@ -40,20 +40,20 @@ type Keeping<Item extends Kept> = ReflectorOptions<Item> &
 
 const minBackoffMs = 800;
 const steadyMs = 1_000;
-// A server counts from a moment after the request was sent, so that a watch that lasted shorter was ended by something else.
+// A watch that ends this much before its timeout was not ended by the timeout. The server starts its clock after we start ours.
 const earlyMs = 1_000;
-// Spread, so that many watches do not end at the same moment.
+// Each watch asks for a random time from this to twice this, so that watches do not all end at once.
 const shortestWatchSeconds = 300;
-const longestRefusalMs = 60_000;
+const maxRetryAfterMs = 60_000;
 // Bookmarks of a quiet watch come after 120 s at the latest. Spec: engine-facts.md 2.
 const silentMs = 150_000;
 
 /**
- * Keeps of each object of a collection what `keep` makes of it, by list and watch, and never gives up. A watch that ended in time continues after the last
- * seen version. After a watch that failed or ended early the collection is listed anew, and the list replaces what was known: behind a server that was
- * started again there may be an older state, which was restored and of which a watch from a later version tells nothing. Backs off 0.8 to 30 s with jitter after
- * failures, and never asks before the time that the server asked for (`Retry-After`, a minute at most). Stops when the signal aborts or it is
- * disposed; no handler is called after that.
+ * Keeps a copy of a collection by list and watch until the signal aborts or it is disposed; it calls no handler after that.
+ *
+ * After a watch that ended in time, it watches from the last version. After a watch that failed or ended early, it lists again and the list replaces the
+ * kept objects: the server's storage may have been restored from a backup, and a watch from a later version would not show that. After failures it waits
+ * 0.8 to 30 s with jitter, and at least as long as `Retry-After` says, up to a minute.
  */
 export class KeepingReflector<Item extends Kept> implements Disposable {
   readonly #options: Keeping<Item>;
@@ -61,22 +61,22 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   readonly #objects: KeptObjects<Item>;
   readonly #outer: AbortSignal | undefined;
   readonly #onEnd = (): void => this.#stop(this.#outer?.reason);
-  /** It was stopped. */
   #stopped: { readonly reason: unknown } | undefined;
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
-  /** Ends the attempt that runs, or the wait for the next one, for a new list. */
+  /** Aborted to end the running attempt, or the pause before the next one, and to list again. */
   #attempt = new AbortController();
   #isWaiting = false;
-  /** Known as a whole, and not interrupted since. */
+  /** True after a complete list until the watch is interrupted. */
   #isCurrent = false;
-  /** Before this time, by `performance.now()`, the server wants no request. */
-  #welcomeAt = -Infinity;
+  /** The server asked for no request before this time, by `performance.now()`. */
+  #retryAt = -Infinity;
   #refreshed: PromiseWithResolvers<void> | undefined;
+  /** The version to watch from; undefined when a list has to come first. */
   #version: string | undefined;
-  /** Also while the collection is listed anew. */
+  /** The last version of the collection; kept during a relist. */
   #lastVersion: string;
-  /** Without WatchList support in the server the collection is listed in pages. */
+  /** The server has no WatchList support, so the collection is listed in pages. */
   #listsFirst = false;
 
   constructor(options: Keeping<Item>, handlers: ReflectorHandlers<Item>, signal?: AbortSignal) {
@@ -84,16 +84,16 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     this.#handlers = handlers;
     this.#objects = new KeptObjects(options.keep, handlers);
     this.#lastVersion = options.after ?? "";
-    // Nobody has to wait for it.
+    // Callers may ignore `synced`; its rejection must not be unhandled.
     this.#synced.promise.catch(() => undefined);
     this.#outer = signal;
-    // Not a signal that is composed of both: there are some twenty-five reflectors for each spoke.
+    // A listener takes less memory than AbortSignal.any, and there are about 25 reflectors for each spoke.
     signal?.addEventListener("abort", this.#onEnd, { once: true });
     if (signal?.aborted === true) this.#onEnd();
     else void this.#run();
   }
 
-  /** Resolves when the whole collection is known for the first time; rejects when the reflector is stopped before. */
+  /** Resolves after the first complete list; rejects when the reflector is stopped before. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -102,14 +102,14 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     return this.#isSynced;
   }
 
-  /** Makes the next attempt at once when one is waited for after a failure. */
+  /** Ends the pause after a failure, so that the next attempt starts at once. */
   hasten(): void {
     if (this.#isWaiting) this.#attempt.abort(new DOMException("Tried earlier", "AbortError"));
   }
 
   /**
-   * Reads the whole collection anew, at once, also while a watch seems to be well or an attempt is waited for. Resolves when what is known is
-   * not older than this call; rejects when the reflector is stopped before.
+   * Lists the collection again at once, during a watch or a pause. Resolves when the kept objects are not older than this call; rejects when the
+   * reflector is stopped before.
    */
   refresh(): Promise<void> {
     if (this.#stopped !== undefined) return Promise.reject(this.#stopped.reason);
@@ -118,7 +118,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     return this.#refreshed.promise;
   }
 
-  /** The last version that was known of the collection; empty when there is none. */
+  /** The last version of the collection; empty before the first list. */
   get lastVersion(): string {
     return this.#lastVersion;
   }
@@ -154,12 +154,12 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       }
       this.#attempt = new AbortController();
       const { signal } = this.#attempt;
-      const refusedMs = this.#welcomeAt - performance.now();
-      if (refusedMs > 0 && !(await this.#wait(refusedMs, signal))) continue;
+      const retryAfterMs = this.#retryAt - performance.now();
+      if (retryAfterMs > 0 && !(await this.#wait(retryAfterMs, signal))) continue;
       const started = performance.now();
       const end = await this.#tryToFollow(signal);
       const lastedMs = performance.now() - started;
-      // A watch that worked for minutes and then broke is a first failure, not the next of a row.
+      // A failure after a minute of watching is the first of a new row.
       failures = lastedMs >= 60_000 ? 1 : failures + 1;
       const isFirst = failures === 1 && lastedMs >= steadyMs;
       if (end === "inTime") failures = 0;
@@ -167,7 +167,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     }
   }
 
-  /** One attempt: a list where one is needed, and a watch to its end. */
+  /** Lists if needed, and watches until the watch ends. */
   async #tryToFollow(signal: AbortSignal): Promise<"inTime" | "early" | "failed"> {
     try {
       const isInTime = await this.#follow(signal);
@@ -179,7 +179,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     }
   }
 
-  /** False when the wait was ended. */
+  /** Returns false when the signal ended the pause. */
   async #wait(ms: number, signal: AbortSignal): Promise<boolean> {
     this.#isWaiting = true;
     await delay(ms, undefined, { signal }).catch(() => undefined);
@@ -193,19 +193,19 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     return base * (1 - Math.random() / 2);
   }
 
-  /** False for what is no failure. */
+  /** Prepares the next attempt. Returns false for an expired version, which is no failure. */
   #afterFailure(error: unknown): boolean {
     this.#objects.endRelist();
-    const isFresh = this.#version === undefined;
+    const hadNoVersion = this.#version === undefined;
     this.#interrupt();
     if (error instanceof ApiError) {
-      const askedMs = Math.min(error.retryAfterMs ?? 0, longestRefusalMs);
-      // What was refused at the same moment does not come back at the same moment.
-      this.#welcomeAt = performance.now() + askedMs * (1 + Math.random() / 4);
-      // A version that is too old is no failure; a list that fails so is.
-      if (error.status === 410 && !isFresh) return false;
-      // 400 or 422: a server that does not know `sendInitialEvents`.
-      if (isFresh) this.#listsFirst ||= error.status === 400 || error.status === 422;
+      const retryAfterMs = Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs);
+      // Jitter: requests that were refused together must not come back together.
+      this.#retryAt = performance.now() + retryAfterMs * (1 + Math.random() / 4);
+      // The version to watch from has expired. Without a version the list itself failed.
+      if (error.status === 410 && !hadNoVersion) return false;
+      // 400 or 422: the server does not know `sendInitialEvents`.
+      if (hadNoVersion) this.#listsFirst ||= error.status === 400 || error.status === 422;
     }
     this.#handlers.onError?.(error);
     return true;
@@ -218,7 +218,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     this.#handlers.onInterrupted?.();
   }
 
-  /** Whether the watch ended when its time was over, or was ended by ourselves. */
+  /** Returns true when the watch lasted as long as it had asked for, or the signal ended it. */
   async #follow(signal: AbortSignal): Promise<boolean> {
     const { client, ref, metadataOnly = false } = this.#options;
     if (this.#version === undefined && this.#listsFirst) await this.#list(signal);
@@ -234,10 +234,10 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       this.#take(event);
     }
     if (signal.aborted) return true;
-    // A list that was cut off before its end begins again from nothing.
+    // A list that was cut off starts again.
     this.#objects.endRelist();
     const lastedMs = performance.now() - beganAt;
-    // A server of which an older state was restored says nothing before it has come as far as we are.
+    // A server with restored storage sends no events until it has reached our version again.
     const isBehind = isSilent && lastedMs >= silentMs;
     return !isBehind && lastedMs >= timeoutSeconds * 1_000 - earlyMs;
   }
@@ -266,7 +266,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     }
   }
 
-  // During the initial list objects come in no order of version, so none of them is a place to continue from.
+  // During a list the objects come in no order of version, so a watch cannot continue from any of them.
   #advance(version: string): void {
     if (this.#objects.isRelisting || version === "") return;
     this.#version = version;
@@ -274,10 +274,10 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   }
 
   #endRelist(resourceVersion: string): void {
-    const seen = this.#objects.endRelist();
+    const keys = this.#objects.endRelist();
     const wentBack = isEarlier(resourceVersion, this.#lastVersion);
     this.#advance(resourceVersion);
-    if (seen !== undefined) this.#objects.deleteExcept(seen);
+    if (keys !== undefined) this.#objects.deleteExcept(keys);
     this.#isSynced = true;
     this.#isCurrent = true;
     this.#synced.resolve();
@@ -287,7 +287,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   }
 }
 
-/** Keeps a copy of a collection: whole objects, or what `keep` leaves of them. */
+/** A KeepingReflector whose items are objects: whole ones, or the part that `keep` returns. */
 export class Reflector extends KeepingReflector<KubeObject> {
   constructor(options: ReflectorOptions, handlers: ReflectorHandlers, signal?: AbortSignal) {
     super({ ...options, keep: options.keep ?? ((object) => object) }, handlers, signal);

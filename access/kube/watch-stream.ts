@@ -12,11 +12,11 @@ export interface WatchRequest extends WatchOptions {
 }
 
 const headersTimeoutMs = 30_000;
-// Bookmarks of an idle watch come 60 to 120 s apart. Spec: engine-facts.md 2.
+// An idle watch gets a bookmark every 60 to 120 s. Spec: engine-facts.md 2.
 const silenceMs = 180_000;
 const initialEventsEnd = "k8s.io/initial-events-end";
 
-/** One watch request as events. Ends when the server ends it; throws as `KubeClient.watch` says. */
+/** The events of one watch request. Ends when the server ends the stream; throws as `KubeClient.watch` documents. */
 export function watchStream(
   requester: Requester,
   request: WatchRequest,
@@ -68,17 +68,17 @@ interface Watched {
   readonly server: string;
 }
 
-/** Written by hand: a generator would hold its last event and chunk for as long as nothing happens, and some twenty-five wait for each spoke. */
+/** Not a generator, which would keep its last event and chunk in memory while it waits. About 25 watches wait for each spoke. */
 class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #watched: Watched;
   readonly #shape = new JsonShape(answerLimits.object);
   #open: (() => Promise<Answer>) | undefined;
   #answer: Answer | undefined;
   #lines: string[] = [];
-  /** The beginning of a line. */
+  /** The parts of an unfinished line. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  /** While a line has begun. */
+  /** The budget of an unfinished line. */
   #hold: AnswerHold | undefined;
   #error: ConnectionError | undefined;
 
@@ -89,7 +89,7 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
 
   async next(): Promise<IteratorResult<WatchEvent, undefined>> {
     try {
-      await this.#begun();
+      await this.#begin();
       while (this.#answer !== undefined) {
         if (this.#error !== undefined) throw this.#error;
         const line = this.#lines.shift();
@@ -103,11 +103,11 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     return { done: true, value: undefined };
   }
 
-  /** Also when the consumer stops in the middle: the stream must not stay open. */
+  /** Closes the stream, also when the consumer stops early. */
   return(): Promise<IteratorResult<WatchEvent, undefined>> {
     this.#open = undefined;
     this.#lines = [];
-    this.#letGo();
+    this.#clearPending();
     this.#answer?.[Symbol.dispose]();
     this.#answer = undefined;
     return Promise.resolve({ done: true, value: undefined });
@@ -117,7 +117,7 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     return this;
   }
 
-  async #begun(): Promise<void> {
+  async #begin(): Promise<void> {
     if (this.#open === undefined) return;
     const answering = this.#open();
     this.#open = undefined;
@@ -126,7 +126,7 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
 
   #eventOf(line: string, { onEvent }: Answer): WatchEvent {
     const event = eventOf(line, this.#watched.ref);
-    // A server whose storage is stuck goes on with bookmarks, and those of many watches leave no time without any.
+    // Bookmarks are not counted as signs of life: a server whose storage is stuck still sends them.
     if (event.type !== "BOOKMARK") onEvent?.();
     return event;
   }
@@ -149,13 +149,13 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     this.#hold ??= this.#answer?.hold?.(() => {
       this.#error = crowdedError(server);
       this.#pending = [];
-      // Also when nothing comes any more.
+      // Ends the stream even if the server sends nothing more.
       void this.#answer?.body.return();
     });
     this.#hold?.add(rest.length);
   }
 
-  /** Throws when the line that a part belongs to is more than a watch event may be. */
+  /** Counts the next part of a line. Throws when the line exceeds the limits of a watch event. */
   #check(part: Buffer): void {
     const limits = answerLimits.object;
     this.#pendingBytes += part.length;
@@ -170,7 +170,7 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     );
   }
 
-  #letGo(): void {
+  #clearPending(): void {
     this.#pending = [];
     this.#pendingBytes = 0;
     this.#shape.restart();
@@ -181,12 +181,12 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
   #lineTo(end: Buffer): string {
     this.#check(end);
     const line = Buffer.concat([...this.#pending, end]).toString("utf8");
-    this.#letGo();
+    this.#clearPending();
     return line;
   }
 }
 
-/** The first 64 KiB of an answer, for what it says of an error. */
+/** The first 64 KiB of an answer, for the message of its error. */
 export async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -224,7 +224,7 @@ function eventOf(line: string, ref: CollectionRef): WatchEvent {
       const value = parseJson(text);
       if (isRecord(value)) return value;
     } catch {
-      // A cut line. The parser's message would quote it.
+      // The line was cut off. The parser's error is dropped, because it quotes the line.
     }
     throw unreadable(ref);
   }

@@ -15,25 +15,25 @@ import type { PluginSurroundings } from "./exec-plugin.ts";
 import { kubeconfigUser, KubeconfigUserError } from "./kubeconfig-user.ts";
 
 interface BuiltInSurroundings extends PluginSurroundings {
-  /** The cluster whose Secrets are read, as the process's own identity. */
+  /** The hub, whose Secrets are read with this process's own identity. */
   readonly hub: Pick<KubeClient, "get"> | undefined;
 }
 
-/** What the commands of readers inside of this process begin with. */
+/** Prefix of the commands that run inside this process. */
 export const builtInPrefix = "builtin:";
 const readTimeoutMs = 10_000;
 
-/** True for the command of a provider that runs inside of this process. */
+/** True for a command that runs inside this process. */
 export function isBuiltIn(command: string): boolean {
   return command.startsWith(builtInPrefix);
 }
 
 /**
- * Does what an official plugin does, without a process: `builtin:secretreader` and `builtin:kubeconfig-secretreader` take
- * the same configuration and look in the same namespace, but as the identity that the hub knows this process by.
+ * Does the work of an official plugin without a process. `builtin:secretreader` and `builtin:kubeconfig-secretreader` take
+ * the same configuration and read from the same namespace as the plugins, but with this process's own identity on the hub.
  *
- * Throws `FleetError` `AccessProviderFailed` with code `PluginNotFound`, `PluginFailed` or `PluginOutputInvalid`; no
- * message holds anything of a Secret. Spec: cluster-inventory.md 4.1, 4.2.
+ * Throws `FleetError` `AccessProviderFailed` with code `PluginNotFound`, `PluginFailed` or `PluginOutputInvalid`. Messages
+ * never quote a Secret. Spec: cluster-inventory.md 4.1, 4.2.
  */
 export async function runBuiltIn(
   plan: ExecPlan,
@@ -70,8 +70,8 @@ async function readToken(
   const field = configOf(plan);
   const name = field("clusterName");
   if (name === "") throw failed(plan, "PluginFailed", "its configuration has no clusterName");
-  const place = { namespace: "", name, key: "token" };
-  return { token: (await secretText(plan, { place, surroundings }, signal)).text };
+  const ref = { namespace: "", name, key: "token" };
+  return { token: (await secretText(plan, { ref, surroundings }, signal)).text };
 }
 
 async function readKubeconfig(
@@ -80,11 +80,11 @@ async function readKubeconfig(
   signal: AbortSignal,
 ): Promise<object> {
   const field = configOf(plan);
-  const place = { namespace: field("namespace"), name: field("name"), key: field("key") };
+  const ref = { namespace: field("namespace"), name: field("name"), key: field("key") };
   const context = field("context");
-  if (place.name === "") throw failed(plan, "PluginFailed", "its configuration has no name");
-  if (place.key === "") throw failed(plan, "PluginFailed", "its configuration has no key");
-  const { text, secret } = await secretText(plan, { place, surroundings }, signal);
+  if (ref.name === "") throw failed(plan, "PluginFailed", "its configuration has no name");
+  if (ref.key === "") throw failed(plan, "PluginFailed", "its configuration has no key");
+  const { text, secret } = await secretText(plan, { ref, surroundings }, signal);
   try {
     return kubeconfigUser(text, context);
   } catch (error) {
@@ -93,7 +93,7 @@ async function readKubeconfig(
   }
 }
 
-/** Reads fields of the plugin's configuration as Go does: keys in any case, the last one wins, null is absent. */
+/** Reads fields of the plugin's configuration as Go does: the case of a key does not matter, the last of several keys wins, null counts as absent. */
 function configOf(plan: ExecPlan): (name: string) => string {
   if (plan.cluster === undefined) {
     throw failed(plan, "PluginFailed", "its provider needs provideClusterInfo: true");
@@ -112,23 +112,23 @@ function configOf(plan: ExecPlan): (name: string) => string {
   };
 }
 
-interface Wanted {
-  readonly place: { readonly namespace: string; readonly name: string; readonly key: string };
+interface SecretRequest {
+  readonly ref: { readonly namespace: string; readonly name: string; readonly key: string };
   readonly surroundings: BuiltInSurroundings;
 }
 
 async function secretText(
   plan: ExecPlan,
-  { place, surroundings }: Wanted,
+  { ref, surroundings }: SecretRequest,
   signal: AbortSignal,
 ): Promise<{ readonly text: string; readonly secret: string }> {
-  const { name, key } = place;
+  const { name, key } = ref;
   const environment = {
     ...surroundings.environment,
     ...Object.fromEntries(plan.env.map((variable) => [variable.name, variable.value])),
   };
-  const namespace = place.namespace === "" ? await secretNamespace(environment) : place.namespace;
-  // They come from the profile and become part of a path and a message.
+  const namespace = ref.namespace === "" ? await secretNamespace(environment) : ref.namespace;
+  // Both come from the profile and become part of a request path and a message.
   if (![namespace, name].every(isName)) {
     throw failed(plan, "PluginFailed", "its configuration does not name a Secret");
   }
@@ -144,14 +144,14 @@ async function secretText(
 
 async function secretOf(
   plan: ExecPlan,
-  where: {
+  source: {
     readonly namespace: string;
     readonly name: string;
     readonly hub: BuiltInSurroundings["hub"];
   },
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const { namespace, name, hub } = where;
+  const { namespace, name, hub } = source;
   if (hub === undefined)
     throw failed(plan, "PluginFailed", "there is no hub to read a Secret from");
   const late = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
@@ -178,8 +178,9 @@ function failed(plan: ExecPlan, code: Code, what: string, cause?: unknown): Flee
 const mountedNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /**
- * The namespace in which the official readers look for a Secret when nothing names one: that of the kubeconfig's current
- * context when it says so, then `POD_NAMESPACE`, the ServiceAccount's, `default`. Spec: cluster-inventory.md 4.1.
+ * The namespace from which the official plugins read a Secret when their configuration names none: the first of that of the
+ * kubeconfig's current context (unless it is `default`), `POD_NAMESPACE`, that of the ServiceAccount, and `default`.
+ * Spec: cluster-inventory.md 4.1.
  */
 export async function secretNamespace(
   environment: Readonly<Record<string, string>>,
@@ -192,7 +193,7 @@ export async function secretNamespace(
   return mounted.trim() === "" ? "default" : mounted.trim();
 }
 
-/** Undefined when there is no kubeconfig, or none that can be used. */
+/** Undefined without a usable kubeconfig. */
 function contextNamespace(environment: Readonly<Record<string, string>>): string | undefined {
   try {
     const { files, namespace } = loadKubeconfig({ environment });

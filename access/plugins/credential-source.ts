@@ -5,15 +5,15 @@ import type { Credential, CredentialSource } from "./credential.ts";
 export interface CredentialSourceOptions {
   /** Gets a new credential, for example by running an exec plugin. */
   readonly obtain: (signal: AbortSignal) => Promise<Credential>;
-  /** Time in ms since the epoch, which may be set: the end of a credential is told in it. */
+  /** Wall clock in ms since the epoch, for the expiry of credentials. */
   readonly now: () => number;
-  /** Time in ms that only goes on, for everything else. */
+  /** Monotonic clock in ms, for everything else. */
   readonly elapsed: () => number;
   /** In [0, 1), for jitter. */
   readonly random: () => number;
-  /** First pause after a fresh credential was rejected too, in ms; default 1,000. It doubles up to 60 s. */
+  /** First pause after a new credential was rejected too, in ms; default 1,000. It doubles up to 60 s. */
   readonly rejectedPauseMs?: number;
-  /** Called with a credential that is not used any more because the server refused it, or because of the end. */
+  /** Called with a credential that is dropped, because the server rejected it or the source is disposed. */
   readonly onDropped?: (credential: Credential) => void;
 }
 
@@ -21,26 +21,28 @@ const maxSkewMs = 60_000;
 const withoutExpiryMs = 15 * 60_000;
 const minBackoffMs = 1_000;
 const maxRejectedPauseMs = 60_000;
-// A plugin that fails is a process each time, and may be a login at somebody's cloud. Security: T-22.
+// Each run of a failing plugin starts a process and may be a login at a cloud provider. Security: T-22.
 const maxBackoffMs = 300_000;
+// A rejection after this time is the first of a new row.
 const calmMs = 120_000;
 
-interface Held {
+interface CurrentCredential {
   readonly credential: Credential;
-  /** A new one is to be obtained in the background. */
+  /** Time to obtain a new one in the background. */
   readonly isOld: () => boolean;
-  /** It is not given out any more. */
-  readonly isOver: () => boolean;
+  /** Too close to its expiry to be used. */
+  readonly isExpired: () => boolean;
 }
 
 /**
- * Holds one credential: obtained once for all who wait, renewed at 80 % of its life in the background, at most once
- * more after the server rejected it, and with growing pauses when obtaining fails. Spec: cluster-inventory.md 3.6.
+ * Holds the credential of one connection. Callers that wait at the same time share one run. The credential is renewed in the background after 80 % of
+ * its life, and at once after the first rejection. Pauses grow while obtaining fails or new credentials are rejected too.
+ * Spec: cluster-inventory.md 3.6.
  */
 export class RenewingCredentials implements CredentialSource, Disposable {
   readonly #options: CredentialSourceOptions;
   readonly #stop = new AbortController();
-  #held: Held | undefined;
+  #current: CurrentCredential | undefined;
   #running: Promise<Credential> | undefined;
   #failure: { readonly error: unknown; readonly untilMs: number } | undefined;
   #failures = 0;
@@ -53,44 +55,45 @@ export class RenewingCredentials implements CredentialSource, Disposable {
 
   async current(signal: AbortSignal): Promise<Credential> {
     signal.throwIfAborted();
-    const held = this.#held;
-    const failure = this.#heldFailure();
-    if (held !== undefined && !held.isOver()) {
-      // Whoever asks meanwhile still gets the old one; a failure is remembered for the next.
-      if (held.isOld() && failure === undefined) this.#obtain().catch(() => undefined);
-      return held.credential;
+    const current = this.#current;
+    const failure = this.#lastingFailure();
+    if (current !== undefined && !current.isExpired()) {
+      // Callers get the old credential while the new one is obtained. A failure is kept for later callers.
+      if (current.isOld() && failure === undefined) this.#obtain().catch(() => undefined);
+      return current.credential;
     }
     if (failure !== undefined) throw failure.error;
     return abortable(this.#obtain(), signal);
   }
 
   reject(credential: Credential): void {
-    if (this.#held?.credential !== credential) return;
+    if (this.#current?.credential !== credential) return;
     this.#drop();
     const now = this.#options.elapsed();
     this.#rejections = now - this.#rejectedAtMs > calmMs ? 1 : this.#rejections + 1;
     this.#rejectedAtMs = now;
-    // The first rejection is an old credential; the next ones say that fresh ones are no better.
+    // The first rejection is about an old credential. Further ones mean that new credentials are rejected too.
     if (this.#rejections > 1) {
       const firstMs = this.#options.rejectedPauseMs ?? minBackoffMs;
-      this.#hold(rejected(), Math.min(maxRejectedPauseMs, firstMs * 2 ** (this.#rejections - 2)));
+      const pauseMs = Math.min(maxRejectedPauseMs, firstMs * 2 ** (this.#rejections - 2));
+      this.#pause(rejectedError(), pauseMs);
     }
   }
 
-  /** Ends a running plugin; nothing can be had afterwards. */
+  /** Aborts the plugin that runs. Afterwards `current` only throws. */
   [Symbol.dispose](): void {
     this.#stop.abort(new DOMException("The credential source was closed", "AbortError"));
     this.#drop();
   }
 
   #drop(): void {
-    const held = this.#held;
-    this.#held = undefined;
-    if (held !== undefined) this.#options.onDropped?.(held.credential);
+    const current = this.#current;
+    this.#current = undefined;
+    if (current !== undefined) this.#options.onDropped?.(current.credential);
   }
 
-  /** Why nothing is obtained for a while. */
-  #heldFailure(): { readonly error: unknown } | undefined {
+  /** The failure whose pause is not over yet. */
+  #lastingFailure(): { readonly error: unknown } | undefined {
     const failure = this.#failure;
     return failure !== undefined && this.#options.elapsed() < failure.untilMs ? failure : undefined;
   }
@@ -106,25 +109,25 @@ export class RenewingCredentials implements CredentialSource, Disposable {
     try {
       const credential = await this.#options.obtain(this.#stop.signal);
       this.#stop.signal.throwIfAborted();
-      this.#held = this.#heldOf(credential);
+      this.#current = this.#withTimes(credential);
       this.#failure = undefined;
       this.#failures = 0;
       return credential;
     } catch (error) {
       this.#failures += 1;
-      this.#hold(error, Math.min(maxBackoffMs, minBackoffMs * 2 ** (this.#failures - 1)));
+      this.#pause(error, Math.min(maxBackoffMs, minBackoffMs * 2 ** (this.#failures - 1)));
       throw error;
     }
   }
 
-  #hold(error: unknown, waitMs: number): void {
+  #pause(error: unknown, waitMs: number): void {
     this.#failure = {
       error,
       untilMs: this.#options.elapsed() + waitMs * (1 + this.#options.random() / 4),
     };
   }
 
-  #heldOf(credential: Credential): Held {
+  #withTimes(credential: Credential): CurrentCredential {
     const { now, elapsed, random } = this.#options;
     const [obtainedAtMs, since] = [now(), elapsed()];
     const ageMs = (): number => elapsed() - since;
@@ -134,24 +137,24 @@ export class RenewingCredentials implements CredentialSource, Disposable {
       return {
         credential,
         isOld: () => ageMs() >= withoutExpiryMs * jitter,
-        isOver: () => false,
+        isExpired: () => false,
       };
     }
     const lifeMs = Math.max(0, expiresAtMs - obtainedAtMs);
     const skewMs = Math.min(maxSkewMs, Math.max(1_000, lifeMs / 10));
     const freshMs = lifeMs * 0.8 * jitter;
-    // One that is about to end serves what is asked within a second, or each request would run a plugin.
+    // Any credential is used for a second. Otherwise one that is about to expire would run a plugin for each request.
     const isNew = (): boolean => ageMs() < 1_000;
     return {
       credential,
-      // By its age, too: it ends in time although the wall clock was set back, and the other way round.
+      // The later of both clocks counts, so that a wall clock that was set back does not delay the renewal.
       isOld: () => !isNew() && Math.max(now() - obtainedAtMs, ageMs()) >= freshMs,
-      isOver: () => !isNew() && now() >= expiresAtMs - skewMs,
+      isExpired: () => !isNew() && now() >= expiresAtMs - skewMs,
     };
   }
 }
 
-function rejected(): FleetError {
+function rejectedError(): FleetError {
   return new FleetError(
     "AccessProviderFailed",
     "The API server does not accept the credential, also not a fresh one",

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 
 import { isRecord } from "../../api/fields.ts";
 
-/** A secret text: every way of printing it says `[redacted]`; only `reveal()` gives the text. */
+/** A secret text. It prints as `[redacted]`; only `reveal()` returns the text. */
 export class Secret {
   readonly #text: string;
 
@@ -11,7 +11,7 @@ export class Secret {
     this.#text = text;
   }
 
-  /** The text itself, for the one place that sends it. */
+  /** The text itself, for the code that sends it. */
   reveal(): string {
     return this.#text;
   }
@@ -35,26 +35,26 @@ export interface ClientCertificate {
   readonly keyPem: Secret;
 }
 
-/** What proves to an API server who we are. */
+/** Authenticates us to an API server. */
 export interface Credential {
   /** Value of the header `Authorization`. */
   readonly authorization?: Secret;
   readonly certificate?: ClientCertificate;
   /** Further headers that belong to the identity, such as `Impersonate-User`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** When it stops being valid, in ms since the epoch; absent: not known. */
+  /** When the credential expires, in ms since the epoch; absent: unknown. */
   readonly expiresAtMs?: number;
 }
 
-/** Where the credential of one connection comes from. */
+/** Provides the credential of one connection. */
 export interface CredentialSource {
   /** A credential that is valid now. Throws `FleetError` `AccessProviderFailed`, or the reason of the signal. */
   current(signal: AbortSignal): Promise<Credential>;
-  /** The server answered 401 to this credential: it is not given out again. */
+  /** Tells that the server answered 401 to this credential, which is not returned again. */
   reject(credential: Credential): void;
 }
 
-/** Versions of `ExecCredential` that exec plugins and logins of a kubeconfig may speak. */
+/** Versions of `ExecCredential` that are supported. */
 export const execApiVersions = [
   "client.authentication.k8s.io/v1",
   "client.authentication.k8s.io/v1beta1",
@@ -63,15 +63,15 @@ export const execApiVersions = [
 /** One of `execApiVersions`. */
 export type ExecApiVersion = (typeof execApiVersions)[number];
 
-/** What may be said of a credential; nothing of it can be used to log in. */
+/** Facts about a credential that may be shown, because they are no use for a login. */
 interface CredentialFacts {
   readonly type: "token" | "certificate" | "token and certificate" | "none";
-  /** Who it is for, as it says itself; undefined when it does not. */
+  /** The claim `sub` of a JSON Web Token, or the subject of the certificate. */
   readonly subject: string | undefined;
   readonly issuer: string | undefined;
-  /** In ms since 1970; undefined when it does not say. */
+  /** In ms since the epoch; undefined: unknown. */
   readonly expiresAtMs: number | undefined;
-  /** The first 8 hexadecimal digits of its SHA-256, to tell whether two are the same. */
+  /** The first 8 hexadecimal digits of the SHA-256, which show whether two credentials are the same. */
   readonly digest: string;
 }
 
@@ -100,7 +100,7 @@ function typeOf(hasToken: boolean, hasCertificate: boolean): CredentialFacts["ty
   return hasCertificate ? "certificate" : "none";
 }
 
-/** Claims of a JSON Web Token that are text; empty for other tokens. */
+/** The string claims of a JSON Web Token; empty for other tokens. */
 function claimsOf(token: string): Readonly<Record<string, string | undefined>> {
   const [, payload = "", signature] = token.split(".");
   if (signature === undefined) return {};

@@ -9,13 +9,13 @@ import { JsonShape } from "../json.ts";
 import { type ClientCertificate, type Credential, Secret } from "./credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 
-// Clocks differ; a credential that ended a moment ago may still be good at the server.
+// Clocks differ: a credential that expired a moment ago may still be valid for the server.
 const clockSkewMs = 60_000;
 
 /**
- * The credential in what an exec plugin printed: JSON or YAML, of the API version that was asked for.
+ * Parses the output of an exec plugin, which is JSON or YAML of the requested API version.
  *
- * Throws `FleetError` `AccessProviderFailed` with code `PluginOutputInvalid`; nothing of the output is in the message.
+ * Throws `FleetError` `AccessProviderFailed` with code `PluginOutputInvalid`, whose message never quotes the output.
  * Spec: cluster-inventory.md 3.2, security.md T-44.
  */
 export function parseExecCredential(
@@ -37,7 +37,7 @@ export function parseExecCredential(
   }
 }
 
-/** What is wrong with the output, as the end of a sentence; never quotes it. */
+/** The output is not usable. The message is the end of a sentence and never quotes the output. */
 class OutputError extends Error {}
 
 function credentialOf(output: unknown, apiVersion: string, now: Date): Credential {
@@ -70,7 +70,7 @@ function statusOf(output: unknown, apiVersion: string): Readonly<Record<string, 
   }
   if (output["apiVersion"] !== apiVersion) {
     const given = String(output["apiVersion"]);
-    // Nothing else of what a plugin prints is repeated.
+    // Only text that looks like a version is quoted; other output may be a secret.
     const known = /^client\.authentication\.k8s\.io\/v\d{1,2}(?:(?:alpha|beta)\d{1,2})?$/.test(
       given,
     );
@@ -81,7 +81,7 @@ function statusOf(output: unknown, apiVersion: string): Readonly<Record<string, 
   return output["status"];
 }
 
-// Before it is parsed: brackets alone become thirty times as large in memory.
+// Checked before parsing, because parsed brackets take thirty times the memory of their text.
 const outputLimits = { depth: 64, values: 10_000 } as const;
 
 function assertShape(stdout: string): void {
@@ -96,9 +96,9 @@ function documentOf(stdout: string): unknown {
   try {
     return JSON.parse(stdout);
   } catch {
-    // Not JSON: perhaps YAML. The parser's errors would quote the output.
+    // Not JSON, perhaps YAML. The parser's error is dropped, because it quotes the output.
   }
-  // As in Go: what begins like JSON has to be JSON, though YAML would allow more, such as a comma at the end.
+  // As in Go: output that begins with `{` has to be JSON, although YAML would allow more, such as a trailing comma.
   if (/^[ \t\r\n]*\{/.test(stdout)) throw new OutputError(strayText(stdout) ?? "is not JSON");
   try {
     const [document] = parseAllDocuments(stdout, {
@@ -106,7 +106,7 @@ function documentOf(stdout: string): unknown {
       version: "1.1",
       merge: true,
       uniqueKeys: false,
-      // A time is the text that was printed.
+      // Timestamps stay strings.
       customTags: (tags) =>
         tags.filter((tag) => typeof tag === "string" || !tag.tag.endsWith(":timestamp")),
     });
@@ -115,12 +115,12 @@ function documentOf(stdout: string): unknown {
       if (isRecord(value) || strayText(stdout) === undefined) return value;
     }
   } catch {
-    // Falls through to the one error.
+    // The error below says what is wrong without quoting the output.
   }
   throw new OutputError(strayText(stdout) ?? "is neither JSON nor YAML");
 }
 
-/** Where a greeting or a warning stands beside a credential that could be read; undefined when there is none of the two. */
+/** Tells whether other text, such as a warning, stands before or after a valid credential; undefined otherwise. */
 function strayText(stdout: string): string | undefined {
   const from = stdout.indexOf("{");
   const to = stdout.lastIndexOf("}") + 1;
@@ -141,7 +141,7 @@ function isCredentialText(text: string): boolean {
   }
 }
 
-/** What a plugin printed, as text: UTF-8, or UTF-16 when it says so by a byte order mark. */
+/** Decodes the output of a plugin: UTF-16 if it has that byte order mark, else UTF-8. */
 export function outputText(bytes: Buffer): string {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
@@ -156,10 +156,10 @@ function textOf(value: unknown): string {
 }
 
 function tokenOf(text: string): string | undefined {
-  // Secrets made from files end in a line break.
+  // Secrets that were made from files end in a line break.
   const token = text.trim();
   if (token === "") return undefined;
-  // U+FFFD is what is left of bytes that are no text.
+  // The decoder writes U+FFFD for invalid bytes.
   // oxlint-disable-next-line no-control-regex -- what a header cannot hold
   if (/[\u0000-\u001f\u007f-\u009f\ufffd]/.test(token)) {
     throw new OutputError("has a token with characters that a header cannot hold");
@@ -167,7 +167,7 @@ function tokenOf(text: string): string | undefined {
   return token;
 }
 
-/** A text as a header carries it: the bytes of its UTF-8, each as a character. */
+/** A text as the value of a header: each byte of its UTF-8 as one character. */
 function headerText(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }
@@ -195,7 +195,6 @@ function notAfter(certificate: ClientCertificate | undefined): number | undefine
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 function expiryOf(value: unknown): number | undefined {
-  // YAML reads an unquoted time as a string too: the core schema has no times.
   const text = textOf(value);
   if (text === "" || text.startsWith("0001-01-01T00:00:00")) return undefined;
   const time = isDateTime(text) ? Date.parse(text.toUpperCase()) : Number.NaN;
@@ -203,10 +202,10 @@ function expiryOf(value: unknown): number | undefined {
   return time;
 }
 
-// Of the year 9999; what is later means never.
+// End of the year 9999. A later time means that the token never expires.
 const lastSecond = 253_402_300_800;
 
-/** When a token says that it ends: the claim `exp` of a JWT. The official plugins say nothing else about it. */
+/** The claim `exp` of a JSON Web Token, in ms. The official plugins do not print an expirationTimestamp. */
 function tokenExpiry(token: string | undefined): number | undefined {
   const [, payload = "", signature] = token?.split(".") ?? [];
   if (signature === undefined) return undefined;
@@ -216,12 +215,12 @@ function tokenExpiry(token: string | undefined): number | undefined {
     const isTime = typeof seconds === "number" && seconds > 0 && seconds < lastSecond;
     return isTime ? seconds * 1_000 : undefined;
   } catch {
-    // Not a JWT after all.
+    // Not a JSON Web Token.
     return undefined;
   }
 }
 
-/** True for RFC 3339 with a day and an hour that exist, which Date.parse does not insist on. */
+/** True for RFC 3339 with an existing day and hour. Date.parse accepts more, such as February 30. */
 function isDateTime(text: string): boolean {
   if (!rfc3339.test(text) || text.slice(11, 13) > "23") return false;
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);

@@ -12,18 +12,18 @@ const execExtension = "client.authentication.k8s.io/exec";
 const argsExtension = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
 const envExtension = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
 
-/** Everything that decides what an exec plugin does; nothing in it is shared with the provider file. */
+/** How to run an exec plugin. A deep copy: it shares no object with the provider file. */
 export interface ExecPlan {
   readonly provider: string;
   readonly apiVersion: ExecApiVersion;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: readonly EnvironmentVariable[];
-  /** `spec.cluster` of the plugin's input; absent when the provider does not ask for it. */
+  /** `spec.cluster` of the plugin's input; absent without `provideClusterInfo`. */
   readonly cluster?: Readonly<Record<string, unknown>>;
   readonly installHint: string;
   readonly timeoutMs: number;
-  /** What the executable has to be, in lower-case hexadecimal. */
+  /** Required SHA-256 of the executable, in lower-case hexadecimal. */
   readonly sha256?: string;
 }
 
@@ -31,10 +31,10 @@ const maxAdditions = 16;
 const maxAdditionCharacters = 1_024;
 
 /**
- * What to run for a matched access entry: the provider's command with what the profile may add to it.
+ * Plans the run of the selected provider's plugin: its command, with the arguments and variables that the profile may add.
  *
- * Throws `FleetError` `AccessProviderFailed` with code `ProviderInvalid` or `ExtensionInvalid`; messages hold nothing of
- * the profile's data. Spec: cluster-inventory.md 2.4, 3.1; security.md T-17.
+ * Throws `FleetError` `AccessProviderFailed` with code `ProviderInvalid` or `ExtensionInvalid`. Messages quote no
+ * data of the profile. Spec: cluster-inventory.md 2.4, 3.1; security.md T-17.
  */
 export function execPlan(
   provider: Provider,
@@ -69,8 +69,8 @@ export function execPlan(
 }
 
 /**
- * A hash that changes exactly when the way to a spoke changes: endpoint, proxy, where its addresses may be, or what the plugin is run with. Spec:
- * cluster-inventory.md 6.4.
+ * A hash of everything that decides how a spoke is reached: endpoint, proxy, allowed address ranges, and the run of the plugin.
+ * A new hash means a new connection. Spec: cluster-inventory.md 6.4.
  */
 export function fingerprint(
   endpoint: Endpoint,
@@ -79,35 +79,35 @@ export function fingerprint(
 ): string {
   const { installHint: _hint, env, ...shaping } = plan;
   const sorted = env.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const { login, ...place } = endpoint.proxy ?? {};
-  const proxy = { ...place, user: login?.user.reveal(), password: login?.password.reveal() };
+  const { login, ...address } = endpoint.proxy ?? {};
+  const proxy = { ...address, user: login?.user.reveal(), password: login?.password.reveal() };
   const text = canonicalJson({
     endpoint: { ...endpoint, proxy },
     plan: { ...shaping, env: sorted },
-    // Names were looked at already; ranges are asked with every connection.
+    // Only ranges, which each new connection checks. Host names were checked when the provider was selected.
     ranges: [servers, proxies].map((rule = []) =>
-      rule.filter((one) => one.includes("/")).toSorted(),
+      rule.filter((pattern) => pattern.includes("/")).toSorted(),
     ),
   });
   return createHash("sha256").update(text).digest("hex");
 }
 
 function extensionsOf(cluster: AccessCluster): ReadonlyMap<string, unknown> {
-  const found = new Map<string, unknown>();
+  const byName = new Map<string, unknown>();
   const extensions: unknown = cluster.extensions ?? [];
   if (!Array.isArray(extensions)) throw failed("ExtensionInvalid", "extensions is not a list");
   for (const entry of extensions) {
     if (!isRecord(entry)) throw failed("ExtensionInvalid", "an extension is not an object");
     const name = typeof entry["name"] === "string" ? entry["name"] : "";
-    if (found.has(name)) {
+    if (byName.has(name)) {
       throw failed("ExtensionInvalid", "an extension of the profile occurs twice");
     }
-    found.set(name, entry["extension"]);
+    byName.set(name, entry["extension"]);
   }
-  return found;
+  return byName;
 }
 
-/** A list, or `{"args": [...]}`: the CRD of the Cluster Inventory API stores nothing but objects in an extension. */
+/** Accepts a list and `{"args": [...]}`, because an extension in a stored ClusterProfile has to be an object. */
 function argumentsOf(extension: unknown): readonly string[] {
   const isObjectForm = isRecord(extension) && Object.keys(extension).join() === "args";
   const list: unknown = isObjectForm ? extension["args"] : extension;
@@ -157,8 +157,8 @@ function textOfScalar(value: unknown): string | undefined {
   return plain ? JSON.stringify(value) : undefined;
 }
 
-// They choose the binary, the loader, the trust store, the proxy, the way a name is looked up, the Secret or token file that a
-// plugin reads, or the server to which it takes the identity of our process.
+// Variables that a profile must not set, because they choose the binary, the loader, the trust store, the proxy, how names are resolved, which
+// Secret or token file a plugin reads, or to which server it sends the identity of our process.
 const forbiddenNames = new Set(
   [
     "PATH HOME SHELL IFS ENV BASH_ENV JAVA_TOOL_OPTIONS GODEBUG GOTRACEBACK KUBECONFIG NAMESPACE POD_NAMESPACE",
@@ -187,7 +187,7 @@ function mergedEnv(
   policy: Provider["envPolicy"],
 ): readonly EnvironmentVariable[] {
   if (added === undefined) return configured;
-  // Of a name that the file has twice the last value counts, with or without a profile that adds to it.
+  // When the provider file sets a name twice, the last value counts.
   const values = new Map(configured.map(({ name, value }) => [name, value]));
   const kept = [...values].map(([name, value]) =>
     Object.freeze({ name, value: (policy === "Replace" ? added.get(name) : undefined) ?? value }),

@@ -11,12 +11,12 @@ import { outputText, parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 import { type PluginPolicy, refusedPlugin } from "./plugin-policy.ts";
 
-/** What a plugin process gets from its surroundings. */
+/** What every plugin process gets. */
 export interface PluginSurroundings {
-  /** Environment that every plugin sees; `PATH` of it is also where commands are looked up. */
+  /** Environment of every plugin. Commands without a slash are looked up in its `PATH`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly now: () => Date;
-  /** Absent: the command comes from the user's own kubeconfig and is his to choose. */
+  /** Absent for commands of the user's own kubeconfig, which may run any executable. */
   readonly policy?: PluginPolicy;
 }
 
@@ -28,8 +28,8 @@ const maxInputBytes = 131_050;
 const pipesTimeoutMs = 500;
 
 /**
- * Runs an exec plugin once and returns the credential that it prints. The process has its own group, no stdin, and 30 s;
- * then the whole group is killed, as it is when the signal aborts. What it said on stderr is only in `cause`.
+ * Runs an exec plugin once and returns the credential that it prints. The process has no stdin. Its whole process group is killed
+ * after the timeout of the plan and when the signal aborts. Its standard error is only in `cause`.
  *
  * Throws `FleetError` `AccessProviderFailed` with code `PluginNotFound`, `PluginFailed`, `PluginTimeout`,
  * `PluginNotAllowed`, `PluginOutputInvalid` or `PluginInputTooLarge`. Spec: cluster-inventory.md 3; security.md T-40 to T-44.
@@ -58,21 +58,21 @@ export async function runExecPlugin(
   const env = {
     ...surroundings.environment,
     ...Object.fromEntries(plan.env.map(({ name, value }) => [name, value])),
-    // Last, so that nothing overrides it.
+    // Last, so that no other variable replaces it.
     KUBERNETES_EXEC_INFO: input,
   };
   const result = await runProcess({ file, plan, env }, signal);
   return parseExecCredential(result, plan, surroundings.now());
 }
 
-/** The variable `KUBERNETES_EXEC_INFO`: what a plugin is told. */
+/** The plugin's input, the value of `KUBERNETES_EXEC_INFO`. */
 export function execInfo(plan: Pick<ExecPlan, "apiVersion" | "cluster">): string {
   const { apiVersion, cluster } = plan;
   const spec = cluster === undefined ? { interactive: false } : { cluster, interactive: false };
   return `${JSON.stringify({ kind: "ExecCredential", apiVersion, spec })}\n`;
 }
 
-/** The executable that a command names: looked up in `path` when it has no slash. */
+/** The real path of a command's executable; a command without a slash is looked up in `path`. Undefined when there is none. */
 export async function resolveCommand(command: string, path: string): Promise<string | undefined> {
   for (const candidate of candidatesOf(command, path)) {
     if (await isExecutable(candidate)) return realpath(candidate);
@@ -82,7 +82,7 @@ export async function resolveCommand(command: string, path: string): Promise<str
 
 function candidatesOf(command: string, path: string): readonly string[] {
   if (command.includes("/")) return [resolve(command)];
-  // A relative entry would make the working directory part of the search.
+  // Relative entries are skipped, so that the working directory is not searched.
   return path.split(":").flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []));
 }
 
@@ -137,7 +137,7 @@ async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Prom
     }
     return output.stdout();
   } finally {
-    // Nothing that it started lives on.
+    // Also ends background processes that the plugin has left.
     killGroup(child);
     child.stdout?.destroy();
     child.stderr?.destroy();
@@ -150,12 +150,12 @@ function startProcess({ file, plan, env }: Start): ChildProcess {
       argv0: plan.command,
       env,
       shell: false,
-      // A process group of its own: a plugin's children end with it.
+      // Its own process group, so that its children can be killed with it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
   } catch (cause) {
-    // E2BIG and arguments with NUL are thrown, not emitted.
+    // spawn throws for E2BIG and for arguments with NUL, and emits its other errors.
     throw notStarted(plan, cause);
   }
 }
@@ -166,7 +166,7 @@ interface ProcessEnd {
   readonly error?: Error;
 }
 
-/** Resolves when the process has ended and its pipes are empty; a background child cannot hold that up for long. */
+/** Resolves when the process has ended and its pipes are closed. A background child that keeps a pipe open delays this by 500 ms at most. */
 function endOf(child: ChildProcess): Promise<ProcessEnd> {
   return new Promise((done) => {
     child.once("error", (error) => done({ code: null, signal: null, error }));
@@ -191,7 +191,7 @@ function collect(child: ChildProcess): Output {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const errors: Buffer[] = [];
-  let said = 0;
+  let errorBytes = 0;
   let flood: ((what: string) => void) | undefined;
   child.stdout?.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
@@ -199,13 +199,13 @@ function collect(child: ChildProcess): Output {
     chunks.push(chunk);
   });
   child.stderr?.on("data", (chunk: Buffer) => {
-    said += chunk.length;
-    if (said > maxStderrBytes) return flood?.("more than 64 KiB on standard error");
+    errorBytes += chunk.length;
+    if (errorBytes > maxStderrBytes) return flood?.("more than 64 KiB on standard error");
     errors.push(chunk);
   });
   return {
     stdout: () => outputText(Buffer.concat(chunks)),
-    // Cut last, or the rest of a token could not be told from other text.
+    // Redacted before it is cut, because a part of a token could not be recognized.
     stderr: () =>
       redactSecrets(Buffer.concat(errors).toString("utf8")).slice(-stderrTailCharacters),
     onFlood: (listener) => {
@@ -228,19 +228,21 @@ function notStarted(plan: ExecPlan, cause: unknown): FleetError {
   if (code === "E2BIG") {
     return failed(plan, "PluginInputTooLarge", "its input is larger than a process can be given");
   }
-  const known = code === "ENOENT" || code === "EACCES" || code === "ENOEXEC";
-  return known
+  const isNotExecutable = code === "ENOENT" || code === "EACCES" || code === "ENOEXEC";
+  return isNotExecutable
     ? failed(plan, "PluginNotFound", `it cannot be started (${code})`)
     : failed(plan, "PluginFailed", { what: "it cannot be started", cause });
 }
 
-function failed(plan: ExecPlan, code: Code, said: string | Said): FleetError {
-  const { what, cause } = typeof said === "string" ? { what: said, cause: undefined } : said;
+function failed(plan: ExecPlan, code: Code, failure: string | Failure): FleetError {
+  const { what, cause } =
+    typeof failure === "string" ? { what: failure, cause: undefined } : failure;
   const message = `Exec plugin ${plan.command} of provider ${plan.provider}: ${what}`;
   return new FleetError("AccessProviderFailed", message, { code, cause });
 }
 
-interface Said {
+interface Failure {
+  /** The end of the message. */
   readonly what: string;
   readonly cause: unknown;
 }

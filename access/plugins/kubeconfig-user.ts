@@ -5,19 +5,19 @@ import { costProblem } from "../providers/provider-document.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a kubeconfig in a Secret proves an identity with; fields as in the status of an ExecCredential. */
+/** The credential of a kubeconfig in a Secret; fields as in the status of an ExecCredential. */
 export interface KubeconfigUser {
   readonly token?: string;
   readonly clientCertificateData?: string;
   readonly clientKeyData?: string;
 }
 
-/** What is wrong with a kubeconfig, as the end of a sentence; quotes nothing of it. */
+/** A kubeconfig is not usable. The message is the end of a sentence and never quotes the kubeconfig. */
 export class KubeconfigUserError extends Error {}
 
 /**
- * Token and inline client certificate of the user of a context, the current one unless `context` names one. Servers, files
- * and logins of the kubeconfig are not looked at. Throws KubeconfigUserError. Spec: cluster-inventory.md 4.2.
+ * Token and inline client certificate of the user of a context; an empty `context` means the current one. Ignores servers, files
+ * and login plugins. Throws KubeconfigUserError. Spec: cluster-inventory.md 4.2.
  */
 export function kubeconfigUser(text: string, context: string): KubeconfigUser {
   const config = configOf(text);
@@ -54,23 +54,24 @@ function plainOf(read: () => unknown): unknown {
   try {
     return read();
   } catch {
-    // Too many aliases; the parser's message would quote the text.
+    // The text has too many aliases. The parser's error is dropped, because it quotes the text.
     return undefined;
   }
 }
 
-interface Wanted {
+interface EntryRef {
   readonly list: "contexts" | "users";
   readonly field: "context" | "user";
   readonly name: string;
 }
 
-function entryOf(config: Fields, { list, field, name }: Wanted): Fields | undefined {
+function entryOf(config: Fields, { list, field, name }: EntryRef): Fields | undefined {
   const entries: unknown = config[list] ?? [];
   if (!Array.isArray(entries)) throw new KubeconfigUserError(`has ${list} that are no list`);
-  const found = entries.filter(isRecord).filter((entry) => textOf(entry["name"]) === name);
-  if (found.length > 1) throw new KubeconfigUserError(`has two ${list} of one name`);
-  const [entry] = found;
+  const [entry, duplicate] = entries
+    .filter(isRecord)
+    .filter((each) => textOf(each["name"]) === name);
+  if (duplicate !== undefined) throw new KubeconfigUserError(`has two ${list} of one name`);
   if (entry === undefined) return undefined;
   const fields = entry[field] ?? {};
   if (!isRecord(fields)) throw new KubeconfigUserError(`has a ${field} that is no object`);

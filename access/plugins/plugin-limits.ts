@@ -4,11 +4,11 @@ import { Window } from "../http/window.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
 
 interface PluginLimitsOptions {
-  /** Plugins at the same time. */
+  /** Plugins that may run at the same time. */
   readonly limit: number;
-  /** How many more, of those that take long. */
+  /** Further plugins that may run, of those that run longer than `longMs`. */
   readonly longLimit: number;
-  /** From when on one takes long, in ms: by then most have ended, and one that hangs would keep the others waiting. */
+  /** When a run counts as long, in ms. Most plugins have ended by then, so that only hanging ones leave the first limit. */
   readonly longMs: number;
 }
 
@@ -16,17 +16,17 @@ const usual: PluginLimitsOptions = { limit: 8, longLimit: 4, longMs: 2_000 };
 const usualConcurrency = 2;
 
 /**
- * How many exec plugins run at the same time in a process: 8, and of one provider as many as it says, 2 when it says
- * nothing. Up to 4 that take long are not counted among them, but what a provider says of itself it gets. And how often one profile
- * may have a credential obtained. Security: T-22, T-45.
+ * Limits how many exec plugins run at the same time in this process: 8, and 2 of one provider unless it sets `maxConcurrency`. Up to 4
+ * long runs do not count in these two numbers, but they do count in a `maxConcurrency`. `pace` limits how often each profile obtains a
+ * credential. Security: T-22, T-45.
  */
 export class PluginLimits {
   readonly pace = new PluginPace();
   readonly #options: PluginLimitsOptions;
   readonly #all: Window;
   readonly #long: Window;
-  /** What each provider of the file in use says. */
-  #said = new Map<string, number | undefined>();
+  /** `maxConcurrency` of each provider of the file in use. */
+  #configured = new Map<string, number | undefined>();
   /** By provider. */
   readonly #windows = new Map<string, Window>();
 
@@ -36,37 +36,37 @@ export class PluginLimits {
     this.#long = new Window(options.longLimit);
   }
 
-  /** From now on, and also for those that wait, a provider has the limit that this file gives it. */
+  /** Uses the limits of a new provider file, also for runs that wait already. */
   follow({ providers }: ProviderFile): void {
-    // Of several providers with one name the first one counts.
-    const said = providers.toReversed();
-    this.#said = new Map(said.map(({ name, maxConcurrency }) => [name, maxConcurrency]));
-    for (const [name, limit] of this.#said) this.#windows.get(name)?.resize(sizeOf(limit));
+    // Reversed, because the first provider of a name counts.
+    const entries = providers.toReversed();
+    this.#configured = new Map(entries.map(({ name, maxConcurrency }) => [name, maxConcurrency]));
+    for (const [name, limit] of this.#configured) this.#windows.get(name)?.resize(sizeOf(limit));
   }
 
   /**
-   * Waits for a place; `maxConcurrency` is for a provider that the file in use does not name. Dispose the result to give it back. Rejects
-   * with the reason of the signal.
+   * Waits until a plugin may run; dispose the result when it has ended. `maxConcurrency` is used when the provider file does not have the provider.
+   * Rejects with the reason of the signal.
    */
   async enter(
     { provider, maxConcurrency }: { readonly provider: string; readonly maxConcurrency?: number },
     signal: AbortSignal,
   ): Promise<Disposable> {
     const limit = (): number | undefined =>
-      this.#said.has(provider) ? this.#said.get(provider) : maxConcurrency;
+      this.#configured.has(provider) ? this.#configured.get(provider) : maxConcurrency;
     using places = new DisposableStack();
     const short = new DisposableStack();
     places.use(short);
-    // First its own, so that those who wait for it do not hold a place of the others.
+    // The place of the provider comes first, so that runs that wait for it hold no place that other providers could use.
     const own = await this.#windowOf(provider, sizeOf(limit())).enter(signal);
-    // By the file that is in use by now.
+    // Asked again, because the file may have changed during the wait.
     (limit() === undefined ? short : places).use(own);
     short.use(await this.#all.enter(signal));
     places.use(this.#moveWhenLong(short));
     return places.move();
   }
 
-  /** After a while the run takes a place of those that take long, as soon as there is one, and leaves its others. */
+  /** Moves a run to the places for long runs after `longMs`, as soon as one is free, and frees its `short` places. */
   #moveWhenLong(short: DisposableStack): Disposable {
     const end = new AbortController();
     const place = new DisposableStack();
@@ -77,7 +77,7 @@ export class PluginLimits {
       short.dispose();
     };
     const late = setTimeout(() => {
-      // Rejects when the run ends before there is a place.
+      // Rejects when the run ends before a place is free.
       move().catch(() => undefined);
     }, this.#options.longMs).unref();
     return {
@@ -90,8 +90,8 @@ export class PluginLimits {
   }
 
   #windowOf(provider: string, size: number): Window {
-    const known = this.#windows.get(provider);
-    if (known !== undefined) return known;
+    const existing = this.#windows.get(provider);
+    if (existing !== undefined) return existing;
     const window = new Window(size);
     this.#windows.set(provider, window);
     return window;
@@ -103,17 +103,16 @@ function sizeOf(limit: number | undefined): number {
 }
 
 interface PluginPaceOptions {
-  /** One run in so many milliseconds, in the long run. */
+  /** Time in which one more run becomes free. */
   readonly intervalMs: number;
-  /** So many at once after a time of rest. */
+  /** Runs that may follow each other at once. */
   readonly burst: number;
-  /** After so many new connections without a rest the interval doubles with each further one. */
+  /** The interval doubles with each new connection beyond this number, until the burst is full again. */
   readonly patience: number;
-  /** What it grows to. */
   readonly maxIntervalMs: number;
 }
 
-// The second run at once is for a credential that the server refused. Half a minute of new connections is no accident.
+// The burst of 2 allows a second run when the server rejects the first credential. A profile that still opens new connections after half a minute flaps.
 const usualPace: PluginPaceOptions = {
   intervalMs: 5_000,
   burst: 2,
@@ -121,73 +120,72 @@ const usualPace: PluginPaceOptions = {
   maxIntervalMs: 300_000,
 };
 
-interface Weariness {
-  /** When it will have rested enough for a whole burst. */
-  readonly restedAt: number;
-  /** Between its runs. */
+interface Bucket {
+  /** When the whole burst is free again, by `performance.now()`. */
+  readonly fullAt: number;
   readonly intervalMs: number;
-  /** Those of new connections, without a rest. */
-  readonly runs: number;
+  /** New connections since the bucket was last full. */
+  readonly connections: number;
 }
 
 /**
- * How often a credential may be obtained for one profile: a profile that flaps, or a server that refuses every credential,
- * must not become a storm of plugins. Who never rests waits longer and longer. Remembers only profiles of the last runs, also
- * deleted ones, because a profile that is deleted and created again and again is the same storm. Security: T-22.
+ * A token bucket for each profile, which limits how often its credential is obtained: a profile that flaps, or a server that rejects every
+ * credential, must not start plugin after plugin. The interval grows while the bucket stays empty. Buckets of deleted profiles stay
+ * until they are full, because a profile may be deleted and created again and again. Security: T-22.
  */
 export class PluginPace {
   readonly #options: PluginPaceOptions;
-  /** By profile. */
-  readonly #weary = new Map<string, Weariness>();
+  /** By profile; full ones are removed. */
+  readonly #buckets = new Map<string, Bucket>();
 
   constructor(options: PluginPaceOptions = usualPace) {
     this.#options = options;
   }
 
-  /** Profiles that are remembered. */
+  /** Number of profiles with a bucket. */
   get size(): number {
-    return this.#weary.size;
+    return this.#buckets.size;
   }
 
   /**
-   * Waits until the profile may have another run, and counts it; `isFirst` is the first one of a new connection, and only many
-   * of these make the pace slower. Rejects with the reason of the signal.
+   * Waits until a plugin may run for the profile, and counts the run. `isFirst` is true for the first run of a new connection; only those
+   * make the interval grow. Rejects with the reason of the signal.
    */
   async enter(profile: string, isFirst: boolean, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
       const now = performance.now();
       this.#forget(now);
-      const known = this.#weary.get(profile);
-      const waitMs = known === undefined ? 0 : this.#waitMs(known, now);
+      const bucket = this.#buckets.get(profile);
+      const waitMs = bucket === undefined ? 0 : this.#waitMs(bucket, now);
       if (waitMs <= 0) {
-        this.#weary.set(profile, this.#wearier(known, isFirst, now));
+        this.#buckets.set(profile, this.#afterRun(bucket, isFirst, now));
         return;
       }
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  #waitMs({ restedAt, intervalMs }: Weariness, now: number): number {
-    return restedAt - now - (this.#options.burst - 1) * intervalMs;
+  #waitMs({ fullAt, intervalMs }: Bucket, now: number): number {
+    return fullAt - now - (this.#options.burst - 1) * intervalMs;
   }
 
-  #wearier(known: Weariness | undefined, isFirst: boolean, now: number): Weariness {
+  #afterRun(bucket: Bucket | undefined, isFirst: boolean, now: number): Bucket {
     const { intervalMs: first, burst, patience, maxIntervalMs } = this.#options;
-    if (known === undefined || known.restedAt <= now) {
-      return { restedAt: now + first, intervalMs: first, runs: 1 };
+    if (bucket === undefined || bucket.fullAt <= now) {
+      return { fullAt: now + first, intervalMs: first, connections: 1 };
     }
-    const runs = known.runs + (isFirst ? 1 : 0);
-    const intervalMs = Math.min(maxIntervalMs, first * 2 ** Math.max(0, runs - patience));
-    // A longer interval counts from now on, and leaves no room for a second run at once.
-    const restedAt =
-      intervalMs > known.intervalMs ? now + burst * intervalMs : known.restedAt + intervalMs;
-    return { restedAt, intervalMs, runs };
+    const connections = bucket.connections + (isFirst ? 1 : 0);
+    const intervalMs = Math.min(maxIntervalMs, first * 2 ** Math.max(0, connections - patience));
+    // A longer interval starts now with an empty bucket, so that no second run may follow at once.
+    const fullAt =
+      intervalMs > bucket.intervalMs ? now + burst * intervalMs : bucket.fullAt + intervalMs;
+    return { fullAt, intervalMs, connections };
   }
 
   #forget(now: number): void {
-    for (const [profile, { restedAt }] of this.#weary) {
-      if (restedAt <= now) this.#weary.delete(profile);
+    for (const [profile, { fullAt }] of this.#buckets) {
+      if (fullAt <= now) this.#buckets.delete(profile);
     }
   }
 }

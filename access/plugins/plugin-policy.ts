@@ -4,9 +4,9 @@ import { realpath, stat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** Which executables may be run as plugins of spokes. */
+/** Says which executables may run as exec plugins. */
 export interface PluginPolicy {
-  /** Folders below which a plugin's real path has to be; empty: anywhere. */
+  /** Folders that may hold plugins, at any depth; empty: any folder. */
   readonly roots: readonly string[];
 }
 
@@ -15,8 +15,8 @@ const sticky = 0o1000;
 const setIds = 0o6000;
 
 /**
- * Why an executable may not be run, as the end of a sentence; undefined when it may. `file` is a real path: symlinks are
- * resolved. Spec: security.md T-40.
+ * Why an executable may not run, as the end of a sentence; undefined when it may. Symlinks in `file` have to be resolved.
+ * Spec: security.md T-40.
  */
 export async function refusedPlugin(
   file: string,
@@ -55,8 +55,8 @@ const names =
   /^(?:PATH|HOME|USER|LOGNAME|LANG|LC_.*|TZ|TMPDIR|XDG_.*|KUBECONFIG|KUBERNETES_SERVICE_.*|NAMESPACE|POD_NAMESPACE|AWS_.*|AZURE_.*|CLOUDSDK_.*|GOOGLE_.*|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy|SSL_CERT_(?:FILE|DIR)|SYSTEMROOT)$/;
 
 /**
- * What exec plugins see of our own environment: where programs and configuration are, in-cluster configuration, workload
- * identity, proxies. Everything else, such as secrets of our process, stays here. Spec: security.md T-41.
+ * The variables of our environment that exec plugins get: paths, in-cluster configuration, workload identity and proxies. All
+ * others stay hidden, because they may hold secrets of our process. Spec: security.md T-41.
  */
 export function pluginEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
