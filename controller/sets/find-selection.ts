@@ -37,6 +37,9 @@ export const ocmLabels = {
   cluster: "open-cluster-management.io/cluster-name",
 } as const;
 
+/** `spec.clusterManager.name` of ClusterProfiles that Open Cluster Management wrote. */
+const ocmManager = "open-cluster-management";
+
 /** The clusters that a set selects. What cannot be read, or is not there, is never an empty selection. Spec: sets.md 5, R11. */
 export function findSelection(set: FleetSet, sources: SelectionSources): Selection {
   const { from, selector = {} } = set.spec.clusters;
@@ -78,21 +81,35 @@ function placed(
   const matching = slices.filter(({ metadata }) => metadata.labels?.[ocmLabels.placement] === name);
   if (matching.length === 0) return notFound(`No PlacementDecision is for the Placement ${name}`);
   const { namespace } = set.metadata;
-  const profiles = new Map(
-    [...sources.profiles()]
-      .filter(({ metadata }) => metadata.namespace === namespace)
-      .map(({ metadata }) => [metadata.labels?.[ocmLabels.cluster], metadata.name]),
+  const profileNameOf = profileNames(
+    [...sources.profiles()].filter(({ metadata }) => metadata.namespace === namespace),
   );
   const clusters = matching.flatMap((slice) => {
     const group = slice.metadata.labels?.[ocmLabels.group] ?? "";
     return clusterNamesIn(slice).map((cluster) => ({
       namespace,
-      // Without a ClusterProfile the cluster counts as one that does not answer.
-      name: profiles.get(cluster) ?? cluster,
+      name: profileNameOf(cluster),
       ...(group === "" ? {} : { group }),
     }));
   });
   return { kind: "clusters", clusters: withoutTwins(clusters) };
+}
+
+/**
+ * Finds the ClusterProfile of a ManagedCluster: by its label, else by its name. Without one the answer is a name that no ClusterProfile has, and the
+ * cluster counts as one that does not answer. A ClusterProfile of that name may be of another cluster.
+ */
+function profileNames(profiles: readonly ClusterProfile[]): (cluster: string) => string {
+  const names = new Map<string, string>();
+  const others = new Set<string>();
+  for (const { metadata, spec } of profiles) {
+    const isOcm = spec?.clusterManager?.name === ocmManager;
+    const label = metadata.labels?.[ocmLabels.cluster];
+    if (label !== undefined && (isOcm || !names.has(label))) names.set(label, metadata.name);
+    if ((label ?? (isOcm ? metadata.name : undefined)) !== metadata.name) others.add(metadata.name);
+  }
+  return (cluster) =>
+    names.get(cluster) ?? (others.has(cluster) ? `managedcluster:${cluster}` : cluster);
 }
 
 function clusterNamesIn(slice: KubeObject): readonly string[] {

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+
+import type { ClusterProfile } from "../../../api/cluster-profile.ts";
+import { findSelection, ocmLabels } from "../../../controller/sets/find-selection.ts";
+import { SetWorld } from "../../sets/set-world.ts";
+
+interface ProfileOf {
+  readonly cluster?: string;
+  readonly manager?: string;
+}
+
+function profile(name: string, { cluster, manager }: ProfileOf): ClusterProfile {
+  const labels: Readonly<Record<string, string>> =
+    cluster === undefined ? {} : { [ocmLabels.cluster]: cluster };
+  return {
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ClusterProfile",
+    metadata: { namespace: "fleet", name, uid: name, resourceVersion: "1", labels },
+    ...(manager === undefined ? {} : { spec: { clusterManager: { name: manager } } }),
+  };
+}
+
+/** The names of the clusters that a Placement with the one cluster `spoke` gives. */
+function chosen(profiles: readonly ClusterProfile[]): readonly string[] {
+  const { set } = new SetWorld({}, []);
+  const clusters = { from: "OCMPlacement", ocmPlacement: { name: "prod" } } as const;
+  const slice = {
+    apiVersion: "cluster.open-cluster-management.io/v1beta1",
+    kind: "PlacementDecision",
+    metadata: {
+      namespace: "fleet",
+      name: "prod-1",
+      uid: "prod-1",
+      resourceVersion: "1",
+      labels: { [ocmLabels.placement]: "prod" },
+    },
+    status: { decisions: [{ clusterName: "spoke" }] },
+  };
+  const selection = findSelection(
+    { ...set, spec: { ...set.spec, clusters } },
+    { profiles: () => profiles, placements: () => [slice] },
+  );
+  return selection.kind === "clusters" ? selection.clusters.map(({ name }) => name) : [];
+}
+
+const ocm = "open-cluster-management";
+
+test.each<{ name: string; profiles: readonly ClusterProfile[]; is: string }>([
+  {
+    name: "has the label",
+    profiles: [profile("spoke", { cluster: "other" }), profile("a", { cluster: "spoke" })],
+    is: "a",
+  },
+  {
+    name: "has the label and is of Open Cluster Management, of two with the label",
+    profiles: [
+      profile("a", { cluster: "spoke", manager: ocm }),
+      profile("b", { cluster: "spoke", manager: "copy" }),
+    ],
+    is: "a",
+  },
+  {
+    name: "has the name and is of Open Cluster Management",
+    profiles: [profile("spoke", { manager: ocm })],
+    is: "spoke",
+  },
+  {
+    name: "is none when the one with the name is for another cluster",
+    profiles: [profile("spoke", { cluster: "other", manager: ocm })],
+    is: "managedcluster:spoke",
+  },
+  {
+    name: "is none when the one with the name is of another cluster manager",
+    profiles: [profile("spoke", { manager: "rancher" })],
+    is: "managedcluster:spoke",
+  },
+  { name: "keeps its name while it does not exist", profiles: [], is: "spoke" },
+])("the ClusterProfile of a ManagedCluster $name", ({ profiles, is }) => {
+  expect(chosen(profiles)).toEqual([is]);
+});
