@@ -3,7 +3,7 @@ import type { Member, Revision, SetFacts, Stage, Stamp } from "./facts.ts";
 import { concurrencyOf } from "./limits.ts";
 import { judgedAnew } from "./members.ts";
 import { isOpen, type StageProgress } from "./stage-progress.ts";
-import { countInFlight, inOrder, isToBegin, stampsOf } from "./stages.ts";
+import { countInFlight, stampsOf } from "./stages.ts";
 
 /** Between which revisions clusters are admitted. */
 export interface Admission {
@@ -24,9 +24,10 @@ export function admittedStamps(
   return stages.flatMap((stage, at) => {
     const step = progress.at(at);
     if (step === undefined) return [];
-    return isOpen(step.status)
-      ? firstStamps(stage, admission.update, { slots: step.slots, admission })
-      : joinerStamps(stage, admission);
+    if (!isOpen(step.status)) return joinerStamps(stage, admission);
+    const { spec } = admission.facts.set;
+    const turn = { stage: stage.spec, revision: admission.update, order: spec.rollout?.order };
+    return stampsOf(stage.members, turn, step.slots);
   });
 }
 
@@ -34,25 +35,13 @@ export function admittedStamps(
 export function joinerStamps({ spec, members }: Stage, admission: Admission): readonly Stamp[] {
   const { facts, now, update, current } = admission;
   if (current === undefined || current.name === update.name) return [];
-  const isUpToDate = ({ child }: Member): boolean =>
+  const isDue = ({ child }: Member): boolean =>
     child === undefined || hasRevision(child, current.name);
-  const anew = judgedAnew(members.filter(isUpToDate), facts, {
-    revision: current,
-    now,
-    retriedAt: update.retriedAt,
-  });
-  const slots = concurrencyOf(spec.maxConcurrency, members.length) - countInFlight(anew);
-  return firstStamps({ spec, members: anew }, current, { slots, admission });
-}
-
-/** Stamps for the first pending members in the order of the set, as many as there are slots. */
-function firstStamps(
-  { spec, members }: Stage,
-  revision: Revision,
-  { slots, admission }: { readonly slots: number; readonly admission: Admission },
-): readonly Stamp[] {
-  const pending = members.filter(({ state }) => isToBegin(state));
-  if (slots <= 0 || pending.length === 0) return [];
-  const order = admission.facts.set.spec.rollout?.order ?? "Hashed";
-  return stampsOf(inOrder(pending, order, revision.name), { stage: spec, revision }, slots);
+  const judgement = { revision: current, now, retriedAt: update.retriedAt };
+  const joined = judgedAnew(members.filter(isDue), facts, judgement);
+  // Those that have another revision already hold their slots.
+  const all = [...joined, ...members.filter((member) => !isDue(member))];
+  const slots = concurrencyOf(spec.maxConcurrency, members.length) - countInFlight(all);
+  const { order } = facts.set.spec.rollout ?? {};
+  return stampsOf(all, { stage: spec, revision: current, order, isDue }, slots);
 }

@@ -190,13 +190,19 @@ function readyState(
   version: unknown,
   { now, minReadyMs }: Timing,
 ): ClusterState | undefined {
+  if (!isReadyWith(child, version)) return undefined;
   const ready = conditionOf(child.status?.conditions, "Ready");
-  const isOfSpec = isObserved(child) && isOfVersion(child.status?.version, version);
-  if (ready?.status !== "True" || !isOfSpec) return undefined;
-  const since = Math.max(timeOf(ready.lastTransitionTime, now), updatedAtOf(child, now));
+  const since = Math.max(timeOf(ready?.lastTransitionTime, now), updatedAtOf(child, now));
   const until = since + minReadyMs;
   if (now >= until) return { name: "Done", reason: "Ready", message: "" };
   return { name: "Settling", reason: "Settling", message: "Ready for too short a time yet", until };
+}
+
+/** Whether a component is ready with the spec that it has now, and with a version. */
+export function isReadyWith(child: Component, version: unknown): boolean {
+  const ready = conditionOf(child.status?.conditions, "Ready");
+  const isOfSpec = isObserved(child) && isOfVersion(child.status?.version, version);
+  return ready?.status === "True" && isOfSpec;
 }
 
 function isOfVersion(installed: string | undefined, wanted: unknown): boolean {

@@ -165,7 +165,7 @@ class Look {
   #rollBack(): Decision {
     const current = this.#current ?? this.#update;
     const stages = this.#stagesWith(current);
-    const { stamps, stage } = rollbackStep(stages, current);
+    const { stamps, stage } = rollbackStep(stages, current, this.#facts.set.spec.rollout?.order);
     const phase = stage === undefined ? "RolledBack" : "RollingBack";
     const joiners =
       stage === undefined ? stages.flatMap((one) => joinerStamps(one, this.#admission)) : [];

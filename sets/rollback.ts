@@ -46,17 +46,19 @@ export interface RollbackStep {
  * The next clusters that go back: the last stage first, without gates, and only clusters that have another revision: the failed one, or one that was never
  * completed. The states of the members are those with the current revision. Spec: sets.md R10.
  */
-export function rollbackStep(stages: readonly Stage[], current: Revision): RollbackStep {
+export function rollbackStep(
+  stages: readonly Stage[],
+  current: Revision,
+  order: string | undefined,
+): RollbackStep {
+  const isDue = ({ child, state }: Member): boolean =>
+    child !== undefined && !hasRevision(child, current.name) && isToBegin(state);
   for (const { spec, members } of stages.toReversed()) {
-    const toReturn = members.filter(
-      ({ child, state }) =>
-        child !== undefined && !hasRevision(child, current.name) && isToBegin(state),
-    );
     const inFlight = countInFlight(members);
-    if (toReturn.length + inFlight === 0) continue;
+    if (inFlight === 0 && !members.some(isDue)) continue;
     const slots = concurrencyOf(spec.maxConcurrency, members.length) - inFlight;
-    const stamps = stampsOf(toReturn, { stage: spec, revision: current }, slots);
-    return { stamps, stage: spec.name };
+    const turn = { stage: spec, revision: current, order, isDue };
+    return { stamps: stampsOf(members, turn, slots), stage: spec.name };
   }
   return { stamps: [], stage: undefined };
 }

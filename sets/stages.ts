@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
-import type { FleetSetSpec, StageSpec } from "../api/fleet-set.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import { type FleetSetSpec, setLabels, type StageSpec } from "../api/fleet-set.ts";
+import { type ClusterState, isReadyWith } from "./cluster-state.ts";
 import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
 import { matchesLabels } from "./select-clusters.ts";
 
@@ -48,13 +48,40 @@ export function countInFlight(members: readonly Member[]): number {
   return members.filter(({ state: { name } }) => name === "Updating" || name === "Settling").length;
 }
 
-/** The stamps of the first members, as many as there are slots. */
+/**
+ * Whether a stamp left a cluster that waits for the next one not ready. It holds a slot against those that are ready, whatever was edited meanwhile; the next
+ * stamp of it breaks nothing more.
+ */
+function isLeftUnready({ child, state }: Member): boolean {
+  if (child === undefined || !isToBegin(state)) return false;
+  const isStamped = child.metadata.labels?.[setLabels.revision] !== undefined;
+  return isStamped && !isReadyWith(child, child.spec?.version);
+}
+
+/** How the pending members of a stage follow each other. */
+export interface Turn {
+  readonly stage: StageSpec;
+  readonly revision: Revision;
+  readonly order: string | undefined;
+  /** Which of them get the revision now; absent: all. */
+  readonly isDue?: (member: Member) => boolean;
+}
+
+/** The stamps of the next members, as many as there are slots: first those that are not ready anyway, then the others in the order of the set. Spec: sets.md R5. */
 export function stampsOf(
   members: readonly Member[],
-  { stage, revision }: { readonly stage: StageSpec; readonly revision: Revision },
+  { stage, revision, order = "Hashed", isDue = () => true }: Turn,
   slots: number,
 ): readonly Stamp[] {
-  return members.slice(0, Math.max(0, slots)).map(({ key, child }) => ({
+  const pending = members.filter(({ state }) => isToBegin(state));
+  if (slots <= 0 || pending.length === 0) return [];
+  const { true: unready = [], false: ready = [] } = Object.groupBy(pending, (member) =>
+    isLeftUnready(member) ? "true" : "false",
+  );
+  const first = (group: readonly Member[], count: number): readonly Member[] =>
+    count <= 0 ? [] : inOrder(group.filter(isDue), order, revision.name).slice(0, count);
+  const next = [...first(unready, slots), ...first(ready, slots - unready.length)];
+  return next.map(({ key, child }) => ({
     cluster: key,
     revision: revision.name,
     stage: stage.name,

@@ -55,6 +55,12 @@ export type ClusterWord =
   | "ahead"
   /** As `done`, with a revision that was never completed. */
   | "other"
+  /** As `updating`, but with a revision that was given up in the middle. */
+  | "hanging"
+  /** As `updating`, but stamped with another value of its ClusterProfile. */
+  | "drifting"
+  /** Not ready, and written by somebody else: it is to be taken over. */
+  | "foreign"
   /** Stamped with the old revision five minutes ago; not ready yet. */
   | "returning"
   /** As `done`, but stamped with another value of its ClusterProfile. */

@@ -26,6 +26,7 @@ interface Meaning {
   readonly isEdited?: boolean;
   readonly hash?: string;
   readonly isLeaving?: boolean;
+  readonly isForeign?: boolean;
 }
 
 const [minute, hour] = [60, 3_600];
@@ -63,6 +64,9 @@ const meanings: Readonly<Record<Exclude<ClusterWord, "none">, Meaning>> = {
   spoiled: { ...late, isEdited: true },
   ahead: { ...done, installed: "1.24.0" },
   other: { ...done, label: "prod-other" },
+  hanging: { ...updating, label: "prod-other" },
+  drifting: { ...updating, hash: "another" },
+  foreign: { ...updating, isForeign: true },
   returning: { ...updating, revision: "old" },
   drifted: { ...done, hash: "another" },
 };
@@ -109,11 +113,14 @@ export function childOf(word: string, around: Surroundings): Component | undefin
       uid: `child-${name}`,
       resourceVersion: "1",
       generation: 2,
-      labels: {
-        [setLabels.set]: "prod",
-        [setLabels.revision]: meaning.label ?? revision.name,
-        [setLabels.stage]: name.replace(/-\d+$/, ""),
-      },
+      labels:
+        meaning.isForeign === true
+          ? {}
+          : {
+              [setLabels.set]: "prod",
+              [setLabels.revision]: meaning.label ?? revision.name,
+              [setLabels.stage]: name.replace(/-\d+$/, ""),
+            },
       annotations,
       ...(meaning.isLeaving === true ? { deletionTimestamp: at(5) } : {}),
     },

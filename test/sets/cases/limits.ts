@@ -58,6 +58,28 @@ const slots: readonly Case[] = [
       expect: { stamps: "rest-2" },
     }),
   ),
+  ...["hanging", "drifting"].map((word) =>
+    rolling(`a ${word} cluster is stamped before those that are ready`, `old ${word} old old`, {
+      fields: { maxConcurrency: 3 },
+      expect: { stamps: "rest-2 rest-1 rest-3" },
+    }),
+  ),
+  rolling("a hanging cluster keeps its slot after an edit", "old hanging old", {
+    fields: { maxConcurrency: 1 },
+    expect: { stamps: "rest-2" },
+  }),
+  rolling(
+    "more hanging clusters than slots are stamped one after the other",
+    "hanging hanging old",
+    {
+      fields: { maxConcurrency: 1 },
+      expect: { stamps: "rest-1" },
+    },
+  ),
+  rolling("a component of somebody else that is not ready comes in its order", "old foreign", {
+    fields: { maxConcurrency: 1 },
+    expect: { stamps: "rest-1" },
+  }),
   rolling("a percentage is of the clusters that the stage began with", words("old", 10), {
     fields: { maxConcurrency: "10%" },
     before: { rest: "Rolling of 30" },

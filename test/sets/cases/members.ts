@@ -122,6 +122,13 @@ const joining: readonly Case[] = [
     expect: { stamps: "rest-1@old rest-2@old" },
   },
   {
+    name: "a cluster that hangs with a revision that was given up keeps its slot from those that join",
+    clusters: { canary: "updating", rest: "hanging none" },
+    stages: { canary: single, rest: single },
+    before: { canary: "Rolling" },
+    expect: { stamps: "" },
+  },
+  {
     name: "a cluster that joins a passed stage gets the new revision, and opens nothing again",
     clusters: { canary: "done none", rest: "updating old old" },
     before: { canary: "Passed", rest: "Rolling" },

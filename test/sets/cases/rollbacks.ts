@@ -48,10 +48,10 @@ export const rollbackCases: readonly Case[] = [
     expect: { mark: "", phase: "Halted" },
   },
   {
-    name: "the last stage goes back first, as many at once as it allows",
+    name: "the last stage goes back first, as many at once as it allows, and those that are not ready before the others",
     clusters: { canary: "failed", rest: "done done updating old" },
     ...failed,
-    expect: { stamps: "rest-1@old rest-2@old", phase: "RollingBack" },
+    expect: { stamps: "rest-3@old rest-1@old", phase: "RollingBack" },
   },
   {
     name: "clusters on their way back hold slots",
