@@ -78,6 +78,11 @@ export function componentKeyOf(component: Component): ComponentKey {
   return { kind: component.kind, namespace, name };
 }
 
+/** A version of Knative without the `v` in front of it. */
+export function withoutV(version: string): string {
+  return version.replace(/^v(?=\d)/, "");
+}
+
 /** Lets a component that is being deleted go without its installation; its value has to be the uid of the component. */
 export const forceOrphanAnnotation = "knfleet.dev/force-orphan";
 

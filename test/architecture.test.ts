@@ -53,6 +53,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ajv: ["access", "webhook", "cmd"],
   yaml: ["access", "render", "cmd"],
   rfc6902: ["render"],
+  semver: ["render"],
   croner: ["sets"],
   commander: ["cmd"],
   diff: ["cmd"],

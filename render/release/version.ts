@@ -1,49 +1,37 @@
-import type { ComponentKind } from "../../api/component.ts";
+import type { SemVer } from "semver";
+import parse from "semver/functions/parse.js";
+
+import { type ComponentKind, withoutV } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 
-/** Numbers of a version. `parts` says how many of them the text has. */
-interface Version {
-  readonly numbers: readonly [major: number, minor: number, patch: number];
-  readonly parts: number;
-  readonly prerelease: string;
+/** Parses a version with or without `v`. As in Go's semver, which upstream uses, `1` and `1.2` are versions too, and spaces are refused. */
+function parseVersion(text: string): SemVer | null {
+  if (/\s/.test(text)) return null;
+  return parse(isMajor(text) ? `${text}.0.0` : isMinor(text) ? `${text}.0` : text);
 }
 
-// Go's semver, which upstream uses, accepts `1` and `1.2` too, but only a full version may have a suffix.
-const pattern =
-  /^v?(0|[1-9]\d*)(?:\.(0|[1-9]\d*)(?:\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?)?)?$/;
+function isMajor(text: string): boolean {
+  return /^v?\d+$/.test(text);
+}
 
-function parse(text: string): Version | undefined {
-  const match = pattern.exec(text);
-  if (match === null) return undefined;
-  const [, major, minor, patch, prerelease = ""] = match;
-  const given = [major, minor, patch].filter((number) => number !== undefined);
-  return {
-    numbers: [Number(major ?? 0), Number(minor ?? 0), Number(patch ?? 0)],
-    parts: given.length,
-    prerelease,
-  };
+function isMinor(text: string): boolean {
+  return /^v?\d+\.\d+$/.test(text);
 }
 
 /** Sorts versions from newest to oldest; what is not a version, such as `latest`, comes last. */
 export function newestFirst(a: string, b: string): number {
-  const left = parse(a);
-  const right = parse(b);
-  if (left === undefined || right === undefined) {
-    if (left !== undefined) return -1;
-    return right === undefined ? a.localeCompare(b) : 1;
-  }
-  for (const index of [0, 1, 2] as const) {
-    const difference = right.numbers[index] - left.numbers[index];
-    if (difference !== 0) return difference;
-  }
-  return byPrerelease(left.prerelease, right.prerelease);
+  const left = parseVersion(a);
+  const right = parseVersion(b);
+  if (left !== null && right !== null) return right.compare(left);
+  if (left === null && right === null) return a.localeCompare(b);
+  return left === null ? 1 : -1;
 }
 
 /** `major.minor` of a version, the name itself where it is none. Spec: knative-operator.md 2.4. */
 export function minorOf(version: string): string {
-  const parsed = parse(version);
-  return parsed === undefined ? version : `${parsed.numbers[0]}.${parsed.numbers[1]}`;
+  const parsed = parseVersion(version);
+  return parsed === null ? version : `${parsed.major}.${parsed.minor}`;
 }
 
 /**
@@ -56,9 +44,8 @@ export function targetVersion(wanted: string | undefined, available: readonly st
   const latest = latestOf(wanted, available);
   if (latest !== undefined) return latest;
   const plain = available.includes(wanted) ? wanted : withoutV(wanted);
-  const parsed = parse(plain);
-  if (parsed?.parts !== 2) return available.includes(plain) ? plain : wanted;
-  return available.find((one) => parse(one) !== undefined && minorOf(one) === plain) ?? wanted;
+  const found = available.find((one) => (isMinor(plain) ? minorOf(one) : one) === plain);
+  return found ?? wanted;
 }
 
 /**
@@ -67,7 +54,7 @@ export function targetVersion(wanted: string | undefined, available: readonly st
  */
 export function customVersion(wanted: string | undefined, available: readonly string[]): string {
   if (wanted === undefined) return "";
-  return latestOf(wanted, available) ?? (parse(wanted) === undefined ? wanted : withoutV(wanted));
+  return latestOf(wanted, available) ?? (parseVersion(wanted) === null ? wanted : withoutV(wanted));
 }
 
 /** Resolves `latest` in any case; undefined for another text. */
@@ -79,11 +66,6 @@ function latestOf(wanted: string, available: readonly string[]): string | undefi
 function newestOf([newest]: readonly string[]): string {
   if (newest !== undefined) return newest;
   throw new FleetError("ReleaseNotFound", "The release directory holds no version of this kind");
-}
-
-/** A version without the `v` in front of it. */
-export function withoutV(version: string): string {
-  return version.replace(/^v(?=\d)/, "");
 }
 
 /** Facts that decide about a migration. */
@@ -100,20 +82,20 @@ export interface Migration {
  */
 export function assertEligible({ kind, installed, target }: Migration): void {
   if (target === "latest") return;
-  const to = parse(target);
-  if (to === undefined) {
+  const to = parseVersion(target);
+  if (to === null) {
     throw notEligible(
       `target version ${tagOf(target)} is not in a valid semantic versioning format`,
     );
   }
-  if (to.parts < 2) {
+  if (isMajor(target)) {
     throw notEligible(
       `target version ${tagOf(target)} should at least include the major and minor numbers`,
     );
   }
   if (installed === undefined || installed === "" || installed === "latest") return;
   const is = `The installed ${kind} version is ${tagOf(installed)}`;
-  const distance = distanceOf(parse(installed), to);
+  const distance = distanceOf(parseVersion(installed), to);
   if (distance === "major") {
     throw notEligible(`not supported to upgrade or downgrade across the MAJOR version. ${is}`);
   }
@@ -124,14 +106,12 @@ export function assertEligible({ kind, installed, target }: Migration): void {
   }
 }
 
-function distanceOf(from: Version | undefined, to: Version): "major" | "minors" | "near" {
-  const [fromMajor, fromMinor] = from?.numbers ?? [-1, 0];
-  const [toMajor, toMinor] = to.numbers;
-  if (fromMajor !== toMajor) {
-    const ends = [`${fromMajor}.${fromMinor}`, `${toMajor}.${toMinor}`].toSorted();
+function distanceOf(from: SemVer | null, to: SemVer): "major" | "minors" | "near" {
+  if (from?.major !== to.major) {
+    const ends = [from, to].map((end) => `${end?.major}.${end?.minor}`).toSorted();
     return ends.join(" ") === "0.26 1.0" ? "near" : "major";
   }
-  return Math.abs(fromMinor - toMinor) < 2 ? "near" : "minors";
+  return Math.abs(from.minor - to.minor) < 2 ? "near" : "minors";
 }
 
 function notEligible(message: string): FleetError {
@@ -141,27 +121,6 @@ function notEligible(message: string): FleetError {
 /** A version with the leading `v` that upstream's messages show. */
 function tagOf(version: string): string {
   return version.startsWith("v") ? version : `v${version}`;
-}
-
-/** Semver 11: a release is newer than its pre-releases; identifiers compare one by one, numbers below words. */
-function byPrerelease(left: string, right: string): number {
-  if (left === right) return 0;
-  if (left === "" || right === "") return left === "" ? -1 : 1;
-  const a = left.split(".");
-  const b = right.split(".");
-  for (const [index, one] of a.entries()) {
-    const other = b[index];
-    if (other === undefined) return -1;
-    if (one !== other) return newerIdentifierFirst(one, other);
-  }
-  return 1;
-}
-
-function newerIdentifierFirst(one: string, other: string): number {
-  const numeric = /^\d+$/;
-  if (numeric.test(one) && numeric.test(other)) return Number(other) - Number(one);
-  if (numeric.test(one) !== numeric.test(other)) return numeric.test(one) ? 1 : -1;
-  return one < other ? 1 : -1;
 }
 
 /**
@@ -196,29 +155,18 @@ export function assertKubernetesVersion(
 ): void {
   const configured = environment[minVersionVariable] ?? "";
   const minimum = configured === "" ? usualMinimum : configured;
-  const least = kubernetesNumbersOf(minimum);
-  if (least === undefined) {
+  const least = parseVersion(minimum.trim());
+  if (least === null) {
     throw new FleetError(
       "ConfigInvalid",
       `${minVersionVariable} is ${minimum}, which is not a version`,
     );
   }
-  const actual = kubernetesNumbersOf(kubernetesVersion);
-  if (actual === undefined || !isBefore(actual, least)) return;
+  const actual = parseVersion(kubernetesVersion);
+  // The suffix is a pre-release or the name of a distribution, such as -gke.100 or +k3s1.
+  if (actual === null || actual.compareMain(least) >= 0) return;
   throw new FleetError(
     "KubernetesVersionTooOld",
     `The cluster runs Kubernetes ${kubernetesVersion}, at least ${minimum} is needed`,
   );
-}
-
-// What follows the numbers is a pre-release or the name of a distribution, such as -gke.100 or +k3s1.
-function kubernetesNumbersOf(version: string): string | undefined {
-  const match = /^v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?$/.exec(version.trim());
-  if (match === null) return undefined;
-  const [, major, minor, patch = "0"] = match;
-  return [major, minor, patch].join(".");
-}
-
-function isBefore(left: string, right: string): boolean {
-  return left.localeCompare(right, "en", { numeric: true }) < 0;
 }

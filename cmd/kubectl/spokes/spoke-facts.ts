@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { componentKinds } from "../../../api/component.ts";
+import { componentKinds, withoutV } from "../../../api/component.ts";
 import type { KubeObject, OwnerReference } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { inventoryTextOf } from "../../../installation/anchor-object.ts";
@@ -10,7 +10,6 @@ import {
   managedByValue,
 } from "../../../installation/anchor.ts";
 import { decodeInventory } from "../../../installation/inventory.ts";
-import { withoutV } from "../../../render/release/version.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 import type { Reading } from "./spoke-reading.ts";
 import { ifDenied } from "./spoke-reading.ts";

@@ -123,6 +123,11 @@ describe("a migration", () => {
     },
     {
       installed: undefined,
+      target: " 1.23.0",
+      text: "target version v 1.23.0 is not in a valid semantic versioning format",
+    },
+    {
+      installed: undefined,
       target: "1.02.0",
       text: "target version v1.02.0 is not in a valid semantic versioning format",
     },

@@ -1,5 +1,10 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { type Component, type ComponentKind, componentKinds } from "../../../../api/component.ts";
+import {
+  type Component,
+  type ComponentKind,
+  componentKinds,
+  withoutV,
+} from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import {
   assertEligible,
@@ -7,7 +12,6 @@ import {
   minorOf,
   newestFirst,
   targetVersion,
-  withoutV,
 } from "../../../../render/release/version.ts";
 import { readReleaseLock } from "../../../release-files.ts";
 import type { ReleaseLock } from "../../../release-lock.ts";
