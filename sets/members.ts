@@ -7,7 +7,7 @@ import { durationOf } from "./limits.ts";
 import { clusterKeyOf } from "./removals.ts";
 import { isExcluded } from "./select-clusters.ts";
 import { isPaused, resumedAtOf } from "./set-status.ts";
-import { stageOf, stagesOf, unmatchedStage } from "./stages.ts";
+import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
 
 const usualDeadlineMs = 900_000;
 
@@ -91,9 +91,10 @@ function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timin
   };
 }
 
-function exclusionOf(
+/** Why a set leaves a cluster that it selects as it is; undefined: it does not. Pure. */
+export function exclusionOf(
   { spec, metadata }: FleetSet,
-  { cluster, labels }: { cluster: SelectedCluster; labels: Readonly<Record<string, string>> },
+  { cluster, labels }: Candidate,
   stage: string | undefined,
 ): string | undefined {
   if (isExcluded(spec.clusters.exclude ?? [], cluster, metadata.namespace)) {

@@ -9,9 +9,10 @@ import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Obstacle, SelectedCluster, Selection, SetFacts } from "../../sets/facts.ts";
+import { exclusionOf } from "../../sets/members.ts";
 import { clusterKeyOf } from "../../sets/removals.ts";
 import { revisionOf } from "../../sets/revision-object.ts";
-import { isExcluded } from "../../sets/select-clusters.ts";
+import { stageOf } from "../../sets/stages.ts";
 import { type Adoption, judgeAdoption } from "./adoption.ts";
 import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
@@ -64,13 +65,15 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
   return { ...facts, children: [...children, ...adopted], obstacles };
 }
 
+type ClustersByKey = ReadonlyMap<string, SelectedCluster>;
+
 /** What else wants the clusters of a set. */
 class Neighbourhood {
   readonly #set: FleetSet;
   readonly #view: HubView;
   readonly #owned: ReadonlySet<string>;
   readonly #foreign: ReadonlyMap<string, Component>;
-  readonly #older: readonly { readonly set: FleetSet; readonly clusters: ReadonlySet<string> }[];
+  readonly #older: readonly { readonly set: FleetSet; readonly clusters: ClustersByKey }[];
   readonly #specs: DesiredSpecs;
 
   constructor(
@@ -95,40 +98,29 @@ class Neighbourhood {
   judge(cluster: SelectedCluster): Adoption | undefined {
     const key = `${cluster.namespace}/${cluster.name}`;
     const profile = this.#view.profiles.get(key);
-    const refused = this.#notPermitted(cluster, profile) ?? this.#view.refusals.get(key);
+    const { policy, refusals } = this.#view;
+    const refused = notPermitted(this.#set, { cluster, profile }, policy) ?? refusals.get(key);
     if (refused !== undefined) return { kind: "leave", obstacle: refused };
     if (this.#owned.has(key) || profile === undefined) return undefined;
     const component = this.#foreign.get(key);
-    if (component === undefined) return this.#duplicate(cluster);
+    if (component === undefined) return this.#duplicate(cluster, profile);
     const owner = ownerKeyOf(component);
     const isOwned = owner !== undefined && this.#view.sets.has(owner);
     return judgeAdoption(this.#set, { component, isOwned }, { profile, specs: this.#specs });
   }
 
-  #notPermitted(
-    cluster: SelectedCluster,
-    profile: ClusterProfile | undefined,
-  ): Obstacle | undefined {
-    const { policy } = this.#view;
-    const { namespace: home } = this.#set.metadata;
-    if (this.#set.spec.clusters.from === "PlacementDecision" && cluster.namespace !== home) {
-      // The author of the set was asked for the right to use the clusters of this namespace only.
-      const message = `The PlacementDecision names a ClusterProfile of namespace ${cluster.namespace}, and a set may have those of its own namespace`;
-      return { reason: "NotPermitted", message };
-    }
-    if (policy === undefined) return undefined;
-    const message =
-      refusedReference(home, cluster, policy) ??
-      (profile === undefined ? undefined : distrustedProfile(profile, policy));
-    return message === undefined ? undefined : { reason: "NotPermitted", message };
-  }
-
-  #duplicate({ namespace, name }: SelectedCluster): Adoption | undefined {
-    const rival = this.#older.find(
-      ({ set, clusters }) =>
-        clusters.has(`${namespace}/${name}`) &&
-        !isExcluded(set.spec.clusters.exclude ?? [], { namespace, name }, set.metadata.namespace),
-    );
+  /** Only an older set that manages the cluster or will is in the way. */
+  #duplicate({ namespace, name }: SelectedCluster, profile: ClusterProfile): Adoption | undefined {
+    const { labels = {} } = profile.metadata;
+    const rival = this.#older.find(({ set, clusters }) => {
+      const cluster = clusters.get(`${namespace}/${name}`);
+      if (cluster === undefined) return false;
+      const stage = stageOf(set.spec.rollout?.stages ?? [], { cluster, labels });
+      return (
+        exclusionOf(set, { cluster, labels }, stage) === undefined &&
+        notPermitted(set, { cluster, profile }, this.#view.policy) === undefined
+      );
+    });
     if (rival === undefined) return undefined;
     const { metadata } = rival.set;
     const message = `The older set ${metadata.namespace}/${metadata.name} selects the cluster, too`;
@@ -146,7 +138,25 @@ function isOlderRival(other: FleetSet, set: FleetSet): boolean {
   return (one ?? "") < (two ?? "");
 }
 
-function clustersOf(selection: Selection): ReadonlySet<string> {
-  if (selection.kind === "unusable") return new Set();
-  return new Set(selection.clusters.map(({ namespace, name }) => `${namespace}/${name}`));
+function clustersOf(selection: Selection): ClustersByKey {
+  if (selection.kind === "unusable") return new Map();
+  return new Map(selection.clusters.map((one) => [`${one.namespace}/${one.name}`, one]));
+}
+
+/** Why the components of a set may not use a ClusterProfile. */
+function notPermitted(
+  { metadata: { namespace: home }, spec }: FleetSet,
+  { cluster, profile }: { cluster: SelectedCluster; profile: ClusterProfile | undefined },
+  policy: ReferencePolicy | undefined,
+): Obstacle | undefined {
+  if (spec.clusters.from === "PlacementDecision" && cluster.namespace !== home) {
+    // The author of the set was asked for the right to use the clusters of this namespace only.
+    const message = `The PlacementDecision names a ClusterProfile of namespace ${cluster.namespace}, and a set may have those of its own namespace`;
+    return { reason: "NotPermitted", message };
+  }
+  if (policy === undefined) return undefined;
+  const message =
+    refusedReference(home, cluster, policy) ??
+    (profile === undefined ? undefined : distrustedProfile(profile, policy));
+  return message === undefined ? undefined : { reason: "NotPermitted", message };
 }

@@ -1,6 +1,7 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { reflectorKey } from "../../../access/kube/kept-objects.ts";
 import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts";
+import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
 import { isClusterProfile } from "../../../api/cluster-profile.ts";
 import type { Component } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
@@ -39,6 +40,7 @@ export class SetHub {
   readonly refusals = new Map<string, Obstacle>();
   readonly events: NewEvent[] = [];
   readonly faults: Fault[] = [];
+  policy: ReferencePolicy | undefined;
   /** `verb name` of each request that changed something. */
   readonly writes: string[] = [];
   #version = 0;
@@ -115,7 +117,7 @@ export class SetHub {
       revisions: this.#ofKind("ControllerRevision"),
       profiles: new Map(profiles.map((one) => [reflectorKey(one.metadata), one])),
       selectionOf: (one) => findSelection(one, sources),
-      policy: undefined,
+      policy: this.policy,
       refusals: this.refusals,
     });
   }
