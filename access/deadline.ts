@@ -1,4 +1,28 @@
 /**
+ * The time limit of any work: a signal that aborts with `signal`, and with a TimeoutError after `timeoutMs`. Needs no disposal, and does not keep
+ * the process alive. `undefined` is for work that goes on when its caller is aborted, such as a cleanup.
+ * Two special limits stand below: `Deadline` for the head of an answer, and `TurnWaits.limit`, which stops while the work waits for its turn.
+ */
+export function withTimeout(timeoutMs: number, signal: AbortSignal | undefined): AbortSignal {
+  if (signal === undefined) return AbortSignal.timeout(timeoutMs);
+  if (signal.aborted) return signal;
+  // Not AbortSignal.any: Node 24 loses the abort when garbage collection takes one of its signals (nodejs/node#65995).
+  const limit = new Follower(signal);
+  const end = (): void => {
+    limit[Symbol.dispose]();
+    limit.abort(timeoutError());
+  };
+  const timer = setTimeout(end, timeoutMs).unref();
+  limit.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  return limit.signal;
+}
+
+/** The reason of a signal whose time is over, with the name that the platform gives it. */
+export function timeoutError(): DOMException {
+  return new DOMException("The deadline has passed", "TimeoutError");
+}
+
+/**
  * Waits for the work until the signal aborts, and then rejects with the reason of the signal. The work itself goes on, and its result is ignored.
  */
 export function abortable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
@@ -43,16 +67,16 @@ export class Follower implements Disposable {
   }
 }
 
-/** A Follower that aborts with `reason` after `timeoutMs`. It has to be disposed when the work is done. */
+/**
+ * A time limit for the first part of some work: the head of an answer has to come in time, its body may take longer. Aborts with a TimeoutError.
+ * It has to be disposed when the work is done. Unlike `withTimeout` it leaves no timer behind, which matters for every request.
+ */
 export class Deadline extends Follower {
   #timer: NodeJS.Timeout | undefined;
 
-  /** Without a `reason` it aborts with a TimeoutError. */
-  constructor(outer: AbortSignal, timeoutMs: number, reason?: Error) {
+  constructor(timeoutMs: number, outer: AbortSignal) {
     super(outer);
-    this.#timer = setTimeout(() => {
-      this.abort(reason ?? new DOMException("The deadline has passed", "TimeoutError"));
-    }, timeoutMs);
+    this.#timer = setTimeout(() => this.abort(timeoutError()), timeoutMs);
   }
 
   /** Ends the time limit. Then only the outer signal aborts. */

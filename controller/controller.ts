@@ -19,7 +19,7 @@ import type { LeaderOptions, Leadership } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics/metrics.ts";
 import { WatchSharing } from "./observe/shared-watches.ts";
-import { type Clock, limited } from "./queue/clock.ts";
+import { type Clock, withClockTimeout } from "./queue/clock.ts";
 import { readHubId, ClusterVersions } from "./reconcile/cluster-facts.ts";
 import { Neighbours } from "./reconcile/neighbours.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
@@ -271,7 +271,7 @@ class FleetController implements Controller {
   /** Lists the components again. A watch that lags behind may not show the last writes of the previous leader, and a removed installation would come back. */
   async #refreshComponents(signal: AbortSignal): Promise<void> {
     this.#isRefreshing = true;
-    using limit = limited(this.#deps.clock, refreshLimitMs, signal);
+    using limit = withClockTimeout(this.#deps.clock, refreshLimitMs, signal);
     try {
       await abortable(this.#components.refresh(), limit.signal);
     } catch (cause) {

@@ -1,6 +1,6 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
 
-import { abortable } from "../access/deadline.ts";
+import { abortable, withTimeout } from "../access/deadline.ts";
 import type { Log } from "../access/log.ts";
 import { goDurationMs } from "../api/go-duration.ts";
 import type { ByteBudget } from "./byte-budget.ts";
@@ -62,7 +62,7 @@ function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHand
     const startedAt = performance.now();
     const ended = deps.metrics.began(path);
     let result: ReviewResult = "unanswered";
-    const deadline = AbortSignal.timeout(deadlineMsOf(request.query["timeout"]));
+    const deadline = withTimeout(deadlineMsOf(request.query["timeout"]), undefined);
     try {
       const refusal = headerProblem(request);
       if (refusal !== undefined) {

@@ -7,7 +7,7 @@ import {
   type TLSSocket,
 } from "node:tls";
 
-import { abortable } from "../deadline.ts";
+import { abortable, withTimeout } from "../deadline.ts";
 import { codeOf } from "../kube/api-error.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
@@ -35,7 +35,7 @@ export async function probeName(
 ): Promise<readonly string[]> {
   guard.check(host);
   if (isIP(host) !== 0) return [host];
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const limit = withTimeout(timeoutMs, signal);
   const entries = await abortable(lookup(host, { all: true }), limit);
   const addresses = entries.map(({ address }) => address);
   for (const address of addresses) guard.check(address);
@@ -107,9 +107,9 @@ function waitForHandshake(
   { timeoutMs, signal }: Pick<ProbeLimits, "timeoutMs" | "signal">,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const limit = AbortSignal.timeout(timeoutMs);
-  limit.addEventListener("abort", () => reject(errorOf("ETIMEDOUT", "No TLS handshake in time")));
-  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  const limit = withTimeout(timeoutMs, signal);
+  const late = errorOf("ETIMEDOUT", "No TLS handshake in time");
+  limit.addEventListener("abort", () => reject(signal.aborted ? signal.reason : late));
   tls.once("secureConnect", resolve);
   tls.on("error", reject);
   tls.once("close", () => reject(errorOf("ECONNRESET", "The connection was closed")));

@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { Dispatcher } from "undici";
 
+import { timeoutError } from "../deadline.ts";
+
 /** The body of an answer, for one reader. A reader that stops early ends the request with `return`. */
 export interface StreamedBody extends AsyncIterableIterator<Buffer, undefined> {
   return(): Promise<IteratorResult<Buffer, undefined>>;
@@ -56,7 +58,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   ): Promise<StreamedHead> {
     this.#head = Promise.withResolvers();
     const { promise } = this.#head;
-    this.#late = setTimeout(() => this.#abort(deadlineError()), timeoutMs);
+    this.#late = setTimeout(() => this.#abort(timeoutError()), timeoutMs);
     if (this.#signal.aborted) this.#onAbort();
     else sender.dispatch(options, this);
     return promise;
@@ -160,10 +162,6 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     this.#awaited?.resolve(chunk);
     this.#awaited = undefined;
   }
-}
-
-function deadlineError(): DOMException {
-  return new DOMException("The deadline has passed", "TimeoutError");
 }
 
 function abandonedError(): Error {

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 
 import { type AnswerBody, answerLimits, readAnswer } from "../answer-limits.ts";
-import { abortable, Deadline } from "../deadline.ts";
+import { abortable, Deadline, withTimeout } from "../deadline.ts";
 import { isJson } from "../json.ts";
 import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
 import { mendHttp2Streams } from "../runtime/mend-http2-streams.ts";
@@ -75,7 +75,7 @@ export class Transport implements AsyncDisposable {
   /** Sends a request and reads the whole answer, within the limits of answer-limits.ts and 10 s without progress. */
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
     using _place = request.isQuestion === true ? undefined : await this.#requests.enter(signal);
-    using deadline = new Deadline(signal, request.timeoutMs);
+    using deadline = new Deadline(request.timeoutMs, signal);
     const { ownConnection } = request;
     await using own = ownConnection === undefined ? undefined : this.#ownLane(ownConnection);
     const lane = own?.lane ?? this.#lanes[0];
@@ -146,9 +146,9 @@ export class Transport implements AsyncDisposable {
 
   /** Takes no new requests, and closes the connections when the running requests are done, at the latest after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
-    using deadline = new Deadline(this.#end.signal, timeoutMs);
+    const limit = withTimeout(timeoutMs, this.#end.signal);
     const closed = Promise.all(this.#lanes.map((lane) => lane.close()));
-    await abortable(closed, deadline.signal).catch(() => undefined);
+    await abortable(closed, limit).catch(() => undefined);
     await this[Symbol.asyncDispose]();
   }
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type LookupFunction, type Socket } from "node:net";
 import { rootCertificates, type SecureContextOptions } from "node:tls";
 
-import { Deadline } from "../deadline.ts";
+import { withTimeout } from "../deadline.ts";
 import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
@@ -22,14 +22,14 @@ export async function openSocket(
 ): Promise<Socket> {
   const lookup = guard === undefined ? {} : { lookup: guard.lookup };
   const socket = connect({ ...address, ...lookup, noDelay: true });
-  const tooLate = Object.assign(new Error("Connect timeout"), { code: "UND_ERR_CONNECT_TIMEOUT" });
-  using deadline = new Deadline(signal, connectTimeoutMs, tooLate);
+  const limit = withTimeout(connectTimeoutMs, signal);
   try {
-    await once(socket, "connect", { signal: deadline.signal });
+    await once(socket, "connect", { signal: limit });
     return socket.setKeepAlive(true, 30_000);
   } catch (error) {
     socket.destroy();
-    throw deadline.signal.reason === tooLate ? tooLate : error;
+    if (signal.aborted || !limit.aborted) throw error;
+    throw Object.assign(new Error("Connect timeout"), { code: "UND_ERR_CONNECT_TIMEOUT" });
   }
 }
 

@@ -5,7 +5,7 @@ import { isIP, type LookupFunction } from "node:net";
 import { Agent } from "undici";
 
 import { FleetError } from "../../api/errors.ts";
-import { Deadline } from "../deadline.ts";
+import { withTimeout } from "../deadline.ts";
 import { isForbiddenAddress } from "../http/address-guard.ts";
 import { codeOf, connectionErrorOf } from "../kube/api-error.ts";
 import { allowedManifestUrl, type AllowedSource, notPinned } from "./manifest-url.ts";
@@ -146,8 +146,7 @@ export class ManifestSource implements AsyncDisposable {
 
   async #bytes(url: URL): Promise<Uint8Array> {
     const { userAgent, timeoutMs = 20_000 } = this.#options;
-    using deadline = new Deadline(this.#stop.signal, timeoutMs);
-    const { signal } = deadline;
+    const signal = withTimeout(timeoutMs, this.#stop.signal);
     try {
       const answer = await this.#agent.request({
         origin: url.origin,

@@ -4,6 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Code } from "../../api/reasons.ts";
 import { knownResource } from "../../api/resources.ts";
+import { withTimeout } from "../deadline.ts";
 import { loadKubeconfig } from "../hub/kubeconfig.ts";
 import { ApiError } from "../kube/api-error.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
@@ -154,7 +155,7 @@ async function secretOf(
   const { namespace, name, hub } = source;
   if (hub === undefined)
     throw failed(plan, "PluginFailed", "there is no hub to read a Secret from");
-  const late = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
+  const late = withTimeout(readTimeoutMs, signal);
   try {
     return await hub.get({ resource: knownResource("v1", "Secret"), namespace, name }, {}, late);
   } catch (cause) {

@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { FleetError } from "../../api/errors.ts";
 import { redactSecrets } from "../../api/foreign-text.ts";
 import type { Code } from "../../api/reasons.ts";
-import { Deadline } from "../deadline.ts";
+import { abortable, withTimeout } from "../deadline.ts";
 import type { Credential } from "./credential.ts";
 import { outputText, parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
@@ -118,17 +118,11 @@ interface Start {
 async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Promise<string> {
   const child = startProcess({ file, plan, env });
   const output = collect(child);
-  const failure = Promise.withResolvers<never>();
-  const giveUp = (error: unknown): void => {
-    killGroup(child);
-    failure.reject(error);
-  };
-  const tooLate = `it did not end within ${plan.timeoutMs / 1_000} s`;
-  using deadline = new Deadline(signal, plan.timeoutMs, failed(plan, "PluginTimeout", tooLate));
-  deadline.signal.addEventListener("abort", () => giveUp(deadline.signal.reason), { once: true });
-  output.onFlood((what) => giveUp(failed(plan, "PluginOutputInvalid", `it printed ${what}`)));
+  const flood = Promise.withResolvers<never>();
+  output.onFlood((what) => flood.reject(failed(plan, "PluginOutputInvalid", `it printed ${what}`)));
+  const limit = withTimeout(plan.timeoutMs, signal);
   try {
-    const end = await Promise.race([failure.promise, endOf(child)]);
+    const end = await abortable(Promise.race([flood.promise, endOf(child)]), limit);
     if (end.error !== undefined) throw notStarted(plan, end.error);
     if (end.code !== 0) {
       const how = end.signal === null ? `exit code ${end.code}` : `signal ${end.signal}`;
@@ -136,6 +130,9 @@ async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Prom
       throw failed(plan, "PluginFailed", { what: `it ended with ${how}`, cause });
     }
     return output.stdout();
+  } catch (error) {
+    if (error !== limit.reason || signal.aborted) throw error;
+    throw failed(plan, "PluginTimeout", `it did not end within ${plan.timeoutMs / 1_000} s`);
   } finally {
     // Also ends background processes that the plugin has left.
     killGroup(child);

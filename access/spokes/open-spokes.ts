@@ -4,7 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { AnswerBudget } from "../answer-limits.ts";
-import { abortable } from "../deadline.ts";
+import { abortable, withTimeout } from "../deadline.ts";
 import { WriteRefusedError } from "../http/write-permit.ts";
 import { reflectorKey } from "../kube/kept-objects.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
@@ -188,7 +188,7 @@ class SpokeFleet implements Spokes {
     const isSynced = (): boolean => profiles.isSynced;
     if (isSynced()) return;
     if (this.#hubError === undefined) {
-      const late = AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]);
+      const late = withTimeout(syncTimeoutMs, signal);
       await abortable(profiles.synced, late).catch(() => undefined);
       signal.throwIfAborted();
     }

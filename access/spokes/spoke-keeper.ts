@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../../api/errors.ts";
-import { abortable, TurnWaits } from "../deadline.ts";
+import { abortable, TurnWaits, withTimeout } from "../deadline.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import { ConnectTurns } from "./connect-turns.ts";
@@ -80,7 +80,7 @@ export class SpokeKeeper {
     const text = "The first attempt to connect goes on";
     const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
     using patience = this.#waits.limit(signal, { ms: acquireTimeoutMs, reason });
-    const late = AbortSignal.any([patience.signal, AbortSignal.timeout(longestAcquireMs)]);
+    const late = withTimeout(longestAcquireMs, patience.signal);
     await abortable(this.#settled.promise, late).catch(() => undefined);
     signal.throwIfAborted();
     if (this.#state.kind === "connecting") patience.signal.throwIfAborted();

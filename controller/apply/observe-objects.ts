@@ -24,7 +24,7 @@ import {
 } from "../../installation/plan.ts";
 import { strayEntries } from "../../installation/strays.ts";
 import type { Observation } from "../observe/observation.ts";
-import { type Clock, limited } from "../queue/clock.ts";
+import { type Clock, withClockTimeout } from "../queue/clock.ts";
 import type { InstallAttempt } from "./install-attempt.ts";
 import type { InventoryKinds } from "./inventory-kinds.ts";
 import { unlessRefused } from "./refusals.ts";
@@ -150,7 +150,7 @@ export async function firstLists(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  using bounded = limited(clock, patienceMs, signal);
+  using bounded = withClockTimeout(clock, patienceMs, signal);
   try {
     await observation.waitForSync(bounded.signal);
   } catch (error) {

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
-import { type Clock, limited } from "../queue/clock.ts";
+import { type Clock, withClockTimeout } from "../queue/clock.ts";
 
 export interface LeaseOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "replace">;
@@ -107,7 +107,7 @@ export class LeaseHolder {
     run: (signal: AbortSignal) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    using limit = limited(this.#options.clock, ms, signal);
+    using limit = withClockTimeout(this.#options.clock, ms, signal);
     try {
       return await run(limit.signal);
     } catch (error) {
@@ -130,7 +130,7 @@ export class LeaseHolder {
   /** Releases the Lease. Never rejects, because a Lease that is not released expires. */
   async release(): Promise<void> {
     const { log, clock } = this.#options;
-    using limit = limited(clock, releaseMs, new AbortController().signal);
+    using limit = withClockTimeout(clock, releaseMs, new AbortController().signal);
     try {
       // A renewal that was aborted may have arrived and changed the version: then the second try reads it.
       if (!(await this.#tryToRelease(limit.signal))) await this.#tryToRelease(limit.signal);

@@ -12,7 +12,7 @@ import { knownResource } from "../../api/resources.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import { conditionFieldsOf } from "../../installation/pod-cause.ts";
 import type { Log } from "../log.ts";
-import { type Clock, limited } from "../queue/clock.ts";
+import { type Clock, withClockTimeout } from "../queue/clock.ts";
 
 export interface JobDeps {
   readonly client: Pick<KubeClient, "get">;
@@ -77,7 +77,7 @@ export class FailedJobs {
     for (const id of this.#checks.keys()) if (!ids.has(id)) this.#checks.delete(id);
     const unknown = suspects.filter((one) => !this.#isKnown(one));
     if (unknown.length > 0) {
-      using bounded = limited(deps.clock, limitMs, signal);
+      using bounded = withClockTimeout(deps.clock, limitMs, signal);
       const checks = Promise.all(unknown.map((one) => this.#checkOnce(one, deps)));
       await abortable(checks, bounded.signal).catch(() => undefined);
       signal.throwIfAborted();

@@ -13,7 +13,7 @@ import {
   waitingAmong,
 } from "../../installation/readiness.ts";
 import type { Log } from "../log.ts";
-import { type Clock, limited } from "../queue/clock.ts";
+import { type Clock, withClockTimeout } from "../queue/clock.ts";
 import type { Observation } from "./observation.ts";
 
 /** Readiness of the workloads that the controller may watch. */
@@ -89,7 +89,7 @@ export class WorkloadCauses {
     const free = maxOpenChecks - this.#open.size;
     const due = [...byId].filter(([id]) => this.#isDue(id, now)).slice(0, free);
     if (due.length > 0) {
-      using bounded = limited(deps.clock, limitMs, signal);
+      using bounded = withClockTimeout(deps.clock, limitMs, signal);
       const checks = Promise.all(due.map(([id, workload]) => this.#check(id, workload, deps)));
       await abortable(checks, bounded.signal).catch(() => undefined);
     }

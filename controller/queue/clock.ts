@@ -1,3 +1,5 @@
+import { Follower, timeoutError } from "../../access/deadline.ts";
+
 /** Time as a parameter: a monotonic clock for intervals, the wall clock for written times. */
 export interface Clock {
   /** Milliseconds of a monotonic clock. */
@@ -36,19 +38,20 @@ export function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   });
 }
 
-/** A signal that is aborted with another one, or after a time. To be disposed when the work ends. */
-export function limited(
+/** `withTimeout` of access/deadline.ts, by a clock. To be disposed when the work ends. */
+export function withClockTimeout(
   clock: Clock,
-  ms: number,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Disposable & { readonly signal: AbortSignal } {
-  const controller = new AbortController();
-  const timer = clock.after(ms, () =>
-    controller.abort(new DOMException("The time is over", "TimeoutError")),
-  );
+  const follower = new Follower(signal);
+  const timer = clock.after(timeoutMs, () => follower.abort(timeoutError()));
   return {
-    signal: AbortSignal.any([signal, controller.signal]),
-    [Symbol.dispose]: () => timer[Symbol.dispose](),
+    signal: follower.signal,
+    [Symbol.dispose]: () => {
+      timer[Symbol.dispose]();
+      follower[Symbol.dispose]();
+    },
   };
 }
 

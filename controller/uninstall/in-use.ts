@@ -1,3 +1,4 @@
+import { withTimeout } from "../../access/deadline.ts";
 import { ApiError, missingRightIn } from "../../access/kube/api-error.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -118,14 +119,13 @@ async function listMetadata(
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const { resource } = ref;
-  const timeout = AbortSignal.timeout(listLimitMs);
+  const limit = withTimeout(listLimitMs, signal);
   try {
-    const either = AbortSignal.any([signal, timeout]);
-    const { items } = await client.list(ref, { metadataOnly: true }, either);
+    const { items } = await client.list(ref, { metadataOnly: true }, limit);
     return items;
   } catch (error) {
     signal.throwIfAborted();
-    if (timeout.aborted || isConversionFailure(error)) {
+    if (limit.aborted || isConversionFailure(error)) {
       const message = await unlistedMessage(resource, client, signal);
       throw new FleetError("ClusterBusy", message);
     }

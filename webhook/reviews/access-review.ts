@@ -1,3 +1,4 @@
+import { withTimeout } from "../../access/deadline.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
 import { createBriefMemory } from "./brief-memory.ts";
@@ -38,7 +39,7 @@ export function createAccessReviews(
     may: (user, attempt, signal) => {
       const spec = specOf(user, attempt);
       return remembered(spec, async () => {
-        const limited = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+        const limited = withTimeout(limitMs, signal);
         const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
         return isAllowed(await client.request("POST", path, body, limited));
       });

@@ -1,0 +1,58 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { describe, expect, test } from "vitest";
+
+import { Deadline, withTimeout } from "../../access/deadline.ts";
+
+const never = new AbortController().signal;
+
+describe("withTimeout", () => {
+  test.each([{ signal: never }, { signal: undefined }])(
+    "aborts with a TimeoutError after its time",
+    async ({ signal }) => {
+      const limit = withTimeout(20, signal);
+      expect(limit.aborted).toBe(false);
+      await delay(60);
+      expect(limit.reason).toMatchObject({ name: "TimeoutError" });
+    },
+  );
+
+  test("aborts with its signal, also with one that is aborted already", () => {
+    const reason = new Error("Interrupted");
+    const caller = new AbortController();
+    const limit = withTimeout(60_000, caller.signal);
+    caller.abort(reason);
+    expect(limit.reason).toBe(reason);
+    expect(withTimeout(60_000, caller.signal).reason).toBe(reason);
+  });
+
+  test("keeps its time although garbage collection runs, also inside another limit", async () => {
+    const limit = withTimeout(5_000, withTimeout(100, never));
+    collectGarbage();
+    await delay(20);
+    collectGarbage();
+    await delay(150);
+    expect(limit.aborted).toBe(true);
+  });
+});
+
+describe("Deadline", () => {
+  test("still aborts with its signal when the time limit has ended", async () => {
+    const caller = new AbortController();
+    using deadline = new Deadline(20, caller.signal);
+    deadline.clear();
+    await delay(60);
+    expect(deadline.signal.aborted).toBe(false);
+    caller.abort();
+    expect(deadline.signal.aborted).toBe(true);
+  });
+});
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  const collect: unknown = runInNewContext("gc");
+  if (typeof collect !== "function") throw new Error("There is no gc");
+  collect();
+}
