@@ -1,9 +1,9 @@
 import { hasRevision } from "./component-said.ts";
 import type { Member, Revision, SetFacts, Stage, Stamp } from "./facts.ts";
-import { concurrencyOf } from "./limits.ts";
+import { openingOf } from "./limits.ts";
 import { judgedAnew } from "./members.ts";
-import { isOpen, type StageProgress } from "./stage-progress.ts";
-import { countInFlight, stampsOf } from "./stages.ts";
+import { isOpen, type StageLimits, type StageProgress } from "./stage-progress.ts";
+import { countInFlight, isToBegin, stampsOf } from "./stages.ts";
 
 /** Between which revisions clusters are admitted. */
 export interface Admission {
@@ -15,33 +15,55 @@ export interface Admission {
   readonly current: Revision | undefined;
 }
 
+/** The clusters that start now, and when others may. Times are ms since the epoch. */
+interface Admitted {
+  readonly stamps: readonly Stamp[];
+  readonly nextLooks: readonly (number | undefined)[];
+}
+
+export const noneAdmitted: Admitted = { stamps: [], nextLooks: [] };
+
 /** The clusters that start now: those of open stages with the new revision, those that join others before their turn with the last complete one. Pure. */
 export function admittedStamps(
   stages: readonly Stage[],
   progress: readonly StageProgress[],
   admission: Admission,
-): readonly Stamp[] {
-  return stages.flatMap((stage, at) => {
+): Admitted {
+  const { order } = admission.facts.set.spec.rollout ?? {};
+  const all = stages.map((stage, at): Admitted => {
     const step = progress.at(at);
-    if (step === undefined) return [];
-    if (!isOpen(step.status)) return joinerStamps(stage, admission);
-    const { spec } = admission.facts.set;
-    const turn = { stage: stage.spec, revision: admission.update, order: spec.rollout?.order };
-    return stampsOf(stage.members, turn, step.slots);
+    if (step === undefined) return noneAdmitted;
+    if (!isOpen(step.status)) return joinerStamps(stage, step.limits, admission);
+    const turn = { stage: stage.spec, revision: admission.update, order };
+    return { stamps: stampsOf(stage.members, turn, step.slots), nextLooks: [] };
   });
+  return {
+    stamps: all.flatMap(({ stamps }) => stamps),
+    nextLooks: all.flatMap(({ nextLooks }) => nextLooks),
+  };
 }
 
-/** Clusters that join a stage before its turn, or after a rollback, get the revision that was completed last. Spec: sets.md R6. */
-export function joinerStamps({ spec, members }: Stage, admission: Admission): readonly Stamp[] {
-  const { facts, now, update, current } = admission;
-  if (current === undefined || current.name === update.name) return [];
+/** Clusters that join a stage before its turn, or after a rollback, get the revision that was completed last, within all limits of the stage. Spec: sets.md R6. */
+function joinerStamps(
+  { spec, members }: Stage,
+  { maxConcurrency, maxFailures, hasTooManyUnreachable }: StageLimits,
+  { facts, now, update, current }: Admission,
+): Admitted {
+  if (current === undefined || current.name === update.name) return noneAdmitted;
+  if (hasTooManyUnreachable) return noneAdmitted;
   const isDue = ({ child }: Member): boolean =>
     child === undefined || hasRevision(child, current.name);
   const judgement = { revision: current, now, retriedAt: update.retriedAt };
   const joined = judgedAnew(members.filter(isDue), facts, judgement);
+  if (!joined.some(({ state }) => isToBegin(state))) return noneAdmitted;
   // Those that have another revision already hold their slots.
   const all = [...joined, ...members.filter((member) => !isDue(member))];
-  const slots = concurrencyOf(spec.maxConcurrency, members.length) - countInFlight(all);
-  const { order } = facts.set.spec.rollout ?? {};
-  return stampsOf(all, { stage: spec, revision: current, order, isDue }, slots);
+  const failed = all.filter(({ state: { name } }) => name === "Failed" || name === "TimedOut");
+  if (failed.length > maxFailures) return noneAdmitted;
+  const { order, windows = [] } = facts.set.spec.rollout ?? {};
+  const { isOpen: isInWindow, changesAt } = openingOf(spec.before?.windows ?? windows, now);
+  if (!isInWindow) return { stamps: [], nextLooks: [changesAt] };
+  const slots = maxConcurrency - countInFlight(all);
+  const turn = { stage: spec, revision: current, order, isDue };
+  return { stamps: stampsOf(all, turn, slots), nextLooks: [] };
 }

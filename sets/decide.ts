@@ -1,6 +1,6 @@
 import { type FleetSet, type RolloutPhase, steering } from "../api/fleet-set.ts";
 import { nameFirst } from "../api/kubernetes.ts";
-import { type Admission, admittedStamps, joinerStamps } from "./admission.ts";
+import { type Admission, admittedStamps, noneAdmitted } from "./admission.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import {
   type Decision,
@@ -132,10 +132,13 @@ class Look {
     if (isHalted) return this.#halt(stages, walk);
     const refused = this.#refusedUnmatched(stages);
     const isStill = this.#isPaused || refused !== undefined;
-    const stamps = isStill ? [] : admittedStamps(stages, walk.progress, this.#admission);
+    const { stamps, nextLooks } = isStill
+      ? noneAdmitted
+      : admittedStamps(stages, walk.progress, this.#admission);
     const phase = refused === undefined ? phaseOf(walk.progress) : "Blocked";
     const waitingFor = refused ?? waitingForOf(walk.progress);
-    return this.#decision({ ...walk, stages, stamps, phase, waitingFor });
+    const looks = [...walk.nextLooks, ...nextLooks];
+    return this.#decision({ ...walk, nextLooks: looks, stages, stamps, phase, waitingFor });
   }
 
   /** Without any cluster nothing was proven: those that come later get the revision stage by stage. */
@@ -166,18 +169,17 @@ class Look {
     const current = this.#current ?? this.#update;
     const stages = this.#stagesWith(current);
     const { stamps, stage } = rollbackStep(stages, current, this.#facts.set.spec.rollout?.order);
-    const phase = stage === undefined ? "RolledBack" : "RollingBack";
-    const joiners =
-      stage === undefined ? stages.flatMap((one) => joinerStamps(one, this.#admission)) : [];
-    const waitingFor = `Revision ${this.#update.name} failed; annotate ${steering.retry} to try it again`;
-    const { progress, nextLooks } = this.#walk(stages);
+    const walk = this.#walk(stages);
+    const progress = walk.progress.map(notBegun);
+    const joined =
+      stage === undefined ? admittedStamps(stages, progress, this.#admission) : noneAdmitted;
     return this.#decision({
-      progress: progress.map(notBegun),
-      nextLooks,
+      progress,
+      nextLooks: [...walk.nextLooks, ...joined.nextLooks],
       stages,
-      stamps: this.#isPaused ? [] : [...stamps, ...joiners],
-      phase,
-      waitingFor,
+      stamps: this.#isPaused ? [] : [...stamps, ...joined.stamps],
+      phase: stage === undefined ? "RolledBack" : "RollingBack",
+      waitingFor: `Revision ${this.#update.name} failed; annotate ${steering.retry} to try it again`,
     });
   }
 

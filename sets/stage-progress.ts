@@ -40,6 +40,8 @@ export interface StageProgress {
   readonly status: StageStatus;
   /** How many more clusters may start. */
   readonly slots: number;
+  /** What holds for clusters that join the stage, too. */
+  readonly limits: StageLimits;
   /** Why nothing starts, as a sentence; empty: nothing stands in the way. */
   readonly waitingFor: string;
   readonly nextLook: number | undefined;
@@ -55,8 +57,15 @@ export function isOpen({ state }: Pick<StageStatus, "state">): boolean {
   return state !== "Waiting" && state !== "Halted" && state !== "Empty";
 }
 
+/** The limits of a stage in numbers. */
+export interface StageLimits {
+  readonly maxConcurrency: number;
+  readonly maxFailures: number;
+  readonly hasTooManyUnreachable: boolean;
+}
+
 /** Counts of a stage, and what its limits allow. */
-interface Tally {
+interface Tally extends StageLimits {
   readonly size: number;
   readonly done: number;
   readonly failed: number;
@@ -66,9 +75,6 @@ interface Tally {
   readonly unreachable: number;
   /** Clusters that the stage has to wait for. */
   readonly unfinished: number;
-  readonly maxConcurrency: number;
-  readonly maxFailures: number;
-  readonly hasTooManyUnreachable: boolean;
   readonly isBlocked: boolean;
 }
 
@@ -88,7 +94,7 @@ export function progressOf(stage: Stage, context: StageContext): StageProgress {
   const status = { ...counts, state, ...times };
   const mayStart = isOpen(status) && waitingFor === "";
   const slots = mayStart ? Math.max(0, tally.maxConcurrency - tally.inFlight) : 0;
-  return { status, slots, waitingFor, nextLook };
+  return { status, slots, limits: tally, waitingFor, nextLook };
 }
 
 function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
@@ -217,13 +223,29 @@ function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
   if (!isFinished && times.doneAt === undefined) return rollingStep(stage, tally, context);
   const done = { ...times, doneAt: times.doneAt ?? new Date(now).toISOString() };
   const soakEnd = timeOf(done.doneAt, now) + durationOf(stage.spec.after?.soak, 0);
-  if (now < soakEnd) return { state: "Soaking", ...done, nextLook: soakEnd };
+  if (now < soakEnd) return soakingStep(stage, tally, { context, done, soakEnd });
   if (!isFinished) return { ...rollingStep(stage, tally, context), ...done };
   if (stage.spec.after?.approval !== true) return { state: "Passed", ...done };
   const approvedBy = approvalOf(stage.spec.name, "after", context);
   return approvedBy === undefined
     ? { state: "AwaitingApproval", ...done }
     : { state: "Passed", ...done, approvedBy };
+}
+
+/** Clusters that join a stage while it is watched wait for its windows, as all do. */
+function soakingStep(
+  stage: Stage,
+  tally: Tally,
+  {
+    context,
+    done,
+    soakEnd,
+  }: { readonly context: StageContext; readonly done: Times; readonly soakEnd: number },
+): Step {
+  const step = { state: "Soaking", ...done, nextLook: soakEnd } as const;
+  if (tally.pending === 0) return step;
+  const { waitingFor, nextLook = soakEnd } = admissionOf(stage, tally, context);
+  return { ...step, waitingFor, nextLook: Math.min(soakEnd, nextLook) };
 }
 
 function rollingStep(stage: Stage, tally: Tally, context: StageContext): Step {

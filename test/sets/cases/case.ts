@@ -63,6 +63,8 @@ export type ClusterWord =
   | "foreign"
   /** Stamped with the old revision five minutes ago; not ready yet. */
   | "returning"
+  /** As `late`, but with the old revision. */
+  | "returned-late"
   /** As `done`, but stamped with another value of its ClusterProfile. */
   | "drifted";
 

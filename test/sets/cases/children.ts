@@ -68,6 +68,7 @@ const meanings: Readonly<Record<Exclude<ClusterWord, "none">, Meaning>> = {
   drifting: { ...updating, hash: "another" },
   foreign: { ...updating, isForeign: true },
   returning: { ...updating, revision: "old" },
+  "returned-late": { ...late, revision: "old" },
   drifted: { ...done, hash: "another" },
 };
 

@@ -94,6 +94,62 @@ const matching: readonly Case[] = [
   },
 ];
 
+const nightly = { windows: [{ cron: "0 22 * * *", duration: "6h" }] };
+const darkTwo = "dark dark old none";
+
+/** Clusters that join obey what holds for all clusters of their stage. */
+const joiningWithin: readonly Case[] = [
+  {
+    name: "a cluster that joins during the soak waits for the window",
+    clusters: { canary: "done none", rest: "old" },
+    stages: { canary: { after: { soak: "30m" }, before: nightly }, rest: {} },
+    before: { canary: "Soaking 10m" },
+    expect: {
+      stamps: "",
+      phase: "Soaking",
+      waitingFor: "The windows of stage canary are closed",
+      nextLook: "12:20:00",
+    },
+  },
+  {
+    name: "a cluster that joins during the soak waits while too many others are dark",
+    clusters: { canary: "dark dark done none", rest: "old" },
+    stages: { canary: { after: { soak: "30m" } }, rest: {} },
+    before: { canary: "Soaking 10m" },
+    expect: {
+      stamps: "",
+      phase: "Soaking",
+      waitingFor: "2 of 4 clusters of stage canary are unreachable",
+    },
+  },
+  {
+    name: "a cluster that joins before its turn waits for the window",
+    clusters: { canary: "done", rest: "old none" },
+    stages: { canary: { after: { approval: true } }, rest: { before: nightly } },
+    before: { canary: "AwaitingApproval 10m" },
+    expect: { stamps: "", nextLook: "22:00:00" },
+  },
+  {
+    name: "a cluster that joins before its turn waits while too many others are dark",
+    clusters: { canary: "updating", rest: darkTwo },
+    before: { canary: "Rolling" },
+    expect: { stamps: "" },
+  },
+  {
+    name: "clusters that join before their turn do not follow when too many of them fail",
+    clusters: { canary: "updating", rest: "returned-late old none" },
+    before: { canary: "Rolling" },
+    expect: { stamps: "" },
+  },
+  {
+    name: "a cluster that joins after the rollback waits for the window",
+    clusters: { canary: "old", rest: "old none" },
+    rollout: { ...nightly, onFailure: "Rollback" },
+    revision: "failed",
+    expect: { stamps: "", phase: "RolledBack", nextLook: "22:00:00" },
+  },
+];
+
 const joining: readonly Case[] = [
   {
     name: "a cluster that joins a stage in its turn gets the new revision",
@@ -200,4 +256,4 @@ const failing: readonly Case[] = [
 ];
 
 /** To which stage a cluster belongs, and what becomes of those that join, leave and fail. Spec: sets.md 6, R6, R7. */
-export const memberCases: readonly Case[] = [...matching, ...joining, ...failing];
+export const memberCases: readonly Case[] = [...matching, ...joining, ...joiningWithin, ...failing];
