@@ -11,20 +11,20 @@ import { codeOf, connectionErrorOf } from "../kube/api-error.ts";
 import { allowedManifestUrl, type AllowedSource, notPinned } from "./manifest-url.ts";
 
 export interface ManifestSourceOptions {
-  /** Empty: nothing is ever fetched. */
+  /** Allowed sources; empty: every URL is refused. */
   readonly sources: readonly AllowedSource[];
   readonly userAgent: string;
-  /** Trust anchors in PEM; absent: those of the system and of NODE_EXTRA_CA_CERTS. */
+  /** CA certificates in PEM; absent: those of the system and of NODE_EXTRA_CA_CERTS. */
   readonly caPem?: string;
-  /** Resolves names; absent: the system. */
+  /** Resolves host names; absent: the system's resolver. */
   readonly resolve?: (
     host: string,
     options: { readonly all: true },
     callback: (error: Error | null, addresses: LookupAddress[]) => void,
   ) => void;
-  /** A URL has to say the digest of its content: on a hub that several people share. Security: T-34. */
+  /** Requires each URL to end in the digest of its content; set on a hub that several teams share. Security: T-34. */
   readonly isPinned?: boolean;
-  /** How long a fetch may take altogether; 20 s. */
+  /** Time limit of a whole fetch; default 20,000. */
   readonly timeoutMs?: number;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
@@ -32,16 +32,17 @@ export interface ManifestSourceOptions {
 
 const maxBytes = 8 * 1024 * 1024;
 const freshMs = 10 * 60 * 1_000;
-// Otherwise every attempt at a component would ask an unavailable server again.
+// Without this pause, every attempt of a component would ask an unavailable server again.
 const retryMs = 60_000;
 const digestPattern = /^#sha256=([0-9a-f]{64})$/;
 const forbiddenCode = "KNFLEET_FORBIDDEN_ADDRESS";
 
 /**
- * Fetches the manifests that components name, over verified TLS, without redirects, at most 8 MiB in 20 s each, from allowed
- * sources only. A name must not lead to this machine or its link; an address in the source itself is taken at its word. A URL may end
- * in `#sha256=<digest>`, which pins its content. What was fetched is remembered: pinned content for good; other content is asked for again after ten minutes,
- * a minute after that failed, which nobody waits for. Spec: security.md T-11, T-12, T-30 to T-34.
+ * Fetches the manifests that components name, from allowed sources only: over verified TLS, without redirects, at most 8 MiB in 20 s each.
+ * A host name must not resolve to an address of this machine or its link, unless the allowed source itself is such an address.
+ *
+ * A URL may end in `#sha256=<digest>`, which pins its content. Pinned content is cached without end. Other content is fetched again in the background
+ * after ten minutes, and a minute after a failed fetch. Spec: security.md T-11, T-12, T-30 to T-34.
  */
 export class ManifestSource implements AsyncDisposable {
   readonly #options: ManifestSourceOptions;
@@ -50,8 +51,8 @@ export class ManifestSource implements AsyncDisposable {
   readonly #running = new Map<string, Promise<string>>();
   readonly #listeners = new Set<() => void>();
   readonly #stop = new AbortController();
-  /** There is news that is about to be told. */
-  #isTelling = false;
+  /** The listeners are about to be called. */
+  #isNotifying = false;
 
   constructor(options: ManifestSourceOptions) {
     this.#options = options;
@@ -60,7 +61,7 @@ export class ManifestSource implements AsyncDisposable {
       connections: 8,
       connect: {
         timeout: 5_000,
-        // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
+        // Set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
         rejectUnauthorized: true,
         minVersion: "TLSv1.2",
         lookup: guarded(options.resolve ?? systemLookup),
@@ -70,19 +71,20 @@ export class ManifestSource implements AsyncDisposable {
   }
 
   /**
-   * The text at a URL, at once where one is known: what is installed must not wait for a server that is away. Throws FleetError ManifestSourceNotAllowed,
-   * ManifestSourceUnavailable, or ManifestInvalid when the digest does not fit or the bytes are no UTF-8. Callers who ask at the same time share the fetch.
+   * Returns the text at a URL. Cached text is returned at once, even if it is old, so that no install waits for an unavailable server. Callers at the same
+   * time share a fetch. Throws FleetError ManifestSourceNotAllowed, ManifestSourceUnavailable, or ManifestInvalid when the digest differs or the bytes are
+   * not UTF-8.
    */
   async read(text: string): Promise<string> {
     const url = allowedManifestUrl(text, this.#options.sources);
     if (this.#options.isPinned === true && url.hash === "") throw notPinned(text);
-    const known = this.#cache.get(url.href);
-    if (known === undefined) return this.#shared(url);
-    if (this.#options.now() >= known.freshUntil) this.#renew(url, known);
-    return known.text;
+    const cached = this.#cache.get(url.href);
+    if (cached === undefined) return this.#fetchOnce(url);
+    if (this.#options.now() >= cached.freshUntil) this.#renew(url, cached);
+    return cached.text;
   }
 
-  /** Calls back when what `read` gave is outdated: there is something else now, or something that cannot be used, for which it throws. */
+  /** Calls back when a text that `read` returned is outdated: the URL has another text now, or one for which `read` throws. */
   onChange(listener: () => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
@@ -95,35 +97,37 @@ export class ManifestSource implements AsyncDisposable {
     await this.#agent.destroy();
   }
 
-  #renew(url: URL, known: CachedText): void {
+  #renew(url: URL, cached: CachedText): void {
     if (this.#running.has(url.href)) return;
-    // Not waited for: who asks later sees what came of it, and it never rejects.
-    void this.#shared(url)
+    // In the background. It never rejects.
+    void this.#fetchOnce(url)
       .then(
-        (text) => text !== known.text,
-        (error: unknown) => this.#forgotAfter(error, url, known),
+        (text) => text !== cached.text,
+        (error: unknown) => this.#dropUnlessUnavailable(error, url, cached),
       )
-      .then((isNews) => (isNews ? this.#tell() : undefined));
+      .then((hasChanged) => (hasChanged ? this.#notify() : undefined));
   }
 
-  /** Keeps the text of a server that is unavailable, and forgets a text that was replaced by something unusable. */
-  #forgotAfter(error: unknown, { href }: URL, { text }: CachedText): boolean {
-    const isAway = error instanceof FleetError && error.reason === "ManifestSourceUnavailable";
-    if (isAway) this.#cache.set(href, { text, freshUntil: this.#options.now() + retryMs });
+  /** Keeps the cached text when the server is unavailable. Otherwise the new content is unusable, and the cached text is dropped. Returns whether it was dropped. */
+  #dropUnlessUnavailable(error: unknown, { href }: URL, { text }: CachedText): boolean {
+    const isUnavailable =
+      error instanceof FleetError && error.reason === "ManifestSourceUnavailable";
+    if (isUnavailable) this.#cache.set(href, { text, freshUntil: this.#options.now() + retryMs });
     else this.#cache.delete(href);
-    return !isAway;
+    return !isUnavailable;
   }
 
-  // Several changes are told at once: the texts may depend on each other.
-  async #tell(): Promise<void> {
-    if (this.#isTelling) return;
-    this.#isTelling = true;
+  // Waits for all running fetches and then notifies once, because the texts may depend on each other.
+  async #notify(): Promise<void> {
+    if (this.#isNotifying) return;
+    this.#isNotifying = true;
     await Promise.allSettled(this.#running.values());
-    this.#isTelling = false;
+    this.#isNotifying = false;
     for (const listener of this.#listeners) listener();
   }
 
-  #shared(url: URL): Promise<string> {
+  /** Fetches a text, or joins the fetch of the same URL that runs already. */
+  #fetchOnce(url: URL): Promise<string> {
     const running = this.#running.get(url.href);
     if (running !== undefined) return running;
     const fetching = this.#fetch(url).finally(() => this.#running.delete(url.href));
@@ -156,7 +160,7 @@ export class ManifestSource implements AsyncDisposable {
         headers: {
           "user-agent": userAgent,
           accept: "application/yaml, text/yaml, text/plain, */*",
-          // Nothing to unpack: the bytes on the wire are the bytes of the limit.
+          // Without compression, so that the size limit holds for the content.
           "accept-encoding": "identity",
         },
       });
@@ -173,7 +177,7 @@ export class ManifestSource implements AsyncDisposable {
   }
 }
 
-/** Looks at every address of a name before the connection is made to one of them, so that no other answer can follow. */
+/** A DNS lookup that refuses forbidden addresses. The connection uses the checked addresses, so a second DNS answer cannot replace them. */
 function guarded(resolve: NonNullable<ManifestSourceOptions["resolve"]>): LookupFunction {
   return (host, options, callback) => {
     resolve(host, { ...options, all: true }, (error, addresses) => {
@@ -189,7 +193,7 @@ function guarded(resolve: NonNullable<ManifestSourceOptions["resolve"]>): Lookup
   };
 }
 
-/** Names of this machine. An operator who allows one of them as a source means it. */
+/** True for `localhost` and IP addresses: an operator who allows one as a source means it. */
 function isThisMachine(host: string): boolean {
   return host === "localhost" || isIP(host) !== 0;
 }
@@ -236,18 +240,18 @@ function unavailable(url: URL, problem: string, cause?: unknown): FleetError {
   return new FleetError("ManifestSourceUnavailable", `${nameOf(url)} ${problem}`, { cause });
 }
 
-/** Without query, which may hold a signature. */
+/** The URL for messages, without its query, which may hold a signature. */
 function nameOf(url: URL): string {
   return `Manifest ${url.origin}${url.pathname}`;
 }
 
-/** A remembered text and until when nobody has to ask whether it is still true. */
+/** A cached text. It is fetched again after `freshUntil`. */
 interface CachedText {
   readonly text: string;
   readonly freshUntil: number;
 }
 
-/** Remembers texts by key up to a number of characters altogether; the one that was not used for the longest time goes first. */
+/** A cache of texts with a limit on the sum of their characters. Drops the least recently used text first. */
 export class TextCache {
   readonly #limit: number;
   readonly #entries = new Map<string, CachedText>();

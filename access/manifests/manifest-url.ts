@@ -1,15 +1,15 @@
 import { FleetError } from "../../api/errors.ts";
 
-/** A prefix of URLs that an operator allows manifests to come from. */
+/** A prefix of the URLs from which manifests may be fetched. */
 export interface AllowedSource {
   readonly origin: string;
-  /** Begins and ends with a slash, unless it is the path of one file. */
+  /** Path of a folder, with a slash at the end, or of one file. */
   readonly path: string;
 }
 
 const maxBytes = 2_048;
 
-/** The source of a flag; undefined for a text that is none. */
+/** Parses the value of `--manifest-source`; undefined when it is invalid. */
 export function allowedSourceOf(text: string): AllowedSource | undefined {
   const url = urlOf(text);
   if (typeof url === "string" || url.search !== "" || url.hash !== "") return undefined;
@@ -17,8 +17,8 @@ export function allowedSourceOf(text: string): AllowedSource | undefined {
 }
 
 /**
- * The URL of a manifest, once it is plain https and below an allowed source. Throws FleetError ManifestSourceNotAllowed. Spec:
- * security.md T-30, T-31.
+ * Parses the URL of a manifest. Throws FleetError ManifestSourceNotAllowed unless it is a plain https URL below an allowed source.
+ * Spec: security.md T-30, T-31.
  */
 export function allowedManifestUrl(text: string, sources: readonly AllowedSource[]): URL {
   const url = urlOf(text);
@@ -32,12 +32,12 @@ export function allowedManifestUrl(text: string, sources: readonly AllowedSource
   return url;
 }
 
-/** A URL that ought to say the digest of its content does not. Security: T-34. */
+/** The error for a URL without the digest that it needs. Security: T-34. */
 export function notPinned(text: string): FleetError {
   return notAllowed(text, "it does not end in #sha256= and the digest of its content");
 }
 
-/** What is wrong with the URL of a manifest wherever it leads, as a sentence; undefined when nothing is. Spec: security.md T-30. */
+/** Why the URL of a manifest is invalid whatever sources are allowed, as a sentence; undefined when it is valid. Spec: security.md T-30. */
 export function manifestUrlProblem(text: string): string | undefined {
   const url = urlOf(text);
   return typeof url === "string" ? url : undefined;
@@ -49,7 +49,7 @@ function isBelow({ origin, pathname }: URL, source: AllowedSource): boolean {
   return pathname === source.path || pathname.startsWith(below);
 }
 
-/** The parsed URL, or what is wrong with it. The parser repairs much, so the raw text is looked at first. */
+/** The parsed URL, or why it is invalid. The raw text is checked first, because the parser repairs many errors. */
 function urlOf(text: string): URL | string {
   if (Buffer.byteLength(text) > maxBytes) return `it is longer than ${maxBytes} bytes`;
   if (!/^https:\/\/[^/]/i.test(text)) return "it does not begin with https://";
@@ -57,7 +57,7 @@ function urlOf(text: string): URL | string {
   if (/[\u0000-\u0020\u007f\\,]/.test(text)) {
     return "it holds white space, a control character, a backslash or a comma";
   }
-  // Dots, slashes and NUL, also where they are written with a percent sign.
+  // Dot segments, slashes and NUL, also percent-encoded.
   if (
     /(?:\/|%2f|^)(?:\.|%2e){1,2}(?:\/|%2f|[?#]|$)|%00|%2f|%5c/i.test(text.slice("https:/".length))
   ) {

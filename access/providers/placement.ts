@@ -2,7 +2,7 @@ import type { ClusterProfileRef } from "../../api/component.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { reflectorKey } from "../kube/kept-objects.ts";
 
-/** One slice of what a scheduler decided; every field may be missing. Spec: cluster-inventory.md 1.3. */
+/** One slice of a scheduler's decision. Every field may be missing. Spec: cluster-inventory.md 1.3. */
 export type PlacementDecision = KubeObject & {
   readonly decisions?: readonly PlacedCluster[] | null;
 };
@@ -11,15 +11,15 @@ interface PlacedCluster {
   readonly clusterProfileRef?: { readonly namespace?: string; readonly name?: string };
 }
 
-/** The clusters of one decision, in its order, each once. An empty list is a decision for no cluster. */
+/** A decision: its clusters in order, each once. An empty list means that no cluster was chosen. */
 export interface PlacementSet {
   readonly namespace: string;
-  /** Label `decision-key`; of a slice without one its name. */
+  /** Label `decision-key` of the slices; the name of a slice without that label. */
   readonly key: string;
   readonly clusters: readonly ClusterProfileRef[];
 }
 
-/** Labels of the slices. */
+/** Labels of the slices of a decision. */
 export const placementLabels = {
   key: "multicluster.x-k8s.io/decision-key",
   placement: "multicluster.x-k8s.io/placement-key",
@@ -27,7 +27,7 @@ export const placementLabels = {
   revision: "multicluster.x-k8s.io/decision-revision",
 } as const;
 
-/** The sets that slices, in any order, add up to. What is no reference is left out. */
+/** Joins slices, in any order, to decisions. Skips entries that name no ClusterProfile. */
 export function placementSets(slices: readonly PlacementDecision[]): readonly PlacementSet[] {
   const groups = Map.groupBy(slices, (slice) =>
     JSON.stringify([slice.metadata.namespace ?? "", labelOf(slice, "key"), nameWithoutKey(slice)]),
@@ -62,7 +62,7 @@ function nameWithoutKey(slice: PlacementDecision): string | undefined {
   return labelOf(slice, "key") === undefined ? slice.metadata.name : undefined;
 }
 
-/** Slices of one revision alone: two mixed are what nobody decided. */
+/** Only the slices of the newest revision, because slices of two revisions together are no decision. */
 function ofNewestRevision(group: readonly PlacementDecision[]): readonly PlacementDecision[] {
   const revisions = group.map((slice) => labelOf(slice, "revision") ?? "");
   const newest = revisions.toSorted(byRevision).at(-1);
@@ -85,27 +85,27 @@ function indexOf(slice: PlacementDecision): number {
   return /^\d+$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
 }
 
-// Slices of one decision are not written at once: what leaves one may be on its way to another.
+// A scheduler writes the slices of a decision one after the other, so a cluster may move from one slice to another.
 const removalDelayMs = 5_000;
 
-/** The members of a set over time: who is added counts at once, who is gone only after five seconds. */
+/** The clusters of a decision over time. A new cluster counts at once; a removed one still counts for five seconds. */
 export class SettledPlacement {
-  /** With the time since when it is missing; without while it is there. */
-  readonly #members = new Map<string, { ref: ClusterProfileRef; sinceMs?: number }>();
+  /** `removedAtMs` is set while a cluster is missing. */
+  readonly #members = new Map<string, { ref: ClusterProfileRef; removedAtMs?: number }>();
 
-  /** Takes the clusters of a set as they are now; none when its slices are gone. */
+  /** Sets the current clusters; an empty list when the slices are gone. */
   update(clusters: readonly ClusterProfileRef[], nowMs: number): void {
     const present = new Set(clusters.map(reflectorKey));
     for (const [key, member] of this.#members) {
-      if (!present.has(key)) member.sinceMs ??= nowMs;
-      if (nowMs - (member.sinceMs ?? nowMs) >= removalDelayMs) this.#members.delete(key);
+      if (!present.has(key)) member.removedAtMs ??= nowMs;
+      if (nowMs - (member.removedAtMs ?? nowMs) >= removalDelayMs) this.#members.delete(key);
     }
     for (const ref of clusters) this.#members.set(reflectorKey(ref), { ref });
   }
 
   members(nowMs: number): readonly ClusterProfileRef[] {
     return [...this.#members.values()]
-      .filter(({ sinceMs = nowMs }) => nowMs - sinceMs < removalDelayMs)
+      .filter(({ removedAtMs = nowMs }) => nowMs - removedAtMs < removalDelayMs)
       .map(({ ref }) => ref);
   }
 }

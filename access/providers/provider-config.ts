@@ -22,7 +22,7 @@ export interface EnvironmentVariable {
   readonly value: string;
 }
 
-/** How the exec plugin of a provider is run. */
+/** How to run the exec plugin of a provider. */
 interface ExecSettings {
   readonly apiVersion: ExecApiVersion;
   readonly command: string;
@@ -31,33 +31,33 @@ interface ExecSettings {
   readonly provideClusterInfo: boolean;
   readonly installHint: string;
   readonly timeoutMs: number;
-  /** Ours: SHA-256 of the executable in lower-case hexadecimal. */
+  /** Our own key: SHA-256 of the executable in lower-case hexadecimal. */
   readonly sha256?: string;
 }
 
 const argsPolicies = ["Ignore", "Append"] as const;
 const envPolicies = ["Ignore", "AppendIfNotExists", "Replace"] as const;
 
-/** One provider of the file. Without `exec` it is not usable and `problem` says why. */
+/** One provider of the file. A provider without `exec` is not usable; `problem` says why. */
 export interface Provider {
   readonly name: string;
   readonly exec?: ExecSettings;
   readonly problem?: string;
   readonly argsPolicy: (typeof argsPolicies)[number];
   readonly envPolicy: (typeof envPolicies)[number];
-  /** Ours, ignored by Go: trust the system's certificate authorities when the profile brings none. */
+  /** Our own key, which Go ignores: trust the system's certificate authorities when the profile has no CA. */
   readonly systemRoots: boolean;
-  /** Ours: an http server, and an unverified one when the profile asks for it. */
+  /** Our own key: allow `http` servers, and unverified ones when the profile has `insecure-skip-tls-verify`. */
   readonly allowInsecure: boolean;
   readonly rules: ProviderRules;
-  /** Ours: how many of its plugins run at the same time; absent: two. */
+  /** Our own key: how many of its plugins may run at the same time; absent: two. */
   readonly maxConcurrency?: number;
 }
 
-/** A provider file: the ways in that this consumer knows, in order of preference. Spec: cluster-inventory.md 2.2. */
+/** A provider file: the ways to log in to clusters, in order of preference. Spec: cluster-inventory.md 2.2. */
 export interface ProviderFile {
   readonly providers: readonly Provider[];
-  /** What works but is probably not meant. */
+  /** Valid settings that are probably mistakes. */
   readonly warnings: readonly string[];
 }
 
@@ -68,25 +68,25 @@ interface ProviderFileSource {
 }
 
 /**
- * Reads the text of a provider file as tolerantly as the Go loader: keys match in any case, unknown keys are ignored. A
- * provider that cannot work is marked, the others stay usable. The result is deeply frozen.
+ * Parses a provider file as tolerantly as the Go loader: keys match in any case, and unknown keys are ignored. An invalid
+ * provider gets a `problem`, and the others stay usable. The result is deeply frozen.
  *
- * Throws `FleetError` `ConfigInvalid` with code `ProviderFileInvalid`; its message has the position and never the text.
+ * Throws `FleetError` `ConfigInvalid` with code `ProviderFileInvalid`, whose message has the position but never quotes the text.
  */
 export function parseProviderFile(content: string, source: ProviderFileSource): ProviderFile {
   try {
     return providerFile(content, source);
   } catch (error) {
-    // A RangeError is the stack of a parser that followed a nesting without end.
-    const known = error instanceof ContentError || error instanceof RangeError;
-    if (!known) throw error;
+    // The parser throws a RangeError when deep nesting overflows its stack.
+    const isContent = error instanceof ContentError || error instanceof RangeError;
+    if (!isContent) throw error;
     const what = error instanceof ContentError ? error.message : "it is nested too deeply";
     const message = `The provider file ${source.path} is not usable: ${what}`;
     throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
   }
 }
 
-/** Says where a field stands. */
+/** The position of a field, as `line 3, column 7`. */
 type PositionOf = (path: string) => string;
 
 function providerFile(content: string, { format }: ProviderFileSource): ProviderFile {
@@ -110,7 +110,7 @@ function providerFile(content: string, { format }: ProviderFileSource): Provider
 
 interface Entry {
   readonly provider: Provider;
-  /** Undefined when it is not even of the right shape. */
+  /** Undefined when the entry does not match the schema. */
   readonly raw: RawProvider | undefined;
 }
 
@@ -124,14 +124,14 @@ function entryOf(entry: unknown, { path, validate, positionOf }: EntrySource): E
   if (validate(entry)) return { provider: providerOf(entry, path, positionOf), raw: entry };
   const wrong = validate.errors?.[0];
   const inside = (wrong?.instancePath ?? "").replace(/\/(\d+)/g, "[$1]").replaceAll("/", ".");
-  const place = `${path}${inside}`;
+  const field = `${path}${inside}`;
   const name = isRecord(entry) && typeof entry["name"] === "string" ? entry["name"] : "";
   return {
     raw: undefined,
     provider: Object.freeze({
       ...plainProvider,
       name,
-      problem: `${place} (${positionOf(place)}): ${wrong?.message ?? "is wrong"}`,
+      problem: `${field} (${positionOf(field)}): ${wrong?.message ?? "is wrong"}`,
     }),
   };
 }
@@ -165,8 +165,8 @@ function providerOf(raw: RawProvider, path: string, positionOf: PositionOf): Pro
     execOf(raw);
   if (!isProblem(exec)) return Object.freeze({ ...common, exec });
   const [key, what] = exec;
-  const place = `${path}.${key}`;
-  return Object.freeze({ ...common, problem: `${place} (${positionOf(place)}): ${what}` });
+  const field = `${path}.${key}`;
+  return Object.freeze({ ...common, problem: `${field} (${positionOf(field)}): ${what}` });
 }
 
 /** A key of a provider and what is wrong with it. */
@@ -190,7 +190,7 @@ function isProblem(value: ExecSettings | Problem): value is Problem {
   return Array.isArray(value);
 }
 
-/** The settings, or why there are none. */
+/** The settings, or the reason why the entry is not usable. */
 function execOf({ execConfig: raw, timeout, sha256 }: RawProvider): ExecSettings | Problem {
   if (raw === undefined) return ["execConfig", "is missing"];
   const apiVersion = execApiVersions.find((version) => version === raw.apiVersion);
@@ -241,8 +241,8 @@ function oddities(entries: readonly Entry[], positionOf: PositionOf): readonly s
         ? [["name", "declared before; the first one is used"]]
         : [];
     return [...repeated, ...execOddities(raw?.execConfig ?? {})].map(([key, what]) => {
-      const place = `${path}.${key}`;
-      return `${place} (${positionOf(place)}): ${what}`;
+      const field = `${path}.${key}`;
+      return `${field} (${positionOf(field)}): ${what}`;
     });
   });
 }
@@ -251,7 +251,7 @@ function execOddities(exec: RawExec): readonly Problem[] {
   const { command = "", env = [], interactiveMode = "" } = exec;
   const variables = env.map(({ name = "" }) => name);
   const isRelative = command !== "" && !command.startsWith("/") && !command.startsWith("builtin:");
-  const found: readonly (readonly [boolean, string, string])[] = [
+  const checks: readonly (readonly [boolean, string, string])[] = [
     [isRelative, "command", "not an absolute path"],
     [variables.includes(""), "env", "an entry without a name is ignored"],
     [
@@ -265,7 +265,7 @@ function execOddities(exec: RawExec): readonly Problem[] {
       "treated as Never, nobody is there to answer",
     ],
   ];
-  return found.flatMap(([isOdd, key, what]): readonly Problem[] =>
+  return checks.flatMap(([isOdd, key, what]): readonly Problem[] =>
     isOdd ? [[`execConfig.${key}`, what]] : [],
   );
 }
@@ -273,7 +273,7 @@ function execOddities(exec: RawExec): readonly Problem[] {
 type ProviderFileWatch = Omit<FileFollower<ProviderFile>, "load">;
 
 /**
- * Loads a provider file; YAML when its name ends in `.yaml` or `.yml`, JSON otherwise.
+ * Loads a provider file. It is YAML when its name ends in `.yaml` or `.yml`, and JSON otherwise.
  *
  * Throws `FleetError` `ConfigInvalid` with code `ProviderFileUnreadable` or `ProviderFileInvalid`; the message names the path.
  */

@@ -2,29 +2,29 @@ import { type Document, isScalar, LineCounter, type Node, parseDocument } from "
 
 import { jsonErrorPosition } from "../json.ts";
 
-/** A parsed text whose parts still know where they stand. Keys that occur twice are still there twice. */
+/** A parsed text with positions. Duplicate keys are kept. */
 export interface ProviderDocument {
   readonly document: Document;
-  /** `<<` is the merge key of YAML. */
+  /** True when `<<` is the merge key of YAML. */
   readonly merges: boolean;
-  /** Where a part stands, as `line 3, column 7`. */
+  /** The position of a node, as `line 3, column 7`. */
   readonly positionOf: (node: unknown) => string;
 }
 
-/** What is wrong with the content of a provider file, as the end of a sentence; never quotes it. */
+/** A provider file is not usable. The message is the end of a sentence and never quotes the file. */
 export class ContentError extends Error {}
 
 const maxCharacters = 256 * 1024;
-// With more of them the parser takes memory and time out of all proportion.
+// With more parts than this, the parser needs far too much memory and time.
 const maxParts = 20_000;
-// A string is a part of what holds it. One that does not end goes on to the end: to look for another in it would take time squared.
+// A string is one match and weighs nothing. An unterminated string matches to the end of the text, so that matching stays linear.
 const jsonParts = /"(?:[^"\\]|\\.)*"?|[,:{}[\]]/g;
-// Also those in strings and comments, since only the parser tells where these begin. Each string has two quotes.
+// Also matches inside strings and comments, which only the parser can tell apart. The two quotes of a string weigh half a part each.
 const yamlParts = /[\n,:{}[\]!&*|>%@`"']|[-?](?!\S)/g;
-// That of Go's parser.
+// The limit of Go's parser.
 const maxDepth = 10_000;
 
-/** What about a text would take too long to read, as the end of a sentence; undefined when it can be parsed. */
+/** Why a text would take too long to parse, as the end of a sentence; undefined when it would not. */
 export function costProblem(content: string, format: "json" | "yaml"): string | undefined {
   if (content.length > maxCharacters) return "it is larger than 256 KiB";
   let parts = 0;
@@ -47,7 +47,7 @@ function weightOf(token: string, format: "json" | "yaml"): number {
 export function providerDocument(content: string, format: "json" | "yaml"): ProviderDocument {
   const cost = costProblem(content, format);
   if (cost !== undefined) throw new ContentError(cost);
-  // As in Go; said because nobody sees it.
+  // As in Go. The message names the mark, because editors do not show it.
   if (format === "json" && content.startsWith("\ufeff")) {
     throw new ContentError("it begins with a byte order mark, which JSON must not");
   }
@@ -58,34 +58,34 @@ export function providerDocument(content: string, format: "json" | "yaml"): Prov
   }
   if (depthOf(content) > maxDepth) throw new ContentError("it is nested too deeply");
   const lines = new LineCounter();
-  // Blank in JSON, where none stands in a string; to YAML it is one only before a line feed.
+  // Carriage returns are white space in JSON, where strings cannot hold one. The YAML parser accepts them only before a line feed.
   const text = format === "json" ? content.replaceAll("\r", " ") : content;
   const document = parseDocument(text, {
     lineCounter: lines,
-    // Prints nothing; "silent" would also say nothing of a second document.
+    // Prints nothing. "silent" would also drop the error about a second document.
     logLevel: "error",
     uniqueKeys: false,
     merge: format === "yaml",
-    // JSON that passed the strict parser above has no error here that matters, such as a key that is very long.
+    // JSON has passed the strict parser above. Errors that only YAML knows, such as a very long key, do not matter.
     strict: format === "yaml",
   });
   const [problem] = document.errors;
   if (format === "yaml" && problem !== undefined) {
     const [offset] = problem.pos;
-    throw new ContentError(`it is not YAML at ${placeOf(lines, offset)} (${problem.code})`);
+    throw new ContentError(`it is not YAML at ${positionAt(lines, offset)} (${problem.code})`);
   }
-  // An editor that writes a file anew leaves it empty for a moment; what means no providers says so.
+  // Not treated as a file without providers: an editor that rewrites a file leaves it empty for a moment.
   if (document.contents === null || isUnwritten(document.contents)) {
     throw new ContentError("it is empty");
   }
   return {
     document,
     merges: format === "yaml",
-    positionOf: (node) => placeOf(lines, offsetOf(node)),
+    positionOf: (node) => positionAt(lines, offsetOf(node)),
   };
 }
 
-/** A null of which nothing stands in the text, as after `---` or in a file of comments. */
+/** True for a null that has no text, as after `---` or in a file that holds only comments. */
 function isUnwritten(node: Node): boolean {
   return isScalar(node) && node.value === null && (node.source ?? "") === "";
 }
@@ -109,7 +109,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && "range" in value;
 }
 
-function placeOf(lines: LineCounter, offset: number): string {
+function positionAt(lines: LineCounter, offset: number): string {
   const { line, col } = lines.linePos(offset);
   return `line ${Math.max(line, 1)}, column ${Math.max(col, 1)}`;
 }

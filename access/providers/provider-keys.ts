@@ -14,17 +14,18 @@ import { isRecord } from "../../api/fields.ts";
 import { ContentError, type ProviderDocument } from "./provider-document.ts";
 import { foldedKey, type KeySchema } from "./provider-schema.ts";
 
-/** A value with the keys that a schema knows in their canonical case, and what was odd about the others. */
+/** A value whose known keys have the case that the schema gives them. */
 export interface CanonicalValue {
   readonly value: unknown;
+  /** One for each key that is unknown or has another case. */
   readonly warnings: readonly string[];
-  /** Where a field stands, by a path such as `providers[0].name`; of the nearest part around it when it is absent. */
+  /** The position of a field by its path, such as `providers[0].name`; that of the nearest parent when the field is absent. */
   readonly positionOf: (path: string) => string;
 }
 
 /**
- * Matches keys as Go does: in any case, later ones over earlier ones, objects and the elements of lists merged, null as if
- * absent, unless it stands for a rule. Unknown keys are left out with a warning. Throws ContentError. Spec: cluster-inventory.md 2.2, 11.
+ * Matches keys as Go does. The case of a key does not matter. A later key overrides an earlier one, and their objects and list elements are merged. Null
+ * counts as absent, except for keys that restrict a provider. Unknown keys are dropped with a warning. Throws ContentError. Spec: cluster-inventory.md 2.2, 11.
  */
 export function canonicalKeys(source: ProviderDocument, schema: KeySchema): CanonicalValue {
   const reader = new KeyReader(new BoundedSource(source));
@@ -33,21 +34,21 @@ export function canonicalKeys(source: ProviderDocument, schema: KeySchema): Cano
   return { value, warnings: reader.warnings, positionOf: (path) => reader.positionOf(path) };
 }
 
-interface Place {
+interface Location {
   readonly shape: KeySchema;
   readonly path: string;
 }
 
-// More than what the schema can ask for; an alias that holds itself ends here.
+// Longer than every path of the schema. Stops at an alias that contains itself.
 const maxPathLength = 256;
-// A text has at most as many (provider-document.ts); aliases and merges can make more of them.
+// The same limit as for the text (provider-document.ts), after aliases and merges are expanded.
 const maxParts = 20_000;
-// What narrows a provider must not vanish, as when every entry of a list is commented out. Go knows none of these keys.
-const narrowing = /^providers\[\d+\]\.(?:sha256|allowed[A-Z]\w*|requiredConfig(?:\..*)?)$/s;
-// A key such as __proto__ is a key like any other.
+// Keys that restrict a provider, which Go does not know. Null must not remove such a rule, for example when every entry of its list is commented out.
+const restricting = /^providers\[\d+\]\.(?:sha256|allowed[A-Z]\w*|requiredConfig(?:\..*)?)$/s;
+// Defines keys such as __proto__ as ordinary properties.
 const ordinary = { configurable: true, enumerable: true, writable: true } as const;
 
-/** A document that is read no further than its budget goes: an anchor may hold others, and those more, and be used often. */
+/** Limits how many parts of a document are read, because nested aliases can expand to any number of parts. */
 class BoundedSource {
   readonly merges: boolean;
   readonly positionOf: ProviderDocument["positionOf"];
@@ -60,12 +61,12 @@ class BoundedSource {
     this.#targets = targetsIn(document, positionOf);
   }
 
-  /** The part itself, or what it stands for. */
+  /** The target of an alias; every other part itself. */
   resolved(part: unknown): unknown {
     return isAlias(part) ? this.#targets.get(part) : part;
   }
 
-  /** Says that parts are read. Throws ContentError when they are too many. */
+  /** Counts parts. Throws ContentError when the document has too many. */
   take(count: number, at: unknown): void {
     this.#parts += count;
     if (this.#parts <= maxParts) return;
@@ -75,8 +76,8 @@ class BoundedSource {
 }
 
 /**
- * What each alias stands for: the last node before it with its anchor. In one go: the parser looks through the document for each. Throws
- * ContentError when there is none, or a rule could vanish by a slip of the pen.
+ * The target of each alias: the last node before it with its anchor. Found in one pass, because the parser would search the document for each
+ * alias. Throws ContentError for an alias without a target, so that a typing error cannot remove a rule.
  */
 function targetsIn(
   document: Document,
@@ -107,13 +108,13 @@ class KeyReader {
     this.#source = source;
   }
 
-  /** The value of a part of the document; `before` is what an earlier key of the same name had. */
-  read(part: unknown, before: unknown, place: Place): unknown {
-    if (place.path.length > maxPathLength) throw new ContentError("it is nested too deeply");
+  /** The value of a part of the document. `before` is the value of an earlier key with the same name. */
+  read(part: unknown, before: unknown, location: Location): unknown {
+    if (location.path.length > maxPathLength) throw new ContentError("it is nested too deeply");
     const node = this.#source.resolved(part);
-    this.#positions.set(place.path, this.#source.positionOf(node));
-    if (isSeq(node)) return this.#list(node, before, place);
-    if (isMap(node)) return this.#map(node, before, place);
+    this.#positions.set(location.path, this.#source.positionOf(node));
+    if (isSeq(node)) return this.#list(node, before, location);
+    if (isMap(node)) return this.#map(node, before, location);
     const scalar: unknown = isScalar(node) ? node.value : null;
     return typeof scalar === "string" ? scalar.toWellFormed() : scalar;
   }
@@ -124,26 +125,26 @@ class KeyReader {
     return this.positionOf(path.replace(/(?:^|\.)[^.[]+$|\[\d+\]$/, ""));
   }
 
-  #list(node: YAMLSeq, before: unknown, { shape, path }: Place): unknown {
+  #list(node: YAMLSeq, before: unknown, { shape, path }: Location): unknown {
     const { items } = shape;
     if (items === undefined) return [];
     this.#source.take(node.items.length, node);
     const earlier: readonly unknown[] = Array.isArray(before) ? before : [];
     return node.items.map((item, index) => {
       const known = earlier[index];
-      // Go reads null as what was there, or as the zero value of the element.
+      // In Go, null keeps the earlier element, or gives the zero value.
       const zero = items.type === "object" ? {} : "";
       return this.read(item, known, { shape: items, path: `${path}[${index}]` }) ?? known ?? zero;
     });
   }
 
-  #map(node: YAMLMap, before: unknown, place: Place): unknown {
+  #map(node: YAMLMap, before: unknown, location: Location): unknown {
     const result: Record<string, unknown> = isRecord(before) ? { ...before } : {};
-    for (const pair of pairsOf(node, this.#source)) this.#take(pair, place, result);
+    for (const pair of pairsOf(node, this.#source)) this.#take(pair, location, result);
     return result;
   }
 
-  #take(pair: Pair, { shape, path }: Place, result: Record<string, unknown>): void {
+  #take(pair: Pair, { shape, path }: Location, result: Record<string, unknown>): void {
     const key = isScalar(pair.key) ? String(pair.key.value) : "";
     const { properties = {}, additionalProperties } = shape;
     const found = Object.keys(properties).find((known) => foldedKey(known) === foldedKey(key));
@@ -158,16 +159,16 @@ class KeyReader {
     if (name !== key) warn(`the key should be written ${name}`);
     const inside = `${above}${name}`;
     const next = this.read(pair.value, result[name], { shape: known, path: inside });
-    if (next !== null || narrowing.test(inside))
+    if (next !== null || restricting.test(inside))
       Object.defineProperty(result, name, { value: next, ...ordinary });
-    // Go: null takes back a list or an object, and leaves a text or a boolean as it was.
+    // In Go, null removes an earlier list or object, and keeps an earlier string or boolean.
     else if (["object", "array"].includes(known.type)) Reflect.deleteProperty(result, name);
   }
 }
 
 /**
- * The entries of a map, after those that YAML merges into it: from one map or several, of which the first with a key wins, and
- * none that the map has itself.
+ * The merged entries of a map (`<<`) and then its own. Of several merged maps the first with a key wins, and the map's own keys win over
+ * all of them.
  */
 function pairsOf(
   map: YAMLMap,
@@ -177,7 +178,7 @@ function pairsOf(
   source.take(map.items.length, map);
   if (!source.merges) return map.items;
   room.merges -= 1;
-  // Anchors that hold themselves, or each other many times.
+  // Stops at anchors that merge themselves, or each other many times.
   if (room.merges < 0) throw new ContentError("it merges too much");
   const own = map.items.filter((pair) => !isMerge(pair));
   const taken = new Set(own.map(nameOf));
@@ -205,7 +206,7 @@ function nameOf({ key }: Pair): string {
   return isScalar(key) ? foldedKey(String(key.value)) : "";
 }
 
-/** A key for a message: only what looks like one, since any text may stand where a key should. */
+/** A key for a message. Other text is not quoted, because it may be a secret. */
 function shown(key: string): string {
   return /^[\w.-]{1,64}$/.test(key) ? key : "(a key)";
 }

@@ -4,7 +4,7 @@ import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { isRecord } from "../../api/fields.ts";
 import { foldedKey, type RawProvider } from "./provider-schema.ts";
 
-/** Whom and what a provider is for; an absent rule allows everything. Spec: cluster-inventory.md 2.2, 2.6. */
+/** Restricts who may use a provider and for what. An absent rule allows everything. Spec: cluster-inventory.md 2.2, 2.6. */
 export interface ProviderRules {
   /** Namespaces of the hub whose profiles may use it. */
   readonly namespaces?: readonly string[];
@@ -16,15 +16,15 @@ export interface ProviderRules {
   readonly proxies?: readonly string[];
   /** Keys that the plugin's configuration may have. */
   readonly configKeys?: readonly string[];
-  /** Variables that a profile may set; one that ends in `*` is a prefix. */
+  /** Variables that a profile may set; a trailing `*` makes a prefix. */
   readonly envNames?: readonly string[];
-  /** Keys of the plugin's configuration whose value has to be that of a field of the profile. */
+  /** By key of the plugin's configuration: the field of the profile that its value has to equal. */
   readonly requiredConfig?: Readonly<Record<string, string>>;
 }
 
 const managerLabel = "x-k8s.io/cluster-manager";
 
-/** The rules of a provider as its entry in the file has them. */
+/** The rules of a provider's entry in the file. */
 export function providerRules(raw: RawProvider): ProviderRules {
   return Object.freeze({
     ...rule("namespaces", raw.allowedNamespaces),
@@ -46,7 +46,7 @@ function rule(
   return values === undefined ? {} : { [name]: Object.freeze([...values]) };
 }
 
-/** What cannot be right in the rules, with the key that says it; undefined when they can be followed. */
+/** The first invalid rule, as its key and what is wrong; undefined when all are valid. */
 export function impossibleRule(rules: ProviderRules): readonly [string, string] | undefined {
   const what = "has an entry that is no host, *.domain or address range";
   if (rules.servers?.some(isWrong) === true) return ["allowedServers", what];
@@ -59,10 +59,10 @@ export function impossibleRule(rules: ProviderRules): readonly [string, string] 
 }
 
 function isWrong(pattern: string): boolean {
-  return placeMatcher(pattern) === undefined;
+  return hostMatcher(pattern) === undefined;
 }
 
-/** The rule by which a profile may not use a provider; undefined when it may. */
+/** Why a profile may not use a provider; undefined when it may. */
 export function refusedProfile(profile: ClusterProfile, rules: ProviderRules): string | undefined {
   const { namespace } = profile.metadata;
   const manager = profile.spec?.clusterManager?.name ?? "";
@@ -78,10 +78,7 @@ export function refusedProfile(profile: ClusterProfile, rules: ProviderRules): s
   return undefined;
 }
 
-/**
- * True when the label of a profile names another cluster manager than its spec: the two are the same for every manager that keeps to the
- * Cluster Inventory API.
- */
+/** True when the label of a profile names another cluster manager than its spec. The Cluster Inventory API requires both to be equal. */
 export function contradictsManager({ metadata, spec }: ClusterProfile): boolean {
   const label = metadata.labels?.[managerLabel];
   return label !== undefined && label !== (spec?.clusterManager?.name ?? "");
@@ -95,17 +92,17 @@ export function allowsServer({ servers }: ProviderRules, server: string): boolea
 }
 
 /** True when the rules allow the proxy of a profile. */
-export function allowsProxy({ proxies }: ProviderRules, proxy: Place | undefined): boolean {
+export function allowsProxy({ proxies }: ProviderRules, proxy: HostPort | undefined): boolean {
   return proxy === undefined || isAmong(proxies, proxy);
 }
 
-function isAmong(patterns: readonly string[] | undefined, { host, port }: Place): boolean {
+function isAmong(patterns: readonly string[] | undefined, { host, port }: HostPort): boolean {
   if (patterns === undefined) return true;
-  const place = { host: host.replace(/^\[|\]$|\.$/g, "").toLowerCase(), port };
-  return patterns.some((pattern) => placeMatcher(pattern)?.(place) === true);
+  const address = { host: host.replace(/^\[|\]$|\.$/g, "").toLowerCase(), port };
+  return patterns.some((pattern) => hostMatcher(pattern)?.(address) === true);
 }
 
-/** The rule that the plugin's configuration of a profile breaks; undefined when it breaks none. Holds no value of it. */
+/** Why a profile's configuration of the plugin breaks the rules; undefined when it does not. Quotes none of its values. */
 export function refusedConfig(
   config: unknown,
   profile: ClusterProfile,
@@ -116,14 +113,14 @@ export function refusedConfig(
     return "allowedConfigKeys does not hold every key of the plugin's configuration";
   }
   for (const [key, source] of Object.entries(requiredConfig)) {
-    const wanted = profileField(profile, source);
-    const given = Object.hasOwn(fields, key) ? fields[key] : undefined;
-    // Plugins in Go read a key in any case, and the last one wins.
-    const twins = Object.keys(fields).filter((other) => foldedKey(other) === foldedKey(key));
-    if (twins.some((other) => other !== key)) {
+    const required = profileField(profile, source);
+    const actual = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    // Plugins in Go ignore the case of keys, and the last of several keys wins.
+    const sameKeys = Object.keys(fields).filter((other) => foldedKey(other) === foldedKey(key));
+    if (sameKeys.some((other) => other !== key)) {
       return `requiredConfig wants ${key} in the plugin's configuration, which has it in another case`;
     }
-    if (wanted === undefined || given !== wanted) {
+    if (required === undefined || actual !== required) {
       return `requiredConfig wants ${key} of the plugin's configuration to be ${source} of the profile`;
     }
   }
@@ -150,29 +147,29 @@ function profileField({ metadata }: ClusterProfile, path: string): string | unde
   return label === undefined ? undefined : metadata.labels?.[label];
 }
 
-/** Where a server or a proxy is; an IPv6 address may be in brackets. */
-interface Place {
+/** Address of a server or a proxy. An IPv6 address may be in brackets. */
+interface HostPort {
   readonly host: string;
   readonly port: number;
 }
 
-type PlaceMatcher = (place: Place) => boolean;
+type HostMatcher = (address: HostPort) => boolean;
 
-function placeMatcher(pattern: string): PlaceMatcher | undefined {
+function hostMatcher(pattern: string): HostMatcher | undefined {
   const [, range = "", bits = ""] = /^([\da-fA-F.:]+)\/(\d{1,3})$/.exec(pattern) ?? [];
   if (range !== "") return rangeMatcher(range, Number(bits));
-  const found = /^(\*\.)?([\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(pattern);
-  if (found === null) return undefined;
-  const [, wildcard, name = "", wantedPort] = found;
-  const wanted = name.replace(/^\[|\]$/g, "").toLowerCase();
+  const match = /^(\*\.)?([\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(pattern);
+  if (match === null) return undefined;
+  const [, wildcard, name = "", allowedPort] = match;
+  const allowedHost = name.replace(/^\[|\]$/g, "").toLowerCase();
   return ({ host, port }) => {
-    const isHost = wildcard === undefined ? host === wanted : host.endsWith(`.${wanted}`);
-    return isHost && (wantedPort === undefined || Number(wantedPort) === port);
+    const isHost = wildcard === undefined ? host === allowedHost : host.endsWith(`.${allowedHost}`);
+    return isHost && (allowedPort === undefined || Number(allowedPort) === port);
   };
 }
 
-/** Addresses of a range. A host name is in none, since whoever owns it says where it leads. */
-function rangeMatcher(network: string, bits: number): PlaceMatcher | undefined {
+/** Matches the addresses of a range. Host names never match, because their owner decides to which address they resolve. */
+function rangeMatcher(network: string, bits: number): HostMatcher | undefined {
   const family = isIP(network);
   if (family === 0 || bits > (family === 4 ? 32 : 128)) return undefined;
   const addresses = new BlockList();

@@ -4,8 +4,8 @@ const text = { type: "string" } as const;
 const texts = { type: "array", items: text } as const;
 
 /**
- * Shape of one provider after its keys have got their canonical case. Unknown keys are allowed everywhere. From `timeout`
- * on the keys are ours and ignored by Go. Spec: cluster-inventory.md 2.2.
+ * JSON Schema of one provider, whose keys have their canonical case. Unknown keys are allowed everywhere. The keys from `timeout`
+ * on are our own, and Go ignores them. Spec: cluster-inventory.md 2.2.
  */
 export const providerSchema = {
   type: "object",
@@ -43,7 +43,7 @@ export const providerSchema = {
   },
 } as const;
 
-/** Keys of a provider file by where they may stand. */
+/** The known keys of a provider file. */
 export const providerFileKeys: KeySchema = {
   type: "object",
   properties: { providers: { type: "array", items: providerSchema } },
@@ -52,18 +52,18 @@ export const providerFileKeys: KeySchema = {
 export type RawProvider = FromSchema<typeof providerSchema>;
 export type RawExec = NonNullable<RawProvider["execConfig"]>;
 
-/** The part of JSON Schema that the provider file uses, as seen by the key matcher. */
+/** The part of JSON Schema that `canonicalKeys` reads. */
 export interface KeySchema {
   readonly type: string;
   readonly properties?: Readonly<Record<string, KeySchema>>;
   readonly items?: KeySchema;
-  /** Any key, written as it is meant. */
+  /** Allows every key, whose case is kept. */
   readonly additionalProperties?: KeySchema;
 }
 
-/** A key as Go's JSON decoder compares it: without case, and with the long s and the Kelvin sign as the letters they look like. */
+/** A key for comparison as in Go's JSON decoder: case does not matter, and the long s and the Kelvin sign equal s and k. */
 export function foldedKey(key: string): string {
-  // Upper case first: that is what folds these two.
+  // Upper case first, which is what maps the long s to S.
   return key.toUpperCase().toLowerCase();
 }
 
@@ -72,7 +72,7 @@ const minMs = 1_000;
 const maxMs = 300_000;
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 
-/** A `timeout` of the provider file in ms, such as `30s` or `1m30s`; undefined when it is no duration from 1 s to 5 min. */
+/** A `timeout` of the provider file, such as `30s` or `1m30s`, in ms; undefined unless it is a duration from 1 s to 5 min. */
 export function timeoutMsOf(duration: string | undefined): number | undefined {
   if (duration === undefined || duration === "") return defaultMs;
   if (!/^(?:\d{1,6}(?:\.\d{1,3})?(?:ms|s|m))+$/.test(duration)) return undefined;

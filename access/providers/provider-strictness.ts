@@ -8,13 +8,13 @@ import { foldedKey, providerFileKeys } from "./provider-schema.ts";
 const maxDepth = 32;
 const maxFindings = 50;
 const usualKeys = /^[\w.-]{1,64}$/;
-// A plain object of JavaScript answers to these without having them.
-const treacherous = ["__proto__", "constructor", "prototype"];
+// Every plain object of JavaScript has these properties.
+const inheritedKeys = ["__proto__", "constructor", "prototype"];
 
 /**
- * What is wrong with a provider file that the controller nevertheless reads, because Go does: keys and names that occur twice, no provider at
- * all, somebody to answer a plugin's questions, commands that are no plugins. Each is a place, its position and a sentence; none quotes the text.
- * `roots` are the folders of the plugins; empty: not known. Empty also for what the controller does not read at all. Spec: security.md T-25 to T-27.
+ * Problems of a provider file that the controller tolerates, because Go does: duplicate keys and names, no providers, an `interactiveMode` that
+ * needs a person, commands that are not plugins. Each problem has a field, its position and a sentence, and does not quote the text. `roots` are the
+ * folders of the plugins; empty: unknown. Returns none for a file that the controller cannot read at all. Spec: security.md T-25 to T-27.
  */
 export function providerStrictness(
   content: string,
@@ -22,8 +22,8 @@ export function providerStrictness(
 ): readonly string[] {
   try {
     const read = providerDocument(content, format);
-    const found = oddNodes(read);
-    if (found.length > 0) return found.slice(0, maxFindings);
+    const nodeProblems = oddNodes(read);
+    if (nodeProblems.length > 0) return nodeProblems.slice(0, maxFindings);
     return wrongProviders(read, roots).slice(0, maxFindings);
   } catch (error) {
     if (error instanceof ContentError || error instanceof RangeError) return [];
@@ -31,7 +31,7 @@ export function providerStrictness(
   }
 }
 
-/** Keys that occur twice or look like something else, and what is nested too deeply; without recursion. */
+/** Finds aliases, duplicate and forbidden keys, and deep nesting. Not recursive, so that deep nesting cannot overflow the stack. */
 function oddNodes({ document, positionOf }: ProviderDocument): readonly string[] {
   const found: string[] = [];
   const rest: (readonly [node: unknown, depth: number])[] = [[document.contents, 1]];
@@ -63,7 +63,7 @@ function oddNodes({ document, positionOf }: ProviderDocument): readonly string[]
 }
 
 function keyProblem(name: string, seen: ReadonlySet<string>): string | undefined {
-  if (treacherous.includes(name)) return `the key ${name} is not allowed`;
+  if (inheritedKeys.includes(name)) return `the key ${name} is not allowed`;
   if (!seen.has(foldedKey(name))) return undefined;
   return `the key ${usualKeys.test(name) ? name : "(a key)"} occurs more than once`;
 }

@@ -4,40 +4,37 @@ import { describe } from "../../api/kubernetes.ts";
 import { contradictsManager } from "./provider-rules.ts";
 
 /**
- * Which ClusterProfiles components may name: those of their own namespace, those that they were granted, too, or any. Security: T-04.
+ * Which ClusterProfiles a component may reference: those of its own namespace (`Same`), those and granted ones (`Granted`), or any. Security: T-04.
  */
 export const referenceModes = ["Same", "Granted", "Any"] as const;
 
 export type ReferenceMode = (typeof referenceModes)[number];
 
-/** Whether several teams share the hub, who do not trust each other with everything. Security: T-04, T-34. */
+/** True when several teams share the hub and do not trust each other fully. Security: T-04, T-34. */
 export function isShared({ mode }: Pick<ReferencePolicy, "mode">): boolean {
   return mode !== "Any";
 }
 
-/** Components of one namespace may use ClusterProfiles of another. */
+/** Lets components of one namespace reference ClusterProfiles of another. */
 export interface ReferenceGrant {
   readonly fromNamespace: string;
   readonly toNamespace: string;
-  /** Names of the ClusterProfiles; absent: all of the namespace. */
+  /** Names of the ClusterProfiles; absent: all in the namespace. */
   readonly names?: readonly string[];
 }
 
-/** Who may use what on a hub that several people share. Security: T-04, T-05, T-20. */
+/** Says which ClusterProfiles are trusted and which component may reference which of them. Security: T-04, T-05, T-20. */
 export interface ReferencePolicy {
   readonly mode: ReferenceMode;
-  /** Count in mode `Granted`. */
+  /** Used only in mode `Granted`. */
   readonly grants: readonly ReferenceGrant[];
-  /** Namespaces whose ClusterProfiles are believed; absent: all. */
+  /** Namespaces whose ClusterProfiles are trusted; absent: all. */
   readonly trustedNamespaces?: readonly string[];
-  /** `spec.clusterManager.name` of the ClusterProfiles that are believed; absent: all. */
+  /** `spec.clusterManager.name` of the ClusterProfiles that are trusted; absent: all. */
   readonly trustedManagers?: readonly string[];
 }
 
-/**
- * Why components of a namespace may not use a ClusterProfile, as a sentence; undefined when they may. Says nothing about whether the
- * profile exists.
- */
+/** Why components of a namespace may not reference a ClusterProfile, as a sentence; undefined when they may. The profile may not exist. */
 export function refusedReference(
   fromNamespace: string,
   { namespace, name }: ClusterProfileRef,
@@ -62,7 +59,7 @@ export function refusedReference(
     : `No grant lets components of namespace ${JSON.stringify(fromNamespace)} use ${profile}`;
 }
 
-/** Why what a ClusterProfile says is not believed, as a sentence; undefined when it is. Security: T-20. */
+/** Why a ClusterProfile is not trusted, as a sentence; undefined when it is. Security: T-20. */
 export function distrustedProfile(
   profile: ClusterProfile,
   { trustedManagers }: Pick<ReferencePolicy, "trustedManagers">,

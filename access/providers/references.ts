@@ -8,22 +8,22 @@ import { costProblem } from "./provider-document.ts";
 import type { ReferenceGrant, ReferencePolicy } from "./reference-policy.ts";
 
 export interface ReferenceSettings extends Omit<ReferencePolicy, "grants"> {
-  /** Path of the file of grants; exactly in mode `Granted`. */
+  /** Path of the grants file; required in mode `Granted` and forbidden in the others. */
   readonly grantsFile?: string;
 }
 
-/** Who may use which ClusterProfile, as it is now. */
+/** The current reference policy. */
 export interface References {
   readonly policy: ReferencePolicy;
-  /** Whether the file of grants that is there now can be used; undefined: there is none. */
+  /** False while the grants file is invalid and the last valid grants are used; undefined without a grants file. */
   readonly isValid: boolean | undefined;
-  /** Calls back after every change, with what was permitted before. */
+  /** Calls back after each change, with the policy before it. */
   onChange(listener: (before: ReferencePolicy) => void): Disposable;
 }
 
 /**
- * Reads who may use which ClusterProfile and follows the file of grants; a new content that cannot be used leaves the last good one in use,
- * with a warning. Throws `FleetError` `ConfigInvalid` for settings or a file that cannot be used.
+ * Reads the reference policy and follows its grants file. When the file becomes invalid, logs a warning and keeps the last valid grants.
+ * Throws `FleetError` `ConfigInvalid` for invalid settings, or for a grants file that is invalid at the start.
  */
 export async function openReferences(
   { grantsFile: path, ...settings }: ReferenceSettings,
@@ -104,12 +104,12 @@ class FollowedReferences implements References, Disposable {
 const what = "The file of reference grants";
 const keys: readonly string[] = ["fromNamespace", "toNamespace", "names"];
 
-/** What is wrong with the content, as the end of a sentence; never quotes it. */
+/** A grants file is not usable. The message is the end of a sentence and never quotes the file. */
 class ContentError extends Error {}
 
 /**
- * Loads a file of grants, YAML or JSON: a record with the key `grants`, which is a list. Strict, because a key that is not understood
- * could have been meant to permit less. Throws `FleetError` `ConfigInvalid`; the message names the path and the place.
+ * Loads a grants file, YAML or JSON: an object with the list `grants`. Unknown keys are errors, because such a key may be meant to restrict
+ * a grant. Throws `FleetError` `ConfigInvalid`, whose message names the path and the field.
  */
 export async function loadReferenceGrants(
   path: string,
@@ -153,18 +153,18 @@ function grantOf(grant: unknown, path: string): ReferenceGrant {
   if (!isRecord(grant)) throw new ContentError(`${path} is no record`);
   refuseOthers(grant, keys, path);
   const { fromNamespace, toNamespace, names } = grant;
-  const places = {
+  const namespaces = {
     fromNamespace: nameAt(fromNamespace, `${path}.fromNamespace`),
     toNamespace: nameAt(toNamespace, `${path}.toNamespace`),
   };
-  if (!Object.hasOwn(grant, "names")) return places;
+  if (!Object.hasOwn(grant, "names")) return namespaces;
   if (!Array.isArray(names) || names.length === 0) {
     throw new ContentError(`${path}.names is no list of names; without it all are meant`);
   }
-  return { ...places, names: names.map((name, at) => nameAt(name, `${path}.names[${at}]`)) };
+  return { ...namespaces, names: names.map((name, at) => nameAt(name, `${path}.names[${at}]`)) };
 }
 
-/** Length before pattern. No pattern is taken for a name: what is written is what is permitted. */
+/** The name of an object or a namespace. Wildcards are errors: a grant permits only the names that it lists. */
 function nameAt(value: unknown, path: string): string {
   const isName =
     typeof value === "string" &&

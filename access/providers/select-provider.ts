@@ -5,20 +5,20 @@ import { describe } from "../../api/kubernetes.ts";
 import type { Provider, ProviderFile } from "./provider-config.ts";
 import { refusedProfile } from "./provider-rules.ts";
 
-/** The provider of the file that a profile is reached with, and the profile's entry for it. */
+/** The provider that is used for a profile, and the profile's entry for it. */
 export interface SelectedProvider {
   readonly provider: Provider;
   readonly entry: AccessProvider;
   readonly source: "accessProviders" | "credentialProviders";
-  /** Providers that came earlier in the file and matched, but cannot be used or not by this profile; with the reason. */
+  /** Why providers that match and come earlier in the file are not used, one text for each. */
   readonly skipped: readonly string[];
 }
 
 /**
- * The first usable provider of the file that the profile offers; the order of the profile does not matter.
+ * Selects the first provider of the file that the profile offers and may use. The order in the profile does not matter.
  *
- * Throws `FleetError`: `MulticlusterDisabled` (code `NoMatchingProvider`) when there is none, `AccessProviderFailed` (code
- * `ProviderInvalid`) when every match is unusable. Spec: cluster-inventory.md 2.3.
+ * Throws `FleetError` `MulticlusterDisabled` (code `NoMatchingProvider`) when no provider matches, and `AccessProviderFailed` (code
+ * `ProviderInvalid`) when none of the matches is usable. Spec: cluster-inventory.md 2.3.
  */
 export function selectProvider(profile: ClusterProfile, file: ProviderFile): SelectedProvider {
   const offered = offeredBy(profile);
@@ -26,7 +26,7 @@ export function selectProvider(profile: ClusterProfile, file: ProviderFile): Sel
   const seen = new Set<string>();
   for (const provider of file.providers) {
     const offer = offered.get(provider.name);
-    // Of several providers with one name only the first counts, also when it is unusable.
+    // Of several providers with one name only the first counts, even if it is unusable.
     if (offer === undefined || seen.has(provider.name)) continue;
     seen.add(provider.name);
     const problem =
@@ -62,14 +62,14 @@ function offeredBy(profile: ClusterProfile): ReadonlyMap<string, Offer> {
   // The deprecated list first, so that equal names of the new one win.
   for (const source of ["credentialProviders", "accessProviders"] as const) {
     for (const entry of listOf(profile.status?.[source])) {
-      // The CRD forbids null and a missing name; other stores may not.
+      // The CRD forbids null and missing names, but the object may come from an API server with another CRD.
       if (isRecord(entry)) offers.set(textOf(entry.name), { entry, source });
     }
   }
   return offers;
 }
 
-// The CRD says that it is one; other stores may not.
+// The CRD allows only lists, but the object may come from an API server with another CRD.
 function listOf<Item>(list: readonly Item[] | null | undefined): readonly (Item | undefined)[] {
   return Array.isArray(list) ? list : [];
 }
@@ -83,12 +83,12 @@ function listed(names: readonly string[]): string {
   return names.toSorted().slice(0, 16).map(quoted).join(", ");
 }
 
-// Names come from the profile: printable, and not longer than a name should be.
+// Names come from the profile, so they are escaped and cut.
 function quoted(name: string): string {
   return JSON.stringify(name.slice(0, 64));
 }
 
-/** Throws `FleetError` `ConfigInvalid` when the file has providers and none of them can be used. One unusable provider leaves the others. */
+/** Throws `FleetError` `ConfigInvalid` when the file has providers and all of them are unusable. */
 export function assertSomeUsable(path: string, file: ProviderFile): void {
   const [first, ...others] = file.providers;
   if (first?.problem === undefined || others.some(({ problem }) => problem === undefined)) return;
