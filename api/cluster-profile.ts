@@ -3,13 +3,13 @@ import type { Condition, JsonObject, KubeObject, ObjectMeta } from "./kubernetes
 
 export const clusterProfileApiVersion = "multicluster.x-k8s.io/v1alpha1";
 
-/** Versions that are read, in order of preference: the first one knows `credentialProviders` too. */
+/** Versions that we read, in order of preference. The first one also has `credentialProviders`. */
 export const clusterProfileApiVersions = [
   clusterProfileApiVersion,
   "multicluster.x-k8s.io/v1alpha2",
 ] as const;
 
-/** `cluster` of an access entry: a kubeconfig v1 cluster. Spec: cluster-inventory.md 1.2. */
+/** `cluster` of an access provider, with the fields of a kubeconfig's cluster. Spec: cluster-inventory.md 1.2. */
 export interface AccessCluster {
   readonly server?: string;
   readonly "tls-server-name"?: string;
@@ -21,13 +21,13 @@ export interface AccessCluster {
   readonly extensions?: readonly { readonly name: string; readonly extension: unknown }[] | null;
 }
 
-/** One way in that a ClusterProfile offers. */
+/** One way to log in to the cluster of a ClusterProfile. */
 export interface AccessProvider {
   readonly name: string;
   readonly cluster?: AccessCluster | null;
 }
 
-/** ClusterProfile v1alpha1, and v1alpha2, which has a part of it; every list may be missing, null or empty alike. Spec: cluster-inventory.md 1.1. */
+/** A ClusterProfile v1alpha1 or v1alpha2; the second lacks some fields. A list may be missing, null or empty, with the same meaning. Spec: cluster-inventory.md 1.1. */
 export type ClusterProfile = KubeObject & {
   readonly kind: "ClusterProfile";
   readonly metadata: ObjectMeta & {
@@ -49,21 +49,21 @@ export type ClusterProfile = KubeObject & {
   };
 };
 
-/** An object of a reflector as a ClusterProfile; the API server has checked it against the CRD. */
+/** Narrows an object from a reflector to a ClusterProfile. Its fields are not checked, because the API server has checked them against the CRD. */
 export function isClusterProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
-/** True when the cluster manager says that the control plane of the cluster is healthy. */
+/** True when the cluster manager has set the condition ControlPlaneHealthy to True. */
 export function isHealthy({ status }: ClusterProfile): boolean {
   const conditions: readonly (Condition | undefined)[] = status?.conditions ?? [];
   return conditions.some(
-    // The CRD forbids null; other stores may not.
+    // The CRD forbids null, but the object may come from an API server with another CRD.
     (condition) => condition?.type === "ControlPlaneHealthy" && condition.status === "True",
   );
 }
 
-/** `status.properties` of a ClusterProfile, by name; the last of a name counts. */
+/** `status.properties` of a ClusterProfile, by name. Of several with one name the last counts. */
 export function propertiesOf(profile: KubeObject): Readonly<Record<string, string>> {
   const properties = listAt(recordAt(profile, "status"), "properties");
   return Object.fromEntries(
@@ -75,7 +75,7 @@ export function propertiesOf(profile: KubeObject): Readonly<Record<string, strin
   );
 }
 
-/** Whether a text is what a pattern with `*` and `?` stands for. Takes at most pattern times text steps, whoever wrote the two. */
+/** True when a text matches a pattern with `*` and `?`. Takes at most pattern length times text length steps, also for hostile input. */
 export function globMatches(pattern: string, text: string): boolean {
   let [at, star, resume] = [0, -1, 0];
   for (let read = 0; read < text.length;) {
@@ -87,7 +87,7 @@ export function globMatches(pattern: string, text: string): boolean {
       at += 1;
       read += 1;
     } else if (star >= 0) {
-      // The last star takes one character more.
+      // Backtracks: the last star matches one character more.
       resume += 1;
       [at, read] = [star + 1, resume];
     } else {

@@ -83,17 +83,17 @@ export function withoutV(version: string): string {
   return version.replace(/^v(?=\d)/, "");
 }
 
-/** Lets a component that is being deleted go without its installation; its value has to be the uid of the component. */
+/** Ends the removal of a component without its installation, which stays on the target. The value has to be the uid of the component. */
 export const forceOrphanAnnotation = "knfleet.dev/force-orphan";
 
-/** What the annotation of a component asks for: nothing, an orphan, or something that it cannot have, and why. */
+/** Whether the force-orphan annotation of a component is absent, granted, or refused and why. */
 export type Orphaning =
   | { readonly kind: "unasked" | "granted" }
   | { readonly kind: "refused"; readonly message: string };
 
 /**
- * Judges the annotation. The uid makes it impossible to bring it along in a manifest. On the hub itself it is refused: nobody can be cut off from
- * that, and Kubernetes would delete what the component owns there all the same.
+ * Checks the force-orphan annotation of a component. Its value is the uid, so that a copied manifest cannot grant it. It is refused for components
+ * on the hub itself: the hub is always reachable, and Kubernetes would still delete the objects that the component owns there.
  */
 export function orphaningOf({ metadata, spec }: Component): Orphaning {
   const value = metadata.annotations?.[forceOrphanAnnotation];

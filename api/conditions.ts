@@ -1,7 +1,7 @@
 import type { Condition } from "./kubernetes.ts";
 import type { ConditionType } from "./reasons.ts";
 
-/** The condition of a type in a list; undefined when the list does not have it, or is missing. */
+/** The condition of a type; undefined when the list lacks it or is missing. */
 export function conditionOf(
   conditions: readonly Condition[] | null | undefined,
   type: string,
@@ -10,8 +10,8 @@ export function conditionOf(
 }
 
 /**
- * The list with one condition set: sorted by type, one entry a type. `lastTransitionTime` moves only when status, reason
- * or message differ from what the list already says, so that equal input gives a byte-equal list.
+ * The list with one condition replaced or added, sorted by type. `lastTransitionTime` changes only with status, reason
+ * or message, so that equal input gives a byte-equal list.
  */
 export function withCondition(
   conditions: readonly Condition[],
@@ -32,8 +32,8 @@ export function withCondition(
   );
 }
 
-/** In the order of the work: a component waits for the first condition that is not known yet. */
-const inOrderOfWork = [
+/** The dependent conditions in the order of an install. */
+const installOrder = [
   "TargetClusterResolved",
   "VersionMigrationEligible",
   "InstallSucceeded",
@@ -42,13 +42,13 @@ const inOrderOfWork = [
 ] as const satisfies readonly ConditionType[];
 
 /**
- * `Ready` of a component: False if any dependent is False (the newest transition wins), else Unknown if any is Unknown or
- * missing (the first in the order of the work), else True. Spec: knative-operator.md 4.5.
+ * `Ready` of a component. False if a dependent condition is False; the one with the newest transition gives reason and message. Else Unknown if
+ * one is Unknown or missing; the first one with a reason, in the order of an install, gives them. Else True. Spec: knative-operator.md 4.5.
  */
 export function readyOf(
   conditions: readonly Condition[],
 ): Pick<Condition, "status" | "reason" | "message"> {
-  const dependents = inOrderOfWork.map(
+  const dependents = installOrder.map(
     (type: ConditionType): Condition =>
       conditionOf(conditions, type) ?? { type, status: "Unknown" },
   );

@@ -1,14 +1,14 @@
 import type { Code, Reason } from "./reasons.ts";
 
 export interface FleetErrorOptions {
-  /** Finer cause, shown as `[Code]` in front of the message. */
+  /** A more specific cause, shown as `[Code]` before the message. */
   readonly code?: Code;
   readonly cause?: unknown;
 }
 
 /**
- * The one error that a user can meet. The message is short and stable, names the object, and holds no foreign text and no
- * secret. The text of a process or a server goes to `cause`.
+ * The only error that users see. The message is short and stable, names the object, and holds neither foreign text nor a
+ * secret. Text of a process or a server goes to `cause`.
  */
 export class FleetError extends Error {
   override readonly name = "FleetError";
@@ -22,7 +22,7 @@ export class FleetError extends Error {
     this.code = options.code;
   }
 
-  /** The message without the code in front, for callers that show the code elsewhere. */
+  /** The message without its `[Code]`, for callers that show the code elsewhere. */
   get sentence(): string {
     return this.code === undefined ? this.message : this.message.slice(`[${this.code}] `.length);
   }

@@ -1,26 +1,25 @@
-/** Values inside JSON of unknown shape. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The record at a path of keys; empty when there is none. */
+/** The object at a path of keys; an empty object when there is none. */
 export function recordAt(value: unknown, ...keys: readonly string[]): Fields {
   let found = value;
   for (const key of keys) found = fieldsOf(found)[key];
   return fieldsOf(found);
 }
 
-/** The list of that key; empty when there is none. */
+/** The list at a key; empty when there is none. */
 export function listAt(value: Fields, key: string): readonly unknown[] {
   const found = value[key];
   return Array.isArray(found) ? found : [];
 }
 
-/** The text of that key, or undefined. */
+/** The string at a key; undefined when there is none. */
 export function textAt(value: Fields, key: string): string | undefined {
   const found = value[key];
   return typeof found === "string" ? found : undefined;
 }
 
-/** Equality of JSON values; the order of a record's keys does not count. */
+/** True for equal JSON values. The order of keys does not matter. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((entry, at) => isSameJson(entry, other[at]));
@@ -37,15 +36,15 @@ function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
-/** Whether a value is an object, neither null nor an array. */
+/** True for an object that is neither null nor an array. */
 export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** JSON text with the keys of every object in one order, so that equal values give equal texts. Undefined is the text `undefined`. */
+/** The JSON text of a value with sorted keys, so that equal values give equal texts. Undefined gives `undefined`. */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return "undefined";
-  // Servers send most objects sorted, and this case is many times faster.
+  // Servers send most objects with sorted keys, and this way is many times faster.
   return JSON.stringify(isSorted(value) ? value : sortKeys(value));
 }
 

@@ -6,7 +6,7 @@ export const fleetSetApiVersion = "knfleet.dev/v1alpha1";
 
 export type FleetSetKind = "KnativeServingSet" | "KnativeEventingSet";
 
-/** What the API server calls the kinds, and the kind of the components that they stamp. */
+/** By kind of set: its names in the API, and the kind of the components that it stamps. */
 export const fleetSetKinds = {
   KnativeServingSet: {
     plural: "knativeservingsets",
@@ -20,10 +20,10 @@ export const fleetSetKinds = {
   },
 } as const;
 
-/** A longer name would leave no room for the hash in the names of its revisions. */
+/** Longest name of a set, in characters. The names of its revisions need room for a hash. */
 export const longestSetName = 52;
 
-/** Labels and annotations of the components that a set stamps. Spec: sets.md 5, 11. */
+/** Labels of the components that a set stamps. Spec: sets.md 5, 11. */
 export const setLabels = {
   set: "knfleet.dev/set",
   kind: "knfleet.dev/set-kind",
@@ -31,27 +31,28 @@ export const setLabels = {
   stage: "knfleet.dev/set-stage",
 } as const;
 
+/** Annotations of the components that a set stamps. Spec: sets.md 5, 11. */
 export const setAnnotations = {
-  /** When the revision was stamped, RFC 3339; written with the label of the revision (R4). */
+  /** When the revision was stamped, RFC 3339. Written together with the label of the revision (R4). */
   updatedAt: "knfleet.dev/set-updated-at",
   setUid: "knfleet.dev/set-uid",
-  /** Hash of the spec that was stamped: tells a value that changed from a field that somebody else changed. */
+  /** Hash of the stamped spec. It shows whether the set's own values changed or somebody else changed a field. */
   spec: "knfleet.dev/set-spec",
-  /** Since when the cluster is not selected any more, RFC 3339. */
+  /** Since when the set no longer selects the cluster, RFC 3339. */
   unselectedAt: "knfleet.dev/set-unselected-at",
 } as const;
 
-/** Annotations of the ControllerRevisions of a set: what became of a revision, so that a new leader knows. */
+/** Annotations of the ControllerRevisions of a set. They record the outcome of a revision for the next leader. */
 export const revisionAnnotations = {
-  /** The number with which it passed all stages last. */
+  /** Number of the revision when it last passed all stages. */
   completed: "knfleet.dev/completed-revision",
-  /** When a rollback gave it up, RFC 3339. */
+  /** When a rollback gave up the revision, RFC 3339. */
   failedAt: "knfleet.dev/failed-at",
-  /** When somebody asked to try it again, RFC 3339. */
+  /** When a user asked to try the revision again, RFC 3339. */
   retriedAt: "knfleet.dev/retried-at",
 } as const;
 
-/** Annotations by which people steer a set. Spec: sets.md 5, R9 to R11. */
+/** Annotations with which users steer a set. Spec: sets.md 5, R9 to R11. */
 export const steering = {
   pause: "knfleet.dev/pause-rollout",
   retry: "knfleet.dev/retry",
@@ -60,7 +61,7 @@ export const steering = {
   approve: "knfleet.dev/approve.",
 } as const;
 
-/** Label of a ClusterProfile that keeps every set from it. */
+/** Label of a ClusterProfile whose cluster no set may change. */
 export const holdLabel = "knfleet.dev/hold";
 
 export interface FleetSetTemplate {
@@ -89,7 +90,7 @@ export interface StageStatus {
   readonly failed: number;
   readonly updating: number;
   readonly unreachable: number;
-  /** Clusters at the start; percentages never allow less than this many gave. */
+  /** Number of clusters when the stage started. A percentage never allows fewer clusters than it did then. */
   readonly startSize?: number;
   readonly startedAt?: string;
   readonly doneAt?: string;
@@ -118,7 +119,7 @@ export interface FleetSetStatus {
     readonly startedAt?: string;
     readonly waitingFor?: string;
     readonly failedRevision?: string;
-    /** When a pause ended: deadlines count from here. */
+    /** When the last pause ended; deadlines start again then. */
     readonly resumedAt?: string;
   };
   readonly clusters?: Readonly<Record<string, number>>;

@@ -4,34 +4,34 @@ const titles = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?/g;
 // Sequences that move the cursor of a terminal or change colours.
 // oxlint-disable-next-line no-control-regex -- removes control sequences
 const sequences = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]/g;
-// Characters that nobody can see, or that reverse the order of letters.
+// Characters that are invisible, or that reverse the order of letters.
 const unseen = /\p{Cf}/gu;
 const control = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu;
 const controlInLines = /(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 const maxCharacters = 1_024;
 
 /**
- * A text that a server or a user chose, fit for one line of a terminal, a log or a condition: without control characters and
- * sequences, and cut to 1,024 characters unless `max` says otherwise. Spec: security.md T-51.
+ * Makes text from a server or a user safe for one line of a terminal, a log or a condition: removes control characters and
+ * sequences, and cuts it to `max` characters. Spec: security.md T-51.
  */
 export function foreignText(text: string, max: number = maxCharacters): string {
-  // The rest would be cut away anyway; the factor leaves room for long sequences.
+  // Cut first, because the text may be very long. The factor leaves room for sequences.
   const start = text.slice(0, 4 * Math.max(max, maxCharacters));
-  const seen = start.replace(titles, "").replace(sequences, "").replace(unseen, "");
-  return plainText(seen).slice(0, max).toWellFormed();
+  const visible = start.replace(titles, "").replace(sequences, "").replace(unseen, "");
+  return plainText(visible).slice(0, max).toWellFormed();
 }
 
-/** A text of any length for one line of a terminal: control characters become spaces, so that what was hidden is seen. */
+/** Makes text of any length safe for one line of a terminal: control characters become spaces, and hidden text becomes visible. */
 export function plainText(text: string): string {
   return text.replaceAll(control, " ").trim();
 }
 
-/** A text of many lines for a terminal: line ends and tabs stay, other control characters become spaces. */
+/** Makes text of several lines safe for a terminal: keeps line feeds and tabs; other control characters become spaces. */
 export function plainLines(text: string): string {
   return text.replaceAll(controlInLines, " ");
 }
 
-/** A name for a condition, in which no letter can pass for another one: characters outside of ASCII become `?`. */
+/** Makes a name safe for a condition: characters outside ASCII, which can look like others, become `?`. */
 export function asciiText(name: string): string {
   return name.replaceAll(/[^\x20-\x7e]/g, "?");
 }
@@ -44,7 +44,7 @@ const secrets: readonly RegExp[] = [
   /(?<=\b[\w-]*(?:token|password|passwd|secret|api[_-]?key|key-data|keydata)["']?\s*[:=]\s*["']?)[^\s"',}]+/gi,
 ];
 
-/** A foreign text with `[redacted]` in place of what looks like a secret: tokens, PEM blocks, values after `token:`, `password=` and the like. */
+/** Replaces what looks like a secret with `[redacted]`: tokens, PEM blocks, and values after `token:`, `password=` and the like. */
 export function redactSecrets(text: string): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
 }

@@ -8,7 +8,7 @@ const unitsMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a duration as Go reads and writes it: `10s`, `1m30s`, `1.5h`, `500ms`, `-1s`, `0`; undefined for anything else. */
+/** Parses a duration in Go's format, such as `10s`, `1m30s`, `1.5h`, `500ms`, `-1s` or `0`, to milliseconds; undefined for other text. */
 export function goDurationMs(text: string): number | undefined {
   const [, sign = "", spans = ""] =
     /^([-+]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+|0)$/.exec(text) ?? [];

@@ -46,7 +46,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
-/** An object as it is written in a release file or sent to an API server. Deeply read-only. */
+/** An object in a release file or in a request to an API server. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -54,7 +54,7 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** An object read from an API server: a manifest that has a name, a uid and a resourceVersion. */
+/** An object from an API server, which has a name, a uid and a resourceVersion. */
 export interface KubeObject extends Manifest {
   readonly metadata: ObjectMeta & {
     readonly name: string;
@@ -77,7 +77,7 @@ export interface NamespacedName {
   readonly name: string;
 }
 
-/** `metav1.Condition`; times are RFC 3339 in UTC with whole seconds, as Kubernetes writes them. */
+/** `metav1.Condition`. Times are RFC 3339 in UTC with whole seconds. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
@@ -88,7 +88,7 @@ export interface Condition {
   readonly severity?: string;
 }
 
-/** Key of a manifest; a missing name reads as the empty string. */
+/** Key of a manifest. A missing name becomes the empty string. */
 export function keyOf(manifest: Manifest): ObjectKey {
   const { apiVersion, kind, metadata } = manifest;
   const name = metadata.name ?? "";
@@ -97,38 +97,35 @@ export function keyOf(manifest: Manifest): ObjectKey {
     : { apiVersion, kind, namespace: metadata.namespace, name };
 }
 
-/** API group of an apiVersion: the empty string for the core group. */
+/** API group of an apiVersion; the empty string for the core group. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");
   return slash < 0 ? "" : apiVersion.slice(0, slash);
 }
 
-/** Whether an object is a Job of Kubernetes. */
+/** True for a `batch` Job of any version. */
 export function isJob({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind">): boolean {
   return kind === "Job" && groupOf(apiVersion) === "batch";
 }
 
-/**
- * Identity of an object over all API versions of its group, for maps and sets: two keys are the same object exactly
- * when their strings are equal.
- */
+/** A key of an object as text, for maps and sets. It is equal for all API versions of a group. */
 export function identityOf(key: ObjectKey): string {
   return [groupOf(key.apiVersion), key.kind, key.namespace ?? "", key.name].join("|");
 }
 
-/** An object without its managedFields, which are often most of it. */
+/** The object without its managedFields, which are often the largest part. */
 export function withoutManagedFields(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/** The first names of a list, and how many there are besides: `a, b and 3 more`. */
+/** At most `most` names as text, and the number of further ones: `a, b and 3 more`. */
 export function nameFirst(names: readonly string[], most: number): string {
   const more = names.length - most;
   return `${names.slice(0, most).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** `Kind namespace/name`, or `Kind name` without a namespace: how messages name an object. */
+/** Names an object in a message: `Kind namespace/name`, or `Kind name` without a namespace. */
 export function describe(key: {
   readonly kind: string;
   readonly namespace?: string;

@@ -16,7 +16,7 @@ export const contestedCondition = "Contested";
 /** Type of the condition that says whether the API server of a spoke protects the anchor. `Ready` does not depend on it. */
 export const protectedCondition = "AnchorProtected";
 
-/** Reasons of that condition, with its status; docs/reasons.md is held to them. Spec: anchor-guard.md 6, 8, 9. */
+/** Reasons of `AnchorProtected`, each with the status it implies. A test holds docs/reasons.md to this list. Spec: anchor-guard.md 6, 8, 9. */
 export const protectionReasons = {
   Enforced: "True",
   Probing: "Unknown",
@@ -30,12 +30,12 @@ export const protectionReasons = {
 
 export type ProtectionReason = keyof typeof protectionReasons;
 
-/** A dependent condition; `Ready` is computed from all of them. */
+/** A condition on which `Ready` depends. */
 export type ConditionType = (typeof conditionTypes)[number];
 
 /**
- * How the queue treats a component that failed with a reason: `change` waits for a watch event or the usual resync, `backoff` tries
- * again with exponential delay, `poll` tries again at a fixed pace.
+ * When the queue tries a failed component again: `change` after a watch event or the usual resync, `backoff` after an exponential
+ * delay, `poll` at a fixed interval.
  */
 export type Retry = "change" | "backoff" | "poll";
 
@@ -46,7 +46,7 @@ interface ReasonEntry {
   readonly next: string;
 }
 
-/** The only list of reasons; docs/reasons.md is held to it by a test. */
+/** All reasons of conditions. A test holds docs/reasons.md to this list. */
 export const reasons = {
   ClusterProfileNotFound: {
     condition: "TargetClusterResolved",
@@ -172,7 +172,7 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons;
 
-/** Finer causes behind a reason. Spec: cluster-inventory.md 2.7; docs/reasons.md explains each. */
+/** More specific causes of a reason; docs/reasons.md explains each. Spec: cluster-inventory.md 2.7. */
 export const codes = [
   "ProviderFileUnreadable",
   "ProviderFileInvalid",

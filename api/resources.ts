@@ -1,7 +1,7 @@
 import { isRecord } from "./fields.ts";
 import { groupOf, type Manifest } from "./kubernetes.ts";
 
-/** Where objects of one kind live in the API: enough to build every path without discovery. */
+/** What is needed to build the API paths of a kind without discovery. */
 export interface ResourceType {
   readonly apiVersion: string;
   readonly kind: string;
@@ -9,7 +9,7 @@ export interface ResourceType {
   readonly namespaced: boolean;
 }
 
-// Kinds by API group, separated by spaces.
+// Namespaced kinds by API group, separated by spaces.
 const namespacedKinds: Readonly<Record<string, string>> = {
   "": "ConfigMap Secret Service ServiceAccount Endpoints Event Pod PersistentVolumeClaim",
   apps: "Deployment StatefulSet DaemonSet ReplicaSet ControllerRevision",
@@ -26,7 +26,7 @@ const namespacedKinds: Readonly<Record<string, string>> = {
   "operator.knative.dev": "KnativeServing KnativeEventing",
 };
 
-// The same for cluster-scoped kinds, also those that a manifest of a user may bring without their definition.
+// Cluster-scoped kinds by API group. Includes kinds that a user's manifests may use without their CRD.
 const clusterKinds: Readonly<Record<string, string>> = {
   "": "Namespace Node PersistentVolume",
   "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding",
@@ -49,8 +49,8 @@ const clusterKinds: Readonly<Record<string, string>> = {
   "trust.cert-manager.io": "Bundle",
 };
 
-/** Whether a kind of the table is namespaced, by group and kind. */
-const known: ReadonlyMap<string, boolean> = new Map([
+/** By `group/kind` of both tables: whether the kind is namespaced. */
+const scopes: ReadonlyMap<string, boolean> = new Map([
   ...idsOf(namespacedKinds).map((id) => [id, true] as const),
   ...idsOf(clusterKinds).map((id) => [id, false] as const),
 ]);
@@ -61,7 +61,7 @@ function idsOf(table: Readonly<Record<string, string>>): readonly string[] {
   );
 }
 
-// All kinds of the table in these groups and versions: every cluster that Knative runs on has served them for years.
+// Every cluster on which Knative runs serves all kinds of the tables in these groups and versions.
 const oldGroups: readonly string[] = [
   "v1",
   "apps/v1",
@@ -69,13 +69,13 @@ const oldGroups: readonly string[] = [
   "rbac.authorization.k8s.io/v1",
   "apiextensions.k8s.io/v1",
 ];
-// Other kinds of this group are younger.
+// The kinds of admissionregistration.k8s.io/v1 that every cluster serves; the others are newer.
 const oldAdmissionKinds: readonly string[] = [
   "MutatingWebhookConfiguration",
   "ValidatingWebhookConfiguration",
 ];
 
-/** Whether every API server serves a kind. */
+/** True for a kind that every API server serves. */
 export function isServedEverywhere({
   apiVersion,
   kind,
@@ -85,25 +85,24 @@ export function isServedEverywhere({
   return apiVersion === "admissionregistration.k8s.io/v1" && oldAdmissionKinds.includes(kind);
 }
 
-/** Resource of a kind that knfleet itself uses; throws a plain Error for a kind that the table lacks. */
+/** The resource of a kind that knfleet itself uses. Throws a plain Error for a kind that is not in the tables. */
 export function knownResource(apiVersion: string, kind: string): ResourceType {
   const resource = tableResource(apiVersion, kind);
   if (resource === undefined) throw new Error(`No resource is known for ${apiVersion} ${kind}`);
   return resource;
 }
 
-/** Resource of a kind that the table has, else undefined. */
+/** The resource of a kind in the tables; undefined for other kinds. */
 export function tableResource(apiVersion: string, kind: string): ResourceType | undefined {
-  const namespaced = known.get(`${groupOf(apiVersion)}/${kind}`);
+  const namespaced = scopes.get(`${groupOf(apiVersion)}/${kind}`);
   return namespaced === undefined
     ? undefined
     : { apiVersion, kind, plural: pluralOf(kind), namespaced };
 }
 
 /**
- * Finds the resource of any object of a set of manifests: built-in kinds from the table, custom kinds from the
- * CustomResourceDefinitions in the set. A kind that neither knows is taken as namespaced with a regular English plural,
- * which is how generators of CRDs name them.
+ * Finds the resource of any object in `manifests`: of a built-in kind in the tables, of a custom kind in the CustomResourceDefinitions
+ * among the manifests. For a kind that neither has, guesses that it is namespaced and has a regular English plural, as generated CRDs do.
  */
 export function resourceFinder(
   manifests: readonly Manifest[],
@@ -118,20 +117,20 @@ export function resourceFinder(
   };
 }
 
-/** Tells of kinds whether `resourceFinder` only guesses where they are, because neither the table nor the set of manifests knows them. */
+/** Tells for which kinds `resourceFinder` guesses, because neither the tables nor the manifests define them. */
 export function guessFinder(
   manifests: readonly Manifest[],
 ): (object: Pick<Manifest, "apiVersion" | "kind">) => boolean {
   const custom = definedKinds(manifests);
   return ({ apiVersion, kind }) => {
     const id = `${groupOf(apiVersion)}/${kind}`;
-    return !known.has(id) && !custom.has(id);
+    return !scopes.has(id) && !custom.has(id);
   };
 }
 
 type Names = Pick<ResourceType, "plural" | "namespaced">;
 
-/** Names of the kinds that CustomResourceDefinitions of a set define, by group and kind. */
+/** Plural and scope of the kinds that CustomResourceDefinitions among the manifests define, by `group/kind`. */
 function definedKinds(manifests: readonly Manifest[]): ReadonlyMap<string, Names> {
   return new Map(
     manifests.flatMap((manifest): readonly (readonly [string, Names])[] => {

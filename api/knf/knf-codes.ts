@@ -110,7 +110,7 @@ const hubCodes = {
   },
 } as const;
 
-/** What a code stands for. */
+/** Name and texts of a code. */
 export interface KnfEntry {
   /** Short name for people. */
   readonly name: string;
@@ -120,8 +120,8 @@ export interface KnfEntry {
 }
 
 /**
- * Every finding that `kubectl knfleet` makes, by the number that scripts compare: KNF1xxx hub, 2xxx ClusterProfile, 3xxx provider and
- * plugin, 4xxx network and TLS, 5xxx identity and rights, 6xxx spoke. A code never changes its meaning and is never used again.
+ * Every finding of `kubectl knfleet`, by its code: KNF1xxx hub, 2xxx ClusterProfile, 3xxx provider and plugin, 4xxx network and TLS,
+ * 5xxx identity and rights, 6xxx spoke. Scripts compare codes, so a code never changes its meaning and is never used again.
  */
 export const knfCodes = {
   ...hubCodes,

@@ -74,7 +74,7 @@ const podDisruptionBudgets = {
   },
 } as const;
 
-// Word for word as upstream has it: the two CRDs stay comparable.
+// Copied from upstream word for word, so that the two CRDs can be compared.
 const patches = {
   type: "array",
   description:
@@ -150,7 +150,7 @@ const services = {
   },
 } as const;
 
-/** Fields that both kinds have. Spec: knative-operator.md 1.1. */
+/** Fields of `spec` that both kinds have. Spec: knative-operator.md 1.1. */
 export const commonSpec = {
   additionalManifests: {
     ...manifestSources,

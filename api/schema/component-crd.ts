@@ -26,8 +26,8 @@ const hasRef = (self: string): string =>
   `(has(${self}.spec) && has(${self}.spec.clusterProfileRef))`;
 
 /**
- * Messages and meaning are upstream's (knative-operator.md 1.1). They sit on the whole object, not on the optional `spec`,
- * so that removing `spec` and adding it again does not get round them (D-44).
+ * Upstream's rules with upstream's messages (knative-operator.md 1.1). They are on the whole object and not on the optional `spec`,
+ * so that removing `spec` and adding it again cannot evade them (D-44).
  */
 const rules = [
   {

@@ -51,7 +51,7 @@ export const eventingSpec = {
     sinkBindingSelectionMode: text(
       "inclusion: SinkBindings work only in labelled namespaces and on labelled objects; exclusion (default): everywhere but there.",
     ),
-    // Upstream requires all six once `source` exists (D-42); nothing is required here.
+    // Upstream requires all six sources when `source` exists (D-42). Here all are optional.
     source: {
       type: "object",
       description: "Which event sources are installed besides those of Eventing itself.",
@@ -68,8 +68,8 @@ export const eventingSpec = {
 } as const;
 
 /**
- * A schema's type as code uses it: deeply read-only, and without the index signature that FromSchema gives to every object
- * that does not forbid other fields (a CRD cannot forbid them; the API server prunes them).
+ * The type of a schema for code: deeply read-only, and without the index signature that FromSchema adds to every object that allows
+ * other fields. A CRD cannot forbid them, but the API server removes them.
  */
 export type Exact<T> = T extends readonly (infer Item)[]
   ? readonly Exact<Item>[]

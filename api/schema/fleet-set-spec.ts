@@ -192,5 +192,5 @@ const fleetSetSpecWithoutTemplate = {
   properties: { ...fleetSetFields },
 } as const;
 
-/** `spec` of a set as the API server admits it, without `template`. */
+/** `spec` of a set without `template`, as the API server admits it. */
 export type FleetSetFields = Exact<FromSchema<typeof fleetSetSpecWithoutTemplate>>;

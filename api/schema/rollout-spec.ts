@@ -1,6 +1,6 @@
 import { flag, int32, intOrString, labelSelector, text } from "./primitives.ts";
 
-/** A rule of the API server in CEL, and what it says when it does not hold. */
+/** Validation rules in CEL, each with the message of the API server when the rule fails. */
 export const rules = (...pairs: readonly (readonly [rule: string, message: string])[]) =>
   pairs.map(([rule, message]) => ({ rule, message }));
 
