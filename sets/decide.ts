@@ -62,6 +62,8 @@ interface Walk {
 
 interface Found extends Walk {
   readonly stages: readonly Stage[];
+  /** Name of the stage that the phase is about; undefined: of none. */
+  readonly stage: string | undefined;
   readonly stamps: readonly Stamp[];
   readonly phase: RolloutPhase;
   readonly waitingFor: string;
@@ -79,16 +81,22 @@ function notBegun({ status, ...rest }: StageProgress): StageProgress {
   return { ...rest, status: { ...counts, state: "Waiting" } };
 }
 
+/** The stage that a rollout is in: the halted one, or the first that is not passed. */
+function stageInTurn(progress: readonly StageProgress[]): StageProgress | undefined {
+  return (
+    progress.find(({ status }) => status.state === "Halted") ??
+    progress.find(({ status }) => !isPassed(status))
+  );
+}
+
 function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
-  const state = progress.find(({ status }) => !isPassed(status))?.status.state;
+  const state = stageInTurn(progress)?.status.state;
   return state === undefined || state === "Passed" || state === "Empty" ? "Complete" : state;
 }
 
-/** What the stage that is not passed yet waits for; without one, what clusters that joined wait for. */
+/** What the stage in turn waits for; without one, what clusters that joined wait for. */
 function waitingForOf(progress: readonly StageProgress[]): string {
-  const stage =
-    progress.find(({ status }) => !isPassed(status)) ??
-    progress.find(({ waitingFor }) => waitingFor !== "");
+  const stage = stageInTurn(progress) ?? progress.find(({ waitingFor }) => waitingFor !== "");
   return stage?.waitingFor ?? "";
 }
 
@@ -137,8 +145,9 @@ class Look {
       : admittedStamps(stages, walk.progress, this.#admission);
     const phase = refused === undefined ? phaseOf(walk.progress) : "Blocked";
     const waitingFor = refused ?? waitingForOf(walk.progress);
+    const stage = stageInTurn(walk.progress)?.status.name;
     const looks = [...walk.nextLooks, ...nextLooks];
-    return this.#decision({ ...walk, nextLooks: looks, stages, stamps, phase, waitingFor });
+    return this.#decision({ ...walk, nextLooks: looks, stages, stage, stamps, phase, waitingFor });
   }
 
   /** Without any cluster nothing was proven: those that come later get the revision stage by stage. */
@@ -154,7 +163,8 @@ class Look {
     const obstacle = this.#obstacleToRollback(stages);
     if (obstacle === undefined) return this.#marked({ kind: "fail", name: this.#update.name });
     const waitingFor = `${waitingForOf(walk.progress)}. No rollback: ${obstacle}`;
-    return this.#decision({ ...walk, stages, stamps: [], phase: "Halted", waitingFor });
+    const stage = stageInTurn(walk.progress)?.status.name;
+    return this.#decision({ ...walk, stages, stage, stamps: [], phase: "Halted", waitingFor });
   }
 
   /** Why a halted rollout is not rolled back; undefined: it is. */
@@ -177,6 +187,7 @@ class Look {
       progress,
       nextLooks: [...walk.nextLooks, ...joined.nextLooks],
       stages,
+      stage,
       stamps: this.#isPaused ? [] : [...stamps, ...joined.stamps],
       phase: stage === undefined ? "RolledBack" : "RollingBack",
       waitingFor: `Revision ${this.#update.name} failed; annotate ${steering.retry} to try it again`,

@@ -16,12 +16,14 @@ import {
   shortText,
   type Summary,
 } from "./set-conditions.ts";
-import { isPassed, type StageProgress } from "./stage-progress.ts";
+import type { StageProgress } from "./stage-progress.ts";
 
 /** What a look at a set found. */
 export interface RolloutReport extends Outline {
   readonly stages: readonly Stage[];
   readonly progress: readonly StageProgress[];
+  /** Name of the stage that the phase is about; undefined: of none. */
+  readonly stage: string | undefined;
   readonly stamps: readonly Stamp[];
   readonly updateRevision: string;
   readonly currentRevision: string | undefined;
@@ -119,11 +121,10 @@ function rolloutOf(
   const { rollout, updateRevision } = set.status ?? {};
   const isSame = updateRevision === report.updateRevision;
   const startedAt = (isSame ? rollout?.startedAt : undefined) ?? timestampOf(new Date(now));
-  const stage = report.progress.find(({ status }) => !isPassed(status));
   return {
     phase: report.phase,
     startedAt,
-    ...(stage === undefined ? {} : { stage: stage.status.name }),
+    ...(report.stage === undefined ? {} : { stage: report.stage }),
     ...(report.waitingFor === "" ? {} : { waitingFor: report.waitingFor }),
     ...(report.failedRevision === undefined ? {} : { failedRevision: report.failedRevision }),
     ...resumedTime(set, now),

@@ -235,6 +235,16 @@ const failing: readonly Case[] = [
     expect: { stamps: "", phase: "Halted", stage: "canary" },
   },
   {
+    name: "a halt names its stage, also when one before it is not passed any more",
+    clusters: { canary: "none", rest: "late old" },
+    before: { canary: "Empty", rest: "Passed" },
+    expect: {
+      phase: "Halted",
+      stage: "rest",
+      waitingFor: "1 of 2 clusters of stage rest failed, 0 may. No rollback: onFailure is Pause",
+    },
+  },
+  {
     name: "a cluster that breaks after the rollout halts nothing",
     clusters: { canary: "late", rest: "done" },
     revision: "completed",

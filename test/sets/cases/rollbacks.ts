@@ -51,7 +51,7 @@ export const rollbackCases: readonly Case[] = [
     name: "the last stage goes back first, as many at once as it allows, and those that are not ready before the others",
     clusters: { canary: "failed", rest: "done done updating old" },
     ...failed,
-    expect: { stamps: "rest-3@old rest-1@old", phase: "RollingBack" },
+    expect: { stamps: "rest-3@old rest-1@old", phase: "RollingBack", stage: "rest" },
   },
   {
     name: "clusters on their way back hold slots",
@@ -63,7 +63,7 @@ export const rollbackCases: readonly Case[] = [
     name: "the stage before follows when all of the later one are back",
     clusters: { canary: "failed done", rest: "old old" },
     ...failed,
-    expect: { stamps: "canary-1@old", phase: "RollingBack" },
+    expect: { stamps: "canary-1@old", phase: "RollingBack", stage: "canary" },
   },
   {
     name: "no window and no approval keeps clusters from going back",
@@ -99,6 +99,7 @@ export const rollbackCases: readonly Case[] = [
     expect: {
       stamps: "",
       phase: "RolledBack",
+      stage: "",
       stages: "canary Waiting, rest Waiting",
       waitingFor: "Revision REVISION failed; annotate knfleet.dev/retry to try it again",
     },
