@@ -2,7 +2,7 @@ import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component, ComponentKey } from "../api/component.ts";
 import type { FleetSet, FleetSetStatus, StageSpec } from "../api/fleet-set.ts";
 import type { ClusterState } from "./cluster-state.ts";
-import type { RevisionContent } from "./desired-spec.ts";
+import type { DesiredSpec, RevisionContent } from "./desired-spec.ts";
 
 /** A ControllerRevision of a set. */
 export interface Revision {
@@ -55,7 +55,9 @@ export interface Member {
   readonly key: string;
   readonly profile: ClusterProfile | undefined;
   readonly child: Component | undefined;
-  /** With the revision that is rolled out. */
+  /** What the revision by which it is judged wants for it; empty without a ClusterProfile. */
+  readonly desired: DesiredSpec;
+  /** By that revision. */
   readonly state: ClusterState;
 }
 
@@ -67,9 +69,13 @@ export interface Stage {
 
 /** A component to write. */
 export interface Stamp {
+  /** `namespace/name` of the ClusterProfile. */
   readonly cluster: string;
   readonly revision: string;
   readonly stage: string;
+  readonly template: RevisionContent["template"];
+  /** The template with overrides and values of the cluster. */
+  readonly desired: Exclude<DesiredSpec, { readonly missing: string }>;
   /** The component that is there already. */
   readonly child: Component | undefined;
 }

@@ -1,5 +1,5 @@
 import { type FleetSet, holdLabel } from "../api/fleet-set.ts";
-import { clusterState, type ClusterState, type Timing } from "./cluster-state.ts";
+import { clusterState, type Timing } from "./cluster-state.ts";
 import { timeOf } from "./component-said.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
@@ -25,7 +25,7 @@ export function stagesWith(
   judgement: Judgement,
 ): readonly Stage[] {
   const { spec } = facts.set;
-  const stateOf = judgeOf(facts, judgement);
+  const judge = judgeOf(facts, judgement);
   const children = new Map(facts.children.map((child) => [clusterKeyOf(child), child]));
   const members = new Map<string, Member[]>();
   for (const cluster of selected) {
@@ -37,7 +37,7 @@ export function stagesWith(
     const excluded = exclusionOf(facts.set, { cluster, labels }, stage);
     const name = stage ?? unmatchedStage;
     const list = members.get(name) ?? [];
-    list.push({ ...member, state: stateOf(member, excluded) });
+    list.push(judge(member, excluded));
     members.set(name, list);
   }
   return stagesOf(spec.rollout ?? {}, members);
@@ -49,14 +49,17 @@ export function judgedAnew(
   facts: SetFacts,
   judgement: Judgement,
 ): readonly Member[] {
-  const stateOf = judgeOf(facts, judgement);
+  const judge = judgeOf(facts, judgement);
   return members.map((member) => {
     const { name, message } = member.state;
-    return { ...member, state: stateOf(member, name === "Excluded" ? message : undefined) };
+    return judge(member, name === "Excluded" ? message : undefined);
   });
 }
 
-type Judge = (member: Omit<Member, "state">, excluded: string | undefined) => ClusterState;
+type Judge = (
+  member: Pick<Member, "key" | "profile" | "child">,
+  excluded: string | undefined,
+) => Member;
 
 /** Judges clusters by one revision; those with the same overrides and values share the work. */
 function judgeOf({ set, obstacles }: SetFacts, judgement: Judgement): Judge {
@@ -66,7 +69,12 @@ function judgeOf({ set, obstacles }: SetFacts, judgement: Judgement): Judge {
   return ({ key, profile, child }, excluded) => {
     const desired = profile === undefined ? { spec: {}, hash: "" } : specs.of(profile);
     const obstacle = obstacles.get(key);
-    return clusterState({ profile, child, desired, revision, excluded, obstacle }, timing);
+    const known = { profile, child, desired };
+    return {
+      key,
+      ...known,
+      state: clusterState({ ...known, revision, excluded, obstacle }, timing),
+    };
   };
 }
 

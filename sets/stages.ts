@@ -81,12 +81,11 @@ export function stampsOf(
   const first = (group: readonly Member[], count: number): readonly Member[] =>
     count <= 0 ? [] : inOrder(group.filter(isDue), order, revision.name).slice(0, count);
   const next = [...first(unready, slots), ...first(ready, slots - unready.length)];
-  return next.map(({ key, child }) => ({
-    cluster: key,
-    revision: revision.name,
-    stage: stage.name,
-    child,
-  }));
+  const { name, content } = revision;
+  const written = { revision: name, stage: stage.name, template: content.template };
+  return next.flatMap(({ key, child, desired }) =>
+    "missing" in desired ? [] : [{ cluster: key, ...written, desired, child }],
+  );
 }
 
 /** Members in the order in which they are admitted. Each revision has another order unless the set names one. Spec: sets.md 5, P12. */

@@ -3,7 +3,7 @@ import { timestampOf } from "../../api/conditions.ts";
 import { isRecord } from "../../api/fields.ts";
 import { type FleetSet, fleetSetKinds, setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { JsonObject, ManagedFieldsEntry, Manifest } from "../../api/kubernetes.ts";
-import { type RevisionContent, shortHashOf } from "../../sets/desired-spec.ts";
+import { shortHashOf } from "../../sets/desired-spec.ts";
 import type { SelectedCluster, Stamp } from "../../sets/facts.ts";
 import { setSelectorOf } from "../../sets/revision-object.ts";
 
@@ -11,15 +11,6 @@ import { setSelectorOf } from "../../sets/revision-object.ts";
 export const setFieldManager = "knfleet-set";
 
 const longestName = 200;
-
-/** What is stamped, and on which cluster. */
-export interface Stamping {
-  readonly stamp: Stamp;
-  readonly cluster: SelectedCluster;
-  readonly template: RevisionContent["template"];
-  readonly desired: { readonly spec: Readonly<Record<string, unknown>>; readonly hash: string };
-  readonly name: string;
-}
 
 /** Name of a new component: the one of the set and the one of the ClusterProfile, with its namespace where the set selects several. Pure. Spec: sets.md 5. */
 export function childNameOf(
@@ -34,19 +25,23 @@ export function childNameOf(
   return `${full.slice(0, longestName - 11)}-${shortHashOf(full)}`;
 }
 
+/** Name of the component that a stamp writes: one that exists keeps its own. */
+export function stampedNameOf(set: FleetSet, { child, cluster }: Stamp): string {
+  const [namespace = "", name = ""] = cluster.split("/");
+  return child?.metadata.name ?? childNameOf(set, { namespace, name });
+}
+
 /** The component as a set applies it: spec, revision and time in one write. Spec: sets.md R4. */
-export function childObject(
-  set: FleetSet,
-  { stamp, cluster, template, desired, name }: Stamping,
-  now: Date,
-): Manifest {
+export function childObject(set: FleetSet, stamp: Stamp, now: Date): Manifest {
+  const { template, desired } = stamp;
   const { labels = {}, annotations = {} } = template.metadata ?? {};
+  const [namespace = "", name = ""] = stamp.cluster.split("/");
   return {
     apiVersion: operatorApiVersion,
     kind: fleetSetKinds[set.kind].component,
     metadata: {
       namespace: set.metadata.namespace,
-      name,
+      name: stampedNameOf(set, stamp),
       labels: {
         ...labels,
         ...setSelectorOf(set),
@@ -62,7 +57,7 @@ export function childObject(
     },
     spec: {
       ...desired.spec,
-      clusterProfileRef: { name: cluster.name, namespace: cluster.namespace },
+      clusterProfileRef: { name, namespace },
     },
   };
 }

@@ -2,12 +2,10 @@ import { WriteRefusedError } from "../../access/http/write-permit.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 import { decide } from "../../sets/decide.ts";
-import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, SetFacts, Stamp } from "../../sets/facts.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { Next } from "../queue/delays.ts";
-import { childNameOf, type Stamping } from "./child-object.ts";
 import { setEvents, stampEvents } from "./set-events.ts";
 import { type ChildWriter, refusalOf } from "./write-children.ts";
 import type { RevisionWriter } from "./write-revisions.ts";
@@ -102,47 +100,27 @@ async function write(
 /** Some at a time; the first error that is no refusal ends it, and what is left is decided again. */
 // oxlint-disable-next-line max-params -- three facts, and the signal last
 async function stampAll(
-  facts: SetFacts,
+  { set }: SetFacts,
   stamps: readonly Stamp[],
   deps: LookDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const stampings = stampingsOf(facts, stamps);
-  for (const event of stampEvents(stampings)) void deps.events.record(facts.set, event, signal);
-  const queue = stampings.values();
+  for (const event of stampEvents(stamps)) void deps.events.record(set, event, signal);
+  const queue = stamps.values();
   const errors: unknown[] = [];
   const worker = async (): Promise<void> => {
-    for (const stamping of queue) {
+    for (const stamp of queue) {
       if (errors.length > 0) return;
       try {
         // oxlint-disable-next-line no-await-in-loop -- a worker does one after the other
-        await deps.children.stamp(facts.set, stamping, signal);
+        await deps.children.stamp(set, stamp, signal);
       } catch (error) {
         const refusal = refusalOf(error);
         if (refusal === undefined) errors.push(error);
-        else deps.onRefusal(facts.set, stamping.stamp.cluster, refusal);
+        else deps.onRefusal(set, stamp.cluster, refusal);
       }
     }
   };
   await Promise.all(Array.from({ length: stampsAtOnce }, worker));
   if (errors.length > 0) throw errors[0];
-}
-
-/** What each stamp writes. */
-function stampingsOf(facts: SetFacts, stamps: readonly Stamp[]): readonly Stamping[] {
-  const { set, revisions, profiles } = facts;
-  const contents = new Map(revisions.map(({ name, content }) => [name, content]));
-  const specs = new Map([...contents].map(([name, content]) => [name, new DesiredSpecs(content)]));
-  return stamps.flatMap((stamp) => {
-    const profile = profiles.get(stamp.cluster);
-    const template = contents.get(stamp.revision)?.template;
-    const desired = profile === undefined ? undefined : specs.get(stamp.revision)?.of(profile);
-    // A cluster without profile or without a value is never stamped.
-    if (profile === undefined || template === undefined) return [];
-    if (desired === undefined || "missing" in desired) return [];
-    const { namespace, name: clusterName } = profile.metadata;
-    const cluster = { namespace, name: clusterName };
-    const name = stamp.child?.metadata.name ?? childNameOf(set, cluster);
-    return [{ stamp, cluster, template, desired, name }];
-  });
 }

@@ -9,8 +9,8 @@ import {
   steering,
 } from "../../api/fleet-set.ts";
 import { describe, nameFirst } from "../../api/kubernetes.ts";
+import type { Stamp } from "../../sets/facts.ts";
 import type { NewEvent } from "../events.ts";
-import type { Stamping } from "./child-object.ts";
 
 /** The Events for what changed between two states of a set's status. Pure. Spec: sets.md R15. */
 export function setEvents(
@@ -44,16 +44,16 @@ export function editEvents(before: FleetSet, after: FleetSet): readonly NewEvent
 }
 
 /** The Event for components that are stamped again because values of their ClusterProfiles changed. Spec: sets.md 8. */
-export function stampEvents(stampings: readonly Stamping[]): readonly NewEvent[] {
-  const clusters = stampings.filter(hasChangedValues).map(({ stamp }) => stamp.cluster);
+export function stampEvents(stamps: readonly Stamp[]): readonly NewEvent[] {
+  const clusters = stamps.filter(hasChangedValues).map(({ cluster }) => cluster);
   if (clusters.length === 0) return [];
   const named = nameFirst(clusters, 3);
   return [normal("ValuesChanged", `Values of ${named} changed; they get them now`)];
 }
 
-function hasChangedValues({ stamp, desired }: Stamping): boolean {
-  const { labels = {}, annotations = {} } = stamp.child?.metadata ?? {};
-  const isSameRevision = labels[setLabels.revision] === stamp.revision;
+function hasChangedValues({ child, revision, desired }: Stamp): boolean {
+  const { labels = {}, annotations = {} } = child?.metadata ?? {};
+  const isSameRevision = labels[setLabels.revision] === revision;
   return isSameRevision && annotations[setAnnotations.spec] !== desired.hash;
 }
 

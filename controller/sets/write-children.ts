@@ -5,7 +5,7 @@ import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, setAnnotations } from "../../api/fleet-set.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { Obstacle, Removals } from "../../sets/facts.ts";
+import type { Obstacle, Removals, Stamp } from "../../sets/facts.ts";
 import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
 import type { Clock } from "../queue/clock.ts";
 import {
@@ -13,7 +13,7 @@ import {
   childObject,
   releasePatch,
   setFieldManager,
-  type Stamping,
+  stampedNameOf,
 } from "./child-object.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
@@ -33,14 +33,14 @@ export class ChildWriter {
   }
 
   /** Applies what a set wants for a cluster. A component that the set takes over is forced once; fields that others have changed later are not. Spec: sets.md R8. */
-  async stamp(set: FleetSet, stamping: Stamping, signal: AbortSignal): Promise<void> {
+  async stamp(set: FleetSet, stamp: Stamp, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options;
-    const { child } = stamping.stamp;
-    const object = childObject(set, stamping, clock.date());
+    const { child } = stamp;
+    const object = childObject(set, stamp, clock.date());
     const isForeign = child !== undefined && ownerKeyOf(child) !== setKeyOf(set);
     if (isForeign) await this.#takeOver(child, signal);
     const resource = knownResource(object.apiVersion, object.kind);
-    const ref = { resource, namespace: set.metadata.namespace, name: stamping.name };
+    const ref = { resource, namespace: set.metadata.namespace, name: stampedNameOf(set, stamp) };
     const options = { fieldManager: setFieldManager, force: isForeign };
     this.#remember(await client.apply(ref, object, options, signal));
   }

@@ -2,7 +2,7 @@ import type { Component } from "../../../../api/component.ts";
 import { isSameJson } from "../../../../api/fields.ts";
 import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
 import { childNameOf } from "../../../../controller/sets/child-object.ts";
-import { type DesiredSpec, DesiredSpecs, revisionNameOf } from "../../../../sets/desired-spec.ts";
+import { type DesiredSpec, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { Member, SelectedCluster, SetFacts, Stage } from "../../../../sets/facts.ts";
 import { stagesWith } from "../../../../sets/members.ts";
 import { clusterKeyOf, planRemovals } from "../../../../sets/removals.ts";
@@ -73,11 +73,10 @@ export function planRollout(facts: SetFacts, now: number): FoundPlan {
   const content = { template, ...(overrides === undefined ? {} : { overrides }) };
   const revision = { name, number: 1, failed: false, content };
   const stages = stagesWith(facts, selected, { revision, retriedAt: undefined, now });
-  const specs = new DesiredSpecs(content);
   const clusters = new Map(selected.map((one) => [`${one.namespace}/${one.name}`, one]));
   const items = stages.flatMap((stage) =>
     ordered(stage, set, name).map((member) =>
-      memberItem(member, { set, stage, specs, cluster: clusters.get(member.key) }),
+      memberItem(member, { set, stage, cluster: clusters.get(member.key) }),
     ),
   );
   const left = unselectedItems(facts, selected, now);
@@ -127,15 +126,13 @@ function ordered({ members }: Stage, { spec }: FleetSet, revision: string): read
 interface Context {
   readonly set: FleetSet;
   readonly stage: Stage;
-  readonly specs: DesiredSpecs;
   readonly cluster: SelectedCluster | undefined;
 }
 
-function memberItem(member: Member, { set, stage, specs, cluster }: Context): RolloutPlanItem {
-  const { key, profile, child } = member;
+function memberItem(member: Member, { set, stage, cluster }: Context): RolloutPlanItem {
+  const { key, child, desired } = member;
   const [namespace = "", name = ""] = key.split("/");
-  const desired = profile === undefined ? undefined : specs.of(profile);
-  const action = actionOf(member, desired);
+  const action = actionOf(member);
   return {
     cluster: { namespace, name },
     stage: stage.spec.name,
@@ -154,16 +151,13 @@ function saidOf({ state }: Member, action: PlanAction) {
   return { reason: state.reason, message: state.message === "" ? null : state.message };
 }
 
-function versionOf(desired: DesiredSpec | undefined): string | null {
-  if (desired === undefined || "missing" in desired) return null;
+function versionOf(desired: DesiredSpec): string | null {
+  if ("missing" in desired) return null;
   const { version } = desired.spec;
   return typeof version === "string" && version !== "" ? version : null;
 }
 
-function actionOf(
-  { child, state }: Pick<Member, "child" | "state">,
-  desired: DesiredSpec | undefined,
-): PlanAction {
+function actionOf({ child, state, desired }: Member): PlanAction {
   if (state.name === "Excluded") return "excluded";
   if (state.name === "Blocked") return "blocked";
   if (state.name === "Unreachable" || state.reason === "Deleting") return "wait";
@@ -173,10 +167,10 @@ function actionOf(
   return isOfSpec(child, desired) ? "relabel" : "update";
 }
 
-function isOfSpec(child: Component | undefined, desired: DesiredSpec | undefined): boolean {
+function isOfSpec(child: Component | undefined, desired: DesiredSpec): boolean {
   if (child === undefined) return false;
   const { clusterProfileRef: _ref, ...own } = child.spec ?? {};
-  return desired !== undefined && "spec" in desired && isSameJson(desired.spec, own);
+  return "spec" in desired && isSameJson(desired.spec, own);
 }
 
 /** Components of the set on clusters that it does not select. Spec: sets.md R11. */
