@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { withTimeout } from "../access/deadline.ts";
 import { connectHub } from "../access/hub/hub.ts";
 import { ApiError } from "../access/kube/api-error.ts";
 import { componentKinds, operatorApiVersion } from "../api/component.ts";
@@ -30,7 +31,7 @@ await runCommand(async (signal) => {
   try {
     const problem = processProblem({ environment, execArgv, inspectorUrl: undefined });
     if (problem !== undefined) throw new FleetError("ConfigInvalid", problem);
-    const components = await componentsOf(AbortSignal.any([signal, AbortSignal.timeout(limitMs)]));
+    const components = await componentsOf(withTimeout(limitMs, signal));
     if (components.length === 0) {
       stdout.write("There are no components: knfleet can be uninstalled\n");
       return 0;

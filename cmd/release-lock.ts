@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
+import { withTimeout } from "../access/deadline.ts";
 import { FleetError } from "../api/errors.ts";
 
 /** A release file in the lock file. */
@@ -151,7 +152,7 @@ interface Failure {
 }
 
 async function tryDownload(file: LockedFile, signal: AbortSignal): Promise<Uint8Array | Failure> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]);
+  const deadline = withTimeout(attemptTimeoutMs, signal);
   try {
     const response = await fetch(file.url, { signal: deadline });
     if (response.ok && response.body !== null) return await readBody(response.body, file.bytes);

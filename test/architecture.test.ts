@@ -74,6 +74,11 @@ const typePackages: Readonly<Record<string, readonly string[]>> = {
   "json-schema-to-ts": ["api", "access"],
 };
 
+/** The one file that makes signals with a time limit. Everything else calls its `withTimeout`. */
+const timeLimits = "access/deadline.ts";
+const ownTimeLimit =
+  /\bAbortSignal\.timeout\b|\bAbortSignal\.any\([^;]*\bwithTimeout\(|\bnew DOMException\([^;]*["']TimeoutError["']/;
+
 const closets = /^(?:index|types|utils?|common|helpers?|shared|lib)(?:\.ts)?$/;
 const root = resolve(import.meta.dirname, "..");
 const folders = Object.keys(mayImport);
@@ -195,6 +200,13 @@ describe("the house", () => {
     );
     expect(readers).toEqual([]);
   });
+
+  test(`makes signals with a time limit in ${timeLimits} only`, () => {
+    const makers = files.filter((file) =>
+      ownTimeLimit.test(readFileSync(join(root, file), "utf8")),
+    );
+    expect(makers).toEqual([timeLimits]);
+  });
 });
 
 describe("the law itself", () => {
@@ -235,6 +247,18 @@ describe("the law itself", () => {
     expect(violationsOf("controller/reconcile/x.ts", source)).toEqual([]);
     expect(violationsOf("controller/x.ts", 'import { a } from "./apply/apply.ts";')).toEqual([]);
   });
+
+  test.each([
+    "const limit = AbortSignal.timeout(5_000);",
+    "const limit = AbortSignal.any([\n  signal,\n  withTimeout(5_000, stop),\n]);",
+    'stop.abort(new DOMException("Too late", "TimeoutError"));',
+  ])("refuses the time limit %j", (source) => expect(source).toMatch(ownTimeLimit));
+
+  test.each([
+    "const limit = withTimeout(5_000, AbortSignal.any([signal, stop]));",
+    "const end = AbortSignal.any([signal, stop]);\nconst limit = withTimeout(5_000, end);",
+    'if (error instanceof DOMException && error.name === "TimeoutError") return;',
+  ])("allows %j", (source) => expect(source).not.toMatch(ownTimeLimit));
 
   test("refuses child processes to the webhook", () => {
     expect(violationsOf("webhook/x.ts", 'import { a } from "../access/spokes/spokes.ts";')).toEqual(

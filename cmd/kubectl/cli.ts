@@ -1,5 +1,6 @@
 import { type Command, CommanderError, type Option } from "commander";
 
+import { withTimeout } from "../../access/deadline.ts";
 import type { ActionInput, CommandEntry } from "./action.ts";
 import { commandTable } from "./command-table.ts";
 import { type ExitCode, exitCodes } from "./errors.ts";
@@ -71,7 +72,7 @@ function deadlineOf(
     ("watch" in options && options.watch === true) ||
     ("follow" in options && options.follow === true);
   if (entry.ownTimeout === true || (watches && !flags.timeoutGiven)) return signal;
-  return AbortSignal.any([signal, AbortSignal.timeout(flags.timeoutMs)]);
+  return withTimeout(flags.timeoutMs, signal);
 }
 
 function optionsOf(program: Command): readonly Option[] {

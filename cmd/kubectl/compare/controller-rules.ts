@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { type AllowedSource, allowedSourceOf } from "../../../access/manifests/manifest-url.ts";
@@ -34,7 +35,7 @@ export async function readControllerRules(
   signal: AbortSignal,
 ): Promise<ControllerRules | string> {
   try {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const deadline = withTimeout(timeoutMs, signal);
     const [all, namespaces] = await Promise.all([
       listControllerDeployments(hub, deadline),
       listInstalledNamespaces(hub, deadline),

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
 import type { OwnerReference } from "../../../api/kubernetes.ts";
@@ -100,7 +101,7 @@ export async function readHubId(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const ref = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const found = await hub.get(ref, { metadataOnly: true }, deadline).catch(ifDenied);
   return found?.metadata.uid;
 }

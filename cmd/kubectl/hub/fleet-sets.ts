@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { isRecord } from "../../../api/fields.ts";
 import {
@@ -29,7 +30,7 @@ export async function readSet(
   { kind, namespace, name }: FleetSetRef & { readonly namespace: string },
   signal: AbortSignal,
 ): Promise<FleetSet | undefined> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const resource = knownResource(fleetSetApiVersion, kind);
   const found = await hub.get({ resource, namespace, name }, {}, deadline);
   if (found !== undefined) return fleetSetOf(found, kind);
@@ -54,7 +55,7 @@ export async function servedSets(
   selection: SetSelection,
   signal: AbortSignal,
 ): Promise<readonly FleetSet[] | undefined> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const lists = await Promise.all(
     selection.kinds.map((kind) => listKind(kind, { hub, selection }, deadline)),
   );

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { builtInPrefix, isBuiltIn } from "../../../access/plugins/built-in-plugins.ts";
@@ -50,7 +51,7 @@ export async function readHubProviderFile(
   signal: AbortSignal,
 ): Promise<HubProviderFile | string> {
   try {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    const deadline = withTimeout(options.timeoutMs, signal);
     const resource = knownResource("v1", "ConfigMap");
     const listing = hub.list({ resource, labelSelector: providerLabel }, {}, deadline);
     const [{ items }, namespaces] = await Promise.all([

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import {
   type Component,
@@ -38,7 +39,7 @@ export async function listInstallations(
   selection: Selection,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
+  const deadline = withTimeout(access.hubTimeoutMs, signal);
   const lists = await Promise.all(
     selection.kinds.map((kind) => listKind(kind, { hub: access.hub, selection }, deadline)),
   );

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { getProfile, ServedProfiles } from "../../../access/kube/profile-versions.ts";
 import {
@@ -57,7 +58,7 @@ export async function findProfile(
   { access, flags }: ProfileRequest,
   signal: AbortSignal,
 ): Promise<ClusterProfile> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
+  const deadline = withTimeout(access.hubTimeoutMs, signal);
   const { namespace, name } = partsOf(arg);
   const stated = namespace ?? flags.namespace ?? undefined;
   if (stated !== undefined) return readProfile({ namespace: stated, name }, access.hub, deadline);
@@ -93,7 +94,7 @@ export async function listSelectedProfiles(
   { access, flags }: ProfileRequest,
   signal: AbortSignal,
 ): Promise<readonly ClusterProfile[]> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
+  const deadline = withTimeout(access.hubTimeoutMs, signal);
   const all = await listProfiles(access.hub, flags.namespace ?? undefined, deadline);
   return all
     .filter((profile) => isSelectedProfile(profile, flags))

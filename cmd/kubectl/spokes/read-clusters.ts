@@ -1,4 +1,4 @@
-import { TurnWaits } from "../../../access/deadline.ts";
+import { abortable, timeoutError, TurnWaits } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import {
   type ClusterProfileRef,
@@ -131,8 +131,7 @@ async function readCluster<Facts>(
   }
   // The time in which a plugin waits for its place does not count for its spoke.
   const waits = new TurnWaits();
-  const reason = new DOMException("The time of the spoke is over", "TimeoutError");
-  using limit = waits.limit(signal, { ms: timeoutMs, reason });
+  using limit = waits.limit(signal, { ms: timeoutMs, reason: timeoutError() });
   const deadline = limit.signal;
   try {
     const facts =
@@ -140,16 +139,10 @@ async function readCluster<Facts>(
         ? read({ id, client: access.hub, provider: null }, deadline)
         : readSpoke({ id, ref }, { access, spokes, read, waits }, deadline);
     // Does not wait for the end of the connection, which may take longer than the time of the spoke.
-    return { kind: "read", facts: await Promise.race([facts, rejectedBy(deadline)]) };
+    return { kind: "read", facts: await abortable(facts, deadline) };
   } catch (error) {
     return readingAfter(error, { signal, deadline, timeoutMs });
   }
-}
-
-function rejectedBy(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  return promise;
 }
 
 function readingAfter(

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../../../../api/component.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Flags } from "../../flags.ts";
@@ -64,7 +65,7 @@ async function installed(
   signal: AbortSignal,
 ): Promise<FoundComponent> {
   if (kind === "ClusterProfile") return {};
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const resource = knownResource(operatorApiVersion, kind);
   const object = await hub.get({ resource, namespace, name }, {}, deadline);
   if (object !== undefined) return { component: componentOf(object, kind) };

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { ActionInput } from "../../action.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -51,7 +52,7 @@ export async function checkFleet(
   // The time was over before the first step ended.
   if (hops.length === 0) signal.throwIfAborted();
   if (!hub.facts.ok) return checkReport(hops, 0, stampAt(context.now()));
-  const late = AbortSignal.any([signal, AbortSignal.timeout(4 * context.hubTimeoutMs)]);
+  const late = withTimeout(4 * context.hubTimeoutMs, signal);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
   const hubItems = [
     await checkHubVersion(access.hub, late),

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import { commandGroups, commandTable } from "../../command-table.ts";
 import { commonOptions, connectionOptions } from "../../common-options.ts";
 import { type Flags, type RawFlags, readFlags } from "../../flags.ts";
@@ -38,7 +39,7 @@ export async function runComplete(
   const words = given.map((word) => (word === '""' ? "" : word));
   const common = [...commonOptions(), ...connectionOptions()];
   const offer = offerAt(words, { entries: commandTable(), groups: commandGroups(), common });
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(budgetMsOf(terminal))]);
+  const deadline = withTimeout(budgetMsOf(terminal), signal);
   const found = await withNames(offer, { words, terminal }, deadline).catch(() => nothing);
   const offered = whole ? found.words : withoutFlag(found.words, joined(words).at(-1) ?? "");
   terminal.stdout.write(completionText(offered, found.directive));

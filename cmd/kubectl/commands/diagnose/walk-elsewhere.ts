@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { recordAt } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
@@ -116,7 +117,7 @@ async function walkByJob(
     return walks.map(({ target, hops }) => diagnosisOf(target, "controller", hops));
   } finally {
     // The Job is deleted after Ctrl-C, too.
-    const late = AbortSignal.timeout(5_000);
+    const late = withTimeout(5_000, undefined);
     await hub.remove(ref, { propagationPolicy: "Background" }, late).catch(() => undefined);
   }
 }

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { RequestObserver } from "../../../../access/http/request.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
@@ -67,7 +68,7 @@ export class Walk {
     signal.throwIfAborted();
     const startMs = performance.now();
     const result = await this.#run(id, () =>
-      work(valuesOf(needs), AbortSignal.any([signal, AbortSignal.timeout(timeoutMsOf(id))])),
+      work(valuesOf(needs), withTimeout(timeoutMsOf(id), signal)),
     );
     this.#record(hopOf(id, result, Math.round(performance.now() - startMs)));
     return result.value === undefined

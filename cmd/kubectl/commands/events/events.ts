@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -93,7 +94,7 @@ async function readHubEvents(
   { hub, hubTimeoutMs }: ClusterAccess,
   signal: AbortSignal,
 ): Promise<readonly EventItem[]> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const { namespaces, isAbout } = hubEventsOf(components);
   const lists = await Promise.all(namespaces.map((place) => listEvents(hub, place, deadline)));
   return lists

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { withTimeout } from "../../../../access/deadline.ts";
 import { Window } from "../../../../access/http/window.ts";
 import type { Component } from "../../../../api/component.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
@@ -123,7 +124,7 @@ async function watchOnce(
 ): Promise<void> {
   const { id, ref } = spoke;
   const opened = await takeTurn(turns, signal, async () => {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.spokeTimeoutMs)]);
+    const deadline = withTimeout(limits.spokeTimeoutMs, signal);
     try {
       return await openLastingSpoke(ref, access, deadline);
     } catch (error) {

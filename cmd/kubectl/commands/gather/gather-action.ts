@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 
+import { withTimeout } from "../../../../access/deadline.ts";
 import { openReading, print, selectionOf } from "../../action.ts";
 import type { Bundle, RecordedCluster } from "../../bundle/bundle.ts";
 import { recordedFleet } from "../../bundle/read-bundle.ts";
@@ -112,7 +113,7 @@ async function collect(
   const live = options.live ?? true;
   const onCredential = known.credential.bind(known);
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const deadline = withTimeout(timeoutMs, signal);
   await using access = await openClusterAccess(
     flags,
     { env, spokes: live, onCredential },

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { type Component, componentKeyOf } from "../../../../api/component.ts";
@@ -109,7 +110,7 @@ async function planHub(
   signal: AbortSignal,
 ): Promise<ClusterPlan> {
   const { hub, hubTimeoutMs } = access;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const [{ deployments = [] }, sets] = await Promise.all([
     findControllers(hub, deadline),
     planSets(components, { access, selection, isWhole: traces }, deadline),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { Window } from "../../../../access/http/window.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { partingMs } from "../../hub/hub-changes.ts";
@@ -84,7 +85,7 @@ async function readSources(
   signal: AbortSignal,
 ): Promise<LastingSpoke> {
   using _place = await shared.turns.enter(signal);
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const deadline = withTimeout(timeoutMs, signal);
   let spoke = opened;
   try {
     spoke ??= await open(deadline);

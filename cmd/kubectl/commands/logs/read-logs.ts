@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
@@ -126,7 +127,7 @@ async function readHubLogs(
   signal: AbortSignal,
 ): Promise<ClusterLogs> {
   const { hub, hubTimeoutMs } = access;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   try {
     const sources = await findControllerSources(components, hub, deadline);
     if (sources === undefined) return { streams: [], errors: [controllerUnseen] };

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
@@ -54,7 +55,7 @@ export async function plan(
   { access, limits, settings, now }: PlanDeps,
   signal: AbortSignal,
 ): Promise<Plan> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(2 * access.hubTimeoutMs)]);
+  const deadline = withTimeout(2 * access.hubTimeoutMs, signal);
   const asked = await mapLimited(documents, limits.concurrency, async ({ component }) => {
     const answer = await askHub(component, access.hub, deadline);
     return { answer, duplicate: await findDuplicate(answer.component, access.hub, deadline) };

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { ServedProfiles } from "../../../../access/kube/profile-versions.ts";
@@ -31,7 +32,7 @@ export async function readPlanFacts(
   signal: AbortSignal,
 ): Promise<PlanFacts> {
   const { hub, hubTimeoutMs } = access;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const { namespace: home } = set.metadata;
   const { component: kind } = fleetSetKinds[set.kind];
   const { from, selector } = set.spec.clusters;

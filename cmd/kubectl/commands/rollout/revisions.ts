@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Revision } from "../../../../sets/facts.ts";
@@ -27,7 +28,7 @@ export async function readRevisions(
   set: FleetSet,
   signal: AbortSignal,
 ): Promise<readonly RecordedRevision[]> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const labelSelector = Object.entries(setSelectorOf(set))
     .map(([key, value]) => `${key}=${value}`)
     .join(",");

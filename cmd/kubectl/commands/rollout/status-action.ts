@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
+import { withTimeout } from "../../../../access/deadline.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -45,11 +46,10 @@ export async function runRolloutStatus(input: Input, signal: AbortSignal): Promi
     await printStatus(set, input);
     return codes[rolloutItemOf(set).outcome];
   }
-  const timeout = flags.timeoutGiven ? AbortSignal.timeout(flags.timeoutMs) : undefined;
-  const end = timeout === undefined ? signal : AbortSignal.any([signal, timeout]);
+  const end = flags.timeoutGiven ? withTimeout(flags.timeoutMs, signal) : signal;
   const last = await watch(set, { access, input }, end);
   if (!flags.quiet && !isDocument(flags)) terminal.stderr.write(stepsText(last, flags));
-  if (last.outcome === "incomplete" && timeout?.aborted === true) return exitCodes.timedOut;
+  if (last.outcome === "incomplete" && end.aborted && !signal.aborted) return exitCodes.timedOut;
   return codes[last.outcome];
 }
 

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import { isOutdatedPatch } from "../../../../access/kube/api-error.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -16,14 +17,7 @@ import {
   revisionBefore,
   revisionNamed,
 } from "./revisions.ts";
-import {
-  checkFormat,
-  deadlineOf,
-  fieldManager,
-  tell,
-  tellRefusal,
-  writtenText,
-} from "./steer-action.ts";
+import { checkFormat, fieldManager, tell, tellRefusal, writtenText } from "./steer-action.ts";
 
 /** Flags of `rollout undo` alone. */
 interface UndoFlags {
@@ -104,7 +98,7 @@ async function write(
       { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name: set.metadata.name },
       undoPatch(set, content),
       { fieldManager, dryRun: options.dryRun === true },
-      deadlineOf(access.hubTimeoutMs, signal),
+      withTimeout(access.hubTimeoutMs, signal),
     );
   } catch (error) {
     if (!isOutdatedPatch(error)) throw error;

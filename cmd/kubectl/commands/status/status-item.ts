@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -195,7 +196,7 @@ export async function warningsOf(
   signal: AbortSignal,
 ): Promise<readonly EventFact[] | null> {
   const { namespace, uid } = component.metadata;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const fieldSelector = `involvedObject.uid=${uid},type=Warning`;
   const ref = { resource: knownResource("v1", "Event"), namespace, fieldSelector };
   const found: readonly KubeObject[] | null = await hub.list(ref, {}, deadline).then(

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import { type ActionInput, timesOf } from "../../action.ts";
 import { failureOf } from "../../failure.ts";
 import type { Flags } from "../../flags.ts";
@@ -26,7 +27,7 @@ interface PaneOptions {
 /** Reads pages as the commands of the same names print them, each within `--timeout`. */
 export function paneReader(options: PaneOptions): ReadPane {
   return async (page, item, signal) => {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.flags.timeoutMs)]);
+    const deadline = withTimeout(options.flags.timeoutMs, signal);
     try {
       return page === "detail"
         ? await readDetail(item, options, deadline)

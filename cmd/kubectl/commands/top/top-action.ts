@@ -1,5 +1,6 @@
 import { type Readable, Writable } from "node:stream";
 
+import { withTimeout } from "../../../../access/deadline.ts";
 import { type ActionInput, askedOf, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
@@ -36,8 +37,8 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   // Without --timeout the screen stays until it is closed.
   const isLimited = once || flags.timeoutGiven;
   const end = new AbortController();
-  const limits = [signal, end.signal, ...(isLimited ? [AbortSignal.timeout(flags.timeoutMs)] : [])];
-  const until = AbortSignal.any(limits);
+  const both = AbortSignal.any([signal, end.signal]);
+  const until = isLimited ? withTimeout(flags.timeoutMs, both) : both;
   const wanted = { env: terminal.env, spokes: live };
   await using opened = await openClusterAccess(flags, wanted, until);
   await using access = keepSpokes(opened);

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { hubViewOf, selectInstallations } from "../../hub/installations.ts";
@@ -97,7 +98,7 @@ async function readWays(
   if (refs.size === 0) return new Map();
   const deps = await way();
   const found = await mapLimited([...refs], limits.concurrency, async ([id, ref]) => {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
+    const deadline = withTimeout(access.hubTimeoutMs, signal);
     const known = await readWay(ref, deps, deadline).catch((error: unknown) => {
       if (deadline.aborted) return undefined;
       throw error;

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -116,7 +117,7 @@ async function askHub(
   signal: AbortSignal,
 ): Promise<HubAnswer> {
   const { hub, hubTimeoutMs } = access;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const deadline = withTimeout(hubTimeoutMs, signal);
   const [answer, controllers, listed] = await Promise.all([
     hub.request("GET", "/version", undefined, deadline),
     readControllerVersions(hub, deadline),

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { Changes } from "../../hub/hub-changes.ts";
 import { minimumOf, type WaitItem, type WaitSummary } from "./wait.ts";
 
@@ -20,13 +21,7 @@ interface Waiting {
   readonly stableMs: number;
   /** Nothing is waited for. */
   readonly isOneLook: boolean;
-}
-
-interface Ends {
-  /** The time is over. */
-  readonly clock: AbortSignal;
-  /** The user interrupted. */
-  readonly stop: AbortSignal;
+  readonly timeoutMs: number;
 }
 
 interface Done {
@@ -34,24 +29,24 @@ interface Done {
   readonly summary: WaitSummary;
 }
 
-/** Looks until the goal is met for long enough, cannot be met, or an end has come. Throws what the first look throws. */
+/** Looks until the goal is met for long enough, cannot be met, the time is over, or the user interrupts. Throws what the first look throws. */
 export async function untilDone(
-  { subject, min, failFast, stableMs, isOneLook }: Waiting,
-  { clock, stop }: Ends,
+  { subject, min, failFast, stableMs, isOneLook, timeoutMs }: Waiting,
   signal: AbortSignal,
 ): Promise<Done> {
-  using changes = subject.changes(signal);
+  const limit = withTimeout(timeoutMs, signal);
+  using changes = subject.changes(limit);
   const began = performance.now();
   let items: readonly WaitItem[] = [];
   let isFirst = true;
   let metSince: number | undefined;
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- one look after another
-    const found = await look(subject, { before: items, isFirst }, signal);
-    if (isFirst && found === undefined && !stop.aborted) clock.throwIfAborted();
+    const found = await look(subject, { before: items, isFirst }, limit);
+    if (isFirst && found === undefined && !signal.aborted) limit.throwIfAborted();
     isFirst = false;
     if (found !== undefined) items = found;
-    const ends = { isTimedOut: isOneLook || clock.aborted, isStopped: stop.aborted };
+    const ends = { isTimedOut: isOneLook || limit.aborted, isStopped: signal.aborted };
     const { mayBeEmpty } = subject;
     const summary = summaryOf(items, { min, failFast, mayBeEmpty, ...ends, began });
     metSince = summary.outcome === "met" ? (metSince ?? performance.now()) : undefined;
@@ -59,7 +54,7 @@ export async function untilDone(
     const outcome = settledOutcome(summary.outcome, { ...ends, leftMs });
     if (outcome !== "waiting") return { items, summary: { ...summary, outcome } };
     // oxlint-disable-next-line no-await-in-loop -- nothing is read before something may have changed
-    await changes.next(leftMs, signal);
+    await changes.next(leftMs, limit);
   }
 }
 

@@ -49,12 +49,10 @@ export async function runWait(
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const subject = await subjectOf(access, min, signal);
-  const clock = AbortSignal.timeout(timeoutMs);
   const failFast = flags.failFast ?? true;
   const { items, summary } = await untilDone(
-    { subject, min, failFast, stableMs, isOneLook },
-    { clock, stop: signal },
-    AbortSignal.any([signal, clock]),
+    { subject, min, failFast, stableMs, isOneLook, timeoutMs },
+    signal,
   );
   return await finish(items, summary, input);
 }

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../../../access/deadline.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../../api/component.ts";
 import { FleetError } from "../../../../../api/errors.ts";
@@ -57,7 +58,7 @@ export async function readRefusal(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]);
+    const limited = withTimeout(timeLimitMs, signal);
     return webhookMessage((await askServer(refused, limited)) ?? "");
   } catch {
     signal.throwIfAborted();
