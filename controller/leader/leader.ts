@@ -1,29 +1,39 @@
-import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import type { Part } from "../../api/shards.ts";
 import { type Clock, delay } from "../queue/clock.ts";
-import { LeaseEcho, type WorkConnection } from "./lease-echo.ts";
-import { isReleased, LeaseHolder, type LeaseOptions, leases } from "./lease.ts";
+import { HeldLease, type HeldLeaseOptions, retryPeriodMs, selectLease } from "./held-lease.ts";
+import { isReleased, LeaseHolder, type LeaseOptions } from "./lease.ts";
 
-export interface LeaderOptions extends LeaseOptions {
+export interface LeaderOptions extends HeldLeaseOptions {
   /** Its requests must not wait behind others, and must be sent also while this process may not write. */
   readonly client: LeaseOptions["client"] & Pick<KubeClient, "list" | "watch">;
-  /** The connections of the leader's work. One that does not show the renewals is exchanged. Absent: none. */
-  readonly workConnections?: readonly WorkConnection[];
+  /** Whether replicas with another number of shards work. Asked after the Lease was acquired, because they ask after theirs. Absent: there are none. */
+  readonly doOthersWork?: (signal: AbortSignal) => Promise<boolean>;
+}
+
+/** What the holder of parts does with them. */
+export interface PartWork {
+  /** Begins to serve parts that this process holds from now on. Rejects when it cannot, so that the process must end. */
+  begin(parts: readonly Part[], signal: AbortSignal): Promise<void>;
+  /** Ends the work of a part. Nothing more is written for it when this resolves. */
+  end(part: Part): Promise<void>;
 }
 
 /** The right to write, as long as the Lease is renewed. */
 export interface Leadership extends AsyncDisposable {
-  /** Aborted when the Lease could not be renewed in time: this process may write nothing more. */
+  /** Aborted when a Lease could not be renewed in time: this process may write nothing more. */
   readonly lost: AbortSignal;
   /** Whether another process may have written until this one took over. */
   readonly mayFollowAnother: boolean;
-  /** Whether the Lease is certainly held now, by the monotonic clock. Correct also after a pause of the whole process. */
-  mayWrite(): boolean;
+  /**
+   * Whether this process certainly holds a part now, by the monotonic clock. Correct also after a pause of the whole process. Without a part: whether it lost no
+   * Lease.
+   */
+  mayWrite(part?: Part): boolean;
+  /** Takes parts and hands them over until the signal is aborted; rejects then, and when work rejects. Absent: all parts are held from the start until the end. */
+  readonly share?: (work: PartWork, signal: AbortSignal) => Promise<never>;
 }
-
-const renewDeadlineMs = 10_000;
-const retryPeriodMs = 2_000;
-const shortestPauseMs = 500;
 
 /**
  * Waits until this process holds the Lease, and renews it until the disposal, which releases it. The Lease lasts 15 s and is renewed every 2 s. After
@@ -31,16 +41,28 @@ const shortestPauseMs = 500;
  * somebody deleted or emptied still belongs to its holder. Rejects only when the signal is aborted.
  */
 export async function lead(options: LeaderOptions, signal: AbortSignal): Promise<Leadership> {
-  const { log, identity } = options;
+  const { log, identity, doOthersWork } = options;
   const lease = new LeaseHolder(options);
   let waiting: Waiting | undefined;
   let waitingFor: string | undefined;
+  let areOthersAtWork = false;
   try {
     for (;;) {
-      const { holder, heldSince } = await lease.tryToAcquire(signal);
+      if (areOthersAtWork) areOthersAtWork = (await doOthersWork?.(signal)) === true;
+      const { holder, heldSince } = areOthersAtWork
+        ? { holder: otherReplicas }
+        : await lease.tryToAcquire(signal);
       if (heldSince !== undefined) {
-        log.info({ lease: options.name, identity }, "Became the leader");
-        return keep(lease, options, heldSince);
+        const held = new HeldLease(lease, options, heldSince);
+        areOthersAtWork = await orDispose(
+          held,
+          async () => (await doOthersWork?.(signal)) === true,
+        );
+        if (!areOthersAtWork) {
+          log.info({ lease: options.name, identity }, "Became the leader");
+          return leadershipOf(held);
+        }
+        await held[Symbol.asyncDispose]();
       }
       if (holder !== waitingFor) log.info({ holder: holder ?? "" }, "Waiting to become the leader");
       waitingFor = holder;
@@ -52,6 +74,8 @@ export async function lead(options: LeaderOptions, signal: AbortSignal): Promise
   }
 }
 
+const otherReplicas = "replicas with another number of shards";
+
 /** Leadership of the only replica, which is never lost. For `--disable-ha`. */
 export function soleLeadership(): Leadership {
   return {
@@ -60,6 +84,25 @@ export function soleLeadership(): Leadership {
     mayWrite: () => true,
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
+}
+
+function leadershipOf(held: HeldLease): Leadership {
+  return {
+    lost: held.lost,
+    mayFollowAnother: true,
+    mayWrite: () => held.isValid,
+    [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
+  };
+}
+
+/** Disposes what was acquired when the work with it rejects. */
+async function orDispose<T>(acquired: AsyncDisposable, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await acquired[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /** The pause between two tries. It ends early when the holder of the Lease releases it. */
@@ -72,7 +115,7 @@ class Waiting implements Disposable {
     const { client, clock, log } = options;
     this.#clock = clock;
     this.#watch = new Reflector(
-      { client, ref: collectionOf(options) },
+      { client, ref: selectLease(options) },
       {
         onChange: (lease) => {
           if (isReleased(lease)) this.#wake.abort();
@@ -93,105 +136,5 @@ class Waiting implements Disposable {
 
   [Symbol.dispose](): void {
     this.#watch[Symbol.dispose]();
-  }
-}
-
-function keep(lease: LeaseHolder, options: LeaderOptions, heldSince: number): Leadership {
-  const held = new HeldLease(lease, options, heldSince);
-  const renewing = held.renewUntilTheEnd(heldSince);
-  return {
-    lost: held.lost,
-    mayFollowAnother: true,
-    mayWrite: () => held.isValid,
-    [Symbol.asyncDispose]: async () => {
-      held.stop();
-      await renewing;
-      if (!held.lost.aborted) await lease.release();
-    },
-  };
-}
-
-/** Selects the Lease and nothing else. */
-function collectionOf({ namespace, name }: LeaderOptions): CollectionRef {
-  return { resource: leases, namespace, fieldSelector: `metadata.name=${name}` };
-}
-
-/** A Lease that this process holds, for a time that renewals extend. */
-class HeldLease {
-  readonly #lease: LeaseHolder;
-  readonly #options: LeaderOptions;
-  readonly #lost = new AbortController();
-  readonly #stopped = new AbortController();
-  readonly #end = AbortSignal.any([this.#lost.signal, this.#stopped.signal]);
-  /** Counts from the start of the last successful request. The server counts from a later time. */
-  #validUntil: number;
-  #timer: Disposable;
-  readonly #echoes: readonly LeaseEcho[];
-
-  constructor(lease: LeaseHolder, options: LeaderOptions, heldSince: number) {
-    this.#lease = lease;
-    this.#options = options;
-    this.#validUntil = heldSince + renewDeadlineMs;
-    this.#timer = this.#startTimer();
-    const { workConnections = [], log } = options;
-    const ref = collectionOf(options);
-    this.#echoes = workConnections.map(
-      (connection) => new LeaseEcho({ connection, ref, log }, this.#end),
-    );
-  }
-
-  get lost(): AbortSignal {
-    return this.#lost.signal;
-  }
-
-  /** Compares with the clock, because after a pause of the whole process no timer has fired yet. */
-  get isValid(): boolean {
-    return !this.#end.aborted && this.#options.clock.now() < this.#validUntil;
-  }
-
-  /** Makes the Lease invalid, so that it may be released. */
-  stop(): void {
-    this.#timer[Symbol.dispose]();
-    this.#stopped.abort(new DOMException("The leader stops", "AbortError"));
-  }
-
-  async renewUntilTheEnd(heldSince: number): Promise<void> {
-    const { clock } = this.#options;
-    try {
-      for (let startedAt = heldSince; ;) {
-        // After a slow or failed renewal the next one follows soon.
-        const pauseMs = Math.max(shortestPauseMs, retryPeriodMs - (clock.now() - startedAt));
-        await delay(clock, pauseMs, this.#end);
-        startedAt = clock.now();
-        if (!(await this.#renew())) return this.#lose();
-      }
-    } catch (error) {
-      if (!this.#end.aborted) throw error;
-    }
-  }
-
-  /** False when the leadership is lost. After another failure the Lease is valid until its time ends. */
-  async #renew(): Promise<boolean> {
-    if (!this.isValid) return false;
-    const startedAt = this.#options.clock.now();
-    const outcome = await this.#lease.renew(this.#end);
-    if (outcome !== "renewed") return outcome === "failed";
-    this.#validUntil = startedAt + renewDeadlineMs;
-    this.#timer[Symbol.dispose]();
-    this.#timer = this.#startTimer();
-    for (const echo of this.#echoes) echo.noteRenewal();
-    return true;
-  }
-
-  #startTimer(): Disposable {
-    const { clock } = this.#options;
-    return clock.after(Math.max(0, this.#validUntil - clock.now()), () => this.#lose());
-  }
-
-  #lose(): void {
-    if (this.#end.aborted) return;
-    this.#timer[Symbol.dispose]();
-    this.#lost.abort(new Error("The Lease could not be renewed in time"));
-    this.#options.log.error({}, "Lost the leadership");
   }
 }

@@ -9,6 +9,8 @@ export interface LeaseOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "replace">;
   readonly namespace: string;
   readonly name: string;
+  /** Labels of a Lease that this process creates. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** Unique for this process, also among earlier processes of the same machine. */
   readonly identity: string;
   readonly clock: Clock;
@@ -24,7 +26,7 @@ export interface LeaseOptions {
 export const leases = knownResource("coordination.k8s.io/v1", "Lease");
 
 /** How long other replicas leave a Lease alone after its last change. */
-const leaseDurationMs = 15_000;
+export const leaseDurationMs = 15_000;
 
 /** A holder that stops writes this duration with an empty holder, as client-go does. People who empty a holder leave the duration. */
 const releasedSeconds = 1;
@@ -57,6 +59,16 @@ export class LeaseHolder {
 
   constructor(options: LeaseOptions) {
     this.#options = options;
+  }
+
+  /** Notes a state of the Lease that a list showed. Undefined: there is no Lease. A state that is older than the known one only delays the acquisition. */
+  observe(lease: KubeObject | undefined): void {
+    this.#note(lease);
+  }
+
+  /** Whether an attempt to acquire the Lease may succeed, by what was observed. */
+  get looksFree(): boolean {
+    return this.#isFree(this.#seen?.lease);
   }
 
   /** Acquires the Lease if it is free. Rejects only when the signal is aborted. */
@@ -192,13 +204,17 @@ export class LeaseHolder {
   }
 
   #record(previous: KubeObject | undefined): Manifest & { readonly spec: object } {
-    const { namespace, name, identity, clock } = this.#options;
+    const { namespace, name, labels, identity, clock } = this.#options;
     const time = clock.date().toISOString().replace("Z", "000Z");
     const before = specOf(previous);
     const isOurs = before.holder === identity;
     return {
       ...(previous ?? { apiVersion: leases.apiVersion, kind: leases.kind }),
-      metadata: previous?.metadata ?? { namespace, name },
+      metadata: previous?.metadata ?? {
+        namespace,
+        name,
+        ...(labels === undefined ? {} : { labels }),
+      },
       spec: {
         holderIdentity: identity,
         leaseDurationSeconds: leaseDurationMs / 1_000,

@@ -5,7 +5,10 @@ import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { type Clock, delay } from "../../controller/queue/clock.ts";
 
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
-type Client = Pick<KubeClient, "get" | "create" | "replace" | "patch" | "list" | "watch">;
+type Client = Pick<
+  KubeClient,
+  "get" | "create" | "replace" | "patch" | "list" | "watch" | "remove"
+>;
 
 /** The few promises of an API server that an effect under a fake clock depends on: versions, conflicts, failures. */
 export class MemoryHub implements Client {
@@ -106,6 +109,18 @@ export class MemoryHub implements Client {
       throw apiError(409, "Conflict");
     }
     return this.#store({ ...known, ...fields, metadata: { ...known.metadata, ...metadata } });
+  };
+
+  remove: Client["remove"] = async (ref, { resourceVersion }, signal) => {
+    await this.#request(signal);
+    const known = this.find(ref.resource.kind, ref.name);
+    if (known === undefined) return "absent";
+    const version = known.metadata.resourceVersion;
+    if (resourceVersion !== undefined && resourceVersion !== version) {
+      throw apiError(409, "Conflict");
+    }
+    this.drop(ref.resource.kind, ref.name);
+    return "gone";
   };
 
   list: Client["list"] = async (ref, _options, signal) => {

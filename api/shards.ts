@@ -1,0 +1,47 @@
+/**
+ * A part of the fleet that one replica of the controller serves at a time: a shard, by its number, or `fleet`, which is the work that needs all
+ * clusters at once.
+ */
+export type Part = number | "fleet";
+
+/** The hub as a target. The key of a ClusterProfile has a slash. */
+const hubKey = "hub";
+
+/**
+ * The shard of a cluster, from 0 to `shards - 1`. `target`: `namespace/name` of its ClusterProfile; the empty string is the hub. FNV-1a, 32 bits, of
+ * the key, modulo the number of shards. Must never change: two replicas that disagree would both write to a cluster.
+ */
+export function shardOf(target: string, shards: number): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(target === "" ? hubKey : target)) {
+    hash = Math.imul(hash ^ byte, 0x01000193);
+  }
+  return (hash >>> 0) % shards;
+}
+
+/** The Lease of the leader, where there is one shard. */
+export const leaderLease = "knfleet-controller";
+
+/** Leases with this label belong to replicas that share the fleet. The value says what the Lease is for. */
+export const leaseLabel = "knfleet.dev/lease";
+
+export type LeaseRole = "shard" | "fleet" | "member";
+
+/** Name of the Lease of a part. The number of shards is in it, because a shard of another number has other clusters. */
+export function partLease(part: Part, shards: number): string {
+  return part === "fleet" ? "knfleet-fleet" : `knfleet-shard-${part}-of-${shards}`;
+}
+
+/** The part that a Lease is for, and the number of shards; undefined for another Lease. */
+export function leasedPart(
+  name: string,
+): { readonly part: Part; readonly shards: number | undefined } | undefined {
+  if (name === partLease("fleet", 1)) return { part: "fleet", shards: undefined };
+  const match = /^knfleet-shard-(\d+)-of-(\d+)$/.exec(name);
+  return match === null ? undefined : { part: Number(match[1]), shards: Number(match[2]) };
+}
+
+/** Beginning of the names of the Leases by which replicas with this number of shards know each other. */
+export function memberPrefix(shards: number): string {
+  return `knfleet-member-of-${shards}-`;
+}
