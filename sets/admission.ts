@@ -5,17 +5,17 @@ import { judgedAnew } from "./members.ts";
 import { isOpen, type StageLimits, type StageProgress } from "./stage-progress.ts";
 import { countInFlight, isToBegin, stampsOf } from "./stages.ts";
 
-/** Between which revisions clusters are admitted. */
+/** The facts and revisions by which clusters are admitted. */
 export interface Admission {
   readonly facts: SetFacts;
   readonly now: number;
   /** The revision that is rolled out. */
   readonly update: Revision;
-  /** The one that was completed last. */
+  /** The revision that was completed last. */
   readonly current: Revision | undefined;
 }
 
-/** The clusters that start now, and when others may. Times are ms since the epoch. */
+/** The stamps of clusters that start now, and the times at which others may start, in ms since the epoch. */
 interface Admitted {
   readonly stamps: readonly Stamp[];
   readonly nextLooks: readonly (number | undefined)[];
@@ -23,7 +23,7 @@ interface Admitted {
 
 export const noneAdmitted: Admitted = { stamps: [], nextLooks: [] };
 
-/** The clusters that start now: those of open stages with the new revision, those that join others before their turn with the last complete one. Pure. */
+/** The clusters that start now. Clusters of open stages get the update revision, and clusters that join any other stage get the current one. Pure. */
 export function admittedStamps(
   stages: readonly Stage[],
   progress: readonly StageProgress[],
@@ -43,7 +43,7 @@ export function admittedStamps(
   };
 }
 
-/** Clusters that join a stage before its turn, or after a rollback, get the revision that was completed last, within all limits of the stage. Spec: sets.md R6. */
+/** The stamps of clusters that join a stage which is not open. They get the current revision, within all limits of the stage. Spec: sets.md R6. */
 function joinerStamps(
   { spec, members }: Stage,
   { maxConcurrency, maxFailures, hasTooManyUnreachable }: StageLimits,
@@ -56,7 +56,7 @@ function joinerStamps(
   const judgement = { revision: current, now, retriedAt: update.retriedAt };
   const joined = judgedAnew(members.filter(isDue), facts, judgement);
   if (!joined.some(({ state }) => isToBegin(state))) return noneAdmitted;
-  // Those that have another revision already hold their slots.
+  // Members with another revision keep the slots that they hold.
   const all = [...joined, ...members.filter((member) => !isDue(member))];
   const failed = all.filter(({ state: { name } }) => name === "Failed" || name === "TimedOut");
   if (failed.length > maxFailures) return noneAdmitted;

@@ -3,10 +3,10 @@ import { conditionOf } from "../api/conditions.ts";
 import { setAnnotations, setLabels } from "../api/fleet-set.ts";
 import type { ConditionType, Reason } from "../api/reasons.ts";
 
-/** What a reason of a component means for the rollout. */
+/** The state of a cluster to which a reason of its component leads. */
 type Meaning = "Blocked" | "Unreachable" | "Failed" | "Updating";
 
-/** What a reason of a component means for the rollout. A test holds it to the catalogue of reasons. Spec: sets.md 6, 11. */
+/** By reason of a component: the state of its cluster. The compiler holds it to the catalogue of reasons. Spec: sets.md 6, 11. */
 export const statesByReason: Readonly<Record<Reason, Meaning>> = {
   ClusterProfileNotFound: "Unreachable",
   ClusterProfileNotReady: "Unreachable",
@@ -34,12 +34,11 @@ export const statesByReason: Readonly<Record<Reason, Meaning>> = {
   ConfigInvalid: "Updating",
 };
 
-/** The same for the text of any reason. */
 const meanings = new Map<string, Meaning>(Object.entries(statesByReason));
 
 /**
- * Conditions have the reason `Error` for ReleaseNotFound, ManifestInvalid and ApplyFailed, as upstream's have. Only the first two are final. These texts belong
- * to them alone: an ApplyFailed begins with the name of a cluster or of an object. Other failures with this reason count when the deadline is over.
+ * As in upstream, conditions have the reason `Error` for ReleaseNotFound, ManifestInvalid and ApplyFailed. The first two are final failures, and these texts
+ * recognize them: the message of an ApplyFailed begins with the name of a cluster or an object. An ApplyFailed counts as a failure only after the deadline.
  */
 const finalErrors: readonly (readonly [Reason, RegExp])[] = [
   ["ReleaseNotFound", /^the manifests of the target version \S+ are not available to this release/],
@@ -55,11 +54,11 @@ export interface Said {
   readonly reason: string;
   readonly message: string;
   readonly since: string | undefined;
-  /** Undefined: the condition is True, or its reason is none of ours. */
+  /** Undefined when the condition is True or its reason is not ours. */
   readonly means: Meaning | undefined;
 }
 
-/** What a component says in the condition of a type. */
+/** The condition of a type of a component; Unknown when the component lacks it. */
 export function saidBy({ status }: Component, type: ConditionType | "Ready"): Said {
   const said = conditionOf(status?.conditions, type) ?? { type, status: "Unknown" };
   const { message = "", lastTransitionTime: since } = said;
@@ -74,32 +73,32 @@ function finerReason(reason: string, message: string): string {
   return finalErrors.find(([, pattern]) => pattern.test(text))?.[0] ?? reason;
 }
 
-/** A component may still show the result of the spec before for this long after a stamp. */
+/** After a stamp, a component may still show the result of its earlier spec for this long. */
 export const graceMs = 60_000;
 
-/** Whether a condition may describe the spec before the stamp. It counts when it is newer than the stamp, or when the stamp is a minute old. */
+/** True when a condition may describe the spec before the stamp: it is older than the stamp, and the stamp is less than a minute old. */
 export function isStale(child: Component, { since }: Said, now: number): boolean {
   const updatedAt = updatedAtOf(child, now);
   if (isObserved(child) && timeOf(since, now) >= updatedAt) return false;
   return now - updatedAt < graceMs;
 }
 
-/** Whether the status is about the spec that the component has now. */
+/** True when the status describes the current spec of the component. */
 export function isObserved({ status, metadata }: Component): boolean {
   return status?.observedGeneration === metadata.generation;
 }
 
-/** Whether a component was stamped with a revision. */
+/** True when a component was stamped with a revision. */
 export function hasRevision({ metadata }: Component, revision: string): boolean {
   return metadata.labels?.[setLabels.revision] === revision;
 }
 
-/** When the last revision was stamped on a component; a time in the future is now. */
+/** When a component was last stamped. A time in the future counts as now. */
 export function updatedAtOf({ metadata }: Component, now: number): number {
   return timeOf(metadata.annotations?.[setAnnotations.updatedAt], now);
 }
 
-/** Ms of a time of Kubernetes: 0 for none, now for the future and for what is no time. */
+/** A time of Kubernetes in ms since the epoch; 0 when there is none. A time in the future or an invalid one counts as now. */
 export function timeOf(text: string | undefined, now: number): number {
   if (text === undefined) return 0;
   const time = Date.parse(text);

@@ -8,19 +8,19 @@ import { type Filled, fillValues, referenceStart, valuesOf } from "./values.ts";
 /** What a revision of a set holds. */
 export type RevisionContent = Pick<FleetSetSpec, "template" | "overrides">;
 
-/** The spec that a revision wants for one cluster, or the value that the cluster lacks. */
+/** The desired spec of one cluster, or the reference for which the cluster has no value. */
 export type DesiredSpec =
   | { readonly spec: Readonly<Record<string, unknown>>; readonly hash: string }
   | { readonly missing: string };
 
 const hashLength = 10;
 
-/** The first digits of the hash of a value, for names and annotations. */
+/** The first ten digits of the hash of a value, for names and annotations. */
 export function shortHashOf(value: unknown): string {
   return hashOf(value).slice(0, hashLength);
 }
 
-/** Name of the ControllerRevision of what a set wants. Only template and overrides count: a change of the rollout is no new revision. Sets of both kinds may have one name. Spec: sets.md 5, 11. */
+/** Name of the ControllerRevision of a set's spec, which depends on template and overrides only. The kind is hashed too, because sets of both kinds may have the same name. Spec: sets.md 5, 11. */
 export function revisionNameOf({
   kind,
   metadata,
@@ -45,7 +45,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(merged);
 }
 
-/** The spec of a template with overrides, before values of a cluster are filled in. */
+/** The spec of a template with overrides merged over it, still with references to values of a cluster. */
 export function mergedSpecOf(
   template: RevisionContent["template"],
   overrides: readonly SetOverride[],
@@ -54,7 +54,7 @@ export function mergedSpecOf(
   return overrides.reduce((merged, { patch }) => mergePatch(merged, patch), start);
 }
 
-/** Whether an override is for a cluster. */
+/** True when an override applies to a cluster. */
 export function isForCluster(override: SetOverride, { metadata }: ClusterProfile): boolean {
   const { selector, clusters = [] } = override;
   return (
@@ -63,15 +63,15 @@ export function isForCluster(override: SetOverride, { metadata }: ClusterProfile
   );
 }
 
-/** What the clusters with the same overrides share. */
+/** The spec that all clusters with the same overrides share. */
 interface Merged {
   readonly overrides: string;
   readonly spec: unknown;
-  /** What the references in it ask for; undefined: it has none. */
+  /** Its references to values of a cluster; undefined when it has none. */
   readonly asked: readonly string[] | undefined;
 }
 
-/** Computes the specs of one revision. Clusters with the same overrides and values share the work, and the spec. */
+/** Computes the desired specs of one revision. Clusters with the same overrides and values share one spec, which is computed once. */
 export class DesiredSpecs {
   readonly #content: RevisionContent;
   readonly #merged = new Map<string, Merged>();
@@ -107,7 +107,7 @@ export class DesiredSpecs {
     return merged;
   }
 
-  /** Also the metadata of the template is part of what is stamped. */
+  /** Also hashes the metadata of the template, which is stamped with the spec. */
   #desiredFrom({ filled, missing }: Filled): DesiredSpec {
     if (missing !== undefined) return { missing };
     const hash = shortHashOf([this.#content.template.metadata ?? {}, filled]);

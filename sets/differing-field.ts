@@ -1,6 +1,6 @@
 import { isRecord, isSameJson } from "../api/fields.ts";
 
-/** The first field of the desired value that is not so in the live one; more fields in the live one do not count. */
+/** The path of the first field whose desired value differs from the live one; undefined when none does. Ignores fields that only the live value has. */
 export function differingField(
   desired: unknown,
   live: unknown,

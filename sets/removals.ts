@@ -15,16 +15,16 @@ import { isExcluded } from "./select-clusters.ts";
 import { unmatchedStage } from "./stages.ts";
 
 const usualAfterMs = 600_000;
-/** A selection may lose so many clusters at once, or a fifth, before it is suspicious. Spec: sets.md R11. */
+/** A selection is suspicious when it loses more than this many clusters at once and more than a fifth of them. Spec: sets.md R11. */
 const fewClusters = 5;
 const largestShare = "20%";
 
 export interface RemovalPlan {
   readonly removals: Removals;
   readonly nextLook: number | undefined;
-  /** Hash of a selection that is suspiciously small; nothing is removed until somebody accepts it. */
+  /** Hash of a suspicious selection. Nothing is removed until a user accepts it. */
   readonly suspicious: string | undefined;
-  /** Whether somebody accepted a selection and it has shrunk no more: the next one is another matter. */
+  /** True when an acceptance is no longer needed, because the selection is not suspicious now. */
   readonly isAcceptanceOver: boolean;
 }
 
@@ -34,7 +34,7 @@ export function clusterKeyOf({ spec }: Component): string {
   return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
 }
 
-/** The components of clusters that are not selected any more, and what happens to them. Pure. Spec: sets.md R11. */
+/** Plans what happens to components of clusters that the set no longer selects. Pure. Spec: sets.md R11. */
 export function planRemovals(
   { set, children, profiles }: Pick<SetFacts, "set" | "children" | "profiles">,
   selected: readonly SelectedCluster[],
@@ -65,7 +65,7 @@ export function planRemovals(
   return { removals: { ...removals, unmark }, nextLook, suspicious: undefined, isAcceptanceOver };
 }
 
-/** Those that have been unselected for long enough, as many as may go at once. */
+/** Of the components that were unselected for long enough, as many as may be removed at once. */
 function dueRemovals(
   { spec }: FleetSet,
   left: readonly Component[],
@@ -92,7 +92,7 @@ function dueRemovals(
   };
 }
 
-/** What happens to the components of a set that is being deleted: they are left, or go stage by stage, the last stage first. Excluded and held clusters keep theirs. Pure. */
+/** Plans what happens to the components of a deleted set. They become orphans, or are deleted stage by stage from the last one. Excluded and held clusters keep theirs. Pure. */
 export function planDeletion(
   set: FleetSet,
   { children: all, profiles }: Pick<SetFacts, "children" | "profiles">,
@@ -110,7 +110,7 @@ export function planDeletion(
   const groups = Map.groupBy(children, ({ metadata }) =>
     stages.find(({ name }) => name === metadata.labels?.[setLabels.stage]),
   );
-  // Components of a stage that the set does not have any more go first.
+  // Components of a stage that was removed from the set are deleted first.
   const stage = [undefined, ...stages].find((one) => groups.has(one));
   const members = groups.get(stage) ?? [];
   const staying = members.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -120,7 +120,7 @@ export function planDeletion(
   return { ...noRemovals, orphan: kept.map(componentKeyOf), remove };
 }
 
-/** Excluded and held clusters keep what they have. */
+/** True for a component on an excluded or held cluster, which is not removed. */
 function isKept(
   { spec, metadata }: FleetSet,
   child: Component,

@@ -15,7 +15,7 @@ export function setSelectorOf({
   return { [setLabels.set]: metadata.name, [setLabels.kind]: setKind };
 }
 
-/** The ControllerRevision of what a set wants now. It goes with the set. */
+/** The ControllerRevision of a set's current template and overrides. The set owns it, so it is deleted with the set. */
 export function revisionObject(set: FleetSet, name: string, number: number): Manifest {
   const { template, overrides = [] } = set.spec;
   const { namespace, name: owner, uid } = set.metadata;
@@ -34,7 +34,7 @@ export function revisionObject(set: FleetSet, name: string, number: number): Man
   };
 }
 
-/** A ControllerRevision as decisions see it; undefined for one that no set has written: its name follows from what it holds. */
+/** The revision in a ControllerRevision; undefined when its name does not match its content, so that no set can have written it. */
 export function revisionOf(object: KubeObject): Revision | undefined {
   const number = object["revision"];
   const content = contentOf(object);
@@ -65,7 +65,7 @@ function contentOf(object: KubeObject): RevisionContent | undefined {
   return { template, ...(isOverrides(overrides) ? { overrides } : {}) };
 }
 
-/** The schema of the set has checked what is in them. */
+/** True for a list. Its items are not checked, because the schema of the set has checked them. */
 function isOverrides(value: unknown): value is NonNullable<RevisionContent["overrides"]> {
   return Array.isArray(value);
 }

@@ -7,7 +7,7 @@ import { concurrencyOf } from "./limits.ts";
 import { countInFlight, isToBegin, stampsOf } from "./stages.ts";
 import { refusedStep } from "./version-step.ts";
 
-/** Why the clusters of a failed revision cannot go back to the current one, as a sentence; undefined when they can. Spec: sets.md R10. */
+/** Why the clusters cannot go back from the failed revision to the current one, as a sentence; undefined when they can. Spec: sets.md R10. */
 export function rollbackObstacle(
   members: readonly Member[],
   current: Revision | undefined,
@@ -35,16 +35,16 @@ function returnObstacle(
   return refusedStep({ kind, installed: status?.version }, desired.spec["version"]);
 }
 
-/** One look at a rollback. */
+/** The next step of a rollback. */
 export interface RollbackStep {
   readonly stamps: readonly Stamp[];
-  /** The stage that goes back now; undefined: all have. */
+  /** The stage that goes back now; undefined when all stages are back. */
   readonly stage: string | undefined;
 }
 
 /**
- * The next clusters that go back: the last stage first, without gates, and only clusters that have another revision: the failed one, or one that was never
- * completed. The states of the members are those with the current revision. Spec: sets.md R10.
+ * The next clusters that go back to the current revision. The last stage goes first, without gates, and only clusters with another revision change. The
+ * states of the members have to be judged by the current revision. Spec: sets.md R10.
  */
 export function rollbackStep(
   stages: readonly Stage[],

@@ -1,7 +1,7 @@
 import { type ClusterProfile, propertiesOf } from "../api/cluster-profile.ts";
 import type { FleetSetSpec } from "../api/fleet-set.ts";
 
-/** `metav1.LabelSelector` as a set has it. */
+/** The part of `metav1.LabelSelector` that sets use. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly Requirement[];
@@ -16,7 +16,7 @@ interface Requirement {
 type ClusterSelector = NonNullable<FleetSetSpec["clusters"]["selector"]>;
 type Exclusion = NonNullable<FleetSetSpec["clusters"]["exclude"]>[number];
 
-/** Whether labels match a selector. An empty selector matches everything; an operator that does not exist matches nothing. */
+/** True when labels match a selector. An empty selector matches everything, and an unknown operator matches nothing. */
 export function matchesLabels(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Readonly<Record<string, string>> = {},
@@ -27,7 +27,7 @@ export function matchesLabels(
   );
 }
 
-/** A missing value is not In, and is NotIn, as for labels. */
+/** As for labels in Kubernetes: `In` never matches a missing value, and `NotIn` always does. */
 function meets({ operator, values = [] }: Requirement, value: string | undefined): boolean {
   if (operator === "In") return value !== undefined && values.includes(value);
   if (operator === "NotIn") return value === undefined || !values.includes(value);
@@ -35,7 +35,7 @@ function meets({ operator, values = [] }: Requirement, value: string | undefined
   return operator === "DoesNotExist" && value === undefined;
 }
 
-/** Whether a selector of a set selects a ClusterProfile; `home` is the namespace of the set. Spec: sets.md 5. */
+/** True when a selector of a set selects a ClusterProfile. `home` is the namespace of the set. Spec: sets.md 5. */
 export function selectsProfile(
   selector: ClusterSelector,
   profile: ClusterProfile,
@@ -53,7 +53,7 @@ export function selectsProfile(
   );
 }
 
-/** Whether a set leaves a ClusterProfile as it is. */
+/** True when `spec.clusters.exclude` names a ClusterProfile. `home` is the namespace of the set. */
 export function isExcluded(
   exclude: readonly Exclusion[],
   { namespace, name }: { readonly namespace: string; readonly name: string },

@@ -7,10 +7,10 @@ import {
 } from "../api/fleet-set.ts";
 import type { Condition } from "../api/kubernetes.ts";
 
-/** So long is a sentence in the status of a set, in bytes of JSON: with 32 stages and 20 clusters the status stays below 32 KiB. Spec: sets.md R14. */
+/** Longest sentence in the status of a set, in bytes of JSON. It keeps a status with 32 stages and 20 clusters below 32 KiB. Spec: sets.md R14. */
 const maxBytes = 300;
 
-/** A text of people or of other programs, cut after the last whole character that fits. */
+/** Cuts a text from users or other programs after the last whole character that fits. */
 export function shortText(text: string, limit: number = maxBytes): string {
   let bytes = 0;
   let short = "";
@@ -22,28 +22,28 @@ export function shortText(text: string, limit: number = maxBytes): string {
   return short;
 }
 
-/** A condition before its time is known. */
+/** A condition without its time. */
 export type Entry = Omit<Condition, "lastTransitionTime">;
 
-/** Where a rollout is, in words. */
+/** Phase of a rollout, and what stops it. */
 export interface Outline {
   readonly phase: RolloutPhase;
-  /** Why nothing starts, as a sentence; empty: nothing stands in the way. */
+  /** Why no cluster starts, as a sentence; empty when nothing stops it. */
   readonly waitingFor: string;
-  /** Hash of a selection that is suspiciously small. */
+  /** Hash of a suspicious selection. */
   readonly suspicious: string | undefined;
 }
 
 /** The clusters of a set in numbers. */
 export interface Summary {
   readonly clusters: Readonly<Record<"selected", number>> & Readonly<Record<string, number>>;
-  /** Clusters that are done, or left as they are. */
+  /** Number of clusters that are done or excluded. */
   readonly through: number;
   /** Worst first. */
   readonly notable: readonly NotableCluster[];
 }
 
-/** The conditions of a set with these set anew; a condition that says the same as before keeps its time. */
+/** The conditions of a set, with `entries` replaced or added. A condition that does not change keeps its time. */
 export function conditionsWith(
   { status }: FleetSet,
   entries: readonly Entry[],
@@ -55,7 +55,7 @@ export function conditionsWith(
 
 const movingPhases: readonly RolloutPhase[] = ["Rolling", "Soaking", "RollingBack"];
 
-/** What a set says about its clusters and its rollout. */
+/** The conditions of a set, from its clusters and its rollout. */
 export function conditionsOf(outline: Outline, summary: Summary): readonly Entry[] {
   const { phase, waitingFor } = outline;
   const message = waitingFor === "" ? phaseMessages[phase] : waitingFor;

@@ -1,20 +1,20 @@
 import { type ClusterProfile, propertiesOf } from "../api/cluster-profile.ts";
 import { isRecord } from "../api/fields.ts";
 
-/** Fields of the spec whose texts are taken as they are. */
+/** Fields of the spec in which references are not replaced. */
 export const literalFields: readonly string[] = ["version", "manifests", "additionalManifests"];
 
-/** How every reference to a value of a cluster begins. */
+/** Prefix of every reference to a value of a cluster. */
 export const referenceStart = "$(cluster.";
 const reference =
   /\$(?:\$\(cluster\.|\(cluster\.(name|namespace|displayName|labels\[[^\]]+\]|properties\[[^\]]+\])(?::-([^)]*))?\))/g;
-/** A value comes from a cluster manager; longer ones count as missing. */
+/** A longer value counts as missing, because values come from cluster managers. */
 const longestValue = 1_024;
 
-/** The value of a reference such as `labels[region]`; `standIn` is its default, undefined without one. */
+/** Returns the value of a reference such as `labels[region]`, or `standIn`, the default of the reference, when it has none. */
 export type ValueOf = (what: string, standIn: string | undefined) => string | undefined;
 
-/** What a ClusterProfile gives for `$(cluster.…)`. */
+/** The values of `$(cluster.…)` for a ClusterProfile. */
 export function valuesOf(profile: ClusterProfile): ValueOf {
   const { metadata, spec } = profile;
   const properties = propertiesOf(profile);
@@ -31,13 +31,13 @@ export function valuesOf(profile: ClusterProfile): ValueOf {
   };
 }
 
-/** A spec without references, and the first of them that has neither a value nor a default. */
+/** A spec with its references replaced, and the first reference with neither a value nor a default. */
 export interface Filled {
   readonly filled: unknown;
   readonly missing: string | undefined;
 }
 
-/** Replaces the references in all texts of a spec, but not in names of fields and not in literal fields. `$$(cluster.` becomes `$(cluster.`. */
+/** Replaces the references in all texts of a spec, except in names of fields and in literal fields. `$$(cluster.` becomes `$(cluster.`. */
 export function fillValues(spec: unknown, valueOf: ValueOf): Filled {
   let missing: string | undefined;
   const fillText = (text: string): string =>
@@ -61,7 +61,7 @@ export function fillValues(spec: unknown, valueOf: ValueOf): Filled {
   return { filled: Object.fromEntries(fields), missing };
 }
 
-/** The references in a text, each with its default, and the text without them. */
+/** The references in a text, each with its default, and the rest of the text. */
 export function referencesIn(text: string): {
   readonly references: readonly { readonly what: string; readonly standIn: string | undefined }[];
   readonly rest: string;

@@ -2,14 +2,14 @@ import type { ComponentKind } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { assertEligible } from "../render/release/version.ts";
 
-/** What is installed on a cluster. */
+/** The version that is installed on a cluster. */
 export interface InstalledVersion {
   readonly kind: ComponentKind;
   /** `status.version`; absent before the first complete installation. */
   readonly installed: string | undefined;
 }
 
-/** Why `spec.version` may not follow the installed version, as a sentence; undefined when it may, or names no version. Spec: knative-operator.md 2.3. */
+/** Why a cluster may not go from its installed version to `version`, as a sentence; undefined when it may or `version` names none. Spec: knative-operator.md 2.3. */
 export function refusedStep(
   { kind, installed }: InstalledVersion,
   version: unknown,

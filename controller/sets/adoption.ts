@@ -7,12 +7,12 @@ import type { DesiredSpecs } from "../../sets/desired-spec.ts";
 import { differingField } from "../../sets/differing-field.ts";
 import type { Obstacle } from "../../sets/facts.ts";
 
-/** What a set makes of a component that it did not write. */
+/** Whether a set adopts a component that it did not write. */
 export type Adoption =
   | { readonly kind: "take"; readonly component: Component }
   | { readonly kind: "leave"; readonly obstacle: Obstacle };
 
-/** Judges a component that is on one of the clusters of a set and not of it; `isOwned`: another set has it. Pure. Spec: sets.md R8. */
+/** Decides whether a set adopts a component on one of its clusters. `isOwned` is true when the component belongs to another set. Pure. Spec: sets.md R8. */
 export function judgeAdoption(
   set: FleetSet,
   { component, isOwned }: { readonly component: Component; readonly isOwned: boolean },

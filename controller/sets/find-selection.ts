@@ -10,7 +10,7 @@ import type { KubeObject } from "../../api/kubernetes.ts";
 import type { SelectedCluster, Selection } from "../../sets/facts.ts";
 import { selectsProfile } from "../../sets/select-clusters.ts";
 
-/** Sources of a selection that are no ClusterProfiles. */
+/** Sources of a selection other than a selector of ClusterProfiles. */
 export type PlacementSource = "PlacementDecision" | "OCMPlacement";
 
 export const placementKinds: Readonly<
@@ -25,7 +25,7 @@ export const placementKinds: Readonly<
 
 export interface SelectionSources {
   profiles(): Iterable<ClusterProfile>;
-  /** Undefined: they are not known, because they cannot be read. */
+  /** Undefined while they cannot be read. */
   placements(source: PlacementSource): Iterable<KubeObject> | undefined;
 }
 
@@ -33,14 +33,14 @@ export interface SelectionSources {
 export const ocmLabels = {
   placement: "cluster.open-cluster-management.io/placement",
   group: "cluster.open-cluster-management.io/decision-group-name",
-  /** Of a ClusterProfile that Open Cluster Management wrote. */
+  /** Label of a ClusterProfile: the name of its ManagedCluster. */
   cluster: "open-cluster-management.io/cluster-name",
 } as const;
 
 /** `spec.clusterManager.name` of ClusterProfiles that Open Cluster Management wrote. */
 const ocmManager = "open-cluster-management";
 
-/** The clusters that a set selects. What cannot be read, or is not there, is never an empty selection. Spec: sets.md 5, R11. */
+/** The clusters that a set selects. A placement that does not exist or cannot be read gives `unusable`, never an empty selection. Spec: sets.md 5, R11. */
 export function findSelection(set: FleetSet, sources: SelectionSources): Selection {
   const { from, selector = {} } = set.spec.clusters;
   if (from === "Selector") {
@@ -59,7 +59,7 @@ export function findSelection(set: FleetSet, sources: SelectionSources): Selecti
   return from === "PlacementDecision" ? decided(set, here) : placed(set, here, sources);
 }
 
-/** Spec: cluster-inventory.md 1.3. */
+/** The clusters in PlacementDecisions of the Cluster Inventory API. Spec: cluster-inventory.md 1.3. */
 function decided(set: FleetSet, slices: readonly KubeObject[]): Selection {
   const { decisionKey, placementKey } = set.spec.clusters.placementDecision ?? {};
   const label = decisionKey === undefined ? placementLabels.placement : placementLabels.key;
@@ -71,7 +71,7 @@ function decided(set: FleetSet, slices: readonly KubeObject[]): Selection {
   return { kind: "clusters", clusters: withoutTwins(all) };
 }
 
-/** The slices of a Placement of Open Cluster Management, with its decision groups. */
+/** The clusters in the PlacementDecisions of a Placement of Open Cluster Management, with their decision groups. */
 function placed(
   set: FleetSet,
   slices: readonly KubeObject[],
@@ -96,8 +96,8 @@ function placed(
 }
 
 /**
- * Finds the ClusterProfile of a ManagedCluster: by its label, else by its name. Without one the answer is a name that no ClusterProfile has, and the
- * cluster counts as one that does not answer. A ClusterProfile of that name may be of another cluster.
+ * Finds the name of the ClusterProfile of a ManagedCluster by its label, or else by its name. When a ClusterProfile of that name is for another cluster,
+ * returns a name that no ClusterProfile can have, so that the cluster counts as unreachable.
  */
 function profileNames(profiles: readonly ClusterProfile[]): (cluster: string) => string {
   const names = new Map<string, string>();

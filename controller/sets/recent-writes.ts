@@ -1,24 +1,24 @@
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { isOlder } from "../../installation/observed-object.ts";
 
-// After this time a watch must have shown a write. Then only the watch counts.
+// By this time the watch must have shown a write; from then on only the watch counts.
 const trustedMs = 600_000;
 
-/** What this process wrote last. A watch shows a write only a moment later; without this the same decision would be made twice. */
+/** The last writes of this process. The watch shows a write a moment later, so without them the same decision would be made twice. */
 export class RecentWrites<Item extends KubeObject> {
   readonly #written = new Map<string, { readonly item: Item; readonly at: number }>();
 
-  /** Remembers the answer of a write; `now` in ms. */
+  /** Keeps the object that a write returned; `now` is in ms. */
   add(key: string, item: Item, now: number): void {
     this.#written.set(key, { item, at: now });
   }
 
-  /** The object is gone. */
+  /** Forgets an object that was deleted. */
   delete(key: string): void {
     this.#written.delete(key);
   }
 
-  /** The newer one of what a watch shows and what was written. */
+  /** The newer of the watched and the written object. */
   newest(key: string, seen: Item | undefined, now: number): Item | undefined {
     const written = this.#written.get(key);
     if (written === undefined) return seen;
@@ -29,7 +29,7 @@ export class RecentWrites<Item extends KubeObject> {
     return seen;
   }
 
-  /** All objects of a watch and those that were written since, each the newer way. */
+  /** All watched and written objects, of each the newer one. */
   all(seen: ReadonlyMap<string, Item>, now: number): ReadonlyMap<string, Item> {
     if (this.#written.size === 0) return seen;
     const all = new Map(seen);

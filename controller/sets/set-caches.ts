@@ -23,19 +23,19 @@ import { type PlacementSource, placementKinds } from "./find-selection.ts";
 export interface SetCachesOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly log: Log;
-  /** Something changed that concerns this set; without a key all sets. */
+  /** Something changed that concerns the set with this key, or all sets when there is no key. */
   readonly onChange: (key?: string) => void;
-  /** Somebody has changed a set. */
+  /** A set was changed. */
   readonly onEdit: (before: FleetSet, after: FleetSet) => void;
 }
 
-/** A set as the queue and the log name it: `KnativeServingSet namespace/name`. */
+/** The key of a set, which the queue and the log use: `KnativeServingSet namespace/name`. */
 export function setKeyOf({ kind, metadata }: Pick<KubeObject, "kind" | "metadata">): string {
   const { namespace = "", name } = metadata;
   return describe({ kind, namespace, name });
 }
 
-/** The key of the set that wrote an object, by its labels. */
+/** The key of the set that wrote an object, from the object's labels. */
 export function ownerKeyOf({ metadata }: KubeObject): string | undefined {
   const kind = metadata.labels?.[setLabels.kind];
   const name = metadata.labels?.[setLabels.set];
@@ -44,7 +44,7 @@ export function ownerKeyOf({ metadata }: KubeObject): string | undefined {
   return describe({ kind, namespace, name });
 }
 
-/** The sets, their ControllerRevisions, the ClusterProfiles and the placements of the hub, kept up to date by watches. */
+/** Caches of the sets, ControllerRevisions, ClusterProfiles and placements of the hub, which watches keep up to date. */
 export class SetCaches implements Disposable {
   readonly #options: SetCachesOptions;
   readonly #signal: AbortSignal;
@@ -54,7 +54,7 @@ export class SetCaches implements Disposable {
   readonly #profiles = new Map<string, ClusterProfile>();
   readonly #placements = new Map<PlacementSource, Reflector>();
   readonly #synced: readonly Promise<void>[];
-  /** Counts the changes of sets, profiles and placements: what follows from them is the same while it is. */
+  /** Grows with each change of a set, a ClusterProfile or a placement. Results that depend only on these can be kept until it grows. */
   #version = 0;
 
   constructor(options: SetCachesOptions, signal: AbortSignal) {
@@ -68,7 +68,7 @@ export class SetCaches implements Disposable {
     this.#synced = all.map((reflector) => reflector.synced);
   }
 
-  /** Resolves when sets, revisions and profiles are known. */
+  /** Resolves when sets, revisions and ClusterProfiles have been listed. */
   async synced(): Promise<void> {
     await Promise.all(this.#synced);
   }
@@ -94,7 +94,7 @@ export class SetCaches implements Disposable {
     return this.#profiles;
   }
 
-  /** The decisions of one kind; undefined while they are not known. They are watched from the first call on. */
+  /** The PlacementDecisions of one kind; undefined until they have been listed. The first call starts the watch. */
   placements(source: PlacementSource): Iterable<KubeObject> | undefined {
     const reflector = this.#placements.get(source) ?? this.#watchPlacements(source);
     return reflector.isSynced ? reflector.values() : undefined;
@@ -113,7 +113,7 @@ export class SetCaches implements Disposable {
       this.#sets.set(key, object);
       if (before !== undefined) this.#options.onEdit(before, object);
       if (isSameJson(before?.spec, object.spec)) this.#options.onChange(key);
-      // Another selection may leave clusters to other sets.
+      // With a new spec the set may leave clusters to other sets, so all sets are told.
       else this.#changed();
     };
     const gone = (object: KubeObject): void => {
@@ -188,12 +188,12 @@ function isSetKind(kind: string): kind is FleetSetKind {
   return kind in fleetSetKinds;
 }
 
-/** The CRD's schema has checked the fields. */
+/** Narrows an object to a FleetSet. Its fields are not checked, because the API server has checked them against the CRD. */
 export function isFleetSet(object: KubeObject): object is FleetSet {
   return isSetKind(object.kind) && object.metadata.namespace !== undefined;
 }
 
-/** What sets need to know of a ClusterProfile; its cluster manager may write the rest every minute. */
+/** The part of a ClusterProfile that sets use. Cluster managers may write the other fields every minute. */
 function whatCountsOf(object: KubeObject): KubeObject {
   const { namespace = "", name, uid, resourceVersion, labels = {} } = object.metadata;
   const status = recordAt(object, "status");
@@ -210,7 +210,7 @@ function whatCountsOf(object: KubeObject): KubeObject {
   };
 }
 
-/** The times of a condition change with every heartbeat. */
+/** A condition without its times, which change with every heartbeat. */
 function statusOnly({ type, status }: Readonly<Record<string, unknown>>): object {
   return { type, status };
 }

@@ -4,10 +4,10 @@ import { unmatchedStage } from "../../../sets/stages.ts";
 import { below, elementsOf, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
 import type { NeededRight, SetChange } from "./set-rule.ts";
 
-/** An annotation that approves a stage, added or changed by a request. */
+/** An annotation that approves a stage, which the request adds or changes. */
 interface Approval {
   readonly path: string;
-  /** What follows the prefix. */
+  /** The key after its prefix, `<stage>-before` or `<stage>-after`. */
   readonly gate: string;
   readonly value: unknown;
 }
@@ -26,7 +26,7 @@ function newApprovals({ annotations, oldAnnotations }: SetChange): readonly Appr
   );
 }
 
-/** The right to approve: a verb on the set that exists for this only. To take an approval back needs nothing. Spec: sets.md R9. */
+/** The right that a new approval needs: the verb `approve` on the set. Withdrawing an approval needs none. Spec: sets.md R9. */
 export function rightsToApprove(change: SetChange): readonly NeededRight[] {
   const { kind, namespace, name } = change;
   const resource = fleetSetKinds[kind].plural;
@@ -42,7 +42,7 @@ export function rightsToApprove(change: SetChange): readonly NeededRight[] {
   ];
 }
 
-/** An approval names a stage of the set, a revision of it and the user who writes it. */
+/** Problems of new approvals: each has to name a stage of the set, a revision of the set, and the user who writes it. */
 export function approvalProblems(change: SetChange): readonly Problem[] {
   const stages = elementsOf(recordAt(change.spec, "rollout")["stages"], "").flatMap(
     ([stage]) => textAt(stage, "name") ?? [],

@@ -11,7 +11,7 @@ import {
 import { below, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
 import type { SetCheck } from "./set-rule.ts";
 
-/** Selectors that the API server would refuse in a list, and names that no object can have. */
+/** Refuses label selectors that the API server would refuse in a list request, and names that no object can have. */
 export const selectors: SetCheck = ({ spec }) => {
   const { selector = {}, placementDecision = {}, ocmPlacement } = spec.clusters;
   const at = below("spec", "clusters");
@@ -42,13 +42,13 @@ export const selectors: SetCheck = ({ spec }) => {
   ];
 };
 
-/** PlacementDecisions are found by a label with this value. */
+/** PlacementDecisions are found by a label with this value, so it has to be a valid one. */
 function labelValue(value: string, path: string): readonly Problem[] {
   if (value === "") return [{ path, message: "must not be empty" }];
   return problemAt(path, valueProblem(value));
 }
 
-/** Labels and annotations of the components: well-formed, and none that knfleet sets itself. */
+/** Refuses malformed labels and annotations of the components, and those that knfleet sets itself. */
 export const templateMetadata: SetCheck = ({ spec }) => {
   const { labels, annotations } = spec.template.metadata ?? {};
   const at = below("spec", "template", "metadata");
@@ -66,7 +66,7 @@ export const templateMetadata: SetCheck = ({ spec }) => {
 const maxPatchBytes = 64 * 1024;
 const glob = /^[a-z0-9.*?-]+$/;
 
-/** Which clusters an override names, and how large its patch is. */
+/** Refuses overrides with invalid patterns of cluster names, with too large patches, or with a `clusterProfileRef`. */
 export const overrides: SetCheck = ({ spec }) =>
   (spec.overrides ?? []).flatMap((override, index) => {
     const at = below("spec", "overrides", index);
@@ -99,7 +99,7 @@ function patchProblems({ patch }: SetOverride, path: string): readonly Problem[]
   ];
 }
 
-/** The template has no place for the reference to a cluster. A schema that keeps unknown fields may have let it in. */
+/** Refuses a `clusterProfileRef` in the template. The CRD does not have it, but a CRD that keeps unknown fields may let it in. */
 export const templateReference: SetCheck = ({ spec }) =>
   problemIf(
     Object.hasOwn(spec.template.spec ?? {}, "clusterProfileRef"),

@@ -7,32 +7,32 @@ import { fillValues } from "../../../sets/values.ts";
 import { below, type Fields, type Problem, problemIf, quoteValue } from "../rule.ts";
 import { openFieldsOf } from "./set-values.ts";
 
-/** The spec that a template gives with some of the overrides. */
+/** The spec of the template with some of the overrides. */
 export interface Result {
-  /** Their places in spec.overrides, in order. */
+  /** Indexes of these overrides in spec.overrides, in order. */
   readonly overrides: readonly number[];
-  /** With a stand-in for values that have no default. */
+  /** References without a default have a placeholder. */
   readonly spec: Fields;
-  /** The fields that have a stand-in. */
+  /** The fields with a placeholder. */
   readonly openFields: readonly string[];
 }
 
 /** The distinct results of a set, those with the fewest overrides first. */
 export interface Results {
   readonly results: readonly Result[];
-  /** Whether the clusters give more than are allowed; the rest is not in `results` then. */
+  /** True when the selected clusters get more distinct specs than are allowed. Then `results` holds only some. */
   readonly tooMany: boolean;
 }
 
 const maxResults = 64;
-// Patterns and selectors that are held against profiles.
+// Limit of the matches of a pattern or a selector with a profile.
 const maxMatches = 200_000;
-// Good for most fields: a name, a value of a label, part of an image.
+// Valid in most fields: as a name, as the value of a label, as part of an image.
 const standInValue = "cluster-1";
 
 /**
- * The specs that clusters can get: of the template alone, of the combinations of overrides that the known profiles have, and of each override alone;
- * 64 at most.
+ * The distinct specs that clusters can get, 64 at most: from the template alone, from each combination of overrides that applies to one of `profiles`,
+ * and from each override alone.
  */
 export function resultsOf(
   { template, overrides = [] }: Pick<FleetSetSpec, "template" | "overrides">,
@@ -59,7 +59,7 @@ export function resultsOf(
   return { results: results.toSorted((a, b) => a.overrides.length - b.overrides.length), tooMany };
 }
 
-/** The overrides that profiles have, each combination once. Looks at fewer profiles when there are many patterns. */
+/** The combinations of overrides that apply to profiles, each once. With many patterns, only the first profiles are matched. */
 function combinationsOf(
   overrides: readonly SetOverride[],
   profiles: readonly ClusterProfile[],
@@ -73,7 +73,7 @@ function combinationsOf(
   return combinations.values();
 }
 
-/** The profiles that a set can choose from. Of a placement it is not known here which ones it chooses. */
+/** The profiles that a set may select. For a placement these are all in its namespace, because its decision is not known here. */
 export function candidatesOf(
   { clusters }: FleetSetSpec,
   profiles: readonly ClusterProfile[],
@@ -85,13 +85,13 @@ export function candidatesOf(
   return profiles.filter((profile) => selectsProfile(clusters.selector ?? {}, profile, home));
 }
 
-/** More distinct specs than are allowed. */
+/** Refuses a set whose clusters get more distinct specs than are allowed. */
 export function tooManyResults({ tooMany }: Results): readonly Problem[] {
   const message = `the clusters that are selected now get more than ${maxResults} different specs`;
   return problemIf(tooMany, "spec.overrides", message);
 }
 
-/** A problem of a result as a problem of the set: at the override that brings the field, or in the template. Undefined where only a stand-in is wrong. */
+/** Turns a problem of a result into one of the set, at the override that sets the field or at the template. Undefined when only a placeholder is invalid. */
 export function problemOfSet(
   { path, message }: Problem,
   { overrides: chosen, openFields }: Result,

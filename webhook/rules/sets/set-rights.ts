@@ -7,8 +7,8 @@ import { below, type Fields, type Problem, quoteValue } from "../rule.ts";
 import type { AnsweredRight, NeededRight, SetSubject } from "./set-rule.ts";
 
 /**
- * The rights that the author of a change needs, because the controller carries it out with its own. Nothing for changes of the rollout.
- * Spec: sets.md R13.
+ * The rights that the author of a change needs, because the controller makes the change on components with its own rights. Changes of the rollout
+ * need none. Spec: sets.md R13.
  */
 export function rightsForSpec(
   subject: SetSubject,
@@ -32,7 +32,7 @@ export function rightsForSpec(
   ];
 }
 
-/** A placement chooses among the ClusterProfiles of the set's own namespace. */
+/** The right to use the ClusterProfiles of each selected namespace. A placement selects from the namespace of the set. */
 function clusterRights({ spec, namespace }: SetSubject): readonly NeededRight[] {
   const { from, selector } = spec.clusters;
   const named = from === "Selector" ? selector?.namespaces : undefined;
@@ -65,7 +65,7 @@ function componentRight({ kind, namespace }: SetSubject, verb: string, path: str
   };
 }
 
-/** Where the set has manifests of its own, or patches that may be of roles and bindings. */
+/** The path of the first spec or patch with its own manifests, or with patches that may change roles and bindings. */
 function pathOfManifests({ template, overrides = [] }: FleetSetSpec): string | undefined {
   const places: readonly (readonly [unknown, string])[] = [
     [template.spec, below("spec", "template", "spec")],
@@ -80,7 +80,7 @@ function needsRight(spec: Fields): boolean {
   return needsApplyRight(spec, undefined) || listAt(spec, "patches").some(hasOpenTarget);
 }
 
-/** A value of a cluster could make it a role. */
+/** True when the target of a patch has a reference, so that a value of a cluster could make it a role. */
 function hasOpenTarget(patch: unknown): boolean {
   return textAt(recordAt(patch, "target"), "apiVersion")?.includes(referenceStart) === true;
 }
@@ -90,7 +90,7 @@ function pathOfDeletion({ whenUnselected, deletionPolicy }: FleetSetSpec): strin
   return deletionPolicy === "Delete" ? "spec.deletionPolicy" : undefined;
 }
 
-/** The rights that the author lacks. The text is the same for namespaces and clusters that do not exist. */
+/** Refuses the rights that the author lacks. The message does not tell whether a namespace or a cluster exists. */
 export function missingRights(
   rights: readonly AnsweredRight[],
   username: string,
@@ -100,7 +100,7 @@ export function missingRights(
   );
 }
 
-/** The rights of which nobody knows whether the author has them. */
+/** Refuses the rights whose SubjectAccessReview was not answered. */
 export function unknownRights(rights: readonly AnsweredRight[]): readonly Problem[] {
   return rights.flatMap(({ answer, path, deed }) => {
     if (answer !== "unknown") return [];

@@ -9,7 +9,7 @@ import type { SetCheck } from "./set-rule.ts";
 
 const at = below("spec", "rollout");
 
-/** Windows in which clusters may start: five fields of cron that come to pass, and a time zone that exists. */
+/** Refuses windows whose cron expression is invalid or never matches, and unknown time zones. */
 export const windows: SetCheck = ({ spec }) => {
   const { windows: ofAll = [], stages = [] } = spec.rollout ?? {};
   return [
@@ -29,7 +29,7 @@ function windowProblems(list: readonly Window[], path: string): readonly Problem
   });
 }
 
-/** The key of the label by which clusters are ordered. */
+/** Refuses an order by an invalid label key. */
 export const order: SetCheck = ({ spec }) => {
   const { order: chosen = "" } = spec.rollout ?? {};
   if (!chosen.startsWith("Label:")) return [];
@@ -38,7 +38,7 @@ export const order: SetCheck = ({ spec }) => {
 
 const longestMs = 8_760 * 3_600_000;
 
-/** Durations that can be counted: at most a year, and a deadline that can be met. */
+/** Refuses durations longer than a year, and a progressDeadline of zero. */
 export const durations: SetCheck = ({ spec }) => {
   const { progressDeadline = "None", stages = [] } = spec.rollout ?? {};
   return [
@@ -66,7 +66,7 @@ function durationProblems(text: string | undefined, path: string): readonly Prob
   return problemIf(ms === undefined || ms > longestMs, path, message);
 }
 
-/** Names of stages become values of labels, and one of them is taken. */
+/** Refuses names of stages that cannot be the value of a label, and the reserved name `unmatched`. */
 export const stageNames: SetCheck = ({ spec }) =>
   (spec.rollout?.stages ?? []).flatMap(({ name }, index) => {
     const path = below(at, "stages", index, "name");
@@ -80,7 +80,7 @@ export const stageNames: SetCheck = ({ spec }) =>
     ];
   });
 
-/** A stage before it takes every cluster that it would have. */
+/** Warns of a stage that never has a cluster, because an earlier stage takes all of them. */
 export const emptyStages: SetCheck = ({ spec }) => {
   const stages = spec.rollout?.stages ?? [];
   return stages.flatMap((stage, index) => {

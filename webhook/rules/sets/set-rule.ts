@@ -6,21 +6,21 @@ import type { SpokeNamespaceMode } from "../../../installation/installation-name
 import type { Attempt } from "../../reviews/access-review.ts";
 import type { Fields, Problem, Rule } from "../rule.ts";
 
-/** A set that is created or changed. */
+/** A request that creates or changes a set. */
 export interface SetChange {
   readonly kind: FleetSetKind;
   readonly namespace: string;
-  /** Empty when the API server has yet to make it. */
+  /** Empty when the API server has yet to generate it. */
   readonly name: string;
   readonly username: string;
   readonly annotations: Fields;
   readonly oldAnnotations: Fields;
   readonly spec: Fields;
-  /** The spec that is stored; undefined on a create. */
+  /** The stored spec; undefined on a create. */
   readonly before: Fields | undefined;
 }
 
-/** A change of the spec, in the shape of its schema. */
+/** A request whose spec matches the schema. */
 export interface SetSubject extends Omit<SetChange, "spec"> {
   readonly spec: FleetSetSpec;
   readonly changed: ChangedParts;
@@ -32,9 +32,9 @@ export interface ChangedParts {
   readonly clusters: boolean;
   /** Template or overrides. */
   readonly content: boolean;
-  /** When components are deleted. */
+  /** `whenUnselected` or `deletionPolicy`. */
   readonly removal: boolean;
-  /** Whether components that others wrote are taken over. */
+  /** `adoption`. */
   readonly adoption: boolean;
 }
 
@@ -51,12 +51,12 @@ export function changedParts({ spec, before }: Pick<SetChange, "spec" | "before"
   };
 }
 
-/** What the author of a set has to be allowed to do. */
+/** A right that the author of a set needs. */
 export interface NeededRight {
-  /** The field because of which it is needed. */
+  /** The field that needs the right. */
   readonly path: string;
   readonly attempt: Attempt;
-  /** As in `may not create KnativeServings`. */
+  /** The end of a message, for example `create KnativeServings in namespace "a"`. */
   readonly deed: string;
 }
 
@@ -65,19 +65,19 @@ export interface AnsweredRight extends NeededRight {
   readonly answer: boolean | "unknown";
 }
 
-/** All that the rules of sets use besides the request. */
+/** What the rules for sets use besides the request. */
 export interface SetFacts {
-  /** The ClusterProfiles of the hub; undefined: not known, or not for the author to know. */
+  /** The ClusterProfiles of the hub; undefined when they are unknown or the author may not learn about them. */
   readonly profiles: readonly ClusterProfile[] | undefined;
   readonly spokeNamespace: SpokeNamespaceMode;
-  /** Who may use which ClusterProfile; undefined: every namespace all of them. */
+  /** Which namespace may reference which ClusterProfile; undefined: each may reference all. */
   readonly references: ReferencePolicy | undefined;
 }
 
-/** One rule for sets: the problems that it finds. Pure. */
+/** Checks one rule for sets and returns its problems. Pure. */
 export type SetCheck = (subject: SetSubject, facts: SetFacts) => readonly Problem[];
 
-/** A rule for sets that refuses. */
+/** A rule for sets whose problems refuse the request. */
 export interface SetRule extends Pick<Rule, "code"> {
   readonly check: SetCheck;
 }

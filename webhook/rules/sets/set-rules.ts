@@ -8,7 +8,7 @@ import { durations, emptyStages, order, stageNames, windows } from "./set-rollou
 import type { SetCheck, SetRule } from "./set-rule.ts";
 import { values } from "./set-values.ts";
 
-/** The rules about the fields of a set, by name, which is a label of metrics. A test compares docs/webhook.md with them. */
+/** The rules about the fields of a set, by name. The name is the value of a metric's label. A test compares docs/webhook.md with them. */
 export const setRules: Readonly<Record<string, SetRule>> = {
   selectors: { code: 422, check: selectors },
   "template-metadata": { code: 422, check: templateMetadata },
@@ -21,7 +21,7 @@ export const setRules: Readonly<Record<string, SetRule>> = {
   durations: { code: 422, check: durations },
 };
 
-/** With --spoke-namespace=Component the namespace of the set is that of Knative on every cluster. Spec: sets.md 3. */
+/** Warns of an unusual namespace when --spoke-namespace=Component makes it the namespace of Knative on every cluster. Spec: sets.md 3. */
 const spokeNamespace: SetCheck = ({ kind, namespace, before }, facts) => {
   const canonical = componentKinds[fleetSetKinds[kind].component].label;
   return problemIf(
@@ -31,7 +31,7 @@ const spokeNamespace: SetCheck = ({ kind, namespace, before }, facts) => {
   );
 };
 
-/** Nothing is selected yet, or a label is misspelt. */
+/** Warns when the selector selects no ClusterProfile: none may exist yet, or a label is misspelt. */
 const noCluster: SetCheck = ({ spec, namespace, changed }, { profiles }) =>
   problemIf(
     changed.clusters &&
@@ -42,7 +42,7 @@ const noCluster: SetCheck = ({ spec, namespace, changed }, { profiles }) =>
     "selects no ClusterProfile now",
   );
 
-/** The controller leaves out clusters that components of this namespace may not use. */
+/** Warns of selected ClusterProfiles that components of this namespace may not reference; the controller leaves them out. */
 const notPermitted: SetCheck = ({ spec, namespace, changed }, { profiles, references }) => {
   if (!changed.clusters || profiles === undefined || references === undefined) return [];
   if (spec.clusters.from !== "Selector") return [];

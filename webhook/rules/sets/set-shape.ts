@@ -4,12 +4,12 @@ import { stringMap } from "../../../api/schema/primitives.ts";
 import type { Fields, Problem } from "../rule.ts";
 import { compileShape, problemsOf } from "../shape.ts";
 
-/** The spec of a set in the shape of its schema, or what is wrong with its shape. */
+/** A spec that matches the schema of sets, or the problems of one that does not. */
 export type ShapedSet =
   | { readonly spec: FleetSetSpec; readonly problems: readonly [] }
   | { readonly spec: undefined; readonly problems: readonly Problem[] };
 
-// The spec of the component is checked with each override.
+// Does not check template.spec, which is checked together with the overrides.
 const template = {
   type: "object",
   properties: {
@@ -24,7 +24,7 @@ const schema = {
   properties: { ...fleetSetFields, template },
 } as const;
 
-/** Checks specs of sets against the schema that the CRDs are made of. */
+/** Returns a function that checks specs of sets against the schema of their CRDs. */
 export function setShaper(): (spec: Fields) => ShapedSet {
   const check = compileShape<FleetSetSpec>(schema);
   return (spec) =>

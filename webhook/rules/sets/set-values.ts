@@ -8,7 +8,7 @@ const known =
   "$(cluster.name), $(cluster.namespace), $(cluster.displayName), $(cluster.labels[KEY]) and $(cluster.properties[KEY]), each also with :-DEFAULT before the )";
 const longestProperty = 253;
 
-/** References `$(cluster.…)` are in texts of template.spec and of patches only, and each of them can be understood. */
+/** Refuses references `$(cluster.…)` outside the texts of template.spec and of patches, and invalid ones. */
 export const values: SetCheck = ({ spec }) => {
   const { template, overrides = [] } = spec;
   return [
@@ -70,14 +70,14 @@ function referenceProblem(what: string, key: string): string | undefined {
   return undefined;
 }
 
-/** A text of a spec, or the name of one of its fields. */
+/** A text in a spec, or the name of one of its fields. */
 interface Place {
   readonly path: string;
   readonly text: string;
   readonly isKey: boolean;
 }
 
-/** All texts and names of fields below a value, with their paths. The depth is limited by the rule `size`. */
+/** All texts and names of fields in a value, with their paths. The rule `size` limits the depth. */
 function placesBelow(value: unknown, path: string): readonly Place[] {
   if (typeof value === "string") return [{ path, text: value, isKey: false }];
   if (Array.isArray(value)) {
@@ -90,7 +90,7 @@ function placesBelow(value: unknown, path: string): readonly Place[] {
   });
 }
 
-/** The fields of a spec, below `spec`, whose texts depend on the cluster and have no default. */
+/** The paths of texts in a spec that have a reference without a default. */
 export function openFieldsOf(spec: unknown): readonly string[] {
   return placesBelow(spec, "spec").flatMap(({ path, text, isKey }) =>
     !isKey && referencesIn(text).references.some(({ standIn }) => standIn === undefined)
