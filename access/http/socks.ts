@@ -34,7 +34,8 @@ const refusals: Readonly<Record<number, string>> = {
 
 /**
  * Opens a connection to a server through a SOCKS 5 proxy, which also looks up the server's name. Rejects with
- * `SocksError`, or as the socket does. Spec: RFC 1928, RFC 1929.
+ * `SocksError`, or as the socket does. Spec: RFC 1928, RFC 1929. Not the package `socks` 2.8, because that loses bytes of the server that come with the reply
+ * of the proxy, keeps the login in its errors, and drops the codes of socket errors.
  */
 export async function openSocksTunnel(
   { host, port, login }: EndpointProxy,

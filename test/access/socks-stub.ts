@@ -9,6 +9,8 @@ export interface SocksRules {
   readonly login?: string;
   /** Reply to a request for a connection; 0 makes it. */
   readonly reply?: number;
+  /** Bytes of the server that come with the reply. */
+  readonly early?: string;
   /** Where names lead. */
   readonly hosts?: Readonly<Record<string, string>>;
   /** What it says instead of greeting. */
@@ -53,14 +55,14 @@ interface Memory {
 }
 
 async function serve(client: Socket, rules: SocksRules, memory: Memory): Promise<void> {
-  const { reply = 0, hosts = {} } = rules;
+  const { reply = 0, early = "", hosts = {} } = rules;
   if (!(await greet(client, rules, memory))) return;
   const [, , , kind = 0] = await bytesOf(client, 4);
   const host = await hostOf(client, kind);
   const port = (await bytesOf(client, 2)).readUInt16BE();
   memory.asked.push(`${host}:${port}`);
   // Answers with a name, which has to be read to its end like any other address.
-  client.write(Buffer.from([5, reply, 0, 3, 4, ...Buffer.from("here"), 0, 0]));
+  client.write(Buffer.from([5, reply, 0, 3, 4, ...Buffer.from(`here\0\0${early}`)]));
   if (reply !== 0) {
     client.end();
     return;

@@ -1,9 +1,12 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
+import { setImmediate } from "node:timers/promises";
+import { inspect } from "node:util";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { EndpointProxy } from "../../../access/http/proxy-url.ts";
+import { openSocksTunnel } from "../../../access/http/socks.ts";
 import { Secret } from "../../../access/plugins/credential.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 import { freePort, portOf } from "../../fleet/ports.ts";
@@ -131,6 +134,18 @@ describe("a SOCKS 5 proxy", () => {
     expect(proxy.asked).toEqual([asked]);
   });
 
+  test("hands on what the server says with the reply, however late it is read", async () => {
+    const api = await stub();
+    const { port } = untilTheEnd(await startSocksStub({ early: "first bytes" }));
+    const proxy = { protocol: "socks5:", host: "127.0.0.1", port } as const;
+    const target = { host: "127.0.0.1", port: api.port };
+    const socket = await openSocksTunnel(proxy, target, { connectTimeoutMs: 5_000, signal });
+    onTestFinished(() => void socket.destroy());
+    await setImmediate();
+    await setImmediate();
+    expect(String(socket.read())).toBe("first bytes");
+  });
+
   test.each([
     { what: "wants a login", rules: { login: "a:b" }, says: "wants a login" },
     { what: "knows another login", rules: { login: "a:b" }, login, says: "does not accept the" },
@@ -149,9 +164,9 @@ describe("a SOCKS 5 proxy", () => {
       proxy: { ...socks(proxy), ...known },
     });
     const work = requester.send({ ...get, idempotent: false }, signal);
-    const message = await work.then(String, String);
-    expect(message).toContain(`The proxy of spoke.test:6443 ${says}`);
-    expect(message).not.toMatch(/us:er|wörd/);
+    const text = await work.then(String, inspect);
+    expect(text).toContain(`The proxy of spoke.test:6443 ${says}`);
+    expect(text).not.toMatch(/us:er|wörd/);
   });
 });
 
