@@ -1,5 +1,6 @@
+import { componentKeyOf } from "../api/component.ts";
 import { type FleetSet, type RolloutPhase, steering } from "../api/fleet-set.ts";
-import { nameFirst } from "../api/kubernetes.ts";
+import { describe, nameFirst } from "../api/kubernetes.ts";
 import { type Admission, admittedStamps, noneAdmitted } from "./admission.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type Stamp,
 } from "./facts.ts";
 import { stagesWith } from "./members.ts";
-import { planDeletion, planRemovals } from "./removals.ts";
+import { clusterKeyOf, planDeletion, planRemovals } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
 import { isPassed, progressOf, type StageMemory, type StageProgress } from "./stage-progress.ts";
@@ -28,7 +29,9 @@ export function decide(facts: SetFacts, now: number): Decision {
   const nothing = { stamps: [], removals: noRemovals, nextLook: undefined };
   if (set.metadata.deletionTimestamp !== undefined) {
     const removals = planDeletion(set, facts);
-    return { ...nothing, removals, status: deletingStatus(set, now) };
+    const unwritten = unwrittenSentence(facts, { stamps: [], removals });
+    const status = deletingStatus(set, unwritten, now);
+    return { ...nothing, removals, status };
   }
   const mark = beginning(set, revisions);
   if (mark !== undefined) return { ...nothing, mark, status: set.status ?? {} };
@@ -98,6 +101,22 @@ function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
 function waitingForOf(progress: readonly StageProgress[]): string {
   const stage = stageInTurn(progress) ?? progress.find(({ waitingFor }) => waitingFor !== "");
   return stage?.waitingFor ?? "";
+}
+
+/** Why the last writes for these clusters did not succeed; undefined: they did. */
+function unwrittenSentence(
+  { unwritten, children }: SetFacts,
+  { stamps, removals }: Pick<Decision, "stamps" | "removals">,
+): string | undefined {
+  if (unwritten === undefined || unwritten.size === 0) return undefined;
+  const leaving = new Set(Object.values(removals).flat().map(describe));
+  const clusters = [
+    ...stamps.map(({ cluster }) => cluster),
+    ...children.filter((one) => leaving.has(describe(componentKeyOf(one)))).map(clusterKeyOf),
+  ].filter((cluster) => unwritten.has(cluster));
+  const reason = unwritten.get(clusters.at(0) ?? "");
+  if (reason === undefined) return undefined;
+  return `The hub does not take the component for ${nameFirst(clusters, 3)}: ${reason}`;
 }
 
 /** One decision about a set whose selection is known. */
@@ -248,8 +267,14 @@ class Look {
 
   #decision({ nextLooks, phase, ...found }: Found): Decision {
     const plan = planRemovals(this.#facts, this.#selected, this.#now);
+    const removals = this.#isPaused ? noRemovals : plan.removals;
+    const { stamps } = found;
+    const { unwritten } = this.#facts;
     const report = {
       ...found,
+      // What the hub did not take last time may not be taken now.
+      stamps: stamps.filter(({ cluster }) => unwritten?.has(cluster) !== true),
+      waitingFor: unwrittenSentence(this.#facts, { stamps, removals }) ?? found.waitingFor,
       phase: this.#isPaused ? "Paused" : phase,
       updateRevision: this.#update.name,
       currentRevision: this.#current?.name,
@@ -259,8 +284,8 @@ class Look {
     const times = [...nextLooks, plan.nextLook].filter((time) => time !== undefined);
     return {
       status: rolloutStatus(this.#facts.set, report, this.#now),
-      stamps: found.stamps,
-      removals: this.#isPaused ? noRemovals : plan.removals,
+      stamps,
+      removals,
       ...(plan.isAcceptanceOver ? { dropsAcceptance: true } : {}),
       nextLook: times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b)),
     };

@@ -47,6 +47,8 @@ export interface SetFacts {
   readonly children: readonly Component[];
   /** Clusters that the set may not take, by `namespace/name`: another set, another component or the hub is against it. */
   readonly obstacles: ReadonlyMap<string, Obstacle>;
+  /** Why the hub did not take the last write for a cluster, though it may take it later; by `namespace/name`. */
+  readonly unwritten?: ReadonlyMap<string, string>;
 }
 
 /** A selected cluster in its stage. */

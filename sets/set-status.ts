@@ -59,8 +59,12 @@ function resumedTime(set: FleetSet, now: number): { readonly resumedAt?: string 
 }
 
 /** The status of a set that is being deleted. */
-export function deletingStatus(set: FleetSet, now: number): FleetSetStatus {
-  const message = "The set is deleted";
+export function deletingStatus(
+  set: FleetSet,
+  waitingFor: string | undefined,
+  now: number,
+): FleetSetStatus {
+  const message = shortText(waitingFor ?? "The set is deleted");
   const entry = { type: "Progressing", status: "True", reason: "Deleting", message } as const;
   return { ...set.status, ...observedBy(set), conditions: conditionsWith(set, [entry], now) };
 }

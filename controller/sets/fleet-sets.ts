@@ -4,7 +4,7 @@ import type { References } from "../../access/providers/references.ts";
 import type { Component } from "../../api/component.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
-import type { Obstacle, Selection, SetFacts } from "../../sets/facts.ts";
+import type { Selection, SetFacts } from "../../sets/facts.ts";
 import { keyTextOf } from "../component-identity.ts";
 import type { Components } from "../components.ts";
 import type { EventRecorder, NewEvent } from "../events.ts";
@@ -15,6 +15,7 @@ import { WorkQueue } from "../queue/queue.ts";
 import { findSelection } from "./find-selection.ts";
 import { gatherFacts } from "./gather-facts.ts";
 import { lookAt, type LookDeps } from "./look.ts";
+import { NotTakenMemory } from "./not-taken.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
 import { deletionEvents, editEvents } from "./set-events.ts";
@@ -37,16 +38,6 @@ export interface FleetSetsOptions {
 const paceMs = 1_000;
 const setsAtOnce = 4;
 const slowMs = 30_000;
-/** A component that the hub refused is sent again after this time. */
-const refusedMs = 300_000;
-
-interface Refusal {
-  readonly obstacle: Obstacle;
-  readonly generation: number | undefined;
-  readonly until: number;
-  /** Whether a look has followed that told it in the status. */
-  isTold: boolean;
-}
 
 /**
  * Rolls fleet sets out: looks at each one after every change of what it follows from, and when its time has come. Exists while this process leads; everything that
@@ -64,7 +55,7 @@ export class FleetSets implements AsyncDisposable {
     components: new RecentWrites<Component>(),
   };
   readonly #lookedAt = new Map<string, number>();
-  readonly #refusals = new Map<string, Map<string, Refusal>>();
+  readonly #notTaken = new Map<string, NotTakenMemory>();
   readonly #selections = new Map<string, { of: string; found: Selection }>();
   #isStarted = false;
 
@@ -85,7 +76,8 @@ export class FleetSets implements AsyncDisposable {
       revisions: new RevisionWriter({ client, clock, recent: revisions }),
       children: new ChildWriter({ client, clock, recent: components }),
       factsOf: (key) => this.#factsOf(key),
-      onRefusal: (set, cluster, obstacle) => this.#refused(set, cluster, obstacle),
+      onNotTaken: (set, notTaken) =>
+        this.#notTakenOf(setKeyOf(set)).remember(set, notTaken, clock.now()),
     };
     this.#queue = new WorkQueue({
       work: (key, ended) => this.#look(key, ended),
@@ -160,24 +152,21 @@ export class FleetSets implements AsyncDisposable {
     const { clock, log } = this.#options;
     this.#lookedAt.set(key, clock.now());
     try {
-      const next = await lookAt(key, this.#deps, signal);
-      if (!this.#caches.sets.has(key)) this.#forget(key);
-      return this.#paced(key, next);
+      return this.#paced(key, await lookAt(key, this.#deps, signal));
     } catch (err) {
       log.warn({ set: key, err }, "The hub could not be written for a set");
       return { kind: "backoff" };
+    } finally {
+      if (!this.#caches.sets.has(key)) this.#forget(key);
     }
   }
 
   /** When to look again: not within the pace, and at the latest when a refused component is due. */
   #paced(key: string, next: Next): Next {
-    const now = this.#options.clock.now();
-    const refusals = [...(this.#refusals.get(key)?.values() ?? [])];
-    const times = refusals.map(({ until, isTold }) => (isTold ? until - now : 0));
-    for (const refusal of refusals) refusal.isTold = true;
-    if (next.kind === "after") times.push(next.ms);
-    if (next.kind === "backoff" || times.length === 0) return next;
-    return { kind: "after", ms: Math.max(paceMs, Math.min(...times)) };
+    const refusedMs = this.#notTakenOf(key).dueAt - this.#options.clock.now();
+    if (next.kind === "backoff" || (next.kind !== "after" && refusedMs === Infinity)) return next;
+    const ms = Math.min(refusedMs, next.kind === "after" ? next.ms : Infinity);
+    return { kind: "after", ms: Math.max(paceMs, ms) };
   }
 
   #factsOf(key: string): SetFacts | undefined {
@@ -188,6 +177,7 @@ export class FleetSets implements AsyncDisposable {
     const revisions = new Map(
       [...this.#caches.revisions()].map((one) => [reflectorKey(one.metadata), one]),
     );
+    const notTaken = this.#notTakenOf(key);
     return gatherFacts(set, {
       sets: this.#caches.sets,
       components: this.#recent.components.all(components.byKey, now).values(),
@@ -195,7 +185,8 @@ export class FleetSets implements AsyncDisposable {
       profiles: this.#caches.profilesByKey,
       selectionOf: (one) => this.#selectionOf(one),
       policy: references?.policy,
-      refusals: this.#refusalsOf(set, now),
+      refusals: notTaken.refusals(set, now),
+      unwritten: notTaken.failed,
     });
   }
 
@@ -210,21 +201,10 @@ export class FleetSets implements AsyncDisposable {
     return found;
   }
 
-  #refused(set: FleetSet, cluster: string, obstacle: Obstacle): void {
-    const key = setKeyOf(set);
-    const { generation } = set.metadata;
-    const until = this.#options.clock.now() + refusedMs;
-    const refusals = this.#refusals.get(key) ?? new Map<string, Refusal>();
-    this.#refusals.set(key, refusals.set(cluster, { obstacle, generation, until, isTold: false }));
-  }
-
-  /** The refusals that still count: not those of another spec of the set, and not old ones. */
-  #refusalsOf(set: FleetSet, now: number): ReadonlyMap<string, Obstacle> {
-    const refusals = this.#refusals.get(setKeyOf(set)) ?? new Map<string, Refusal>();
-    for (const [cluster, { generation, until }] of refusals) {
-      if (until <= now || generation !== set.metadata.generation) refusals.delete(cluster);
-    }
-    return new Map([...refusals].map(([cluster, { obstacle }]) => [cluster, obstacle]));
+  #notTakenOf(key: string): NotTakenMemory {
+    const known = this.#notTaken.get(key) ?? new NotTakenMemory();
+    this.#notTaken.set(key, known);
+    return known;
   }
 
   #record(set: FleetSet, events: readonly NewEvent[]): void {
@@ -235,7 +215,7 @@ export class FleetSets implements AsyncDisposable {
 
   #forget(key: string): void {
     this.#lookedAt.delete(key);
-    this.#refusals.delete(key);
+    this.#notTaken.delete(key);
     this.#selections.delete(key);
     this.#recent.sets.delete(key);
   }

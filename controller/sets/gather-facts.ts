@@ -27,6 +27,8 @@ export interface HubView {
   readonly policy: ReferencePolicy | undefined;
   /** Why the hub refused components of the set lately, by cluster. */
   readonly refusals: ReadonlyMap<string, Obstacle>;
+  /** Why the hub did not take components of the set at the last look, by cluster. */
+  readonly unwritten?: ReadonlyMap<string, string>;
 }
 
 /** All that a decision about a set follows from. Pure. */
@@ -48,6 +50,7 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
     children,
     revisions: revisions.flatMap((object) => revisionOf(object) ?? []),
     profiles: view.profiles,
+    ...(view.unwritten === undefined ? {} : { unwritten: view.unwritten }),
   };
   // A set that is deleted takes nothing over any more.
   const isDeleted = set.metadata.deletionTimestamp !== undefined;

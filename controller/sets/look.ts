@@ -1,13 +1,14 @@
 import { WriteRefusedError } from "../../access/http/write-permit.ts";
-import { ApiError } from "../../access/kube/api-error.ts";
-import type { FleetSet } from "../../api/fleet-set.ts";
+import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
 import { decide } from "../../sets/decide.ts";
-import type { Decision, Obstacle, SetFacts, Stamp } from "../../sets/facts.ts";
+import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { Next } from "../queue/delays.ts";
+import { isOutdated, type NotTaken, sendAll } from "./send-writes.ts";
+import { setKeyOf } from "./set-caches.ts";
 import { setEvents, stampEvents } from "./set-events.ts";
-import { type ChildWriter, refusalOf } from "./write-children.ts";
+import type { ChildWriter } from "./write-children.ts";
 import type { RevisionWriter } from "./write-revisions.ts";
 import type { SetWriter } from "./write-set.ts";
 
@@ -19,8 +20,8 @@ export interface LookDeps {
   readonly children: ChildWriter;
   /** What the hub holds now about a set; undefined: the set is gone. */
   readonly factsOf: (key: string) => SetFacts | undefined;
-  /** The hub refused the component of a cluster. */
-  readonly onRefusal: (set: FleetSet, cluster: string, obstacle: Obstacle) => void;
+  /** What the hub did not take in a look; nothing, when it took all. */
+  readonly onNotTaken: (set: FleetSet, notTaken: NotTaken) => void;
 }
 
 /** Each mark leads to another decision at once; more in a row than this would be a decision that never ends. */
@@ -38,7 +39,7 @@ export async function lookAt(key: string, deps: LookDeps, signal: AbortSignal): 
     return await look(key, deps, signal);
   } catch (error) {
     if (signal.aborted || error instanceof WriteRefusedError) return { kind: "done" };
-    if (error instanceof ApiError && error.status === 409) return { kind: "after", ms: staleMs };
+    if (isOutdated(error)) return { kind: "after", ms: staleMs };
     throw error;
   }
 }
@@ -76,6 +77,7 @@ async function decideAbout(
   return undefined;
 }
 
+/** Writes the status first, so that a stage that has begun is known to have begun, then the components. */
 // oxlint-disable-next-line max-params -- three facts, and the signal last
 async function write(
   facts: SetFacts,
@@ -85,42 +87,59 @@ async function write(
 ): Promise<Next> {
   const drops = decision.dropsAcceptance === true;
   const set = drops ? await deps.sets.dropAcceptance(facts.set, signal) : facts.set;
-  await deps.sets.report(set, decision.status, signal);
-  for (const event of setEvents(set.status, decision.status)) {
-    void deps.events.record(set, event, signal);
-  }
-  await stampAll(facts, decision.stamps, deps, signal);
-  await deps.children.remove(decision.removals, facts.children, signal);
+  await tell(set, decision.status, deps, signal);
+  const notTaken = await writeChildren(facts, decision, deps, signal);
+  deps.onNotTaken(set, notTaken);
+  const { refused, errors } = notTaken;
+  if (refused.size + errors.length > 0) await tellAgain(setKeyOf(set), deps, signal);
+  if (errors.length > 0) throw errors.find((error) => !isOutdated(error)) ?? errors[0];
   if (decision.status.rollout?.phase === "Complete") await deps.revisions.prune(facts, signal);
   const { nextLook } = decision;
   if (nextLook === undefined) return { kind: "change" };
   return { kind: "after", ms: Math.max(0, nextLook - deps.clock.date().getTime()) };
 }
 
-/** Some at a time; the first error that is no refusal ends it, and what is left is decided again. */
 // oxlint-disable-next-line max-params -- three facts, and the signal last
-async function stampAll(
-  { set }: SetFacts,
-  stamps: readonly Stamp[],
+async function tell(
+  set: FleetSet,
+  status: FleetSetStatus,
   deps: LookDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const event of stampEvents(stamps)) void deps.events.record(set, event, signal);
-  const queue = stamps.values();
-  const errors: unknown[] = [];
-  const worker = async (): Promise<void> => {
-    for (const stamp of queue) {
-      if (errors.length > 0) return;
-      try {
-        // oxlint-disable-next-line no-await-in-loop -- a worker does one after the other
-        await deps.children.stamp(set, stamp, signal);
-      } catch (error) {
-        const refusal = refusalOf(error);
-        if (refusal === undefined) errors.push(error);
-        else deps.onRefusal(set, stamp.cluster, refusal);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: stampsAtOnce }, worker));
-  if (errors.length > 0) throw errors[0];
+  await deps.sets.report(set, status, signal);
+  for (const event of setEvents(set.status, status)) void deps.events.record(set, event, signal);
+}
+
+/** The status was written before the components. It is corrected when the hub did not take all of them. */
+async function tellAgain(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
+  const facts = deps.factsOf(key);
+  if (facts === undefined) return;
+  const { mark, status } = decide(facts, deps.clock.date().getTime());
+  if (mark === undefined) await tell(facts.set, status, deps, signal);
+}
+
+/** Stamps, and then writes what leaves. */
+// oxlint-disable-next-line max-params -- three facts, and the signal last
+async function writeChildren(
+  facts: SetFacts,
+  { stamps, removals }: Decision,
+  { children, events }: LookDeps,
+  signal: AbortSignal,
+): Promise<NotTaken> {
+  const { set } = facts;
+  const notTaken: NotTaken = { refused: new Map(), failed: new Map(), errors: [] };
+  const written: Stamp[] = [];
+  const sendings = stamps.map((stamp) => ({
+    cluster: stamp.cluster,
+    isRefusable: true,
+    send: async () => {
+      await children.stamp(set, stamp, signal);
+      written.push(stamp);
+    },
+  }));
+  await sendAll(sendings, { atOnce: stampsAtOnce, notTaken }, signal);
+  for (const event of stampEvents(written)) void events.record(set, event, signal);
+  const leaving = children.removals(removals, facts.children, signal);
+  await sendAll(leaving, { atOnce: 1, notTaken }, signal);
+  return notTaken;
 }

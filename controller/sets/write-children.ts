@@ -1,11 +1,11 @@
-import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, setAnnotations } from "../../api/fleet-set.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { Obstacle, Removals, Stamp } from "../../sets/facts.ts";
+import type { Removals, Stamp } from "../../sets/facts.ts";
+import { clusterKeyOf } from "../../sets/removals.ts";
 import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
 import type { Clock } from "../queue/clock.ts";
 import {
@@ -16,6 +16,7 @@ import {
   stampedNameOf,
 } from "./child-object.ts";
 import type { RecentWrites } from "./recent-writes.ts";
+import { ChangedMeanwhileError, type Sending } from "./send-writes.ts";
 import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 export interface ChildWriterOptions {
@@ -45,26 +46,40 @@ export class ChildWriter {
     this.#remember(await client.apply(ref, object, options, signal));
   }
 
-  /** Carries out what was decided about components that leave the set. */
-  async remove(
+  /** The writes for what was decided about components that leave the set. */
+  removals(
     removals: Removals,
     children: readonly Component[],
     signal: AbortSignal,
-  ): Promise<void> {
+  ): readonly Sending[] {
     const byKey = new Map(children.map((child) => [keyTextOf(child), child]));
-    const of = (list: Removals["orphan"]): readonly Component[] =>
-      list.flatMap((key) => byKey.get(describe(key)) ?? []);
     const now = timestampOf(this.#options.clock.date());
-    for (const child of of(removals.unmark)) await this.#mark(child, null, signal);
-    for (const child of of(removals.markUnselected)) await this.#mark(child, now, signal);
-    for (const child of of(removals.orphan)) await this.#release(child, signal);
-    for (const child of of(removals.remove)) await this.#delete(child, signal);
+    const sendings = (
+      keys: Removals["orphan"],
+      send: (child: Component) => Promise<void>,
+    ): readonly Sending[] =>
+      keys
+        .flatMap((key) => byKey.get(describe(key)) ?? [])
+        .map((child) => ({
+          cluster: clusterKeyOf(child),
+          isRefusable: false,
+          send: () => send(child),
+        }));
+    return [
+      ...sendings(removals.unmark, (child) => this.#mark(child, null, signal)),
+      ...sendings(removals.markUnselected, (child) => this.#mark(child, now, signal)),
+      ...sendings(removals.orphan, (child) => this.#release(child, signal)),
+      ...sendings(removals.remove, (child) => this.#delete(child, signal)),
+    ];
   }
 
   async #takeOver(child: Component, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const live = await client.get(refOf(child), {}, signal);
-    if (live?.metadata.uid !== child.metadata.uid) return;
+    if (live?.metadata.uid !== child.metadata.uid) {
+      // What is there now, or nothing, was not judged.
+      throw new ChangedMeanwhileError(`${keyTextOf(child)} is another one now`);
+    }
     const { managedFields = [], resourceVersion } = live.metadata;
     const metadata = { resourceVersion, managedFields: adoptedFields(managedFields) };
     await client.patch(refOf(child), { metadata }, {}, signal);
@@ -97,13 +112,4 @@ export class ChildWriter {
     const { clock, recent } = this.#options;
     recent.add(keyTextOf(component), component, clock.now());
   }
-}
-
-/** Why the hub refused a component for good; undefined for an error after which the same request may succeed. Spec: sets.md 6, 8. */
-export function refusalOf(error: unknown): Obstacle | undefined {
-  if (!(error instanceof ApiError)) return undefined;
-  const { status, causes, message } = error;
-  const isConflict = causes.some(({ reason }) => reason === "FieldManagerConflict");
-  if (status === 409 && isConflict) return { reason: "Diverged", message };
-  return [400, 403, 422].includes(status) ? { reason: "Refused", message } : undefined;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../../api/conditions.ts";
 import { steering } from "../../../api/fleet-set.ts";
 import { rolloutWith } from "../../sets/set-world.ts";
-import { SetHub } from "./set-hub.ts";
+import { apiError, SetHub } from "./set-hub.ts";
 
 const whenUnselected = { policy: "Delete", after: "1s", maxAtOnce: 5 } as const;
 const rollout = rolloutWith({ stages: [{ name: "all", selector: {}, maxConcurrency: "100%" }] });
@@ -30,9 +30,7 @@ describe("the acceptance of a selection", () => {
     await empty();
     expect(selectedReason(hub, key)).toBe("SuspiciousShrink");
     const { message = "" } = conditionOf(hub.set(key).status?.conditions, "Selected") ?? {};
-    const set = hub.set(key);
-    const annotations = { [steering.acceptSelection]: / is ([0-9a-f]+)$/.exec(message)?.[1] ?? "" };
-    hub.put({ ...set, metadata: { ...set.metadata, annotations } });
+    hub.annotate(key, steering.acceptSelection, / is ([0-9a-f]+)$/.exec(message)?.[1]);
     await hub.look(key);
     await hub.clock.advance(2_000);
     await hub.look(key);
@@ -49,4 +47,108 @@ describe("the acceptance of a selection", () => {
     await hub.look(key);
     expect(hub.names()).toEqual(["prod-a", "prod-b"]);
   });
+});
+
+const clustersOf = (hub: SetHub, key: string) => hub.set(key).status?.clusters ?? {};
+
+describe("a component that the hub does not take", () => {
+  const webhookAway = apiError(
+    500,
+    "InternalError",
+    'failed calling webhook "components.knfleet.dev": no endpoints available for service "knfleet-webhook"',
+  );
+
+  test("is told as pending, with the words of the hub, and holds nothing else up", async () => {
+    const hub = new SetHub();
+    for (const name of ["a", "b", "gone"]) hub.putProfile(name);
+    const key = hub.putSet({ rollout, whenUnselected });
+    await hub.look(key);
+    hub.drop("ClusterProfile", "gone");
+    hub.putProfile("c");
+    hub.faults.push({ verb: "apply", name: "prod-a", error: webhookAway });
+    hub.edit(key, { template: { spec: { version: "1.23.0" } } });
+    await expect(hub.look(key)).rejects.toBe(webhookAway);
+    expect(hub.versions()).toEqual({
+      "prod-a": "1.22.0",
+      "prod-b": "1.23.0",
+      "prod-c": "1.23.0",
+      "prod-gone": "1.22.0",
+    });
+    expect(clustersOf(hub, key)).toMatchObject({ pending: 1, updating: 2, blocked: 0, failed: 0 });
+    expect(hub.set(key).status?.rollout?.waitingFor).toBe(
+      `The hub does not take the component for fleet/a: ${webhookAway.message}`,
+    );
+    await hub.clock.advance(2_000);
+    await expect(hub.look(key)).rejects.toBe(webhookAway);
+    expect(hub.names()).not.toContain("prod-gone");
+
+    const { status } = hub.set(key);
+    hub.writes.length = 0;
+    await expect(hub.look(key)).rejects.toBe(webhookAway);
+    expect(hub.set(key).status).toEqual(status);
+    expect(hub.writes).toEqual([]);
+
+    hub.annotate(key, steering.pause, "an emergency");
+    await hub.look(key);
+    expect(hub.set(key).status?.rollout?.waitingFor).toBeUndefined();
+    hub.annotate(key, steering.pause, undefined);
+    hub.faults.length = 0;
+    await hub.look(key);
+    await hub.look(key);
+    expect(hub.versions()["prod-a"]).toBe("1.23.0");
+    expect(hub.set(key).status?.rollout?.waitingFor).toBeUndefined();
+    expect(clustersOf(hub, key)).toMatchObject({ pending: 0, updating: 3 });
+  });
+
+  test("is told as blocked at once, when the hub refuses it", async () => {
+    const hub = new SetHub();
+    for (const name of ["a", "b"]) hub.putProfile(name);
+    const key = hub.putSet({ rollout });
+    const error = apiError(403, "Forbidden", "denied by a policy");
+    hub.faults.push({ verb: "apply", name: "prod-a", error });
+    await hub.look(key);
+    expect(clustersOf(hub, key)).toMatchObject({ pending: 0, updating: 1, blocked: 1 });
+    expect(hub.set(key).status?.notable).toMatchObject([
+      { cluster: "fleet/a", reason: "Refused", message: "denied by a policy" },
+    ]);
+  });
+
+  test("is told, too, when it is to be deleted with its set", async () => {
+    const hub = new SetHub();
+    for (const name of ["a", "b"]) hub.putProfile(name);
+    const key = hub.putSet({ rollout, deletionPolicy: "Delete" });
+    await hub.look(key);
+    const set = hub.set(key);
+    hub.put({ ...set, metadata: { ...set.metadata, deletionTimestamp: "2026-11-25T12:00:00Z" } });
+    hub.faults.push({ verb: "remove", name: "prod-a", error: webhookAway });
+    await expect(hub.look(key)).rejects.toBe(webhookAway);
+    expect(hub.names()).toEqual(["prod-a"]);
+    const { message } = conditionOf(hub.set(key).status?.conditions, "Progressing") ?? {};
+    expect(message).toContain("no endpoints available");
+  });
+});
+
+test("a component that is another one since it was judged is not taken over", async () => {
+  const hub = new SetHub();
+  hub.putProfile("a");
+  const clusterProfileRef = { namespace: "fleet", name: "a" };
+  const foreign = {
+    apiVersion: "operator.knative.dev/v1beta1",
+    kind: "KnativeServing",
+    metadata: { namespace: "fleet", name: "mine", uid: "first" },
+    spec: { clusterProfileRef, version: "1.22.0" },
+  };
+  hub.put(foreign);
+  const key = hub.putSet({ rollout, adoption: "IfEqual" });
+  hub.put({ ...foreign, metadata: { ...foreign.metadata, uid: "first" } });
+  hub.before.set("get mine", () => {
+    hub.put({
+      ...foreign,
+      metadata: { ...foreign.metadata, uid: "second" },
+      spec: { clusterProfileRef, version: "1.20.0" },
+    });
+  });
+  expect(await hub.look(key)).toMatchObject({ kind: "after" });
+  expect(hub.versions()).toEqual({ mine: "1.20.0" });
+  expect(hub.components()[0]?.metadata.labels).toBeUndefined();
 });

@@ -13,13 +13,13 @@ import type { Next } from "../../../controller/queue/delays.ts";
 import { findSelection } from "../../../controller/sets/find-selection.ts";
 import { gatherFacts } from "../../../controller/sets/gather-facts.ts";
 import { lookAt } from "../../../controller/sets/look.ts";
+import { NotTakenMemory } from "../../../controller/sets/not-taken.ts";
 import { RecentWrites } from "../../../controller/sets/recent-writes.ts";
 import { isFleetSet, setKeyOf } from "../../../controller/sets/set-caches.ts";
 import { ChildWriter } from "../../../controller/sets/write-children.ts";
 import { RevisionWriter } from "../../../controller/sets/write-revisions.ts";
 import { SetWriter } from "../../../controller/sets/write-set.ts";
 import { mergePatch } from "../../../sets/desired-spec.ts";
-import type { Obstacle } from "../../../sets/facts.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
@@ -37,7 +37,9 @@ interface Fault {
 export class SetHub {
   readonly clock = new FakeClock();
   readonly objects = new Map<string, KubeObject>();
-  readonly refusals = new Map<string, Obstacle>();
+  readonly memory = new NotTakenMemory();
+  /** What somebody else does just before a request, by `verb name`. */
+  readonly before = new Map<string, () => void>();
   readonly events: NewEvent[] = [];
   readonly faults: Fault[] = [];
   policy: ReferencePolicy | undefined;
@@ -95,6 +97,28 @@ export class SetHub {
     return [...this.objects.values()].flatMap((object) => asComponent(object) ?? []);
   }
 
+  /** Gives a set another spec. */
+  edit(key: string, spec: Partial<FleetSetSpec>): void {
+    const set = this.set(key);
+    const generation = (set.metadata.generation ?? 1) + 1;
+    const metadata = { ...set.metadata, generation };
+    this.put({ ...set, metadata, spec: { ...set.spec, ...spec } });
+  }
+
+  annotate(key: string, name: string, value: string | undefined): void {
+    const set = this.set(key);
+    const { [name]: _, ...others } = set.metadata.annotations ?? {};
+    const annotations = value === undefined ? others : { ...others, [name]: value };
+    this.put({ ...set, metadata: { ...set.metadata, annotations } });
+  }
+
+  /** `spec.version` of all components. */
+  versions(): Readonly<Record<string, string | undefined>> {
+    return Object.fromEntries(
+      this.components().map(({ metadata, spec }) => [metadata.name, spec?.version]),
+    );
+  }
+
   /** Names of all components. */
   names(): readonly string[] {
     return this.components()
@@ -118,7 +142,8 @@ export class SetHub {
       profiles: new Map(profiles.map((one) => [reflectorKey(one.metadata), one])),
       selectionOf: (one) => findSelection(one, sources),
       policy: this.policy,
-      refusals: this.refusals,
+      refusals: this.memory.refusals(set, this.clock.now()),
+      unwritten: this.memory.failed,
     });
   }
 
@@ -139,14 +164,17 @@ export class SetHub {
         revisions: new RevisionWriter(options<KubeObject>()),
         children: new ChildWriter(options<Component>()),
         factsOf: (one) => this.facts(one),
-        onRefusal: (_set, cluster, obstacle) => void this.refusals.set(cluster, obstacle),
+        onNotTaken: (set, notTaken) => this.memory.remember(set, notTaken, clock.now()),
       },
       new AbortController().signal,
     );
   }
 
   readonly client: Client = {
-    get: async (ref) => this.objects.get(keyOfRef(ref)),
+    get: async (ref) => {
+      this.before.get(`get ${ref.name}`)?.();
+      return this.objects.get(keyOfRef(ref));
+    },
     create: async (ref, object) => {
       const { name = "" } = object.metadata;
       const key = `${ref.resource.kind} ${ref.namespace}/${name}`;
@@ -206,7 +234,7 @@ export class SetHub {
 }
 
 /** An error as an API server answers it. */
-function apiError(status: number, reason: string, message: string = reason): ApiError {
+export function apiError(status: number, reason: string, message: string = reason): ApiError {
   const request = "PUT /memory";
   return new ApiError({ status, reason, message, causes: [], isStatus: true, request });
 }

@@ -1,0 +1,86 @@
+import { WriteRefusedError } from "../../access/http/write-permit.ts";
+import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
+import type { Obstacle } from "../../sets/facts.ts";
+
+/** The hub holds another object than the one that was decided about. */
+export class ChangedMeanwhileError extends Error {
+  override readonly name = "ChangedMeanwhileError";
+}
+
+/** What the hub did not take of what was sent, by cluster. */
+export interface NotTaken {
+  /** It refuses these for good, until something changes. */
+  readonly refused: Map<string, Obstacle>;
+  /** These may succeed later, and why they did not. */
+  readonly failed: Map<string, string>;
+  /** Errors after which a look has to be done again. */
+  readonly errors: unknown[];
+}
+
+/** One write for a cluster. */
+export interface Sending {
+  readonly cluster: string;
+  /** Whether the hub may refuse it for good. */
+  readonly isRefusable: boolean;
+  readonly send: () => Promise<void>;
+}
+
+/** Sends writes, `atOnce` at a time. An error of one does not keep the others back. Throws only when this process may not write any more. */
+export async function sendAll(
+  sendings: readonly Sending[],
+  { atOnce, notTaken }: { readonly atOnce: number; readonly notTaken: NotTaken },
+  signal: AbortSignal,
+): Promise<void> {
+  const queue = sendings.values();
+  const worker = async (): Promise<void> => {
+    for (const sending of queue) {
+      signal.throwIfAborted();
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- a worker does one after the other
+        await sending.send();
+      } catch (error) {
+        if (signal.aborted || error instanceof WriteRefusedError) throw error;
+        note(sending, error, notTaken);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, sendings.length) }, worker));
+}
+
+/** Whether the next look decides anew from what the hub holds then. */
+export function isOutdated(error: unknown): boolean {
+  return (
+    error instanceof ChangedMeanwhileError || (error instanceof ApiError && error.status === 409)
+  );
+}
+
+function note(
+  { cluster, isRefusable }: Sending,
+  error: unknown,
+  { refused, failed, errors }: NotTaken,
+): void {
+  const refusal = isRefusable ? refusalOf(error) : undefined;
+  if (refusal !== undefined) {
+    refused.set(cluster, refusal);
+    return;
+  }
+  if (!isRefusable && error instanceof ApiError && error.status === 404) {
+    errors.push(new ChangedMeanwhileError("The component is gone", { cause: error }));
+    return;
+  }
+  errors.push(error);
+  const isAnswer = error instanceof ApiError || error instanceof ConnectionError;
+  if (isAnswer && !isOutdated(error)) {
+    failed.set(cluster, redactSecrets(foreignText(error.message)));
+  }
+}
+
+/** Why the hub refused a component for good; undefined for an error after which the same request may succeed. Spec: sets.md 6, 8. */
+function refusalOf(error: unknown): Obstacle | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  const { status, causes, message } = error;
+  const isConflict = causes.some(({ reason }) => reason === "FieldManagerConflict");
+  if (status === 409 && isConflict) return { reason: "Diverged", message };
+  return [400, 403, 422].includes(status) ? { reason: "Refused", message } : undefined;
+}
