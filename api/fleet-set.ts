@@ -61,6 +61,9 @@ export const steering = {
   approve: "knfleet.dev/approve.",
 } as const;
 
+/** Field manager of everything that a set writes on components. */
+export const setFieldManager = "knfleet-set";
+
 /** Label of a ClusterProfile whose cluster no set may change. */
 export const holdLabel = "knfleet.dev/hold";
 

@@ -13,7 +13,7 @@ import {
   updatedAtOf,
 } from "./component-said.ts";
 import type { DesiredSpec } from "./desired-spec.ts";
-import { differingField } from "./differing-field.ts";
+import { differingField, fieldManagerOf } from "./differing-field.ts";
 import { refusedStep } from "./version-step.ts";
 
 export type ClusterStateName =
@@ -156,16 +156,18 @@ function stateAfterStamp(facts: ClusterFacts, timing: Timing): ClusterState {
   }
   const blocked = blockedState(child, timing.now);
   if (blocked !== undefined) return blocked;
-  const diverging = differingField(desired.spec, child.spec ?? {}, []);
+  const diverging = differingField(desired.spec, child.spec ?? {});
   // Until it is ready with what it has, it holds its slot and may fail, whoever has changed it.
   const wanted = diverging === undefined ? desired.spec["version"] : undefined;
   const settled = readyState(child, wanted, timing);
-  if (diverging !== undefined && settled?.name === "Done") return divergedState(diverging);
+  if (diverging !== undefined && settled?.name === "Done") return divergedState(child, diverging);
   return settled ?? failedState(child, timing.now) ?? lateState(child, timing);
 }
 
-function divergedState(field: string): ClusterState {
-  const message = `spec.${field} is not what the set wants; somebody else has changed it`;
+function divergedState({ metadata }: Component, path: readonly string[]): ClusterState {
+  const manager = fieldManagerOf(metadata.managedFields ?? [], path);
+  const who = manager === undefined ? "somebody else" : `the field manager ${manager}`;
+  const message = `spec.${path.join(".")} is not what the set wants; ${who} has changed it`;
   return { name: "Diverged", reason: "Ready", message };
 }
 

@@ -35,8 +35,8 @@ export function judgeAdoption(
   if ("missing" in desired) return { kind: "take", component };
   const { clusterProfileRef: _ref, ...spec } = component.spec ?? {};
   if (isSameJson(desired.spec, spec)) return { kind: "take", component };
-  const field = differingField(desired.spec, spec, []) ?? differingField(spec, desired.spec, []);
-  return leave("NotOwned", `${subject} has the cluster, and its spec.${field ?? ""} differs`);
+  const field = differingField(desired.spec, spec) ?? differingField(spec, desired.spec) ?? [];
+  return leave("NotOwned", `${subject} has the cluster, and its spec.${field.join(".")} differs`);
 }
 
 function leave(reason: string, message: string): Adoption {

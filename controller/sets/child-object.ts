@@ -1,14 +1,17 @@
 import { type Component, operatorApiVersion } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { isRecord } from "../../api/fields.ts";
-import { type FleetSet, fleetSetKinds, setAnnotations, setLabels } from "../../api/fleet-set.ts";
+import {
+  type FleetSet,
+  fleetSetKinds,
+  setAnnotations,
+  setFieldManager,
+  setLabels,
+} from "../../api/fleet-set.ts";
 import type { JsonObject, ManagedFieldsEntry, Manifest } from "../../api/kubernetes.ts";
 import { shortHashOf } from "../../sets/desired-spec.ts";
 import type { SelectedCluster, Stamp } from "../../sets/facts.ts";
 import { setSelectorOf } from "../../sets/revision-object.ts";
-
-/** Field manager of everything that a set writes on components. */
-export const setFieldManager = "knfleet-set";
 
 const longestName = 200;
 

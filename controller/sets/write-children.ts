@@ -1,20 +1,14 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
-import { type FleetSet, setAnnotations } from "../../api/fleet-set.ts";
+import { type FleetSet, setAnnotations, setFieldManager } from "../../api/fleet-set.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Removals, Stamp } from "../../sets/facts.ts";
 import { clusterKeyOf } from "../../sets/removals.ts";
 import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
 import type { Clock } from "../queue/clock.ts";
-import {
-  adoptedFields,
-  childObject,
-  releasePatch,
-  setFieldManager,
-  stampedNameOf,
-} from "./child-object.ts";
+import { adoptedFields, childObject, releasePatch, stampedNameOf } from "./child-object.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { ChangedMeanwhileError, type Sending } from "./send-writes.ts";
 import { ownerKeyOf, setKeyOf } from "./set-caches.ts";

@@ -213,6 +213,21 @@ describe("a component of the revision", () => {
     expect(stateOf(childWith(), {}, { retriedAt: now })).toBe("Done Ready");
   });
 
+  test("that somebody else has changed names the field and its manager", () => {
+    const child = childWith({ spec: { version: "1.22.9" } });
+    const managedFields = [
+      { manager: "kubectl-edit", fieldsV1: { "f:spec": { "f:version": {} } } },
+    ];
+    const changed = { ...child, metadata: { ...child.metadata, managedFields } };
+    const facts = { profile: profileWith("True"), child: changed, desired, revision: "prod-2" };
+    const none = { excluded: undefined, obstacle: undefined };
+    expect(clusterState({ ...facts, ...none }, timing)).toMatchObject({
+      name: "Diverged",
+      message:
+        "spec.version is not what the set wants; the field manager kubectl-edit has changed it",
+    });
+  });
+
   const dark = { profile: profileWith("False") };
   const broken = childWith({ conditions: unready("InstallSucceeded", "ManifestInvalid") });
   test.each([
