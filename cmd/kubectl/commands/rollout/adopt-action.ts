@@ -41,18 +41,18 @@ export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitC
   }
   const profiles = await profilesOf(components, access, signal);
   const sorted = components.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const found = adoptionSet(sorted, { kind, name, namespace, profiles });
-  terminal.stdout.write(await objectText(found.set, flags, terminal.stdout));
+  const adoption = adoptionSet(sorted, { kind, name, namespace, profiles });
+  terminal.stdout.write(await objectText(adoption.set, flags, terminal.stdout));
   const warnings = [
-    ...found.problems.map((problem) => `${problem}: select fewer components`),
-    ...found.leftOut.map((component) => `left out: ${component}`),
+    ...adoption.problems.map((problem) => `${problem}: select fewer components`),
+    ...adoption.leftOut.map((component) => `left out: ${component}`),
     ...(profiles === undefined
       ? ["ClusterProfiles could not be listed: those without a component are not excluded"]
       : []),
   ];
   const notes = [
     ...warnings.map((warning) => `warning: ${warning}`),
-    "hint: Add spec.rollout.stages, then look at it with rollout plan -f before you apply it.",
+    "hint: Add spec.rollout.stages, and check the set with rollout plan -f before you apply it.",
   ];
   if (!flags.quiet) terminal.stderr.write(notes.map((note) => `${plainText(note)}\n`).join(""));
   return warnings.length > 0 ? exitCodes.incomplete : exitCodes.fine;
@@ -62,11 +62,11 @@ function nameOf({ name = "fleet" }: AdoptFlags): string {
   const isName = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= longestSetName;
   if (isName) return name;
   throw new UsageError(
-    `Invalid value "${name}" for --name: want up to ${longestSetName} small letters, digits and -`,
+    `Invalid value "${name}" for --name: must be up to ${longestSetName} lower-case letters, digits and -`,
   );
 }
 
-/** The kind of set for the one type that was named. */
+/** The kind of set for the named type of component. Throws UsageError unless exactly one type is named. */
 function kindOf({ kinds, names }: Selection) {
   const [component, ...more] = kinds;
   const kind = allSetKinds.find((one) => fleetSetKinds[one].component === component);
@@ -76,7 +76,7 @@ function kindOf({ kinds, names }: Selection) {
   ]);
 }
 
-/** The ClusterProfiles of the namespaces that components refer to; undefined: they may not be listed. */
+/** The ClusterProfiles in the namespaces that components reference; undefined when the user may not list them. */
 async function profilesOf(
   components: readonly Component[],
   access: ClusterAccess,

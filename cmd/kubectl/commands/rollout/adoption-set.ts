@@ -13,7 +13,7 @@ import { describe } from "../../../../api/kubernetes.ts";
 import { DesiredSpecs, type RevisionContent } from "../../../../sets/desired-spec.ts";
 import { commonOf, patchBetween, withoutReferences } from "./common-spec.ts";
 
-/** A set as it is printed, without what an API server adds. */
+/** A set as it is printed, without fields that an API server adds. */
 export interface PrintedSet {
   readonly apiVersion: typeof fleetSetApiVersion;
   readonly kind: FleetSetKind;
@@ -21,47 +21,50 @@ export interface PrintedSet {
   readonly spec: Pick<FleetSetSpec, "clusters" | "template" | "overrides" | "adoption">;
 }
 
-/** The set, and what it cannot express. */
+/** A set for existing components, and the components that it cannot adopt. */
 export interface AdoptionSet {
   readonly set: PrintedSet;
-  /** Components that the set would not take over, each with the reason. */
+  /** Components that the set cannot adopt, each with the reason. */
   readonly leftOut: readonly string[];
   /** Limits of sets that this one exceeds. */
   readonly problems: readonly string[];
 }
 
-interface Wanted {
+interface AdoptionOptions {
   readonly kind: FleetSetKind;
   readonly name: string;
   readonly namespace: string;
-  /** Of the namespaces that the components refer to; undefined: they could not be read. */
+  /** In the namespaces that the components reference; undefined when they could not be read. */
   readonly profiles: readonly ClusterProfile[] | undefined;
 }
 
-/** A component that the set can take over. */
+/** A component that the set can adopt. */
 interface Installed {
   readonly component: Component;
   readonly ref: ClusterProfileRef;
-  /** Its spec as the set has to say it. */
+  /** Its spec, escaped for a template. */
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
 const most = { overrides: 64, clusters: 256, exclusions: 256, namespaces: 20 } as const;
 
 /**
- * A set that gives every component exactly the spec that it has: the template has what more than half of them share, overrides have the rest, by names of
- * clusters. Pure. Spec: sets.md 11.
+ * Makes a set that gives each component exactly the spec that it has. The template has the fields that more than half of the components share; overrides
+ * by cluster name have the rest. Pure. Spec: sets.md 11.
  */
-export function adoptionSet(components: readonly Component[], wanted: Wanted): AdoptionSet {
+export function adoptionSet(
+  components: readonly Component[],
+  options: AdoptionOptions,
+): AdoptionSet {
   const { installed, leftOut } = sorted(components);
   const { content, taken, wrong } = contentOf(installed);
-  const clusters = clustersOf(taken, wanted);
+  const clusters = clustersOf(taken, options);
   const { overrides = [] } = content;
   return {
     set: {
       apiVersion: fleetSetApiVersion,
-      kind: wanted.kind,
-      metadata: { name: wanted.name, namespace: wanted.namespace },
+      kind: options.kind,
+      metadata: { name: options.name, namespace: options.namespace },
       spec: {
         clusters,
         template: content.template,
@@ -80,7 +83,7 @@ function titleOf({ kind, metadata }: Component): string {
   return describe({ kind, ...metadata });
 }
 
-/** The components that a set can have, one for each cluster, and why the others cannot be in it. */
+/** The components that a set can adopt, one for each cluster, and why it cannot adopt the others. */
 function sorted(components: readonly Component[]) {
   const installed: Installed[] = [];
   const leftOut: string[] = [];
@@ -101,14 +104,14 @@ function obstacleOf(
   const owner = metadata.labels?.[setLabels.set];
   if (owner !== undefined) return `belongs to the set ${owner}`;
   if (metadata.deletionTimestamp !== undefined) return "is being deleted";
-  if (ref === undefined) return "is installed on the hub itself, which is no cluster of a set";
-  const twins = installed.filter((one) => one.ref.name === ref.name);
-  if (twins.some((one) => one.ref.namespace === ref.namespace)) {
-    return "another component has its cluster";
+  if (ref === undefined) return "is installed on the hub itself, which no set can select";
+  const sameName = installed.filter((one) => one.ref.name === ref.name);
+  if (sameName.some((one) => one.ref.namespace === ref.namespace)) {
+    return "another component is for the same cluster";
   }
-  const isOther = twins.some((one) => !isSameJson(one.spec, withoutReferences(own)));
-  return isOther
-    ? `another ClusterProfile is named ${ref.name}, too, and overrides know names only`
+  const hasOtherSpec = sameName.some((one) => !isSameJson(one.spec, withoutReferences(own)));
+  return hasOtherSpec
+    ? `another ClusterProfile has the name ${ref.name} too, and overrides select clusters by name only`
     : undefined;
 }
 
@@ -118,7 +121,7 @@ interface Content {
   readonly wrong: readonly Installed[];
 }
 
-/** Template and overrides, and the components that they do not give their spec to. */
+/** Template and overrides, the components whose spec they give exactly, and those for which they cannot. */
 function contentOf(installed: readonly Installed[]): Content {
   const content = contentFor(installed);
   const specs = new DesiredSpecs(content);
@@ -131,12 +134,12 @@ function contentOf(installed: readonly Installed[]): Content {
     isRight(one) ? "taken" : "wrong",
   );
   if (wrong.length === 0) return { content, taken, wrong };
-  // Without those the others share other things.
+  // Without the wrong ones, the others may share other fields.
   const rest = contentOf(taken);
   return { ...rest, wrong: [...wrong, ...rest.wrong] };
 }
 
-/** As much of a ClusterProfile as overrides by names look at. */
+/** A ClusterProfile with only the fields that overrides by name use. */
 function profileStub({ namespace, name }: ClusterProfileRef): ClusterProfile {
   const metadata = { namespace, name, uid: "", resourceVersion: "" };
   return { apiVersion: "", kind: "ClusterProfile", metadata };
@@ -163,7 +166,7 @@ function contentFor(installed: readonly Installed[]): RevisionContent {
   return { template: { spec: template }, overrides };
 }
 
-/** Clusters of one patch, as many in one override as the schema allows. */
+/** Divides the clusters of one patch into overrides, because the schema limits the clusters of each. */
 function chunksOf(names: readonly string[], patch: SetOverride["patch"] = {}) {
   const distinct = [...new Set(names)];
   const count = Math.ceil(distinct.length / most.clusters);
@@ -173,7 +176,7 @@ function chunksOf(names: readonly string[], patch: SetOverride["patch"] = {}) {
   }));
 }
 
-/** A DNS label that says which clusters it is for. */
+/** An unused name for an override, made from the names of its clusters. */
 function overrideName([first = "", ...more]: readonly string[], used: ReadonlySet<string>): string {
   const label = first.replaceAll(/[^a-z0-9-]/g, "-").slice(0, 40);
   const name = more.length === 0 ? label : `${label}-and-${more.length}-more`;
@@ -184,10 +187,10 @@ function overrideName([first = "", ...more]: readonly string[], used: ReadonlySe
   return unused;
 }
 
-/** All ClusterProfiles of the namespaces, but those without such a component. */
+/** Selects all ClusterProfiles in the namespaces of the adopted components, and excludes those without one of them. */
 function clustersOf(
   taken: readonly Installed[],
-  { kind, namespace: home, profiles = [] }: Wanted,
+  { kind, namespace: home, profiles = [] }: AdoptionOptions,
 ): FleetSetSpec["clusters"] {
   const namespaces = [...new Set(taken.map(({ ref }) => ref.namespace))].toSorted();
   const isHome = namespaces.every((namespace) => namespace === home);

@@ -3,7 +3,7 @@ import { literalFields, referenceStart } from "../../../../sets/values.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What more than half of the specs have, field by field. */
+/** The fields and values that more than half of the specs have. */
 export function commonOf(specs: readonly Fields[]): Fields {
   const names = new Set(specs.flatMap((spec) => Object.keys(spec)));
   const fields = [...names].flatMap((name) => {
@@ -14,14 +14,14 @@ export function commonOf(specs: readonly Fields[]): Fields {
   return Object.fromEntries(fields);
 }
 
-/** The value that more than half of `count` places have; undefined: there is none. */
+/** The value that more than half of `count` specs have at a field; undefined when there is none. */
 function commonValue(
   values: readonly unknown[],
   count: number,
 ): { readonly value: unknown } | undefined {
   const records = values.filter(isRecord);
   if (records.length * 2 > count) {
-    // Places without the record are places without its fields.
+    // A spec without the object counts as one with an empty object.
     const missing = Array.from({ length: count - records.length }, () => ({}));
     return { value: commonOf([...records, ...missing]) };
   }
@@ -30,7 +30,7 @@ function commonValue(
   return largest.length * 2 > count ? { value: largest[0] } : undefined;
 }
 
-/** The patch that makes one record of another: a field that is not wanted is null. Spec: RFC 7386. */
+/** The merge patch that changes `from` into `to`. Spec: RFC 7386. */
 export function patchBetween(from: Fields, to: Fields): Fields {
   const names = new Set([...Object.keys(from), ...Object.keys(to)]);
   const fields = [...names].flatMap((name): readonly (readonly [string, unknown])[] => {
@@ -47,7 +47,7 @@ export function patchBetween(from: Fields, to: Fields): Fields {
   return Object.fromEntries(fields);
 }
 
-/** A spec whose texts a set takes as they are, also where they look like values of a cluster. */
+/** Escapes a spec for a template, so that no text in it is read as a reference to a value of a cluster. */
 export function withoutReferences(spec: Fields): Fields {
   const fields = Object.entries(spec).map(
     ([name, value]) => [name, literalFields.includes(name) ? value : escaped(value)] as const,

@@ -25,8 +25,8 @@ export async function runHistory(input: Input, signal: AbortSignal): Promise<Exi
   if (typeof set === "number") return set;
   const revisions = await readRevisions(access, set, signal);
   if (options.revision !== undefined) {
-    const found = revisionNamed(revisions, options.revision);
-    if (found !== undefined) return await printContent(found, input);
+    const revision = revisionNamed(revisions, options.revision);
+    if (revision !== undefined) return await printContent(revision, input);
     const next = [rolloutCommand("history", placedSetOf(set))];
     return tellRefusal({ why: `There is no revision "${options.revision}"`, next }, input);
   }
@@ -63,7 +63,7 @@ export async function runHistory(input: Input, signal: AbortSignal): Promise<Exi
   return exitCodes.fine;
 }
 
-/** Template and overrides of a revision, as they stand in the spec of the set. */
+/** Prints template and overrides of a revision as fields of a set's spec. */
 async function printContent({ content }: RecordedRevision, { flags, terminal }: Input) {
   const { template, overrides = [] } = content;
   const fields = { template, ...(overrides.length === 0 ? {} : { overrides }) };

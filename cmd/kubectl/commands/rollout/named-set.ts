@@ -12,12 +12,12 @@ import {
 } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
-/** A set that was named, and where. */
+/** Kind, name and namespace of a set. */
 export type PlacedSet = FleetSetRef & { readonly namespace: string };
 
 const examples = ["Write TYPE/NAME: kss/prod for Knative Serving, kes/prod for Knative Eventing."];
 
-/** The one set that the arguments name, `kss/prod` or `kss prod`. Throws UsageError. */
+/** The set that the arguments name, as `kss/prod` or `kss prod`. Throws UsageError unless they name exactly one. */
 function setRefOf(
   args: readonly string[],
   { namespace }: Pick<Flags, "namespace">,
@@ -40,17 +40,17 @@ function setRefOf(
   return { ...ref, namespace: namespace ?? access.namespace };
 }
 
-/** How commands name a set: `kss/prod`. */
+/** A set as an argument of a command: `kss/prod`. */
 function setArgument({ kind, name }: FleetSetRef): string {
   return `${fleetSetKinds[kind].shortName}/${name}`;
 }
 
-/** A set by what it is called. */
+/** The kind, namespace and name of a set. */
 export function placedSetOf({ kind, metadata: { namespace, name } }: FleetSet): PlacedSet {
   return { kind, namespace, name };
 }
 
-/** A command about a set that can be pasted. */
+/** A `rollout` command for a set, for copy and paste. */
 export function rolloutCommand(verb: string, set: PlacedSet, ...more: readonly string[]): string {
   return words(
     "kubectl",
@@ -64,7 +64,7 @@ export function rolloutCommand(verb: string, set: PlacedSet, ...more: readonly s
   );
 }
 
-/** The set that the arguments name; when it does not exist that is told, and the result is the exit code. `kind` is that of the command's documents. */
+/** Reads the set that the arguments name. When it does not exist, prints that and returns the exit code. `kind` is the kind of the command's documents. */
 export async function namedSet(
   input: ActionInput<unknown>,
   { access, kind }: { readonly access: ClusterAccess; readonly kind?: string },

@@ -67,7 +67,7 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
   return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
 }
 
-/** The set of a file, in place of the one on the hub where there is one. */
+/** The set of a file. When the hub has it already, its stored metadata and status with the spec of the file. */
 async function fileSet(
   path: string,
   { access, input }: { readonly access: ClusterAccess; readonly input: Input },
@@ -75,21 +75,21 @@ async function fileSet(
 ): Promise<FleetSet> {
   const { args, flags, terminal } = input;
   const [text, ...more] = args;
-  const wanted = text === undefined ? undefined : fleetSetRefOf(text);
-  if (more.length > 0 || (text !== undefined && wanted === undefined)) {
-    throw new UsageError("Beside -f one set may be named, as kss/NAME or kes/NAME");
+  const ref = text === undefined ? undefined : fleetSetRefOf(text);
+  if (more.length > 0 || (text !== undefined && ref === undefined)) {
+    throw new UsageError("With -f at most one set may be named, as kss/NAME or kes/NAME");
   }
-  const place = { flags, usual: access.namespace, stdin: terminal.stdin };
-  const found = await setOfFile({ path, wanted }, place, signal);
-  return await asOnHub(found, access, signal);
+  const context = { flags, defaultNamespace: access.namespace, stdin: terminal.stdin };
+  const set = await setOfFile({ path, ref }, context, signal);
+  return await asOnHub(set, access, signal);
 }
 
 async function asOnHub(
-  found: FileSet,
+  set: FileSet,
   access: ClusterAccess,
   signal: AbortSignal,
 ): Promise<FleetSet> {
-  const { kind, spec, metadata } = found;
+  const { kind, spec, metadata } = set;
   const present = await readSet(access, { kind, ...metadata }, signal).catch((error: unknown) => {
     if (error instanceof NotServedError) return undefined;
     throw error;

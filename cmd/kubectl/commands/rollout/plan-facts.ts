@@ -16,16 +16,16 @@ import { componentOf } from "../../hub/installations.ts";
 import { isProfile } from "../../hub/profiles.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
-/** What a plan follows from. */
+/** The facts that a plan needs. */
 export interface PlanFacts {
   readonly facts: SetFacts;
-  /** What could not be read, as sentences. */
+  /** Objects that could not be read, each with the reason. */
   readonly unread: readonly string[];
 }
 
 type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
 
-/** Reads what the controller would decide by, as far as the user may; a set that is not on the hub has no components yet. Throws what KubeClient throws. */
+/** Reads the facts by which the controller would decide, as far as the user may read them. The set may not exist on the hub. Throws as KubeClient does. */
 export async function readPlanFacts(
   access: HubAccess,
   set: FleetSet,
@@ -59,20 +59,20 @@ export async function readPlanFacts(
   const facts = gatherFacts(set, {
     sets: new Map([...sets, set].map((one) => [setKeyOf(one), one])),
     components: components.map((item) => componentOf(item, kind)),
-    // Which revision the set wants follows from its spec.
+    // The plan computes the revision from the spec.
     revisions: [],
     profiles: new Map(
       known.map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, one] as const),
     ),
     selectionOf,
-    // Who may use what, and what the hub refused, only the controller knows.
+    // Only the controller knows the reference policy and the refusals of the hub.
     policy: undefined,
     refusals: new Map(),
   });
   return { facts, unread };
 }
 
-/** Items of a list carry neither apiVersion nor kind. */
+/** Adds apiVersion and kind, which items of a list lack. */
 function profileOf(item: KubeObject): KubeObject {
   return { ...item, apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" };
 }
@@ -94,7 +94,7 @@ interface Listing {
   readonly signal: AbortSignal;
 }
 
-/** Lists of the hub, as far as the user may. */
+/** Lists objects of the hub, as far as the user may. */
 class Lister {
   readonly #listing: Listing;
 
@@ -102,7 +102,7 @@ class Lister {
     this.#listing = listing;
   }
 
-  /** The objects of all namespaces, or without that right of some. Throws what KubeClient throws for those. */
+  /** The objects of all namespaces, or without that right those of `namespaces`. Throws as KubeClient does. */
   async everywhere(
     resource: ResourceType,
     namespaces: readonly string[],
@@ -126,7 +126,7 @@ class Lister {
   }
 }
 
-/** The answer to what may be missing; throws everything else. */
+/** The message of a 403; throws every other error. */
 function forbidden(error: unknown): string {
   if (error instanceof ApiError && error.status === 403) return error.message;
   throw error;

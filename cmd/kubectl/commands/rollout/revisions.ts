@@ -5,24 +5,24 @@ import type { Revision } from "../../../../sets/facts.ts";
 import { revisionOf, setSelectorOf } from "../../../../sets/revision-object.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
-/** A revision of a set, and when it was recorded first. */
+/** A revision of a set with the time of its creation. */
 export interface RecordedRevision extends Revision {
   /** RFC 3339. */
   readonly createdAt: string | null;
 }
 
-/** One revision, as documents have it. */
+/** One revision in a document. */
 export interface RevisionItem {
   readonly name: string;
   readonly number: number;
   readonly createdAt: string | null;
-  /** Of the template, then of overrides that have another one. */
+  /** Versions of the template and of the overrides, each once. */
   readonly versions: readonly string[];
   readonly overrides: number;
   readonly marks: readonly ("update" | "current" | "completed" | "failed")[];
 }
 
-/** The revisions of a set, the oldest rollout first. Throws what KubeClient throws. */
+/** Reads the revisions of a set, the oldest first. Throws as KubeClient does. */
 export async function readRevisions(
   { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
   set: FleetSet,
@@ -44,7 +44,7 @@ export async function readRevisions(
     .toSorted((a, b) => a.number - b.number);
 }
 
-/** The revisions as rows, in the same order. */
+/** The items of a document for revisions, in the same order. */
 export function revisionItems(
   revisions: readonly RecordedRevision[],
   { status }: FleetSet,
@@ -79,7 +79,7 @@ function lastCompleted<One extends Revision>(revisions: readonly One[]): One | u
     .at(0);
 }
 
-/** The revision of a name or a number. */
+/** Finds a revision by its name or its number. */
 export function revisionNamed<One extends Revision>(
   revisions: readonly One[],
   text: string,
@@ -87,10 +87,10 @@ export function revisionNamed<One extends Revision>(
   return revisions.find(({ name, number }) => name === text || String(number) === text);
 }
 
-/** What the set goes back to: the revision that was completed last, but not the one that it wants now. */
+/** The revision to go back to: of all but `current`, the revision of the spec, the one that was completed last. */
 export function revisionBefore<One extends Revision>(
   revisions: readonly One[],
-  wanted: string,
+  current: string,
 ): One | undefined {
-  return lastCompleted(revisions.filter(({ name }) => name !== wanted));
+  return lastCompleted(revisions.filter(({ name }) => name !== current));
 }

@@ -9,10 +9,10 @@ import {
 } from "../../../../api/fleet-set.ts";
 import { durationOf } from "../../../../sets/limits.ts";
 
-/** How a rollout stands, as exit codes tell it. */
+/** The outcome of a rollout, which decides the exit code. */
 export type RolloutOutcome = "complete" | "failed" | "incomplete";
 
-/** One stage; what is not known is null. */
+/** One stage; unknown values are null. */
 export interface StageItem {
   readonly name: string;
   readonly state: StageStatus["state"];
@@ -35,7 +35,7 @@ interface ConditionItem {
   readonly since: string | null;
 }
 
-/** One cluster that is not as it should be. */
+/** One cluster that needs attention. */
 interface NotableItem {
   readonly cluster: string;
   readonly state: string;
@@ -43,7 +43,7 @@ interface NotableItem {
   readonly message: string;
 }
 
-/** The rollout of one set, as documents have it. */
+/** The rollout of one set in a document. */
 export interface RolloutItem {
   readonly kind: FleetSetKind;
   readonly namespace: string;
@@ -53,7 +53,7 @@ export interface RolloutItem {
   readonly outcome: RolloutOutcome;
   readonly phase: RolloutPhase | null;
   readonly stage: string | null;
-  /** Why nothing goes on by itself, or what it waits for, in one sentence. */
+  /** What the rollout waits for, as a sentence. */
   readonly waitingFor: string | null;
   readonly startedAt: string | null;
   readonly currentRevision: string | null;
@@ -71,12 +71,12 @@ export const failedPhases: readonly (RolloutPhase | undefined)[] = [
   "RolledBack",
 ];
 
-/** Whether the status is about the latest spec. */
+/** True when the status describes the latest spec. */
 export function isObserved({ metadata, status }: FleetSet): boolean {
   return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 }
 
-/** How the rollout of a set stands: complete or failed only when its status is about the latest spec. */
+/** The outcome of a set's rollout. It is incomplete while the status does not describe the latest spec. */
 export function outcomeOf(set: FleetSet): RolloutOutcome {
   const phase = set.status?.rollout?.phase;
   if (set.metadata.deletionTimestamp !== undefined || !isObserved(set)) return "incomplete";
@@ -84,7 +84,7 @@ export function outcomeOf(set: FleetSet): RolloutOutcome {
   return failedPhases.includes(phase) ? "failed" : "incomplete";
 }
 
-/** The rollout of a set, from its status alone. */
+/** The rollout of a set, read from the set alone. */
 export function rolloutItemOf(set: FleetSet): RolloutItem {
   const { kind, metadata, spec, status = {} } = set;
   const { stages = [], notable = [], conditions = [] } = status;
@@ -95,7 +95,7 @@ export function rolloutItemOf(set: FleetSet): RolloutItem {
     version: spec.template.spec?.version ?? null,
     outcome: outcomeOf(set),
     waitingFor: waitingForOf(set),
-    ...placeOf(status),
+    ...positionOf(status),
     clusters: status.clusters ?? null,
     stages: stages.map(stageItemOf),
     notable: notable.map(({ cluster, state, reason, message }) => ({
@@ -114,7 +114,7 @@ export function rolloutItemOf(set: FleetSet): RolloutItem {
   };
 }
 
-function placeOf({ rollout, currentRevision, updateRevision }: FleetSetStatus) {
+function positionOf({ rollout, currentRevision, updateRevision }: FleetSetStatus) {
   return {
     phase: rollout?.phase ?? null,
     stage: rollout?.stage ?? null,
@@ -141,7 +141,7 @@ function stageItemOf({ startedAt, doneAt, approvedBy, ...stage }: StageStatus): 
   };
 }
 
-/** What the rollout waits for, as a sentence; null when it goes on by itself or is complete. */
+/** What the rollout waits for, as a sentence; null when it continues by itself or is complete. */
 function waitingForOf(set: FleetSet): string | null {
   const { metadata, status } = set;
   if (metadata.deletionTimestamp !== undefined) return "The set is being deleted";
@@ -154,7 +154,7 @@ function waitingForOf(set: FleetSet): string | null {
   return phase === "Soaking" ? soakOf(set, stage) : null;
 }
 
-/** Why a set is paused; undefined: it is not. */
+/** Why a set is paused, as a sentence; undefined when it is not. */
 export function pauseOf({ spec, metadata }: FleetSet): string | undefined {
   const reason = metadata.annotations?.[steering.pause];
   if (reason !== undefined) return `The set is paused: ${reason === "" ? "no reason" : reason}`;

@@ -4,11 +4,11 @@ import type { TimeText } from "../../output/duration.ts";
 import { type Cell, orNone, renderTable, type Table, type Tone } from "../../output/table.ts";
 import type { RolloutItem, StageItem } from "./rollout-item.ts";
 
-/** How a text for people looks. */
+/** Times, colours and width of a text for people. */
 export interface Style {
   readonly times: TimeText;
   readonly paint: (text: string, tone: Tone) => string;
-  /** Undefined: lines are never divided, and there are no bars. */
+  /** Columns of the terminal; undefined: lines are not wrapped, and there are no bars. */
   readonly width: number | undefined;
 }
 
@@ -18,13 +18,13 @@ const tones: Readonly<Record<RolloutItem["outcome"], Tone>> = {
   incomplete: "warning",
 };
 
-/** The lines above the stages: what is rolled out, how it stands, and what it waits for. */
+/** The lines above the stages: set, phase, revision, what the rollout waits for, and counts of clusters. */
 export function headingText(item: RolloutItem, { times, paint, width }: Style): string {
   const { kind, namespace, name, phase, outcome, waitingFor } = item;
   const stage = item.stage === null ? "" : `, stage ${plainText(item.stage)}`;
-  const stands = paint(plainText(phase ?? "Unknown"), tones[outcome]);
+  const phaseText = paint(plainText(phase ?? "Unknown"), tones[outcome]);
   const lines = [
-    `${plainText(`${kind} ${namespace}/${name}`)}: ${stands}${stage}`,
+    `${plainText(`${kind} ${namespace}/${name}`)}: ${phaseText}${stage}`,
     ...wrapText(plainText(revisionLine(item, times)), width, 2),
     ...(waitingFor === null ? [] : wrapText(plainText(`Waiting: ${waitingFor}`), width, 2)),
     ...(item.clusters === null ? [] : wrapText(countsLine(item.clusters), width, 2)),
@@ -62,12 +62,14 @@ const stageTones: Readonly<Record<StageItem["state"], Tone | undefined>> = {
   Halted: "bad",
 };
 
-/** The stages, with a bar each in a terminal. */
+/** The table of the stages; in a terminal, each has a bar. */
 export function stagesTable({ stages }: RolloutItem, wide: boolean, style: Style): Table {
   const { width, times } = style;
-  const isDark = wide || width === undefined || stages.some(({ unreachable }) => unreachable > 0);
+  const showsUnreachable =
+    wide || width === undefined || stages.some(({ unreachable }) => unreachable > 0);
   const columns = columnsOf(times).filter(
-    ({ header }) => (isDark || header !== "UNREACHABLE") && (wide || !wideHeaders.includes(header)),
+    ({ header }) =>
+      (showsUnreachable || header !== "UNREACHABLE") && (wide || !wideHeaders.includes(header)),
   );
   const table = {
     headers: columns.map(({ header }) => header),
@@ -102,7 +104,7 @@ function columnsOf(times: TimeText): readonly Column[] {
 const barAt = 2;
 const bars = { least: 4, most: 24 } as const;
 
-/** The table with a bar for each stage, as long as the terminal has room. */
+/** Adds a bar to each stage, which fills the free width of the terminal. */
 function withBars(table: Table, stages: readonly StageItem[], width: number): Table {
   const text = renderTable(table, { headers: true, paint: (cell) => cell });
   const used = Math.max(...text.split("\n").map((line) => line.length));
@@ -126,7 +128,7 @@ function countCell(count: number, tone: Tone): Cell {
 
 type BarCounts = Pick<StageItem, "clusters" | "done" | "updating" | "failed">;
 
-/** Done clusters are `#`, those that change `>`, failed ones `!`, the others `.`; each kind that there is has a character at least. */
+/** A bar with `#` for done clusters, `>` for updating, `!` for failed and `.` for other ones. Each of the first three has at least one character unless it is 0. */
 export function barOf({ clusters, done, updating, failed }: BarCounts, length: number): string {
   const lengthOf = (count: number): number =>
     count <= 0 || clusters <= 0 ? 0 : Math.max(1, Math.floor((count / clusters) * length));
@@ -137,16 +139,18 @@ export function barOf({ clusters, done, updating, failed }: BarCounts, length: n
   return `[${bar.padEnd(length, ".")}]`;
 }
 
-/** Conditions that other lines say already. */
-const saidElsewhere = ["Progressing", "Complete", "Ready", "Healthy"];
+/** Conditions that repeat what other lines show. */
+const redundantConditions = ["Progressing", "Complete", "Ready", "Healthy"];
 
-/** The lines below the stages: clusters that are not well, and conditions worth reading. */
+/** The lines below the stages: clusters that need attention, and conditions that are not True. */
 export function footerText(item: RolloutItem, wide: boolean, { width }: Style): string {
   const clusters = item.notable.map(({ cluster, state, reason, message }) =>
     belowLine([cluster, state, reason === state ? "" : reason], message),
   );
   const conditions = item.conditions
-    .filter(({ type, status }) => wide || (status !== "True" && !saidElsewhere.includes(type)))
+    .filter(
+      ({ type, status }) => wide || (status !== "True" && !redundantConditions.includes(type)),
+    )
     .map(({ type, status, reason, message }) => belowLine([`${type}=${status}`, reason], message));
   const lines = [
     ...(clusters.length === 0 ? [] : ["", "Clusters that are not well:", ...clusters]),
@@ -159,15 +163,15 @@ export function footerText(item: RolloutItem, wide: boolean, { width }: Style): 
 }
 
 function belowLine(words: readonly string[], message: string): string {
-  const said = words.filter((word) => word !== "").join("   ");
-  return `  ${plainText(message === "" ? said : `${said}: ${message}`)}`;
+  const title = words.filter((word) => word !== "").join("   ");
+  return `  ${plainText(message === "" ? title : `${title}: ${message}`)}`;
 }
 
-/** The rollout in one line, for a pipe that is watched. */
+/** The rollout in one line, for `--watch` outside a terminal. */
 export function rolloutLine(item: RolloutItem): string {
   const { phase, stage, clusters, waitingFor } = item;
-  const where = stage === null ? "" : `, stage ${stage}`;
+  const stageText = stage === null ? "" : `, stage ${stage}`;
   const counts = clusters === null ? "" : `; ${countsLine(clusters)}`;
   const waits = waitingFor === null ? "" : `; ${waitingFor}`;
-  return plainText(`${phase ?? "Unknown"}${where}${counts}${waits}`);
+  return plainText(`${phase ?? "Unknown"}${stageText}${counts}${waits}`);
 }

@@ -14,7 +14,7 @@ import { readInputText, withUsageErrors } from "../../selection/input-files.ts";
 import { allSetKinds, type FleetSetRef } from "../../selection/set-ref.ts";
 import { InputError, type InputDocument, yamlDocuments } from "../../selection/yaml-documents.ts";
 
-/** A set as a file has it; the hub need not have it. */
+/** A set of a file. It may not exist on the hub. */
 export type FileSet = Pick<FleetSet, "kind" | "spec"> & {
   readonly metadata: {
     readonly name: string;
@@ -23,37 +23,43 @@ export type FileSet = Pick<FleetSet, "kind" | "spec"> & {
   };
 };
 
-interface Place {
+interface FileContext {
   readonly flags: Pick<Flags, "namespace">;
   /** Namespace of the kubeconfig context. */
-  readonly usual: string;
+  readonly defaultNamespace: string;
   readonly stdin: Readable | undefined;
 }
 
-/** The set of a file, with the defaults of the schema; `wanted` is the one among several. Throws UsageError with every problem. */
+/** A file, and the set to read from it; without `ref` the file has to hold exactly one set. */
+interface SetInFile {
+  readonly path: string;
+  readonly ref: FleetSetRef | undefined;
+}
+
+/** Reads a set from a file, with the defaults of the schema. Throws UsageError with every problem. */
 export async function setOfFile(
-  file: { readonly path: string; readonly wanted: FleetSetRef | undefined },
-  place: Place,
+  file: SetInFile,
+  context: FileContext,
   signal: AbortSignal,
 ): Promise<FileSet> {
-  return await withUsageErrors(read(file, place, signal));
+  return await withUsageErrors(read(file, context, signal));
 }
 
 async function read(
-  { path, wanted }: { readonly path: string; readonly wanted: FleetSetRef | undefined },
-  { flags, usual, stdin }: Place,
+  { path, ref }: SetInFile,
+  { flags, defaultNamespace, stdin }: FileContext,
   signal: AbortSignal,
 ): Promise<FileSet> {
   const stream = path === "-" && stdin !== undefined ? { stream: stdin } : {};
   const text = await readInputText({ path, flag: "-f", ...stream }, signal);
   const source = path === "-" ? "standard input" : path;
-  const sets = yamlDocuments(text, source).filter(({ value }) => isWanted(value, wanted));
+  const sets = yamlDocuments(text, source).filter(({ value }) => isReferenced(value, ref));
   const [document, ...more] = sets;
   if (document === undefined) throw new InputError([`${source}: holds no such fleet set`]);
   if (more.length > 0) {
     throw new UsageError(`${source} holds several fleet sets`, ["Name one, such as kss/prod."]);
   }
-  return checked(document, flags.namespace ?? undefined, usual);
+  return checked(document, flags.namespace ?? undefined, defaultNamespace);
 }
 
 function setKindIn(value: unknown): FleetSetKind | undefined {
@@ -61,16 +67,16 @@ function setKindIn(value: unknown): FleetSetKind | undefined {
   return allSetKinds.find((kind) => kind === value["kind"]);
 }
 
-function isWanted(value: unknown, wanted: FleetSetRef | undefined): boolean {
+function isReferenced(value: unknown, ref: FleetSetRef | undefined): boolean {
   const kind = setKindIn(value);
-  if (kind === undefined || wanted === undefined) return kind !== undefined;
-  return kind === wanted.kind && textAt(recordAt(value, "metadata"), "name") === wanted.name;
+  if (kind === undefined || ref === undefined) return kind !== undefined;
+  return kind === ref.kind && textAt(recordAt(value, "metadata"), "name") === ref.name;
 }
 
 function checked(
   { where, value }: InputDocument,
-  typed: string | undefined,
-  usual: string,
+  namespaceFlag: string | undefined,
+  defaultNamespace: string,
 ): FileSet {
   const kind = setKindIn(value);
   const metadata = recordAt(value, "metadata");
@@ -78,13 +84,17 @@ function checked(
   if (kind === undefined || name === undefined || name === "" || name.length > longestSetName) {
     throw new InputError([`${where}: metadata.name: must have 1 to ${longestSetName} characters`]);
   }
-  if (written !== undefined && typed !== undefined && written !== typed) {
-    const problem = `is ${written}, but the command line says ${typed}`;
+  if (written !== undefined && namespaceFlag !== undefined && written !== namespaceFlag) {
+    const problem = `is ${written}, but the command line says ${namespaceFlag}`;
     throw new InputError([`${where}: metadata.namespace: ${problem}`]);
   }
   const { spec, problems } = setShaper()(recordAt(value, "spec"));
   if (spec === undefined) {
     throw new InputError(problems.map(({ path, message }) => `${where}: ${path}: ${message}`));
   }
-  return { kind, metadata: { name, namespace: written ?? typed ?? usual }, spec };
+  return {
+    kind,
+    metadata: { name, namespace: written ?? namespaceFlag ?? defaultNamespace },
+    spec,
+  };
 }

@@ -53,11 +53,11 @@ export async function runRolloutStatus(input: Input, signal: AbortSignal): Promi
   return codes[last.outcome];
 }
 
-/** Throws UsageError for a format that has no line for a change. */
+/** Throws UsageError for a format that cannot show changes. */
 function checkWatched({ output }: Flags): void {
   if (["table", "wide", "json", "yaml"].includes(output)) return;
-  throw new UsageError(`-o ${output} does not go with --watch`, [
-    "Leave --watch out, or take -o json.",
+  throw new UsageError(`-o ${output} cannot be used with --watch`, [
+    "Omit --watch, or use -o json.",
   ]);
 }
 
@@ -93,7 +93,7 @@ function styleOf({ flags, terminal }: Pick<Input, "flags" | "terminal">): Style 
   };
 }
 
-/** What a person can do about a rollout that does not go on by itself. */
+/** The next steps of a user when a rollout does not continue by itself. */
 function nextSteps(item: RolloutItem): readonly string[] {
   const { outcome, phase, updateRevision, waitingFor, ...placed } = item;
   const isGate = phase === "AwaitingApproval" || /waits for an approval/.test(waitingFor ?? "");
@@ -101,13 +101,13 @@ function nextSteps(item: RolloutItem): readonly string[] {
   if (phase === "Paused") return [rolloutCommand("resume", placed)];
   if (item.conditions.some(({ reason }) => reason === "SuspiciousShrink")) {
     return [
-      "When these clusters are really gone, let the set give up their components:",
+      "If the set may lose these clusters, accept its selection:",
       rolloutCommand("accept-selection", placed),
     ];
   }
   if (outcome !== "failed" || updateRevision === null) return [];
   return [
-    "Mend the clusters and try the revision again, or go back to the one before:",
+    "Fix the clusters and retry the revision, or go back to the one before:",
     rolloutCommand("retry", placed),
     rolloutCommand("undo", placed),
   ];
@@ -123,7 +123,7 @@ interface Watched {
   readonly input: Input;
 }
 
-/** Shows the rollout each time that it changes, until it is complete or has failed, or the signal aborts. Returns what was shown last. */
+/** Shows the rollout after each change, until it is complete, has failed, or the signal aborts. Returns the last state that was shown. */
 async function watch(
   first: FleetSet,
   { access, input }: Watched,
@@ -145,7 +145,7 @@ async function watch(
   let item = rolloutItemOf(first);
   shown.show(item);
   while (item.outcome === "incomplete" && !signal.aborted) {
-    // oxlint-disable no-await-in-loop -- one look after another
+    // oxlint-disable no-await-in-loop -- each read follows a change
     await changes.next(pollMs, signal);
     if (isAborted(signal)) break;
     try {
@@ -169,14 +169,14 @@ function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-/** How many lines of a terminal a text takes; what is longer than a line goes on in the next one. */
+/** The number of lines that a text takes in a terminal, which wraps long ones. */
 function heightOf(text: string, columns = 0): number {
   const width = columns > 0 ? columns : Number.MAX_SAFE_INTEGER;
   const lines = stripVTControlCharacters(text).split("\n").slice(0, -1);
   return lines.reduce((sum, { length }) => sum + Math.max(1, Math.ceil(length / width)), 0);
 }
 
-/** What a watched rollout shows: in a terminal one picture that is drawn anew, elsewhere a line for each change. */
+/** Shows a watched rollout: in a terminal it redraws one picture, elsewhere it prints a line for each change. */
 class ShownRollout {
   readonly #input: Input;
   #last = "";

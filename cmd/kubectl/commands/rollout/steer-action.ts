@@ -21,7 +21,7 @@ import {
   type Steering,
 } from "./steering.ts";
 
-/** Field manager of what this program writes on the hub. Flux takes away what managers have written whose name begins with `kubectl`. */
+/** Field manager of our writes on the hub. The name does not begin with `kubectl`, because Flux reverts writes of managers whose name does. */
 export const fieldManager = "knfleet-cli";
 
 /** Flag of the commands that write. */
@@ -87,20 +87,20 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
   return tellRefusal({ why: steering.warning, next: [] }, input);
 }
 
-/** What was done, as kubectl marks what was not. */
+/** Adds the mark of kubectl to the message of a dry run. */
 export function writtenText(said: string, { dryRun }: WriteFlags): string {
   return dryRun === true ? `${said} (server dry run)` : said;
 }
 
-/** Throws UsageError for a format in which commands that write say nothing. */
+/** Throws UsageError for a format that commands that write do not have. */
 export function checkFormat({ output }: Flags): void {
   if (["table", "wide", "name", "json", "yaml"].includes(output)) return;
-  throw new UsageError(`-o ${output} does not go with a command that writes`, [
+  throw new UsageError(`-o ${output} cannot be used with a command that writes`, [
     "Use -o name, json or yaml.",
   ]);
 }
 
-/** Prints what became of a set: a sentence, or in other formats its name or the whole set. */
+/** Prints the result for a set: a sentence, or its name or the whole set in other formats. */
 export async function tell(
   set: KubeObject,
   said: string,
@@ -116,7 +116,7 @@ export async function tell(
   return exitCodes.fine;
 }
 
-/** Says why something was not done, and what to do. */
+/** Prints why a command did nothing, and the next steps. */
 export function tellRefusal(
   { why, next }: { readonly why: string; readonly next: readonly string[] },
   { flags, terminal }: Pick<Input, "flags" | "terminal">,

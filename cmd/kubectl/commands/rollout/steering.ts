@@ -3,14 +3,14 @@ import { UsageError } from "../../errors.ts";
 import { placedSetOf, rolloutCommand } from "./named-set.ts";
 import { failedPhases, isObserved, pauseOf } from "./rollout-item.ts";
 
-/** What a person asked of a rollout comes to. */
+/** The result of a command that steers a rollout: annotations to write, nothing to do, or a refusal. */
 export type Steering =
   | {
       readonly kind: "write";
       /** Annotations to set; null removes one. */
       readonly annotations: Readonly<Record<string, string | null>>;
       readonly said: string;
-      /** What still stands in the way, if anything. */
+      /** What still stops the rollout, if anything. */
       readonly warning?: string;
     }
   | { readonly kind: "unchanged"; readonly said: string }
@@ -18,7 +18,7 @@ export type Steering =
 
 type Gate = "before" | "after";
 
-/** Which gate to approve; what is absent is that of the gate which the rollout waits for. */
+/** The gate to approve. Absent flags mean the gate for which the rollout waits. */
 export interface GateFlags {
   readonly stage?: string;
   readonly before?: boolean;
@@ -27,40 +27,40 @@ export interface GateFlags {
 
 /** Approves a gate for the revision that is rolled out. Throws UsageError. Spec: sets.md R9. */
 export function approval(set: FleetSet, flags: GateFlags, user: string): Steering {
-  const asked = askedGate(flags);
-  const revision = seenRevision(set);
-  if (revision === undefined) return unseen(set);
-  const gate = flags.stage === undefined ? gateNow(set, asked) : namedGate(set, flags.stage, asked);
+  const flag = gateFlag(flags);
+  const revision = observedRevision(set);
+  if (revision === undefined) return notObserved(set);
+  const gate = flags.stage === undefined ? gateNow(set, flag) : namedGate(set, flags.stage, flag);
   return "kind" in gate ? gate : approved(set, gate, { revision, user });
 }
 
-/** The revision that is rolled out; undefined while the status is not about the latest spec. */
-function seenRevision(set: FleetSet): string | undefined {
+/** The revision that is rolled out; undefined while the status does not describe the latest spec. */
+function observedRevision(set: FleetSet): string | undefined {
   return isObserved(set) ? set.status?.updateRevision : undefined;
 }
 
-function gateNow(set: FleetSet, asked: Gate | undefined): StageGate | Steering {
+function gateNow(set: FleetSet, flag: Gate | undefined): StageGate | Steering {
   const waiting = waitingGate(set);
-  const isIt = waiting !== undefined && (asked ?? waiting.gate) === waiting.gate;
-  return isIt ? waiting : refused(set, "No stage waits for this approval now");
+  const isMatch = waiting !== undefined && (flag ?? waiting.gate) === waiting.gate;
+  return isMatch ? waiting : refused(set, "No stage waits for this approval now");
 }
 
-function namedGate(set: FleetSet, name: string, asked: Gate | undefined): StageGate | Steering {
+function namedGate(set: FleetSet, name: string, flag: Gate | undefined): StageGate | Steering {
   const stages = set.spec.rollout?.stages ?? [];
   const stage = stages.find((one) => one.name === name);
   if (stage === undefined) {
     const names = stages.length === 0 ? "none" : stages.map((one) => one.name).join(", ");
     return refused(set, `There is no stage "${name}"; there are: ${names}`);
   }
-  const gate = asked ?? gateOf(stage, waitingGate(set));
+  const gate = flag ?? gateOf(stage, waitingGate(set));
   if (!gatesOf(stage).includes(gate)) {
-    return refused(set, `Stage ${name} asks for no approval ${gate} it`);
+    return refused(set, `Stage ${name} needs no approval ${gate} it`);
   }
   const passed = passedGate(set, name, gate);
   return passed === undefined ? { stage: name, gate } : { kind: "unchanged", said: passed };
 }
 
-function askedGate({ before = false, after = false }: GateFlags): Gate | undefined {
+function gateFlag({ before = false, after = false }: GateFlags): Gate | undefined {
   if (before && after) throw new UsageError("Give --before or --after, not both");
   if (before) return "before";
   return after ? "after" : undefined;
@@ -78,7 +78,7 @@ interface StageGate {
   readonly gate: Gate;
 }
 
-/** The gate that keeps the rollout from going on now. */
+/** The gate that stops the rollout now. */
 function waitingGate({ spec, status }: FleetSet): StageGate | undefined {
   const { rollout, stages = [] } = status ?? {};
   const stage = spec.rollout?.stages?.find(({ name }) => name === rollout?.stage);
@@ -89,17 +89,17 @@ function waitingGate({ spec, status }: FleetSet): StageGate | undefined {
   return isBefore ? { stage: stage.name, gate: "before" } : undefined;
 }
 
-/** The only gate of a stage, or the one that waits. Throws UsageError when that leaves two. */
+/** The gate of a stage that waits, or its only gate. Throws UsageError for two gates of which none waits. */
 function gateOf(stage: StageSpec, waiting: StageGate | undefined): Gate {
   if (waiting?.stage === stage.name) return waiting.gate;
   const [first, second] = gatesOf(stage);
   if (second !== undefined) {
-    throw new UsageError(`Stage ${stage.name} asks for two approvals: say --before or --after`);
+    throw new UsageError(`Stage ${stage.name} needs two approvals: use --before or --after`);
   }
   return first ?? "after";
 }
 
-/** Why a gate is behind the rollout already; undefined: it is not. */
+/** Why the rollout has passed a gate already; undefined when it has not. */
 function passedGate({ status }: FleetSet, name: string, gate: Gate): string | undefined {
   const stage = status?.stages?.find((one) => one.name === name);
   if (stage?.state === "Passed" || stage?.state === "Empty")
@@ -126,14 +126,14 @@ function approved(
   };
 }
 
-/** Stops a rollout until it is resumed. */
+/** Pauses a rollout until `resume`. */
 export function pause({ metadata }: FleetSet, reason: string): Steering {
   const present = metadata.annotations?.[steering.pause];
   if (present === reason) return { kind: "unchanged", said: `is paused already: ${reason}` };
   return { kind: "write", annotations: { [steering.pause]: reason }, said: `paused: ${reason}` };
 }
 
-/** Takes the pause away that `pause` made. */
+/** Removes the annotation of `pause`. */
 export function resume(set: FleetSet): Steering {
   const { metadata, spec } = set;
   const isAnnotated = metadata.annotations?.[steering.pause] !== undefined;
@@ -149,10 +149,10 @@ export function resume(set: FleetSet): Steering {
   return bySpec ? { ...change, warning } : change;
 }
 
-/** Tries the revision again on clusters that failed. Spec: sets.md R10. */
+/** Tries the revision again on failed clusters. Spec: sets.md R10. */
 export function retry(set: FleetSet): Steering {
-  const revision = seenRevision(set);
-  if (revision === undefined) return unseen(set);
+  const revision = observedRevision(set);
+  if (revision === undefined) return notObserved(set);
   const { rollout, clusters = {} } = set.status ?? {};
   if (!failedPhases.includes(rollout?.phase) && (clusters["failed"] ?? 0) === 0) {
     return refused(set, `No cluster failed with revision ${revision}`);
@@ -166,22 +166,22 @@ export function retry(set: FleetSet): Steering {
   return paused === undefined ? change : { ...change, warning: paused };
 }
 
-/** Lets a selection count that lost many clusters at once. Spec: sets.md R11. */
+/** Accepts a selection that lost many clusters at once. Spec: sets.md R11. */
 export function acceptSelection(set: FleetSet): Steering {
   const selected = set.status?.conditions?.find(({ type }) => type === "Selected");
   if (selected?.reason !== "SuspiciousShrink" || !isObserved(set)) {
-    return refused(set, "The selection of the set is not held back");
+    return refused(set, "The selection of the set is not suspicious and needs no acceptance");
   }
   const hash = / is ([0-9a-f]+)$/.exec(selected.message ?? "")?.[1];
   if (hash === undefined) return refused(set, "Condition Selected names no selection to accept");
   return {
     kind: "write",
     annotations: { [steering.acceptSelection]: hash },
-    said: `accepted the selection ${hash}: components of clusters that it lost are let go`,
+    said: `accepted the selection ${hash}: spec.whenUnselected applies to the clusters that it lost`,
   };
 }
 
-function unseen(set: FleetSet): Steering {
+function notObserved(set: FleetSet): Steering {
   return refused(set, "The controller has not seen the latest change of the set yet");
 }
 

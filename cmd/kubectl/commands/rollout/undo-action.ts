@@ -36,11 +36,11 @@ export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCo
   const set = await namedSet(input, { access }, signal);
   if (typeof set === "number") return set;
   const revisions = await readRevisions(access, set, signal);
-  const wanted = revisionNameOf(set);
+  const current = revisionNameOf(set);
   const { toRevision } = options;
   const revision =
     toRevision === undefined
-      ? revisionBefore(revisions, wanted)
+      ? revisionBefore(revisions, current)
       : revisionNamed(revisions, toRevision);
   const placed = placedSetOf(set);
   if (revision === undefined) {
@@ -50,8 +50,8 @@ export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCo
         : `There is no revision "${toRevision}"`;
     return tellRefusal({ why, next: [rolloutCommand("history", placed)] }, input);
   }
-  if (revision.name === wanted) {
-    return await tell(set, `wants revision ${wanted} already`, input);
+  if (revision.name === current) {
+    return await tell(set, `wants revision ${current} already`, input);
   }
   if (options.apply === true) return await write({ set, revision, access }, input, signal);
   await printSet(set, revision, input);
@@ -109,7 +109,7 @@ async function write(
   return await tell({ ...set, ...written }, said, input);
 }
 
-/** Replaces template and overrides, unless somebody else has changed the spec meanwhile. */
+/** The JSON Patch that replaces template and overrides. It fails when the spec was changed in the meantime. */
 export function undoPatch(
   { metadata, spec }: FleetSet,
   content: RevisionContent,

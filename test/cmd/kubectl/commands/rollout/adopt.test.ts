@@ -109,7 +109,7 @@ describe("the set of components that exist", () => {
     [
       "on the hub itself",
       { ...component("hub", usual), spec: usual },
-      "is installed on the hub itself, which is no cluster of a set",
+      "is installed on the hub itself, which no set can select",
     ],
     [
       "of another set",
@@ -124,7 +124,7 @@ describe("the set of components that exist", () => {
     [
       "on a cluster that has one",
       component("twin", { ...usual, clusterProfileRef: { namespace: "fleet", name: "eu-1" } }),
-      "another component has its cluster",
+      "another component is for the same cluster",
     ],
     [
       "whose cluster shares its name",
@@ -132,7 +132,7 @@ describe("the set of components that exist", () => {
         version: "1.21",
         clusterProfileRef: { namespace: "lab", name: "eu-1" },
       }),
-      "another ClusterProfile is named eu-1, too, and overrides know names only",
+      "another ClusterProfile has the name eu-1 too, and overrides select clusters by name only",
     ],
   ] as const)("leaves one out %s", (_, one, why) => {
     const { set, leftOut } = adoptionSet([...components, one], wanted);

@@ -138,7 +138,7 @@ describe("a set", () => {
     { args: ["ks/prod"], says: '"ks/prod" is no set' },
     { args: ["kss/a", "kss/b"], says: "Name one set" },
     { args: ["kss/a", "-A"], says: "in all namespaces" },
-    { args: ["kss/a", "-w", "-o", "name"], says: "does not go with --watch" },
+    { args: ["kss/a", "-w", "-o", "name"], says: "cannot be used with --watch" },
   ])("is not named by $args", async ({ args, says }) => {
     const { exitCode, stderr } = await ran(sampleSet(), ["rollout", "status", ...args]);
     expect(exitCode).toBe(2);

@@ -248,7 +248,7 @@ describe("on the hub", () => {
   test("other formats are refused", async () => {
     const { exitCode, stderr } = await ran(sampleSet(), ["pause", "-o", "jsonpath={.kind}"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("does not go with a command that writes");
+    expect(stderr).toContain("cannot be used with a command that writes");
   });
 
   test("retry and accept-selection are refused where there is nothing to do", async () => {
