@@ -1,5 +1,14 @@
 type Fields = Readonly<Record<string, unknown>>;
 
+/** The value of a JSON text; undefined for any other text. The parser's error is dropped, because it quotes the text, which may hold a secret. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The object at a path of keys; an empty object when there is none. */
 export function recordAt(value: unknown, ...keys: readonly string[]): Fields {
   let found = value;

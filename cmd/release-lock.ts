@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { withTimeout } from "../access/deadline.ts";
 import { FleetError } from "../api/errors.ts";
+import { jsonOf } from "../api/fields.ts";
 
 /** A release file in the lock file. */
 export interface LockedFile {
@@ -29,7 +30,7 @@ export async function readLock(path: string): Promise<ReleaseLock & { readonly h
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new FleetError("ConfigInvalid", `Lock file ${path} cannot be read`, { cause });
   });
-  const lock = parsed(bytes.toString());
+  const lock = jsonOf(bytes.toString());
   if (!isLock(lock)) throw new FleetError("ConfigInvalid", `Lock file ${path} is not valid`);
   const { repository, commit, files } = lock;
   return { repository, commit, files, hash: sha256Of(bytes) };
@@ -71,14 +72,6 @@ export async function lockOf(
 
 function sha256Of(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isLock(value: unknown): value is ReleaseLock {

@@ -1,4 +1,4 @@
-import { isRecord } from "../api/fields.ts";
+import { isRecord, jsonOf } from "../api/fields.ts";
 import { identityOf, type ObjectKey, isJob } from "../api/kubernetes.ts";
 import { hashOf } from "../render/fields.ts";
 
@@ -49,7 +49,7 @@ export function encodeInventory({ version, complete, adopting, entries }: Invent
  * applied again then and obsolete objects are searched. A text without a digest is trusted.
  */
 export function decodeInventory(text: string): Inventory | undefined {
-  const content = parseText(text);
+  const content = jsonOf(text);
   if (!isRecord(content) || content["format"] !== format) return undefined;
   const { version, complete, objects } = content;
   if (typeof version !== "string" || !isRecord(objects)) return undefined;
@@ -101,12 +101,4 @@ function marksOf(marks: unknown): Pick<InventoryEntry, "hash" | "fingerprint"> {
   const [hash, fingerprint]: readonly unknown[] = Array.isArray(marks) ? marks : [];
   if (typeof hash !== "string") return { hash: "" };
   return typeof fingerprint === "string" ? { hash, fingerprint } : { hash };
-}
-
-function parseText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { abortable } from "../access/deadline.ts";
 import { JsonShape } from "../access/json.ts";
 import type { Log } from "../access/log.ts";
+import { jsonOf } from "../api/fields.ts";
 import { foreignText } from "../api/foreign-text.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
 import {
@@ -69,14 +70,8 @@ function resultOf({ violations }: Ruling): ReviewResult {
 }
 
 function requestOf(body: Uint8Array): AdmissionRequest | string {
-  let review: unknown;
-  try {
-    review = JSON.parse(Buffer.from(body).toString("utf8"));
-  } catch {
-    // The parser's message is dropped, because it quotes the text.
-    return "not JSON";
-  }
-  return admissionRequestOf(review);
+  const review = jsonOf(Buffer.from(body).toString("utf8"));
+  return review === undefined ? "not JSON" : admissionRequestOf(review);
 }
 
 function undecidedRuling(isLate: boolean): Ruling {

@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { inspect } from "node:util";
 
-import { isRecord } from "../../api/fields.ts";
+import { jsonOf, recordAt } from "../../api/fields.ts";
 
 /** A secret text. It prints as `[redacted]`; only `reveal()` returns the text. */
 export class Secret {
@@ -82,7 +82,7 @@ export function credentialFacts({
   expiresAtMs,
 }: Credential): CredentialFacts {
   const token = authorization?.reveal().replace(/^Bearer /, "");
-  const claims = token === undefined ? {} : claimsOf(token);
+  const claims = textsOf(tokenClaims(token ?? ""));
   const x509 =
     certificate === undefined ? undefined : new X509Certificate(certificate.certificatePem);
   const digest = createHash("sha256").update(token ?? certificate?.certificatePem ?? "");
@@ -100,17 +100,18 @@ function typeOf(hasToken: boolean, hasCertificate: boolean): CredentialFacts["ty
   return hasCertificate ? "certificate" : "none";
 }
 
-/** The string claims of a JSON Web Token; empty for other tokens. */
-function claimsOf(token: string): Readonly<Record<string, string | undefined>> {
+/** The claims of a JSON Web Token, which are not verified; empty for other tokens. */
+export function tokenClaims(token: string): Readonly<Record<string, unknown>> {
   const [, payload = "", signature] = token.split(".");
   if (signature === undefined) return {};
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    const texts = Object.entries(isRecord(claims) ? claims : {}).flatMap(([name, value]) =>
-      typeof value === "string" ? [[name, value.slice(0, 200)] as const] : [],
-    );
-    return Object.fromEntries(texts);
-  } catch {
-    return {};
-  }
+  return recordAt(jsonOf(Buffer.from(payload, "base64url").toString("utf8")));
+}
+
+function textsOf(
+  claims: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, string | undefined>> {
+  const texts = Object.entries(claims).flatMap(([name, value]) =>
+    typeof value === "string" ? [[name, value.slice(0, 200)] as const] : [],
+  );
+  return Object.fromEntries(texts);
 }

@@ -4,9 +4,9 @@ import { createSecureContext } from "node:tls";
 import { parseAllDocuments } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, jsonOf } from "../../api/fields.ts";
 import { JsonShape } from "../json.ts";
-import { type ClientCertificate, type Credential, Secret } from "./credential.ts";
+import { type ClientCertificate, type Credential, Secret, tokenClaims } from "./credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 
 // Clocks differ: a credential that expired a moment ago may still be valid for the server.
@@ -133,12 +133,8 @@ function strayText(stdout: string): string | undefined {
 }
 
 function isCredentialText(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && value["kind"] === "ExecCredential";
-  } catch {
-    return false;
-  }
+  const value = jsonOf(text);
+  return isRecord(value) && value["kind"] === "ExecCredential";
 }
 
 /** Decodes the output of a plugin: UTF-16 if it has that byte order mark, else UTF-8. */
@@ -207,17 +203,9 @@ const lastSecond = 253_402_300_800;
 
 /** The claim `exp` of a JSON Web Token, in ms. The official plugins do not print an expirationTimestamp. */
 function tokenExpiry(token: string | undefined): number | undefined {
-  const [, payload = "", signature] = token?.split(".") ?? [];
-  if (signature === undefined) return undefined;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    const seconds = isRecord(claims) ? claims["exp"] : undefined;
-    const isTime = typeof seconds === "number" && seconds > 0 && seconds < lastSecond;
-    return isTime ? seconds * 1_000 : undefined;
-  } catch {
-    // Not a JSON Web Token.
-    return undefined;
-  }
+  const { exp: seconds } = tokenClaims(token ?? "");
+  const isTime = typeof seconds === "number" && seconds > 0 && seconds < lastSecond;
+  return isTime ? seconds * 1_000 : undefined;
 }
 
 /** True for RFC 3339 with an existing day and hour. Date.parse accepts more, such as February 30. */

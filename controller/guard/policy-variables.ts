@@ -1,4 +1,4 @@
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, jsonOf } from "../../api/fields.ts";
 import { guardAnnotations, guardLabels } from "../../installation/anchor.ts";
 import {
   type GuardName,
@@ -75,12 +75,7 @@ export function usersInVariables(variables: readonly unknown[]): readonly string
   const [list = ""] = [`${username} == `, `${username} in `].flatMap((prefix) =>
     expression.startsWith(prefix) ? [expression.slice(prefix.length)] : [],
   );
-  try {
-    const users: unknown = JSON.parse(list);
-    return [users].flat().filter((user) => typeof user === "string");
-  } catch {
-    return [];
-  }
+  return [jsonOf(list)].flat().filter((user) => typeof user === "string");
 }
 
 /** Every user name of a cluster is the same text in JSON and in CEL. */

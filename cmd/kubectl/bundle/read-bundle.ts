@@ -3,7 +3,7 @@ import { join, posix, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
-import { isRecord } from "../../../api/fields.ts";
+import { isRecord, jsonOf } from "../../../api/fields.ts";
 import { messageOf, UsageError } from "../errors.ts";
 import { reportApiVersion } from "../output/report.ts";
 import { itemsAt, stringAt } from "../selection/fields.ts";
@@ -81,11 +81,9 @@ async function readFilesBelow(folder: string): Promise<readonly ArchiveFile[]> {
 }
 
 function parseDocument(path: string, text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    throw noBundle(path);
-  }
+  const document = jsonOf(text ?? "");
+  if (document === undefined) throw noBundle(path);
+  return document;
 }
 
 function noBundle(path: string): UsageError {

@@ -4,7 +4,7 @@ import { join, sep } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 
 import { FleetError } from "../../../api/errors.ts";
-import { isRecord } from "../../../api/fields.ts";
+import { isRecord, jsonOf } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { UsageError } from "../errors.ts";
 import { InputError, yamlDocuments } from "./yaml-documents.ts";
@@ -56,7 +56,8 @@ export function objectsOf(text: string, source: string): readonly Manifest[] {
 
 /** Environment variables of a JSON text, which has to be one object with strings. Throws InputError. */
 export function environmentOf(text: string, source: string): Readonly<Record<string, string>> {
-  const value = jsonOf(text, source);
+  const value = jsonOf(text);
+  if (value === undefined) throw new InputError([`${source}: is not JSON`]);
   if (!isRecord(value)) throw new InputError([`${source}: must be object`]);
   const variables: Record<string, string> = {};
   const problems: string[] = [];
@@ -66,14 +67,6 @@ export function environmentOf(text: string, source: string): Readonly<Record<str
   }
   if (problems.length > 0) throw new InputError(problems);
   return variables;
-}
-
-function jsonOf(text: string, source: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new InputError([`${source}: is not JSON`]);
-  }
 }
 
 function isManifest(value: unknown): value is Manifest {

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../../access/http/endpoint.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
-import { isRecord } from "../../../../api/fields.ts";
+import { isRecord, jsonOf } from "../../../../api/fields.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";
@@ -57,7 +57,7 @@ interface ExecRequest {
  */
 export function execRequestOf(text: string | undefined): ExecRequest {
   if (text === undefined || text === "") return { apiVersion: versions[0] };
-  const request = parsed(text);
+  const request = jsonOf(text);
   if (!isRecord(request)) throw new UsageError("KUBERNETES_EXEC_INFO is no JSON object");
   if (request["kind"] !== "ExecCredential") {
     throw new UsageError("KUBERNETES_EXEC_INFO is not of kind ExecCredential");
@@ -102,14 +102,6 @@ function isSameServer(server: unknown, wanted: string): boolean {
   if (typeof server !== "string") return false;
   const [given, own] = [server, wanted].map((text) => URL.parse(text)?.href.replace(/\/+$/, ""));
   return given !== undefined && given === own;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The ExecCredential with the credential in it. Only for the standard output that a client reads. */

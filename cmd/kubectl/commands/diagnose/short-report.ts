@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 
-import { isRecord, listAt, recordAt } from "../../../../api/fields.ts";
+import { isRecord, jsonOf, listAt, recordAt } from "../../../../api/fields.ts";
 import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { DiagnosisReport, Target } from "./diagnosis.ts";
 import { finding, hopTitles, type Hop, type HopId, type HopState } from "./hops/hop.ts";
@@ -39,12 +39,7 @@ export function readShortReport(
   text: string,
   targets: readonly Target[],
 ): readonly ShortWalk[] | undefined {
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const document = jsonOf(text);
   if (!isRecord(document) || document["knfleet"] !== "diagnosis/v1") return undefined;
   return listAt(document, "walks").flatMap((walk) => {
     const { kind, namespace, name } = recordAt(walk, "target");

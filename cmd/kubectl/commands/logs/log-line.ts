@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
-import { isRecord, recordAt } from "../../../../api/fields.ts";
+import { isRecord, jsonOf, recordAt } from "../../../../api/fields.ts";
 import { redactSecrets } from "../../../../api/foreign-text.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -67,13 +67,8 @@ export function isAbout(component: Component): (line: string) => boolean {
 }
 
 function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
-  if (!line.startsWith("{")) return undefined;
-  try {
-    const fields: unknown = JSON.parse(line);
-    return isRecord(fields) ? fields : undefined;
-  } catch {
-    return undefined;
-  }
+  const fields = line.startsWith("{") ? jsonOf(line) : undefined;
+  return isRecord(fields) ? fields : undefined;
 }
 
 /** Lines by time; a line without a time stays behind the line before it. */
