@@ -1,3 +1,4 @@
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import {
@@ -6,7 +7,7 @@ import {
   comparableOf,
   fetchManifests,
 } from "../../compare/comparable.ts";
-import { compare, type Comparison } from "../../compare/compare.ts";
+import { compare, type CompareOptions, type Comparison } from "../../compare/compare.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId, readTargetInstallation } from "../../compare/target-installation.ts";
 import { selectInstallations } from "../../hub/installations.ts";
@@ -116,17 +117,8 @@ function compareOn(
           throw new Error("Unreachable: left out by the caller");
         }
         try {
-          const { namespaceOf } = settings;
-          const place = await readTargetInstallation(
-            component,
-            { client, hubId, namespaceOf },
-            signal,
-          );
-          const { namespace } = place.target;
-          const there = await comparableIn(namespace, made, { component, settings });
-          const comparison = await compare({ place, ...there, asksForNew: false }, signal);
-          const errors = deniedErrors(component, comparison.denied);
-          return { component, comparison, errors };
+          const deps = { made, client, hubId, settings, asksForNew: false };
+          return { component, ...(await compareOnTarget(component, deps, signal)) };
         } catch (error) {
           if (!(error instanceof FleetError) || !isOfOne(error)) throw error;
           return { component, comparison: undefined, errors: [errorOf(component, error)] };
@@ -134,6 +126,26 @@ function compareOn(
       }),
     );
   };
+}
+
+interface TargetComparison extends Pick<CompareOptions, "asksForNew"> {
+  readonly made: Comparable;
+  readonly client: KubeClient;
+  readonly hubId: string | undefined;
+  readonly settings: RenderSettings;
+}
+
+/** Compares a rendered component with its installation on its target. `errors`: objects without the right to read them. Throws what KubeClient throws, and FleetError. */
+export async function compareOnTarget(
+  component: Component,
+  { made, client, hubId, settings, asksForNew }: TargetComparison,
+  signal: AbortSignal,
+): Promise<{ readonly comparison: Comparison; readonly errors: readonly ReportError[] }> {
+  const { namespaceOf } = settings;
+  const place = await readTargetInstallation(component, { client, hubId, namespaceOf }, signal);
+  const there = await comparableIn(place.target.namespace, made, { component, settings });
+  const comparison = await compare({ place, ...there, asksForNew }, signal);
+  return { comparison, errors: deniedErrors(component, comparison.denied) };
 }
 
 /** Whether an error is about one installation, and not about its cluster. */

@@ -1,10 +1,9 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
-import { compare } from "../../compare/compare.ts";
+import { comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
-import { readHubId, readTargetInstallation } from "../../compare/target-installation.ts";
+import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type Report, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -17,7 +16,8 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { deniedErrors, installationError } from "../diff/diff-list.ts";
+import { installationError } from "../diff/diff-list.ts";
+import { compareOnTarget } from "../diff/diff.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import {
   askHub,
@@ -101,23 +101,21 @@ function readTargets(
     const here = components.filter((component) => clusterIdOf(component) === id);
     return Promise.all(
       here.map(async (component) => {
-        const { settings, hubId } = deps;
-        const { namespaceOf } = settings;
-        const made = await comparableOf(component, settings, { kubernetesVersion: gitVersion });
+        const made = await comparableOf(component, deps.settings, {
+          kubernetesVersion: gitVersion,
+        });
         if (made instanceof FleetError) {
           const look = isUnavailable(made) ? unavailable(component, made) : blockedBy(made);
           return [keyOf(component), look] as const;
         }
         try {
-          const place = await readTargetInstallation(
+          const found = await compareOnTarget(
             component,
-            { client, hubId, namespaceOf },
+            { made, client, ...deps, asksForNew: true },
             signal,
           );
-          const { namespace } = place.target;
-          const there = await comparableIn(namespace, made, { component, settings });
-          const { changes, denied } = await compare({ place, ...there, asksForNew: true }, signal);
-          const errors = deniedErrors(component, denied);
+          const { changes } = found.comparison;
+          const { errors } = found;
           return [
             keyOf(component),
             { version: made.version, blocked: null, changes, errors },
