@@ -86,26 +86,3 @@ function indexOf(slice: PlacementDecision): number {
 }
 
 // A scheduler writes the slices of a decision one after the other, so a cluster may move from one slice to another.
-const removalDelayMs = 5_000;
-
-/** The clusters of a decision over time. A new cluster counts at once; a removed one still counts for five seconds. */
-export class SettledPlacement {
-  /** `removedAtMs` is set while a cluster is missing. */
-  readonly #members = new Map<string, { ref: ClusterProfileRef; removedAtMs?: number }>();
-
-  /** Sets the current clusters; an empty list when the slices are gone. */
-  update(clusters: readonly ClusterProfileRef[], nowMs: number): void {
-    const present = new Set(clusters.map(reflectorKey));
-    for (const [key, member] of this.#members) {
-      if (!present.has(key)) member.removedAtMs ??= nowMs;
-      if (nowMs - (member.removedAtMs ?? nowMs) >= removalDelayMs) this.#members.delete(key);
-    }
-    for (const ref of clusters) this.#members.set(reflectorKey(ref), { ref });
-  }
-
-  members(nowMs: number): readonly ClusterProfileRef[] {
-    return [...this.#members.values()]
-      .filter(({ removedAtMs = nowMs }) => nowMs - removedAtMs < removalDelayMs)
-      .map(({ ref }) => ref);
-  }
-}

@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
 
 import { reflectorKey } from "../../../access/kube/kept-objects.ts";
-import {
-  type PlacementDecision,
-  placementSets,
-  SettledPlacement,
-} from "../../../access/providers/placement.ts";
+import { type PlacementDecision, placementSets } from "../../../access/providers/placement.ts";
 
 type Reference = { readonly namespace?: string; readonly name?: string };
 
@@ -115,34 +111,8 @@ test("D05: of two revisions of one decision the newer one counts alone", () => {
   expect(clustersOf(...slices)).toEqual([["fleet/c10"]]);
 });
 
-test("D06: clusters of a deleted slice are members for five more seconds", () => {
-  const [kept, gone] = [slice("s0", [{ name: "a" }]), slice("s1", [{ name: "b" }])];
-  const settled = new SettledPlacement();
-  settled.update(placementSets([kept, gone])[0]?.clusters ?? [], 0);
-  settled.update(placementSets([kept])[0]?.clusters ?? [], 1_000);
-  expect(settled.members(5_999).map(reflectorKey)).toEqual(["fleet/a", "fleet/b"]);
-  expect(settled.members(6_000).map(reflectorKey)).toEqual(["fleet/a"]);
-  settled.update([], 7_000);
-  expect(settled.members(11_999).map(reflectorKey)).toEqual(["fleet/a"]);
-  expect(settled.members(12_000)).toEqual([]);
-});
-
 test("D07: a decision for no cluster is a set without members", () => {
   expect(clustersOf(slice("s", []))).toEqual([[]]);
   expect(clustersOf(slice("s", null), slice("t", [{}]))).toEqual([[]]);
   expect(placementSets([])).toEqual([]);
-});
-
-test("D08: a cluster that moves from one slice to another is never removed", () => {
-  const settled = new SettledPlacement();
-  const steps = [
-    [slice("s0", [{ name: "a" }, { name: "b" }]), slice("s1", [])],
-    [slice("s0", [{ name: "a" }]), slice("s1", [])],
-    [slice("s0", [{ name: "a" }]), slice("s1", [{ name: "b" }])],
-  ];
-  for (const [at, slices] of steps.entries()) {
-    settled.update(placementSets(slices)[0]?.clusters ?? [], at * 4_000);
-    expect(settled.members(at * 4_000).map(reflectorKey)).toEqual(["fleet/a", "fleet/b"]);
-  }
-  expect(settled.members(60_000).map(reflectorKey)).toEqual(["fleet/a", "fleet/b"]);
 });
