@@ -18,7 +18,7 @@ import { clusterKeyOf, planDeletion, planRemovals } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
 import { isPassed, progressOf, type StageMemory, type StageProgress } from "./stage-progress.ts";
-import { unmatchedStage } from "./stages.ts";
+import { refusedClusters } from "./stages.ts";
 
 /**
  * Decides what a set does now: which components are written, removed or left, and what its status says. Pure: the same facts and the same time give the
@@ -214,13 +214,8 @@ class Look {
   }
 
   #refusedUnmatched(stages: readonly Stage[]): string | undefined {
-    const { rollout } = this.#facts.set.spec;
-    if (rollout?.unmatched !== "Refuse") return undefined;
-    const unmatched = stages.find(({ spec }) => spec.name === unmatchedStage)?.members ?? [];
-    const members = unmatched.filter(({ state }) => state.name !== "Excluded");
-    if (members.length === 0) return undefined;
-    const names = members.map(({ key }) => key);
-    return `No stage selects ${nameFirst(names, 3)}`;
+    const clusters = refusedClusters(this.#facts.set.spec.rollout ?? {}, stages);
+    return clusters.length === 0 ? undefined : `No stage selects ${nameFirst(clusters, 3)}`;
   }
 
   /** The stages in order; each is due when those before are passed. */

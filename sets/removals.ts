@@ -20,6 +20,8 @@ const fewClusters = 5;
 const largestShare = "20%";
 
 export interface RemovalPlan {
+  /** The components of clusters that the set does not select, without those of excluded and held clusters. */
+  readonly left: readonly Component[];
   readonly removals: Removals;
   readonly nextLook: number | undefined;
   /** Hash of a suspicious selection. Nothing is removed until a user accepts it. */
@@ -56,13 +58,14 @@ export function planRemovals(
     const isAccepted = set.metadata.annotations?.[steering.acceptSelection] === hash;
     const removals = { ...noRemovals, unmark };
     if (!isAccepted) {
-      return { removals, nextLook: undefined, suspicious: hash, isAcceptanceOver: false };
+      return { left, removals, nextLook: undefined, suspicious: hash, isAcceptanceOver: false };
     }
   }
   const { removals, nextLook } = dueRemovals(set, left, now);
   const isAcceptanceOver =
     !isShrunk && set.metadata.annotations?.[steering.acceptSelection] !== undefined;
-  return { removals: { ...removals, unmark }, nextLook, suspicious: undefined, isAcceptanceOver };
+  const all = { ...removals, unmark };
+  return { left, removals: all, nextLook, suspicious: undefined, isAcceptanceOver };
 }
 
 /** Of the components that were unselected for long enough, as many as may be removed at once. */

@@ -38,6 +38,16 @@ export function stagesOf(
   return [...named, { spec: { name: unmatchedStage }, members: unmatched }];
 }
 
+/** The clusters of no stage for which the rollout does not start; none unless `unmatched` is Refuse. */
+export function refusedClusters(
+  { unmatched = "Last" }: Partial<Pick<Rollout, "unmatched">>,
+  stages: readonly Stage[],
+): readonly string[] {
+  if (unmatched !== "Refuse") return [];
+  const members = stages.find(({ spec }) => spec.name === unmatchedStage)?.members ?? [];
+  return members.filter(({ state }) => state.name !== "Excluded").map(({ key }) => key);
+}
+
 /** Whether a cluster may get the revision now. */
 export function isToBegin({ name, reason }: ClusterState): boolean {
   return name === "Pending" && reason !== "Deleting";

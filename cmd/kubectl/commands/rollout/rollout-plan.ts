@@ -1,13 +1,13 @@
 import type { Component } from "../../../../api/component.ts";
 import { isSameJson } from "../../../../api/fields.ts";
 import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
+import { nameFirst } from "../../../../api/kubernetes.ts";
 import { childNameOf } from "../../../../controller/sets/child-object.ts";
 import { type DesiredSpec, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { Member, SelectedCluster, SetFacts, Stage } from "../../../../sets/facts.ts";
 import { stagesWith } from "../../../../sets/members.ts";
-import { clusterKeyOf, planRemovals } from "../../../../sets/removals.ts";
-import { isExcluded } from "../../../../sets/select-clusters.ts";
-import { inOrder, unmatchedStage } from "../../../../sets/stages.ts";
+import { planRemovals } from "../../../../sets/removals.ts";
+import { inOrder, refusedClusters } from "../../../../sets/stages.ts";
 
 /** What would become of a cluster's component; `relabel`: its spec stays as it is. */
 export type PlanAction =
@@ -86,17 +86,16 @@ export function planRollout(facts: SetFacts, now: number): FoundPlan {
 
 /** Why the rollout would not begin at all. */
 function stopsOf({ metadata, spec }: FleetSet, stages: readonly Stage[]): readonly string[] {
-  const unmatched = stages.find((stage) => stage.spec.name === unmatchedStage)?.members ?? [];
-  const isRefused = spec.rollout?.unmatched === "Refuse" && unmatched.length > 0;
+  const refused = refusedClusters(spec.rollout ?? {}, stages);
   return [
     ...(metadata.deletionTimestamp === undefined
       ? []
       : ["nothing begins: the set is being deleted"]),
-    ...(isRefused
-      ? [
-          "nothing begins: no stage selects the clusters of stage unmatched, and rollout.unmatched is Refuse",
-        ]
-      : []),
+    ...(refused.length === 0
+      ? []
+      : [
+          `nothing begins: no stage selects ${nameFirst(refused, 3)}, and rollout.unmatched is Refuse`,
+        ]),
   ];
 }
 
@@ -179,14 +178,12 @@ function unselectedItems(
   selected: readonly SelectedCluster[],
   now: number,
 ): readonly RolloutPlanItem[] {
-  const { spec, metadata } = facts.set;
-  const keys = new Set(selected.map(({ namespace, name }) => `${namespace}/${name}`));
-  const { suspicious } = planRemovals(facts, selected, now);
+  const { spec } = facts.set;
+  const { left, suspicious } = planRemovals(facts, selected, now);
   const held = "The selection loses many clusters at once: they stay until somebody accepts that";
-  return facts.children.flatMap((child): readonly RolloutPlanItem[] => {
+  return left.flatMap((child): readonly RolloutPlanItem[] => {
     const ref = child.spec?.clusterProfileRef;
-    if (ref === undefined || keys.has(clusterKeyOf(child))) return [];
-    if (isExcluded(spec.clusters.exclude ?? [], ref, metadata.namespace)) return [];
+    if (ref === undefined) return [];
     return [
       {
         cluster: { namespace: ref.namespace, name: ref.name },

@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type Component, operatorApiVersion } from "../../../../../api/component.ts";
-import { type FleetSet, setAnnotations, setLabels } from "../../../../../api/fleet-set.ts";
+import {
+  type FleetSet,
+  holdLabel,
+  setAnnotations,
+  setLabels,
+} from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import {
   ownFormats,
@@ -196,9 +201,25 @@ describe("rollout plan", () => {
     const on = [sampleSet({ spec: { ...set.spec, rollout: refusing } }), ...objects];
     const { stderr, exitCode } = await ran(line, { on });
     expect(stderr).toContain(
-      "warning: nothing begins: no stage selects the clusters of stage unmatched",
+      "warning: nothing begins: no stage selects fleet/eu-1, fleet/eu-2, fleet/eu-3 and 4 more",
     );
     expect(exitCode).toBe(1);
+  });
+
+  test("of a set whose clusters of no stage are all excluded or held says nothing of them", async () => {
+    const [canary] = rollout().stages ?? [];
+    if (canary === undefined) throw new Error("The sample has stages");
+    const refusing = { ...rollout(), stages: [canary], unmatched: "Refuse" } as const;
+    const held = profile("eu-1", { ...prod, ring: "1", [holdLabel]: "true" });
+    const on = [sampleSet({ spec: { ...set.spec, rollout: refusing } }), held, objects[7]];
+    const { stderr } = await ran(line, { on: on.filter((one) => one !== undefined) });
+    expect(stderr).toBe("");
+  });
+
+  test("leaves the component of a held cluster that is not selected any more", async () => {
+    const held = profile("old-1", { env: "lab", [holdLabel]: "true" });
+    const on = [set, ...objects.map((one) => (one.metadata.name === "old-1" ? held : one))];
+    expect((await ran(line, { on })).stdout).not.toContain("old-1");
   });
 
   test("without the right to look everywhere says what it could not see, and exits with 3", async () => {
