@@ -1,0 +1,125 @@
+import { valueAt } from "../fleet/json-record.ts";
+import { secondNow } from "./apply.ts";
+import type { ObjectStore, StoredObject } from "./object-store.ts";
+
+const workloads: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
+
+/** Plays the controllers of a cluster on one virtual spoke: status of workloads, Jobs, definitions and namespaces, and the garbage collector. */
+export class VirtualControllers implements Disposable {
+  readonly #store: ObjectStore;
+  readonly #availableAfterMs: () => number;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #listening: Disposable;
+
+  /** `availableAfterMs`: how long pods take to start. */
+  constructor(store: ObjectStore, availableAfterMs: () => number) {
+    this.#store = store;
+    this.#availableAfterMs = availableAfterMs;
+    this.#listening = store.listen(({ type, object }) => {
+      if (type === "DELETED") this.#collect(object);
+      else this.#settle(object);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#listening[Symbol.dispose]();
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  #settle(object: StoredObject): void {
+    const { kind, metadata } = object;
+    const observed = valueAt(object, "status", "observedGeneration");
+    if (workloads.includes(kind) && observed !== metadata.generation) {
+      return this.#later(this.#availableAfterMs(), () => this.#make(object, availableStatus));
+    }
+    if (kind === "Job" && object["status"] === undefined) {
+      return this.#later(this.#availableAfterMs(), () =>
+        this.#make(object, () => completeStatus()),
+      );
+    }
+    if (kind === "CustomResourceDefinition" && object["status"] === undefined) {
+      this.#later(0, () => this.#make(object, () => establishedStatus()));
+    }
+  }
+
+  /** Writes a status, if the object is still the one that it is for. */
+  #make(object: StoredObject, statusOf: (live: StoredObject) => object): void {
+    const { kind, apiVersion, metadata } = object;
+    const group = apiVersion.includes("/") ? apiVersion.split("/")[0] : "";
+    const live = this.#store.get(
+      `${group}/${kind}`,
+      `${metadata.namespace ?? ""}/${metadata.name}`,
+    );
+    if (live?.metadata.uid !== metadata.uid) return;
+    this.#store.put({ ...live, status: statusOf(live) });
+  }
+
+  /** What a deleted object owned goes, too, and what was in a deleted namespace or of a deleted kind. */
+  #collect({ kind, metadata, ...content }: StoredObject): void {
+    const owns = ({ metadata: { ownerReferences = [] } }: StoredObject): boolean =>
+      ownerReferences.some(({ uid }) => uid === metadata.uid);
+    const definedKind = String(valueAt(content, "spec", "names", "kind"));
+    const isIn = (object: StoredObject): boolean =>
+      (kind === "Namespace" && object.metadata.namespace === metadata.name) ||
+      (kind === "CustomResourceDefinition" && object.kind === definedKind);
+    this.#later(0, () => {
+      for (const object of Iterator.from(this.#store.everything()).toArray()) {
+        if (owns(object) || isIn(object)) this.#store.drop(object);
+      }
+    });
+  }
+
+  #later(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+  }
+}
+
+/** As a Deployment, StatefulSet and DaemonSet says that all of its pods run. */
+function availableStatus(live: StoredObject): object {
+  const wanted = valueAt(live, "spec", "replicas");
+  const replicas = typeof wanted === "number" ? wanted : 1;
+  return {
+    observedGeneration: live.metadata.generation,
+    replicas,
+    updatedReplicas: replicas,
+    readyReplicas: replicas,
+    availableReplicas: replicas,
+    numberAvailable: replicas,
+    desiredNumberScheduled: replicas,
+    updatedNumberScheduled: replicas,
+    conditions: [
+      trueCondition("Available", "MinimumReplicasAvailable"),
+      trueCondition("Progressing", "NewReplicaSetAvailable"),
+    ],
+  };
+}
+
+function trueCondition(type: string, reason: string): object {
+  const time = secondNow();
+  const times = { lastTransitionTime: time, lastUpdateTime: time };
+  return { type, status: "True", reason, message: "", ...times };
+}
+
+function completeStatus(): object {
+  const time = secondNow();
+  const done = { status: "True", lastProbeTime: time, lastTransitionTime: time };
+  return {
+    succeeded: 1,
+    startTime: time,
+    completionTime: time,
+    conditions: [
+      { type: "SuccessCriteriaMet", ...done },
+      { type: "Complete", ...done },
+    ],
+  };
+}
+
+function establishedStatus(): object {
+  return {
+    conditions: ["NamesAccepted", "Established"].map((type) => trueCondition(type, "NoConflicts")),
+  };
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+
+import { groupOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
+
+/** One change of a stored object, as watches tell it. */
+export interface StoredEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: StoredObject;
+  readonly version: number;
+}
+
+/** A stored object, which is never changed in place. `digest` stands for the content that was not kept. */
+export type StoredObject = KubeObject & { readonly digest?: string };
+
+/** What an object is without its version, and for a new one without its uid. */
+export interface Draft extends Manifest {
+  readonly metadata: Manifest["metadata"] & { readonly name: string };
+  readonly digest?: string;
+}
+
+/** Events that a watch can still be given that begins at an older version. */
+const rememberedEvents = 400;
+
+/** The objects of one virtual spoke: their versions, and what changed last. */
+export class ObjectStore {
+  /** By group and kind, then by namespace and name. */
+  readonly #kinds = new Map<string, Map<string, StoredObject>>();
+  readonly #listeners = new Set<(event: StoredEvent) => void>();
+  #events: StoredEvent[] = [];
+  #version = 1;
+  /** Events up to this version are forgotten. */
+  #forgotten = 0;
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get(kindId: string, key: string): StoredObject | undefined {
+    return this.#kinds.get(kindId)?.get(key);
+  }
+
+  all(kindId: string): Iterable<StoredObject> {
+    return this.#kinds.get(kindId)?.values() ?? [];
+  }
+
+  *everything(): Iterable<StoredObject> {
+    for (const objects of this.#kinds.values()) yield* objects.values();
+  }
+
+  put(draft: Draft): StoredObject {
+    this.#version += 1;
+    const { uid = randomUUID() } = draft.metadata;
+    const metadata = { ...draft.metadata, uid, resourceVersion: String(this.#version) };
+    const object: StoredObject = { ...draft, metadata };
+    const objects = this.#objectsOf(kindIdOf(object));
+    const isNew = !objects.has(keyOf(object));
+    objects.set(keyOf(object), object);
+    this.#tell({ type: isNew ? "ADDED" : "MODIFIED", object, version: this.#version });
+    return object;
+  }
+
+  /** Does nothing when it is not there any more. */
+  drop({ metadata, ...rest }: StoredObject): void {
+    const objects = this.#objectsOf(kindIdOf(rest));
+    if (!objects.delete(keyOf({ metadata }))) return;
+    this.#version += 1;
+    const object = {
+      ...rest,
+      metadata: { ...metadata, resourceVersion: String(this.#version) },
+    };
+    this.#tell({ type: "DELETED", object, version: this.#version });
+  }
+
+  /** What happened after a version; undefined when that is not remembered. */
+  since(version: number): readonly StoredEvent[] | undefined {
+    if (version < this.#forgotten) return undefined;
+    return this.#events.filter((event) => event.version > version);
+  }
+
+  /** Calls for each later event until the answer is disposed. */
+  listen(listener: (event: StoredEvent) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  #objectsOf(kindId: string): Map<string, StoredObject> {
+    const known = this.#kinds.get(kindId);
+    if (known !== undefined) return known;
+    const objects = new Map<string, StoredObject>();
+    this.#kinds.set(kindId, objects);
+    return objects;
+  }
+
+  #tell(event: StoredEvent): void {
+    this.#events.push(event);
+    if (this.#events.length > rememberedEvents) {
+      this.#events = this.#events.slice(rememberedEvents / 2);
+      this.#forgotten = (this.#events[0]?.version ?? 1) - 1;
+    }
+    for (const listener of this.#listeners) listener(event);
+  }
+}
+
+/** Group and kind, because an object is the same in all versions of its group. */
+export function kindIdOf({
+  apiVersion,
+  kind,
+}: {
+  readonly apiVersion: string;
+  readonly kind: string;
+}): string {
+  return `${groupOf(apiVersion)}/${kind}`;
+}
+
+/** Namespace and name. */
+function keyOf({
+  metadata,
+}: {
+  readonly metadata: KubeObject["metadata"] | Draft["metadata"];
+}): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}

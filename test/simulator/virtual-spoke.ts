@@ -1,0 +1,271 @@
+import { applyPatch } from "rfc6902";
+
+import { isRecord } from "../../api/fields.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { type ResourceType } from "../../api/resources.ts";
+import {
+  type Answer,
+  conflict,
+  fitsSelector,
+  listOf,
+  notFound,
+  shown,
+  success,
+} from "./answers.ts";
+import { applied, patched, replaced, secondNow } from "./apply.ts";
+import { denyProbe } from "./deny-probe.ts";
+import { discoveryOf } from "./kinds.ts";
+import { kindIdOf, ObjectStore, type Draft, type StoredObject } from "./object-store.ts";
+import { isReview, type SpokeRequest } from "./spoke-request.ts";
+
+/** The objects of one virtual spoke, and what each request does with them. */
+export class VirtualSpoke {
+  readonly store = new ObjectStore();
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+    for (const namespace of ["kube-system", "default"]) {
+      this.#store({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    }
+  }
+
+  /** Answers everything but a watch. Throws `StatusError`. */
+  answer(request: SpokeRequest): Answer {
+    const { kind, path, method } = request;
+    if (kind === undefined) return this.#answerOther(method, path, request);
+    switch (request.verb) {
+      case "get":
+        return { status: 200, body: shown(this.#live(request), request.shape) };
+      case "list": {
+        const { shape } = request;
+        const version = this.store.version;
+        return { status: 200, body: listOf(this.select(request), { shape, kind, version }) };
+      }
+      case "create":
+        return this.#create(kind, request);
+      case "update":
+        return this.#write(request, this.#replacement(request));
+      case "patch":
+        return this.#write(request, this.#patched(kind, request));
+      case "delete":
+        return this.#delete(request);
+      case "deletecollection": {
+        const gone = this.select(request);
+        if (!request.isDryRun) for (const object of gone) this.#remove(object);
+        const { shape } = request;
+        const version = this.store.version;
+        return { status: 200, body: listOf(gone, { shape, kind, version }) };
+      }
+      default:
+        throw notFound(path);
+    }
+  }
+
+  /** The objects of a collection request. */
+  select({ kind, namespace, query }: SpokeRequest): readonly StoredObject[] {
+    if (kind === undefined) return [];
+    return [...this.store.all(kindIdOf(kind))].filter((object) =>
+      fits(object, { namespace, query }),
+    );
+  }
+
+  #answerOther(method: string, path: string, { body }: SpokeRequest): Answer {
+    if (path === "/version") {
+      const version = { major: "1", minor: "36", gitVersion: "v1.36.3", platform: "linux/amd64" };
+      return { status: 200, body: version };
+    }
+    if (path === "/readyz" || path === "/livez") return { status: 200, body: "ok" };
+    const discovered = discoveryOf(this.store, path);
+    if (method === "GET" && discovered !== undefined) return { status: 200, body: discovered };
+    if (method === "POST" && isReview(path) && isRecord(body)) {
+      const username = "system:serviceaccount:knfleet:knfleet-hub";
+      const groups = ["system:serviceaccounts", "system:authenticated"];
+      const status = { userInfo: { username, groups }, allowed: true };
+      const metadata = { creationTimestamp: secondNow() };
+      return { status: 201, body: { ...body, metadata, status } };
+    }
+    throw notFound("the server could not find the requested resource");
+  }
+
+  #create(kind: ResourceType, request: SpokeRequest): Answer {
+    const manifest = this.#manifestOf(kind, request);
+    const key = `${manifest.metadata.namespace ?? ""}/${manifest.metadata.name}`;
+    if (this.store.get(kindIdOf(kind), key) !== undefined) {
+      throw conflict(`${kind.plural} "${manifest.metadata.name}" already exists`, "AlreadyExists");
+    }
+    const draft = replaced(undefined, manifest, request.manager);
+    denyProbe(this.store, draft);
+    const { isDryRun, shape } = request;
+    const metadata = { ...draft.metadata, uid: "dry-run", resourceVersion: "" };
+    const stored = isDryRun ? { ...draft, metadata } : this.#store(draft);
+    return { status: 201, body: shown(stored, shape) };
+  }
+
+  #write({ isDryRun, shape }: SpokeRequest, draft: Draft | StoredObject): Answer {
+    if (isStored(draft) && draft === this.#find(draft)) {
+      return { status: 200, body: shown(draft, shape) };
+    }
+    const isNew = this.#find(draft) === undefined;
+    const metadata = { ...draft.metadata, uid: "dry-run", resourceVersion: "" };
+    const stored = isDryRun ? { ...draft, metadata } : this.#store(draft);
+    this.#removeIfReleased(stored);
+    return { status: isNew ? 201 : 200, body: shown(stored, shape) };
+  }
+
+  #replacement(request: SpokeRequest): Draft | StoredObject {
+    const live = this.#live(request);
+    const manifest = asManifest(request.body);
+    checkVersion(live, manifest.metadata);
+    if (request.subresource === "status") {
+      const { resourceVersion: _, ...metadata } = live.metadata;
+      return { ...live, metadata, status: manifest["status"] };
+    }
+    return replaced(live, manifest, request.manager);
+  }
+
+  #patched(kind: ResourceType, request: SpokeRequest): Draft | StoredObject {
+    const { contentType, body, manager } = request;
+    if (contentType.startsWith("application/apply-patch")) {
+      const manifest = this.#manifestOf(kind, request);
+      const live = this.#find(manifest);
+      if (live === undefined && manifest.metadata.uid !== undefined) {
+        throw conflict("uid mismatch: the object does not exist");
+      }
+      if (live !== undefined) checkVersion(live, manifest.metadata);
+      return applied(live, manifest, manager);
+    }
+    const live = this.#live(request);
+    const copy = structuredClone(live);
+    if (Array.isArray(body)) {
+      const [failed] = applyPatch(copy, body).filter((error) => error !== null);
+      if (failed !== undefined) throw conflict(`the patch does not fit: ${failed.message}`);
+    } else mergeInto(copy, isRecord(body) ? body : {});
+    checkVersion(live, copy.metadata);
+    const hasSameOwners =
+      JSON.stringify(copy.metadata.managedFields) === JSON.stringify(live.metadata.managedFields);
+    const { managedFields } = live.metadata;
+    const metadata = {
+      ...copy.metadata,
+      ...(hasSameOwners && managedFields ? { managedFields } : {}),
+    };
+    return patched(live, { ...copy, metadata }, manager);
+  }
+
+  #delete(request: SpokeRequest): Answer {
+    const live = this.#live(request);
+    const { preconditions } = isRecord(request.body) ? request.body : {};
+    if (isRecord(preconditions)) checkVersion(live, preconditions);
+    if (!request.isDryRun) this.#remove(live);
+    return { status: 200, body: success };
+  }
+
+  #remove(live: StoredObject): void {
+    if ((live.metadata.finalizers ?? []).length === 0) return this.store.drop(live);
+    if (live.metadata.deletionTimestamp !== undefined) return;
+    const metadata = { ...live.metadata, deletionTimestamp: secondNow() };
+    this.store.put({ ...live, metadata });
+  }
+
+  #removeIfReleased(object: StoredObject): void {
+    const { deletionTimestamp, finalizers = [] } = object.metadata;
+    if (deletionTimestamp !== undefined && finalizers.length === 0) this.store.drop(object);
+  }
+
+  #store(draft: Draft): StoredObject {
+    const isNamespace = draft.kind === "Namespace" && draft.apiVersion === "v1";
+    return this.store.put(isNamespace ? asNamespace(draft) : draft);
+  }
+
+  #live(request: SpokeRequest): StoredObject {
+    const { kind, namespace = "", name = "" } = request;
+    const live = kind && this.store.get(kindIdOf(kind), `${namespace}/${name}`);
+    if (live === undefined) throw notFound(`${kind?.plural} "${name}"`);
+    return live;
+  }
+
+  #find({ metadata, ...type }: Manifest): StoredObject | undefined {
+    return this.store.get(kindIdOf(type), `${metadata.namespace ?? ""}/${metadata.name ?? ""}`);
+  }
+
+  /** The object of a body, in the namespace of the path, which must exist. */
+  #manifestOf(kind: ResourceType, { namespace, name, body }: SpokeRequest): Manifest {
+    const manifest = asManifest(body);
+    const place = kind.namespaced && namespace !== undefined ? { namespace } : {};
+    if (namespace !== undefined && this.store.get("/Namespace", `/${namespace}`) === undefined) {
+      throw notFound(`namespaces "${namespace}"`);
+    }
+    const metadata = { ...manifest.metadata, ...place, ...(name === undefined ? {} : { name }) };
+    return { ...manifest, apiVersion: kind.apiVersion, kind: kind.kind, metadata };
+  }
+}
+
+function fits(
+  { metadata }: StoredObject,
+  { namespace, query }: Pick<SpokeRequest, "namespace" | "query">,
+): boolean {
+  if (namespace !== undefined && metadata.namespace !== namespace) return false;
+  const field = query.get("fieldSelector")?.match(/^metadata\.name==?(.*)$/)?.[1];
+  if (field !== undefined && field !== metadata.name) return false;
+  // What was deleted since is missing from an older version, which nobody asks a virtual spoke about.
+  const isExact = query.get("resourceVersionMatch") === "Exact";
+  if (isExact && Number(metadata.resourceVersion) > Number(query.get("resourceVersion")))
+    return false;
+  return fitsSelector(metadata.labels, query.get("labelSelector") ?? undefined);
+}
+
+/** Whether an object is one that a collection watch tells of. */
+export function isWatched(object: StoredObject, request: SpokeRequest): boolean {
+  const { kind } = request;
+  return kind !== undefined && kindIdOf(object) === kindIdOf(kind) && fits(object, request);
+}
+
+function isStored(object: Draft | StoredObject): object is StoredObject {
+  return "resourceVersion" in object.metadata;
+}
+
+function asNamespace(draft: Draft): Draft {
+  const { name, labels } = draft.metadata;
+  const metadata = {
+    ...draft.metadata,
+    labels: { ...labels, "kubernetes.io/metadata.name": name },
+  };
+  const [spec, status] = [{ finalizers: ["kubernetes"] }, { phase: "Active" }];
+  return { ...draft, metadata, spec, status };
+}
+
+function asManifest(body: unknown): Manifest {
+  const { apiVersion, kind, metadata } = isRecord(body) ? body : {};
+  if (typeof apiVersion !== "string" || typeof kind !== "string" || !isRecord(metadata)) {
+    throw conflict("the body is no object");
+  }
+  return { ...(isRecord(body) ? body : {}), apiVersion, kind, metadata };
+}
+
+function checkVersion(
+  live: StoredObject,
+  wanted: { readonly uid?: unknown; readonly resourceVersion?: unknown },
+): void {
+  const { uid, resourceVersion } = live.metadata;
+  for (const [is, should] of [
+    [uid, wanted.uid],
+    [resourceVersion, wanted.resourceVersion],
+  ] as const) {
+    const isOther = should !== undefined && should !== "" && should !== is;
+    if (isOther) throw conflict(`Operation cannot be fulfilled on ${live.metadata.name}: changed`);
+  }
+}
+
+/** RFC 7386, in place. */
+function mergeInto(target: object, patch: Readonly<Record<string, unknown>>): void {
+  const fields: Record<string, unknown> = Object.assign(target);
+  for (const [field, value] of Object.entries(patch)) {
+    if (value === null) Reflect.deleteProperty(fields, field);
+    else if (isRecord(value)) {
+      const there = fields[field];
+      const inner = isRecord(there) ? { ...there } : {};
+      mergeInto(inner, value);
+      fields[field] = inner;
+    } else fields[field] = value;
+  }
+}

@@ -1,0 +1,92 @@
+import type { ServerHttp2Stream } from "node:http2";
+
+import { bookmarkOf, expired, shown } from "./answers.ts";
+import type { StoredEvent } from "./object-store.ts";
+import type { SpokeRequest } from "./spoke-request.ts";
+import { isWatched, type VirtualSpoke } from "./virtual-spoke.ts";
+
+/** As often as kube-apiserver at most. */
+const bookmarkMs = 60_000;
+const longestMs = 3_600_000;
+
+interface Watch {
+  readonly stream: ServerHttp2Stream;
+  readonly request: SpokeRequest;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** The open watches of a virtual spoke. */
+export class Watches implements Disposable {
+  readonly #spoke: VirtualSpoke;
+  readonly #isFrozen: () => boolean;
+  readonly #open = new Set<Watch>();
+  readonly #listening: Disposable;
+  readonly #bookmarks: NodeJS.Timeout;
+
+  constructor(spoke: VirtualSpoke, isFrozen: () => boolean) {
+    this.#spoke = spoke;
+    this.#isFrozen = isFrozen;
+    this.#listening = spoke.store.listen((event) => this.#tell(event));
+    this.#bookmarks = setInterval(() => this.#bookmark(), bookmarkMs);
+    this.#bookmarks.unref();
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Answers a watch, with the objects first when it asks for them. Throws `StatusError` 410 for a version that is forgotten. */
+  open(stream: ServerHttp2Stream, request: SpokeRequest): void {
+    const { query, kind, shape } = request;
+    if (kind === undefined) return;
+    const { store } = this.#spoke;
+    const after = query.get("resourceVersion");
+    const missed = after === null || after === "" ? [] : store.since(Number(after));
+    if (missed === undefined) throw expired();
+    stream.respond({ ":status": 200, "content-type": "application/json" });
+    if (query.get("sendInitialEvents") === "true") {
+      const added = this.#spoke.select(request).map((object) => {
+        return line({ type: "ADDED", object: shown(object, shape) });
+      });
+      stream.write(added.join("") + line(bookmarkOf(kind, store.version, true)));
+    }
+    const seconds = Number(query.get("timeoutSeconds") ?? 0);
+    const ms = seconds > 0 ? Math.min(seconds * 1_000, longestMs) : longestMs;
+    const timer = setTimeout(() => stream.end(), ms).unref();
+    const watch = { stream, request, timer };
+    for (const event of missed) this.#write(watch, event);
+    this.#open.add(watch);
+    stream.once("close", () => {
+      clearTimeout(timer);
+      this.#open.delete(watch);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#listening[Symbol.dispose]();
+    clearInterval(this.#bookmarks);
+    for (const { timer } of this.#open) clearTimeout(timer);
+  }
+
+  #tell(event: StoredEvent): void {
+    if (this.#isFrozen()) return;
+    for (const watch of this.#open) this.#write(watch, event);
+  }
+
+  #write({ stream, request }: Watch, { type, object }: StoredEvent): void {
+    if (!isWatched(object, request) || stream.destroyed) return;
+    stream.write(line({ type, object: shown(object, request.shape) }));
+  }
+
+  #bookmark(): void {
+    if (this.#isFrozen()) return;
+    for (const { stream, request } of this.#open) {
+      if (request.kind === undefined || stream.destroyed) continue;
+      stream.write(line(bookmarkOf(request.kind, this.#spoke.store.version, false)));
+    }
+  }
+}
+
+function line(event: object): string {
+  return `${JSON.stringify(event)}\n`;
+}
