@@ -36,6 +36,8 @@ export const setAnnotations = {
   /** When the revision was stamped, RFC 3339. Written together with the label of the revision (R4). */
   updatedAt: "knfleet.dev/set-updated-at",
   setUid: "knfleet.dev/set-uid",
+  /** Name of the component that was stamped: a copy of it has another name, and is not of the set. */
+  component: "knfleet.dev/set-component",
   /** Hash of the stamped spec. It shows whether the set's own values changed or somebody else changed a field. */
   spec: "knfleet.dev/set-spec",
   /** Since when the set no longer selects the cluster, RFC 3339. */

@@ -12,6 +12,7 @@ import type { JsonObject, ManagedFieldsEntry, Manifest } from "../../api/kuberne
 import { shortHashOf } from "../../sets/desired-spec.ts";
 import type { SelectedCluster, Stamp } from "../../sets/facts.ts";
 import { setSelectorOf } from "../../sets/revision-object.ts";
+import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 const longestName = 200;
 
@@ -34,17 +35,31 @@ export function stampedNameOf(set: FleetSet, { child, cluster }: Stamp): string 
   return child?.metadata.name ?? childNameOf(set, { namespace, name });
 }
 
+/**
+ * Whether a set has stamped a component. Labels are not enough: a copy under another name has them, too, and a component of a backup may be of a set
+ * that had the name before.
+ */
+export function isChildOf(component: Component, set: FleetSet): boolean {
+  const { name, annotations = {} } = component.metadata;
+  return (
+    ownerKeyOf(component) === setKeyOf(set) &&
+    annotations[setAnnotations.setUid] === set.metadata.uid &&
+    annotations[setAnnotations.component] === name
+  );
+}
+
 /** The component as a set applies it: spec, revision and time in one write. Spec: sets.md R4. */
 export function childObject(set: FleetSet, stamp: Stamp, now: Date): Manifest {
   const { template, desired } = stamp;
   const { labels = {}, annotations = {} } = template.metadata ?? {};
   const [namespace = "", name = ""] = stamp.cluster.split("/");
+  const component = stampedNameOf(set, stamp);
   return {
     apiVersion: operatorApiVersion,
     kind: fleetSetKinds[set.kind].component,
     metadata: {
       namespace: set.metadata.namespace,
-      name: stampedNameOf(set, stamp),
+      name: component,
       labels: {
         ...labels,
         ...setSelectorOf(set),
@@ -55,6 +70,7 @@ export function childObject(set: FleetSet, stamp: Stamp, now: Date): Manifest {
         ...annotations,
         [setAnnotations.updatedAt]: timestampOf(now),
         [setAnnotations.setUid]: set.metadata.uid,
+        [setAnnotations.component]: component,
         [setAnnotations.spec]: desired.hash,
       },
     },

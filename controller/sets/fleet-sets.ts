@@ -12,6 +12,7 @@ import type { Log } from "../log.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
+import { isChildOf } from "./child-object.ts";
 import { findSelection } from "./find-selection.ts";
 import { gatherFacts } from "./gather-facts.ts";
 import { lookAt, type LookDeps } from "./look.ts";
@@ -108,7 +109,9 @@ export class FleetSets implements AsyncDisposable {
     this.#recent.components.delete(keyTextOf(component));
     const key = ownerKeyOf(component);
     const set = key === undefined ? undefined : this.#caches.sets.get(key);
-    if (set !== undefined) this.#record(set, deletionEvents(set, component));
+    if (set !== undefined && isChildOf(component, set)) {
+      this.#record(set, deletionEvents(set, component));
+    }
     this.#changed(key);
   }
 

@@ -5,7 +5,7 @@ import {
 } from "../../access/providers/reference-policy.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
-import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
+import { type FleetSet, fleetSetKinds, setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Obstacle, SelectedCluster, Selection, SetFacts } from "../../sets/facts.ts";
@@ -14,6 +14,7 @@ import { clusterKeyOf } from "../../sets/removals.ts";
 import { revisionOf } from "../../sets/revision-object.ts";
 import { stageOf } from "../../sets/stages.ts";
 import { type Adoption, judgeAdoption } from "./adoption.ts";
+import { isChildOf } from "./child-object.ts";
 import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 /** What the hub holds now, with what this process has written itself. */
@@ -37,7 +38,7 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
   const selection = view.selectionOf(set);
   const { component: kind } = fleetSetKinds[set.kind];
   const components = [...view.components].filter((one) => one.kind === kind);
-  const children = components.filter((one) => ownerKeyOf(one) === key);
+  const children = components.filter((one) => isChildOf(one, set));
   // Those of a set that had this name before are not of this one.
   const revisions = [...view.revisions].filter(
     (one) =>
@@ -63,7 +64,7 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
     if (found === undefined) continue;
     if (found.kind === "leave") {
       obstacles.set(`${cluster.namespace}/${cluster.name}`, found.obstacle);
-    } else adopted.push(found.component);
+    } else adopted.push(withoutMarks(found.component));
   }
   return { ...facts, children: [...children, ...adopted], obstacles };
 }
@@ -88,9 +89,16 @@ class Neighbourhood {
     this.#view = view;
     this.#owned = new Set(found.children.map(clusterKeyOf));
     const own = new Set(found.children);
-    this.#foreign = new Map(
-      found.components.filter((one) => !own.has(one)).map((one) => [clusterKeyOf(one), one]),
-    );
+    // Of several on a cluster that of a set counts, else the oldest one; the last of a key is kept.
+    const places = found.components
+      .filter((one) => !own.has(one))
+      .map((one) => ({
+        one,
+        isOwned: this.#isOwned(one),
+        at: one.metadata.creationTimestamp ?? "",
+      }))
+      .toSorted((a, b) => Number(a.isOwned) - Number(b.isOwned) || (a.at < b.at ? 1 : -1));
+    this.#foreign = new Map(places.map(({ one }) => [clusterKeyOf(one), one]));
     this.#older = [...view.sets.values()]
       .filter((other) => isOlderRival(other, set))
       .map((other) => ({ set: other, clusters: clustersOf(view.selectionOf(other)) }));
@@ -107,9 +115,14 @@ class Neighbourhood {
     if (this.#owned.has(key) || profile === undefined) return undefined;
     const component = this.#foreign.get(key);
     if (component === undefined) return this.#duplicate(cluster, profile);
-    const owner = ownerKeyOf(component);
-    const isOwned = owner !== undefined && this.#view.sets.has(owner);
+    const isOwned = this.#isOwned(component);
     return judgeAdoption(this.#set, { component, isOwned }, { profile, specs: this.#specs });
+  }
+
+  #isOwned(component: Component): boolean {
+    const owner = ownerKeyOf(component);
+    const set = owner === undefined ? undefined : this.#view.sets.get(owner);
+    return set !== undefined && isChildOf(component, set);
   }
 
   /** Only an older set that manages the cluster or will is in the way. */
@@ -129,6 +142,24 @@ class Neighbourhood {
     const message = `The older set ${metadata.namespace}/${metadata.name} selects the cluster, too`;
     return { kind: "leave", obstacle: { reason: "Duplicate", message } };
   }
+}
+
+/** A component that is taken over, as if no set had stamped it: what a copy or a backup says of its revision counts for nothing. */
+function withoutMarks(component: Component): Component {
+  const { labels, annotations, ...metadata } = component.metadata;
+  const rest = {
+    labels: without(labels, setLabels),
+    annotations: without(annotations, setAnnotations),
+  };
+  return { ...component, metadata: { ...metadata, ...rest } };
+}
+
+function without(
+  all: Readonly<Record<string, string>> = {},
+  names: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const marks = new Set(Object.values(names));
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !marks.has(name)));
 }
 
 /** The older one of two sets has a cluster; of two of the same second the one with the smaller uid. Spec: sets.md 8. */

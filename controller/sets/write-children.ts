@@ -8,10 +8,15 @@ import type { Removals, Stamp } from "../../sets/facts.ts";
 import { clusterKeyOf } from "../../sets/removals.ts";
 import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
 import type { Clock } from "../queue/clock.ts";
-import { adoptedFields, childObject, releasePatch, stampedNameOf } from "./child-object.ts";
+import {
+  adoptedFields,
+  childObject,
+  isChildOf,
+  releasePatch,
+  stampedNameOf,
+} from "./child-object.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { ChangedMeanwhileError, type Sending } from "./send-writes.ts";
-import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 export interface ChildWriterOptions {
   readonly client: Pick<KubeClient, "get" | "apply" | "patch" | "remove">;
@@ -32,7 +37,7 @@ export class ChildWriter {
     const { client, clock } = this.#options;
     const { child } = stamp;
     const object = childObject(set, stamp, clock.date());
-    const isForeign = child !== undefined && ownerKeyOf(child) !== setKeyOf(set);
+    const isForeign = child !== undefined && !isChildOf(child, set);
     if (isForeign) await this.#takeOver(child, signal);
     const resource = knownResource(object.apiVersion, object.kind);
     const ref = { resource, namespace: set.metadata.namespace, name: stampedNameOf(set, stamp) };

@@ -8,6 +8,7 @@ import {
   fleetSetApiVersion,
   revisionAnnotations,
   type RolloutPhase,
+  setAnnotations,
   setLabels,
   type StageStatus,
 } from "../../../api/fleet-set.ts";
@@ -56,10 +57,10 @@ export class RolloutScene {
       await this.#admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
     }
     await Promise.all([this.#makeProfile("eu-1", "0"), this.#makeProfile("eu-2", "1")]);
+    await this.apply();
     await this.#makeComponent(namespace, "eu-1", "1.22");
     await this.#makeComponent("legacy", "us-1", "1.22");
     await this.#makeComponent("legacy", "us-2", "1.23");
-    await this.apply();
     this.previous = await this.#record(before, 1);
     this.update = await this.#record({}, 2);
   }
@@ -141,9 +142,14 @@ export class RolloutScene {
       [setLabels.kind]: kind,
       [setLabels.revision]: "prod-0",
     };
+    const annotations = {
+      [setAnnotations.setUid]: (await this.read()).metadata.uid,
+      [setAnnotations.component]: name,
+    };
+    const marks = isStamped ? { labels, annotations } : {};
     await this.#admin.apply({
       ...component,
-      metadata: { namespace: place, name, labels: isStamped ? labels : {} },
+      metadata: { namespace: place, name, ...marks },
       spec: { version, clusterProfileRef: { namespace: "fleet", name: cluster } },
     });
     await this.#admin.apply(

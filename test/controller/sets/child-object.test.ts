@@ -81,6 +81,7 @@ test("a component that is released keeps no label, annotation or field of the se
     annotations: {
       "knfleet.dev/set-updated-at": null,
       "knfleet.dev/set-uid": null,
+      "knfleet.dev/set-component": null,
       "knfleet.dev/set-spec": null,
       "knfleet.dev/set-unselected-at": null,
     },

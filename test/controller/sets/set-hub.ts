@@ -119,6 +119,10 @@ export class SetHub {
     );
   }
 
+  revisions(): readonly KubeObject[] {
+    return this.#ofKind("ControllerRevision");
+  }
+
   /** Names of all components. */
   names(): readonly string[] {
     return this.components()
@@ -138,7 +142,7 @@ export class SetHub {
     return gatherFacts(set, {
       sets,
       components: this.components(),
-      revisions: this.#ofKind("ControllerRevision"),
+      revisions: this.revisions(),
       profiles: new Map(profiles.map((one) => [reflectorKey(one.metadata), one])),
       selectionOf: (one) => findSelection(one, sources),
       policy: this.policy,

@@ -49,6 +49,12 @@ interface Installed {
 }
 
 function component(cluster: string, { version, spec, stamped = true }: Installed): KubeObject {
+  const name = stamped ? `prod-fleet-${cluster}` : cluster;
+  const annotations = {
+    [setAnnotations.spec]: "0000000000",
+    [setAnnotations.setUid]: "set-uid",
+    [setAnnotations.component]: name,
+  };
   const labels = {
     [setLabels.set]: "prod",
     [setLabels.kind]: "KnativeServingSet",
@@ -60,12 +66,12 @@ function component(cluster: string, { version, spec, stamped = true }: Installed
     kind: "KnativeServing",
     metadata: {
       namespace: "platform",
-      name: stamped ? `prod-fleet-${cluster}` : cluster,
+      name,
       uid: `uid-of-${cluster}`,
       resourceVersion: "1",
       generation: 1,
       labels: stamped ? labels : {},
-      annotations: stamped ? { [setAnnotations.spec]: "0000000000" } : {},
+      annotations: stamped ? annotations : {},
     },
     spec: { ...(spec ?? { version }), clusterProfileRef: { namespace: "fleet", name: cluster } },
     status: {
