@@ -1,3 +1,4 @@
+import { byText } from "./fields.ts";
 import type { Condition } from "./kubernetes.ts";
 import type { ConditionType } from "./reasons.ts";
 
@@ -28,7 +29,7 @@ export function withCondition(
     ? { ...next, lastTransitionTime: current.lastTransitionTime }
     : { ...next, lastTransitionTime: timestampOf(now) };
   return [...conditions.filter((condition) => condition.type !== next.type), entry].toSorted(
-    (a, b) => (a.type < b.type ? -1 : 1),
+    byText(({ type }) => type),
   );
 }
 

@@ -50,6 +50,17 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Compares by a text of each value, by code units and not by language. For `toSorted`. */
+export function byText<Value>(
+  textOf: (value: Value) => string,
+): (one: Value, other: Value) => number {
+  return (one, other) => {
+    const [text, next] = [textOf(one), textOf(other)];
+    if (text === next) return 0;
+    return text < next ? -1 : 1;
+  };
+}
+
 /** The JSON text of a value with sorted keys, so that equal values give equal texts. Undefined gives `undefined`. */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return "undefined";

@@ -1,4 +1,4 @@
-import { isRecord, jsonOf } from "../api/fields.ts";
+import { byText, isRecord, jsonOf } from "../api/fields.ts";
 import { identityOf, type ObjectKey, isJob } from "../api/kubernetes.ts";
 import { hashOf } from "../render/fields.ts";
 
@@ -34,7 +34,7 @@ const digestLength = 22;
  */
 export function encodeInventory({ version, complete, adopting, entries }: Inventory): string {
   const objects: Record<string, Record<string, Record<string, readonly string[]>>> = {};
-  for (const entry of entries.toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1))) {
+  for (const entry of entries.toSorted(byText(identityOf))) {
     const { apiVersion, kind, namespace = "", name, hash, fingerprint } = entry;
     const names = ((objects[`${apiVersion}/${kind}`] ??= {})[namespace] ??= {});
     names[name] = fingerprint === undefined ? [hash] : [hash, fingerprint];

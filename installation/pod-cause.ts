@@ -1,4 +1,4 @@
-import { isRecord, recordAt } from "../api/fields.ts";
+import { byText, isRecord, recordAt } from "../api/fields.ts";
 import { asciiText } from "../api/foreign-text.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 
@@ -34,7 +34,7 @@ export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
   const waiting = pods
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .filter((pod) => conditionFieldsOf(pod, "Ready")?.["status"] !== "True")
-    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    .toSorted(byText(({ metadata }) => metadata.name));
   const causes = waiting.flatMap((pod) => causeOfPod(pod) ?? []);
   return causes[0] ?? (waiting.some(isRunning) ? unready : undefined);
 }

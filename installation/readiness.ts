@@ -1,4 +1,4 @@
-import { recordAt } from "../api/fields.ts";
+import { byText, recordAt } from "../api/fields.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import { causeOfRefusal, conditionFieldsOf, unready } from "./pod-cause.ts";
 
@@ -40,7 +40,7 @@ export function readinessOf(
   });
   const reports = waiting
     .map((key) => reportOf(key, workloads.get(identityOf(key)), causes.get(identityOf(key))))
-    .toSorted((a, b) => (a.text < b.text ? -1 : 1));
+    .toSorted(byText(({ text }) => text));
   const named = reports.slice(0, maxNamed);
   return {
     available: waiting.length === 0,

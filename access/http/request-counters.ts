@@ -1,3 +1,5 @@
+import { byText } from "../../api/fields.ts";
+
 /** Requests of one verb so far. Bytes are those of bodies, without headers and TLS. */
 export interface RequestCount {
   requests: number;
@@ -56,7 +58,7 @@ export class RequestCounters {
 
   /** A copy of all counts, sorted by verb. */
   snapshot(): Readonly<Record<string, Readonly<RequestCount>>> {
-    const sorted = [...this.#counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const sorted = [...this.#counts].toSorted(byText(([key]) => key));
     return Object.fromEntries(sorted.map(([verb, count]) => [verb, { ...count }]));
   }
 

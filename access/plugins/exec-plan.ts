@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { AccessCluster, ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
-import { canonicalJson, isRecord } from "../../api/fields.ts";
+import { byText, canonicalJson, isRecord } from "../../api/fields.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { EnvironmentVariable, Provider } from "../providers/provider-config.ts";
 import { allowsVariable, type ProviderRules, refusedConfig } from "../providers/provider-rules.ts";
@@ -78,7 +78,7 @@ export function fingerprint(
   { servers, proxies }: Pick<ProviderRules, "servers" | "proxies"> = {},
 ): string {
   const { installHint: _hint, env, ...shaping } = plan;
-  const sorted = env.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const sorted = env.toSorted(byText(({ name }) => name));
   const { login, ...address } = endpoint.proxy ?? {};
   const proxy = { ...address, user: login?.user.reveal(), password: login?.password.reveal() };
   const text = canonicalJson({
@@ -194,7 +194,7 @@ function mergedEnv(
   );
   const fresh = [...added]
     .filter(([name]) => !values.has(name))
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .toSorted(byText(([key]) => key))
     .map(([name, value]) => Object.freeze({ name, value }));
   return Object.freeze([...kept, ...fresh]);
 }

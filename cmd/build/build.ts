@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+import { byText } from "../../api/fields.ts";
 import { bundle, type BundledFile, filesFrom, programsOf } from "./bundle.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -63,7 +64,7 @@ export function distFiles(root: string, bundled: readonly BundledFile[]): readon
   ];
   return files
     .map((file) => ({ ...file, mode: programs.includes(file.name) ? 0o755 : 0o644 }))
-    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    .toSorted(byText(({ name }) => name));
 }
 
 /** Folders of the bundled packages, as in package-lock.json, sorted. */

@@ -1,3 +1,4 @@
+import { byText } from "../../api/fields.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Conflict } from "./filters/conflicts.ts";
 
@@ -68,5 +69,5 @@ export function waitingFor(entries: Iterable<Waiting>): readonly Waiting[] {
 
 /** Troubles in the order in which a change set has them: answers come in any order, but equal outcomes have to read equal. */
 export function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
-  return troubles.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
+  return troubles.toSorted(byText(({ key }) => identityOf(key)));
 }

@@ -1,4 +1,5 @@
 import { abortable } from "../../access/deadline.ts";
+import { byText } from "../../api/fields.ts";
 import { describe, identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { outlives, type DesiredObject } from "../../installation/desired.ts";
 import { gateObjects } from "../../installation/gates.ts";
@@ -240,7 +241,7 @@ export function unwatchedKinds(
   return [...observation.refused()].flatMap(([kind, message]) => {
     const [first] = entries
       .filter((entry) => kindIdOf(entry) === kind)
-      .toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1));
+      .toSorted(byText(identityOf));
     if (first === undefined) return [];
     return [{ key: keyWithout(first), message }];
   });

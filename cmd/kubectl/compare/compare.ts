@@ -1,5 +1,5 @@
 import { objectRefOf } from "../../../access/kube/kube-client.ts";
-import { isRecord, isSameJson } from "../../../api/fields.ts";
+import { byText, isRecord, isSameJson } from "../../../api/fields.ts";
 import {
   identityOf,
   keyOf,
@@ -96,7 +96,7 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
   ];
   return {
     compared: desired.objects.length - [...seen.denied.keys()].length,
-    changes: changes.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1)),
+    changes: changes.toSorted(byText(({ key }) => identityOf(key))),
     denied: desired.objects.flatMap(({ id, key }) => {
       const message = seen.denied.get(id);
       return message === undefined ? [] : [{ key, message }];

@@ -9,6 +9,7 @@ import {
 } from "../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { byText } from "../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { UsageError } from "../errors.ts";
@@ -96,9 +97,7 @@ export async function listSelectedProfiles(
 ): Promise<readonly ClusterProfile[]> {
   const deadline = withTimeout(access.hubTimeoutMs, signal);
   const all = await listProfiles(access.hub, flags.namespace ?? undefined, deadline);
-  return all
-    .filter((profile) => isSelectedProfile(profile, flags))
-    .toSorted((a, b) => (profileId(a) < profileId(b) ? -1 : 1));
+  return all.filter((profile) => isSelectedProfile(profile, flags)).toSorted(byText(profileId));
 }
 
 /** `namespace/name` of a profile, which is the name of its cluster everywhere. */

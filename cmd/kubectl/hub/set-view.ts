@@ -1,5 +1,6 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { Component, ComponentKind } from "../../../api/component.ts";
+import { byText } from "../../../api/fields.ts";
 import {
   type FleetSet,
   type FleetSetKind,
@@ -8,6 +9,7 @@ import {
   type RolloutPhase,
   setLabels,
 } from "../../../api/fleet-set.ts";
+import { nameKey } from "../output/names.ts";
 import { allSetKinds } from "../selection/set-ref.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { listSets } from "./fleet-sets.ts";
@@ -95,15 +97,11 @@ export async function setsBeside(
   const place = namespace === undefined ? {} : { namespace };
   try {
     const sets = await listSets(access, { ...place, kinds: setKindsOf(kinds) }, signal);
-    return sets.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
+    return sets.toSorted(byText(({ kind, metadata }) => nameKey({ ...metadata, kind })));
   } catch (error) {
     if (error instanceof ApiError) return null;
     throw error;
   }
-}
-
-function orderOf({ kind, metadata: { namespace, name } }: FleetSet): string {
-  return [namespace, name, kind].join("\u0000");
 }
 
 /** A set by what the labels of its components say. */

@@ -35,6 +35,19 @@ export function nameOf({
   return `${kind.toLowerCase()}.${group}/${name}`;
 }
 
+/** The text by which lists are sorted: namespace, then name, then kind. */
+export function nameKey({
+  namespace,
+  name,
+  kind,
+}: {
+  readonly namespace?: string | null;
+  readonly name: string;
+  readonly kind: string | null;
+}): string {
+  return [namespace, name, kind].join("\u0000");
+}
+
 /** An object of a spoke in the form of `-o name`: `CLUSTER/NAMESPACE/TYPE/NAME`. The cluster has its namespace, the hub is `<hub>`. */
 export function objectName(
   cluster: ClusterProfileRef | null,

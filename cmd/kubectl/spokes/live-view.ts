@@ -1,4 +1,5 @@
 import { type Component, componentKinds } from "../../../api/component.ts";
+import { byText } from "../../../api/fields.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import {
@@ -147,7 +148,7 @@ export function deploymentsOf(component: Component, facts: SpokeFacts): readonly
   return facts.deployments
     .filter((deployment) => deployment.component === label)
     .filter((deployment) => belongsTo(deployment, component, anchor))
-    .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+    .toSorted(byText(idOf));
 }
 
 /** Deployments of the inventory that are not on the target, as `namespace/name`. */

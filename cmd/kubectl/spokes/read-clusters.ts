@@ -5,6 +5,7 @@ import {
   type Component,
   operatorApiVersion,
 } from "../../../api/component.ts";
+import { byText } from "../../../api/fields.ts";
 import { readProfile } from "../hub/profiles.ts";
 import { ownReasons } from "../output/own-reasons.ts";
 import { countedReading, type Running } from "../output/progress.ts";
@@ -105,7 +106,7 @@ export function unreadErrors(
       const { reason, message } = reading;
       return [{ reason, message, cluster: id === "" ? null : id }];
     })
-    .toSorted((a, b) => ((a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1));
+    .toSorted(byText(({ cluster }) => cluster ?? ""));
 }
 
 interface ClusterDeps<Facts> {

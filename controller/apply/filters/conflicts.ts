@@ -1,5 +1,6 @@
 import { ApiError, type StatusCause } from "../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts";
+import { byText } from "../../../api/fields.ts";
 import { asciiText } from "../../../api/foreign-text.ts";
 import {
   describe,
@@ -132,7 +133,7 @@ export class Conflicts {
         const dueAt = isWrong ? heldUntil : wrongAt + windowMs;
         return { key, managers, dueMs: Math.max(1, dueAt - now) };
       })
-      .toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
+      .toSorted(byText(({ key }) => identityOf(key)));
   }
 
   /** The status tells of a conflict over the object, which may go on. */
@@ -227,7 +228,7 @@ export function conflictingManagersIn(
   }
   return [...byManager]
     .map(([manager, fields]) => ({ manager, fields: [...fields].toSorted().slice(0, mostFields) }))
-    .toSorted((a, b) => (a.manager < b.manager ? -1 : 1));
+    .toSorted(byText(({ manager }) => manager));
 }
 
 const shownFields = 3;

@@ -1,3 +1,4 @@
+import { byText } from "../../../../api/fields.ts";
 import { groupOf, type Manifest, type ObjectKey } from "../../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../../api/resources.ts";
 import { builtInReleaseKinds } from "../../../../installation/kinds.ts";
@@ -141,7 +142,7 @@ function united(permissions: readonly Permission[]): readonly Permission[] {
       const verbs = new Set(same.flatMap((one) => one.verbs));
       return [{ ...first, verbs: inOrder([...verbs]) }];
     })
-    .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+    .toSorted(byText(idOf));
 }
 
 /** `deployments.apps`, as kubectl names resources. */

@@ -1,4 +1,5 @@
 import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
 import { selectInstallations } from "../../hub/installations.ts";
 import {
   notFoundErrors,
@@ -94,7 +95,7 @@ export function deploymentListOf(
       notAvailable: items.filter(({ available, missing: gone }) => !available && !gone).length,
       missing: items.filter((item) => item.missing).length,
     },
-    items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
+    items: items.toSorted(byText(sortKeyOf)),
     errors: [...notFound, ...unread],
   });
 }

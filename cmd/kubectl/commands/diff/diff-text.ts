@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { byText } from "../../../../api/fields.ts";
 import { groupOf, type Manifest } from "../../../../api/kubernetes.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
 import { UsageError } from "../../errors.ts";
@@ -46,7 +47,7 @@ function byName<Value>(value: Value): Value;
 function byName(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => byName(item));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const entries = Object.entries(value).toSorted(byText(([key]) => key));
   return Object.fromEntries(entries.map(([name, one]) => [name, byName<unknown>(one)]));
 }
 

@@ -2,7 +2,7 @@ import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { type Component, componentKeyOf } from "../../../../api/component.ts";
-import { isRecord } from "../../../../api/fields.ts";
+import { byText, isRecord } from "../../../../api/fields.ts";
 import { isNarrowed } from "../../action.ts";
 import type { RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
@@ -70,7 +70,7 @@ export async function gather(
       signal,
     ),
   ]);
-  const spokes = [...readings].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const spokes = [...readings].toSorted(byText(([key]) => key));
   const clusters = [
     recordedCluster({ cluster: null, folder: "hub", provider: null }, { kind: "read", facts: hub }),
     ...spokes.map(([id, reading], at) => {

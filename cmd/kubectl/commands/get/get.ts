@@ -1,7 +1,7 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
-import { isRecord } from "../../../../api/fields.ts";
+import { byText, isRecord } from "../../../../api/fields.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
 import { selectInstallations } from "../../hub/installations.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
@@ -92,7 +92,7 @@ interface Found extends ClusterObjects {
 
 function blocksOf(facts: readonly Found[]): readonly ObjectBlock[] {
   const tables = facts
-    .toSorted((a, b) => ((a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1))
+    .toSorted(byText(({ cluster }) => cluster ?? ""))
     .flatMap(({ cluster, tables: own }) => own.map((table) => ({ cluster, ...table })))
     .filter(({ rows }) => rows.length > 0);
   const groups = Map.groupBy(tables, ({ kind, columns }) =>

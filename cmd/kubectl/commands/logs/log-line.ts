@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
-import { isRecord, jsonOf, recordAt } from "../../../../api/fields.ts";
+import { byText, isRecord, jsonOf, recordAt } from "../../../../api/fields.ts";
 import { redactSecrets } from "../../../../api/foreign-text.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -128,7 +128,7 @@ async function findSources(
   return lists
     .flatMap(({ items }) => items)
     .filter((pod) => deployments.some((deployment) => isPodOf(pod, deployment)))
-    .toSorted((a, b) => (podName(a) < podName(b) ? -1 : 1))
+    .toSorted(byText(podName))
     .flatMap(containersOf);
 }
 

@@ -152,11 +152,7 @@ export async function readTraces(client: KubeClient, signal: AbortSignal): Promi
     listed(["v1", "Namespace"], guardLabels.namespace),
     mapLimited(kinds, atOnce, (kind) => listed(kind, componentUidLabel)),
   ]);
-  return { anchors, guarded, marked: marked.flat(), denied: [...new Set(denied)].toSorted(byText) };
-}
-
-function byText(a: string, b: string): number {
-  return a < b ? -1 : 1;
+  return { anchors, guarded, marked: marked.flat(), denied: [...new Set(denied)].toSorted() };
 }
 
 /** Facts about the hub and the other clusters. */

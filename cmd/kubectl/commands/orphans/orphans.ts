@@ -1,4 +1,5 @@
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -54,7 +55,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   });
   const isWhole = flags.cluster === undefined && flags.on === undefined;
   const ofHub = isWhole ? hubFindings(components, nowMs) : [];
-  const items = [...ofHub, ...found].toSorted(byPlace);
+  const items = [...ofHub, ...found].toSorted(byText(keyOf));
   const unread = unreadErrors(readings);
   const denied = [...readings].flatMap(([id, reading]) =>
     reading.kind === "read" ? deniedErrors(id, reading.facts) : [],
@@ -97,10 +98,6 @@ function deniedErrors(id: string, { denied }: Traces): readonly ReportError[] {
   if (denied.length === 0) return [];
   const message = `These may not be listed: ${denied.join(", ")}`;
   return [{ reason: "Forbidden", message, cluster: id === "" ? null : id }];
-}
-
-function byPlace(a: OrphanItem, b: OrphanItem): number {
-  return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
 function keyOf({ cluster, object, finding }: OrphanItem): string {

@@ -1,6 +1,7 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { Component } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
 import { fleetSetKinds, longestSetName } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, selectionOf } from "../../action.ts";
@@ -40,7 +41,7 @@ export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitC
     return tellRefusal({ why, next: ["kubectl knfleet status -A --no-live"] }, input);
   }
   const profiles = await profilesOf(components, access, signal);
-  const sorted = components.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const sorted = components.toSorted(byText(({ metadata }) => metadata.name));
   const adoption = adoptionSet(sorted, { kind, name, namespace, profiles });
   terminal.stdout.write(await objectText(adoption.set, flags, terminal.stdout));
   const warnings = [

@@ -1,5 +1,6 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -10,6 +11,7 @@ import {
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
 import { type HubView, hubViewOf } from "../../hub/installations.ts";
 import { conditionCode } from "../../output/condition-code.ts";
+import { nameKey } from "../../output/names.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   anchorOf,
@@ -113,9 +115,7 @@ const ranks = { error: 0, warning: 1, ok: 2 } as const;
 
 /** Worst first, then by namespace, name and kind; stable between runs. */
 export function worstFirst(items: readonly StatusItem[]): readonly StatusItem[] {
-  const keyOf = ({ severity, namespace, name, kind }: StatusItem): string =>
-    [ranks[severity], namespace, name, kind].join("\u0000");
-  return items.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  return items.toSorted(byText((item) => `${ranks[item.severity]}\u0000${nameKey(item)}`));
 }
 
 /** Details of one installation beyond its row. */
@@ -166,7 +166,7 @@ export function statusDetailOf(
         message: condition.message ?? null,
         since: condition.lastTransitionTime ?? null,
       }))
-      .toSorted((a, b) => (orderOf(a.type) < orderOf(b.type) ? -1 : 1)),
+      .toSorted(byText(({ type }) => orderOf(type))),
     deployments:
       facts === undefined
         ? null

@@ -1,4 +1,5 @@
 import type { Component } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
@@ -197,9 +198,7 @@ function errorsOf(unread: readonly StatusItem[]): readonly ReportError[] {
     return [{ reason: live.reason, message: live.message ?? "", cluster: id }];
   });
   const byCluster = new Map(errors.map((error) => [error.cluster, error]));
-  return [...byCluster.values()].toSorted((one, other) =>
-    (one.cluster ?? "") < (other.cluster ?? "") ? -1 : 1,
-  );
+  return [...byCluster.values()].toSorted(byText(({ cluster }) => cluster ?? ""));
 }
 
 /** From which severity on a finding makes the exit code 1. */

@@ -1,3 +1,5 @@
+import { byText } from "../../../../api/fields.ts";
+import { nameKey } from "../../output/names.ts";
 import type { StatusItem } from "../status/status-item.ts";
 
 /** Pages about one installation. */
@@ -166,7 +168,7 @@ export function rowsOf(
   const wanted = filter.toLowerCase();
   const kept = items.filter((item) => textOf(item).includes(wanted));
   if (order === "worst") return kept;
-  return kept.toSorted((a, b) => (sortKeys[order](a) < sortKeys[order](b) ? -1 : 1));
+  return kept.toSorted(byText(sortKeys[order]));
 }
 
 const sortKeys = {
@@ -175,10 +177,6 @@ const sortKeys = {
     `${item.cluster?.namespace ?? ""}/${item.cluster?.name ?? ""}\u0000${nameKey(item)}`,
   newest: (item: StatusItem) => `${agoOf(item)}\u0000${nameKey(item)}`,
 };
-
-function nameKey({ namespace, name, kind }: StatusItem): string {
-  return [namespace, name, kind].join("\u0000");
-}
 
 /** Sort key: smaller for a later change. */
 function agoOf({ since }: StatusItem): string {

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { anchorNameOf } from "../../../../installation/anchor.ts";
@@ -126,11 +127,7 @@ function deploymentNodes(
       const message = "of the installation's inventory, but does not exist";
       return { kind: "Deployment", namespace, name, cluster, state: "FAIL", message, children: [] };
     });
-  return [...missing, ...nodes].toSorted(byName);
-}
-
-function byName(one: TreeNode, other: TreeNode): number {
-  return one.name < other.name ? -1 : 1;
+  return [...missing, ...nodes].toSorted(byText(({ name }) => name));
 }
 
 function deploymentNode(fact: DeploymentFact): Omit<TreeNode, "cluster" | "children"> {

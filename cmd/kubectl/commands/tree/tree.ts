@@ -1,5 +1,6 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import type { Component } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { hubViewOf, selectInstallations } from "../../hub/installations.ts";
 import { codedReason } from "../../output/names.ts";
@@ -53,7 +54,9 @@ export async function tree(
   signal: AbortSignal,
 ): Promise<TreeReport> {
   const selected = await selectInstallations(access, selection, signal);
-  const components = selected.components.toSorted(byName);
+  const components = selected.components.toSorted(
+    byText(({ kind, metadata: { namespace, name } }) => `${namespace} ${name} ${kind}`),
+  );
   const read: ReadOne<SpokeObjects> = ({ id, client, provider }, deadline) => {
     const own = components.filter((component) => clusterIdOf(component) === id);
     return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
@@ -166,11 +169,4 @@ function componentNode(component: Component): TreeNode {
     message: [state, ...version, ...stampText(component), ...(why === "" ? [] : [why])].join(", "),
     children: [],
   };
-}
-
-function byName(
-  { kind: one, metadata: a }: Component,
-  { kind: other, metadata: b }: Component,
-): number {
-  return `${a.namespace} ${a.name} ${one}` < `${b.namespace} ${b.name} ${other}` ? -1 : 1;
 }

@@ -1,8 +1,10 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { listInstallations, NotServedError } from "../../hub/installations.ts";
+import { nameKey } from "../../output/names.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
@@ -93,7 +95,7 @@ export async function readVersions(
     },
     items: said.components
       .map((component) => versionItemOf(component, { readings: said.readings, known }))
-      .toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
+      .toSorted(byText(nameKey)),
     errors: said.errors,
   });
 }
@@ -189,10 +191,6 @@ function liveVersionsOf(
   return [...groups]
     .map(([of, all]) => ({ version: of, deployments: all.length }))
     .toSorted((a, b) => b.deployments - a.deployments);
-}
-
-function sortKeyOf({ namespace, name, kind }: VersionItem): string {
-  return [namespace, name, kind].join("\u0000");
 }
 
 /** The exit code that a report stands for; a skew counts only with `--strict`. */

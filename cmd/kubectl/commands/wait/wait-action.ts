@@ -1,3 +1,4 @@
+import { byText } from "../../../../api/fields.ts";
 import { type ActionInput, print } from "../../action.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
@@ -5,7 +6,7 @@ import { watchHub } from "../../hub/hub-changes.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
-import { clusterNames, nameOf } from "../../output/names.ts";
+import { clusterNames, nameKey, nameOf } from "../../output/names.ts";
 import { reportOf, stampAt } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { readSelection } from "../../selection/selection-file.ts";
@@ -125,7 +126,7 @@ async function finish(
     reportOf("Wait", stampAt(terminal.now()), {
       complete: summary.outcome !== "interrupted",
       summary,
-      items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
+      items: items.toSorted(byText(sortKeyOf)),
       errors: [],
     }),
     flags.sortBy,
@@ -150,8 +151,8 @@ function metName({ state, kind, name }: WaitItem): readonly string[] {
 
 const ranks = { failed: 0, waiting: 1, met: 2 } as const;
 
-function sortKeyOf({ state, namespace, name, kind }: WaitItem): string {
-  return [ranks[state], namespace, name, kind].join("\u0000");
+function sortKeyOf(item: WaitItem): string {
+  return `${ranks[item.state]}\u0000${nameKey(item)}`;
 }
 
 function waitTable(items: readonly WaitItem[], wide: boolean): Table {
