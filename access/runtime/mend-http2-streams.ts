@@ -1,16 +1,12 @@
 import { channel } from "node:diagnostics_channel";
-import { EventEmitter } from "node:events";
 import { constants } from "node:http2";
 
 /**
- * Exception to the rule that nothing of the runtime is patched: it changes every HTTP/2 client stream of the process, because undici 8.12.4 on
- * Node 24.21 needs it. The test of this file says when it does not any more; then this file goes. Idempotent.
+ * Exception to the rule that nothing of the runtime is patched: it changes every HTTP/2 client stream of the process, because undici 8.12.4 and 8.13.1 on
+ * Node 24.21 need it. The test of this file says when they do not any more; then this file goes. Idempotent.
  *
- * undici removes its error listener when an answer is complete, and Node ends the stream a moment later. When the connection breaks in between, the
- * stream emits an error without a listener, which ends the process. Each stream gets a listener that does nothing.
- *
- * undici gives a request up by `close()` without a code and `destroy()` in the same turn (nodejs/undici#5559). Without a code Node resets the stream only
- * after the whole body is out, and then the stream exists no more: the connection asks for the body forever, and sends empty frames in one turn
+ * Since nodejs/undici#5559 undici gives a request up by `close()` without a code and `destroy()` in the same turn. Without a code Node resets the stream
+ * only after the whole body is out, and then the stream exists no more: the connection asks for the body forever, and sends empty frames in one turn
  * of the event loop. With a code the stream is reset at once.
  */
 export function mendHttp2Streams(): void {
@@ -27,20 +23,16 @@ interface Closable {
 function mend(message: unknown): void {
   if (typeof message !== "object" || message === null || !("stream" in message)) return;
   const { stream } = message;
-  if (!(stream instanceof EventEmitter)) return;
-  stream.on("error", nothing);
-  if (isClosable(stream)) closeWithCode(stream);
-}
-
-function isClosable(stream: object): stream is Closable {
-  return "close" in stream && typeof stream.close === "function";
-}
-
-function closeWithCode(stream: Closable): void {
+  if (!isClosable(stream)) return;
   const close = stream.close.bind(stream);
   stream.close = (code = constants.NGHTTP2_CANCEL, callback) => close(code, callback);
 }
 
-function nothing(): void {
-  // The listener alone matters.
+function isClosable(stream: unknown): stream is Closable {
+  return (
+    typeof stream === "object" &&
+    stream !== null &&
+    "close" in stream &&
+    typeof stream.close === "function"
+  );
 }
