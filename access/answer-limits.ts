@@ -40,7 +40,7 @@ export function excessError(
 
 /** The error for an answer that was dropped because the budget of unfinished answers is used up. */
 export function crowdedError(server: string): ConnectionError {
-  const message = `${server} answers more than may be read at the same time`;
+  const message = `${server} sends more than may be read at the same time`;
   return new ConnectionError("tooLarge", message);
 }
 

@@ -111,7 +111,7 @@ const sentences: Readonly<Record<ConnectionFailure, string>> = {
   dns: "has a host name that does not resolve",
   untrusted: "shows a certificate that is not trusted",
   notAllowed: "is not where connections may go",
-  tooLarge: "answers more than may be read",
+  tooLarge: "sends more than may be read",
   closed: "cannot be used: the connection was closed",
   standIn: `answered as no API server does: ${elsewhere}`,
   other: "cannot be reached",

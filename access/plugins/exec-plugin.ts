@@ -42,7 +42,7 @@ export async function runExecPlugin(
   signal.throwIfAborted();
   const input = execInfo(plan);
   if (Buffer.byteLength(input) > maxInputBytes) {
-    throw failed(plan, "PluginInputTooLarge", "its input is larger than a process can be given");
+    throw failed(plan, "PluginInputTooLarge", "its input is too large for a process");
   }
   const path = surroundings.environment["PATH"] ?? "";
   const file = await resolveCommand(plan.command, path);
@@ -223,7 +223,7 @@ function killGroup(child: ChildProcess): void {
 function notStarted(plan: ExecPlan, cause: unknown): FleetError {
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   if (code === "E2BIG") {
-    return failed(plan, "PluginInputTooLarge", "its input is larger than a process can be given");
+    return failed(plan, "PluginInputTooLarge", "its input is too large for a process");
   }
   const isNotExecutable = code === "ENOENT" || code === "EACCES" || code === "ENOEXEC";
   return isNotExecutable

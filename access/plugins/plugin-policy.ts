@@ -32,7 +32,7 @@ export async function refusedPlugin(
     return "everybody may replace it";
   }
   if (sha256 !== undefined && (await digestOf(file)) !== sha256) {
-    return "its SHA-256 is not that of the provider file";
+    return "its SHA-256 differs from the one in the provider file";
   }
   return undefined;
 }

@@ -262,7 +262,7 @@ function execOddities(exec: RawExec): readonly Problem[] {
     [
       interactiveMode !== "" && interactiveMode !== "Never",
       "interactiveMode",
-      "treated as Never, nobody is there to answer",
+      "treated as Never, because nobody can answer",
     ],
   ];
   return checks.flatMap(([isOdd, key, what]): readonly Problem[] =>

@@ -118,10 +118,10 @@ export function refusedConfig(
     // Plugins in Go ignore the case of keys, and the last of several keys wins.
     const sameKeys = Object.keys(fields).filter((other) => foldedKey(other) === foldedKey(key));
     if (sameKeys.some((other) => other !== key)) {
-      return `requiredConfig wants ${key} in the plugin's configuration, which has it in another case`;
+      return `requiredConfig needs the key ${key} in the plugin's configuration, which spells it in another case`;
     }
     if (required === undefined || actual !== required) {
-      return `requiredConfig wants ${key} of the plugin's configuration to be ${source} of the profile`;
+      return `requiredConfig needs ${key} of the plugin's configuration to be ${source} of the profile`;
     }
   }
   return undefined;

@@ -102,7 +102,7 @@ function execProblems(exec: unknown, roots: readonly string[]): readonly Problem
       : [
           [
             "execConfig.interactiveMode",
-            "must be Never or IfAvailable: nobody is there to answer",
+            "must be Never or IfAvailable, because nobody can answer",
           ] as const,
         ]),
     ...(problem === undefined ? [] : [["execConfig.command", problem] as const]),

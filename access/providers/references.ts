@@ -126,10 +126,10 @@ export async function loadReferenceGrants(
 
 function grantsIn(content: string): readonly ReferenceGrant[] {
   const file = valueOf(content);
-  if (!isRecord(file)) throw new ContentError("it is no record with the key grants");
+  if (!isRecord(file)) throw new ContentError("it is not an object with the key grants");
   refuseOthers(file, ["grants"], "the file");
   const { grants } = file;
-  if (!Array.isArray(grants)) throw new ContentError("grants is no list");
+  if (!Array.isArray(grants)) throw new ContentError("grants is not a list");
   return grants.map((grant, index) => grantOf(grant, `grants[${index}]`));
 }
 
@@ -150,7 +150,7 @@ function valueOf(content: string): unknown {
 }
 
 function grantOf(grant: unknown, path: string): ReferenceGrant {
-  if (!isRecord(grant)) throw new ContentError(`${path} is no record`);
+  if (!isRecord(grant)) throw new ContentError(`${path} is not an object`);
   refuseOthers(grant, keys, path);
   const { fromNamespace, toNamespace, names } = grant;
   const namespaces = {
@@ -159,7 +159,7 @@ function grantOf(grant: unknown, path: string): ReferenceGrant {
   };
   if (!Object.hasOwn(grant, "names")) return namespaces;
   if (!Array.isArray(names) || names.length === 0) {
-    throw new ContentError(`${path}.names is no list of names; without it all are meant`);
+    throw new ContentError(`${path}.names is not a list of names; omit it to grant all names`);
   }
   return { ...namespaces, names: names.map((name, at) => nameAt(name, `${path}.names[${at}]`)) };
 }
@@ -170,7 +170,7 @@ function nameAt(value: unknown, path: string): string {
     typeof value === "string" &&
     value.length <= 253 &&
     /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(value);
-  if (!isName) throw new ContentError(`${path} is no name`);
+  if (!isName) throw new ContentError(`${path} is not a name`);
   return value;
 }
 

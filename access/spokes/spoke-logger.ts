@@ -20,7 +20,7 @@ export class SpokeLogger {
 
   logProviders(file: ProviderFile): void {
     for (const warning of file.warnings) {
-      this.#log?.warn({ warning }, "The provider file has an oddity");
+      this.#log?.warn({ warning }, "The provider file has a probable mistake");
     }
     for (const { name, problem } of file.providers) {
       if (problem !== undefined) {
@@ -37,10 +37,10 @@ export class SpokeLogger {
       this.#warn(spoke, { provider }, "The profile uses the deprecated list");
     }
     for (const problem of skipped) {
-      this.#warn(spoke, { provider, problem }, "A matching provider was passed over");
+      this.#warn(spoke, { provider, problem }, "A matching provider was skipped");
     }
     for (const warning of warnings) {
-      this.#warn(spoke, { provider, warning }, "The access entry has an oddity");
+      this.#warn(spoke, { provider, warning }, "The access entry has a probable mistake");
     }
   }
 
@@ -59,7 +59,7 @@ export class SpokeLogger {
 
   logRelease(spoke: string): void {
     this.#logLine(spoke, (facts) =>
-      this.#log?.info(facts, "Closed the connection to a spoke that nobody uses"),
+      this.#log?.info(facts, "Closed the unused connection to a spoke"),
     );
   }
 

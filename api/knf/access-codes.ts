@@ -23,7 +23,7 @@ export const accessCodes = {
   },
   KNF2005: {
     name: "ClusterProfileUnreadable",
-    meaning: "The ClusterProfile exists perhaps, but could not be read.",
+    meaning: "The ClusterProfile could not be read, and may not exist.",
     next: "Ask for the right to get ClusterProfiles, or look at the hub's API server.",
   },
   KNF2006: {
@@ -34,8 +34,7 @@ export const accessCodes = {
   },
   KNF2007: {
     name: "EndpointOdd",
-    meaning:
-      "The ClusterProfile's way in works but says something that is ignored or will end soon.",
+    meaning: "The access data of the ClusterProfile works, but a field is ignored or expires soon.",
     next: "Correct the field that the message names.",
   },
   KNF2008: {
@@ -56,12 +55,12 @@ export const accessCodes = {
   },
   KNF3003: {
     name: "ProviderFileInvalid",
-    meaning: "The provider file is not what it should be; the message names the place.",
-    next: "Correct the file at the place that the message names.",
+    meaning: "The provider file is invalid; the message names the position.",
+    next: "Correct the file at the position that the message names.",
   },
   KNF3004: {
     name: "NoMatchingProvider",
-    meaning: "No provider of the file is offered by the ClusterProfile.",
+    meaning: "The ClusterProfile offers no provider of the provider file.",
     next: "Add a provider of one of the offered names to the provider file.",
   },
   KNF3005: {
@@ -76,7 +75,7 @@ export const accessCodes = {
   },
   KNF3007: {
     name: "PluginNotExecutable",
-    meaning: "The exec plugin's command is a file that may not be run.",
+    meaning: "The exec plugin's command is a file that is not executable.",
     next: "Make the file executable: chmod 755.",
   },
   KNF3008: {
@@ -88,7 +87,7 @@ export const accessCodes = {
   KNF3009: {
     name: "PluginFailed",
     meaning: "The exec plugin ended with an error.",
-    next: "Read what it said on standard error; run it by hand as shown.",
+    next: "Read its standard error; run it by hand as shown.",
   },
   KNF3010: {
     name: "PluginTimeout",
@@ -103,7 +102,7 @@ export const accessCodes = {
   },
   KNF3012: {
     name: "PluginInputTooLarge",
-    meaning: "What the exec plugin is to be given is too large for a process.",
+    meaning: "The input of the exec plugin is too large for a process.",
     next: "Make the CA bundle in the ClusterProfile smaller.",
   },
   KNF3013: {
@@ -144,8 +143,8 @@ export const accessCodes = {
   },
   KNF3020: {
     name: "CredentialEndsSoon",
-    meaning: "The credential works and expires soon, and nobody may renew it before.",
-    next: "See that the credential is renewed before it ends.",
+    meaning: "The credential works but expires soon, and nothing may renew it before.",
+    next: "Make sure that the credential is renewed before it expires.",
   },
   KNF3021: {
     name: "StoredCredentialEnds",

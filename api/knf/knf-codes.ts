@@ -15,8 +15,8 @@ const hubCodes = {
   },
   KNF1003: {
     name: "HubForbidden",
-    meaning: "The user on the hub lacks a right that the walk needs; the message names it.",
-    next: "Ask for the named right, or walk as somebody who has it.",
+    meaning: "The user on the hub lacks a right that the diagnosis needs; the message names it.",
+    next: "Ask for the named right, or use an identity that has it.",
   },
   KNF1004: {
     name: "KindsNotServed",
@@ -26,13 +26,13 @@ const hubCodes = {
   KNF1005: {
     name: "ControllerNotRunning",
     meaning:
-      "Nobody works on the components: the controller's Lease is let go or has run out, or there is no controller.",
+      "No controller works on the components: its Lease was released or has expired, or there is none.",
     next: "Start the controller and look at its log.",
   },
   KNF1006: {
     name: "ControllerUnknown",
-    meaning: "It could not be found out whether a controller runs.",
-    next: "Walk as somebody who may read Leases and Deployments of the hub.",
+    meaning: "It is unknown whether a controller runs.",
+    next: "Use an identity that may read Leases and Deployments of the hub.",
   },
   KNF1007: {
     name: "ControllerNotReady",
@@ -53,13 +53,13 @@ const hubCodes = {
   KNF1011: {
     name: "StatusOutdated",
     meaning:
-      "The controller has not looked at the latest change of the component, or has not written any status.",
+      "The controller has not processed the latest change of the component, or has not written any status.",
     next: "Look whether the controller runs and what its log says about the component.",
   },
   KNF1012: {
     name: "DeletionStuck",
     meaning: "The component was deleted more than a minute ago and its finalizer is still there.",
-    next: "Remove the cause that the walk found; docs/removal.md says how to give the spoke up.",
+    next: "Remove the cause that the diagnosis found; docs/removal.md says how to give the spoke up.",
   },
   KNF1013: {
     name: "SecondComponent",
@@ -69,17 +69,17 @@ const hubCodes = {
   KNF1014: {
     name: "UpstreamConnectionStale",
     meaning:
-      "The ClusterProfile's way in changed after the upstream operator started, which goes on using the connection it has.",
+      "The access data of the ClusterProfile changed after the upstream operator started, and the operator still uses the old connection.",
     next: "Restart the upstream operator.",
   },
   KNF1015: {
     name: "VersionNotEligible",
-    meaning: "The wanted version is more than one minor version away from the installed one.",
+    meaning: "The desired version is more than one minor version away from the installed one.",
     next: "Set spec.version to a version at most one minor away from status.version.",
   },
   KNF1016: {
     name: "ReleaseNotFound",
-    meaning: "The controller has no release of the wanted version.",
+    meaning: "The controller has no release of the desired version.",
     next: "Set spec.version to a version that the release directory holds, or add that release to it.",
   },
   KNF1017: {

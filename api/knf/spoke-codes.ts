@@ -7,7 +7,7 @@ export const spokeCodes = {
   },
   KNF4002: {
     name: "ConnectionRefused",
-    meaning: "Nobody listens at the address of the API server.",
+    meaning: "Nothing listens at the address of the API server.",
     next: "Look whether the API server runs, and whether address and port in the ClusterProfile are right.",
   },
   KNF4003: {
@@ -63,13 +63,14 @@ export const spokeCodes = {
   },
   KNF4013: {
     name: "CertificateEndsSoon",
-    meaning: "The API server's certificate or its CA works and ends soon.",
-    next: "Renew it before it ends.",
+    meaning: "The API server's certificate or its CA is valid but expires soon.",
+    next: "Renew it before it expires.",
   },
   KNF4014: {
     name: "ServerNotVerified",
-    meaning: "The API server is not verified: whoever sits on the way gets the credential.",
-    next: "Put a CA into the ClusterProfile and take insecure-skip-tls-verify out.",
+    meaning:
+      "The API server is not verified: whoever controls the network path gets the credential.",
+    next: "Put a CA into the ClusterProfile and remove insecure-skip-tls-verify.",
   },
   KNF4015: {
     name: "NotKubernetes",
@@ -95,7 +96,7 @@ export const spokeCodes = {
   },
   KNF5003: {
     name: "IdentityUnknown",
-    meaning: "The API server does not say who we are, or which rights we have.",
+    meaning: "The API server does not tell the identity of the credential, or its rights.",
     next: "Nothing, if the spoke is reached through a proxy that hides it.",
   },
   KNF5004: {
@@ -113,7 +114,7 @@ export const spokeCodes = {
     name: "AnchorMissing",
     meaning:
       "The anchor of an installation that was there is gone; what it owned is being deleted with it.",
-    next: "See that the controller runs: it installs everything again. Find out who deleted the anchor.",
+    next: "Make sure that the controller runs: it installs everything again. Find out who deleted the anchor.",
   },
   KNF6003: {
     name: "AnchorConflict",
@@ -134,12 +135,12 @@ export const spokeCodes = {
   KNF6006: {
     name: "ObjectsMissing",
     meaning: "Objects of the installation's inventory do not exist.",
-    next: "See that the controller runs: it puts them back.",
+    next: "Make sure that the controller runs: it creates them again.",
   },
   KNF6007: {
     name: "ObjectsChanged",
     meaning: "Somebody else changed fields of objects of the installation.",
-    next: "See that the controller runs: it puts them right. The named manager should let go of the fields.",
+    next: "Make sure that the controller runs: it repairs them. The named manager should give up the fields.",
   },
   KNF6008: {
     name: "InstallIncomplete",

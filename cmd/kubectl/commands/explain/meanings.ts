@@ -82,8 +82,8 @@ export const protectionMeanings: Readonly<
 /** What each code says; docs/reasons.md is held to it by a test. */
 export const codeMeanings: Readonly<Record<Code, string>> = {
   ProviderFileUnreadable: "The provider file cannot be read.",
-  ProviderFileInvalid: "The provider file is not what it should be; the message names the place.",
-  NoMatchingProvider: "No provider of the file is offered by the ClusterProfile.",
+  ProviderFileInvalid: "The provider file is invalid; the message names the position.",
+  NoMatchingProvider: "The ClusterProfile offers no provider of the provider file.",
   ProviderInvalid: "The entry of the provider cannot be used.",
   ExtensionInvalid: "The ClusterProfile's extension data for the exec plugin cannot be used.",
   EndpointInvalid:
@@ -94,7 +94,7 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
   PluginFailed: "The exec plugin ended with an error.",
   PluginTimeout: "The exec plugin did not end within its time.",
   PluginOutputInvalid: "The exec plugin printed something other than an ExecCredential.",
-  PluginInputTooLarge: "What the exec plugin is to be given is too large for a process.",
+  PluginInputTooLarge: "The input of the exec plugin is too large for a process.",
   CredentialRejected: "The API server answered 401.",
   Forbidden: "The API server answered 403; the message names the request.",
   AdmissionRefused:

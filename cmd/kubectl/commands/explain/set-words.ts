@@ -159,7 +159,7 @@ export const setReasons: SetWords = {
     "Install the CRD, or give the controller the right to list PlacementDecisions.",
   ],
   VersionNotEligible: [
-    "The wanted version is more than one minor version away from what the cluster has.",
+    "The desired version is more than one minor version away from what the cluster has.",
     "Roll out the minor versions one after the other, or give the cluster an override.",
   ],
 };
