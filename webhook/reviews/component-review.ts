@@ -47,6 +47,8 @@ export interface ComponentChange {
   readonly spec: Fields;
   /** The spec that is stored; undefined on a create. */
   readonly before: Fields | undefined;
+  /** Undefined on an update. */
+  readonly metadata?: Fields;
   /** `status.version` as it is stored. */
   readonly installed: string | undefined;
 }
@@ -64,7 +66,8 @@ function changeIn(request: AdmissionRequest): ComponentChange | undefined {
   const place = placeOf(request);
   const spec = recordAt(object, "spec");
   if (operation === "CREATE" || (operation === "UPDATE" && oldObject === undefined)) {
-    return { kind: known, ...place, object, spec, before: undefined, installed: versionOf(object) };
+    const created = { kind: known, ...place, object, metadata, spec };
+    return { ...created, before: undefined, installed: versionOf(object) };
   }
   if (operation !== "UPDATE") return undefined;
   const before = recordAt(oldObject, "spec");

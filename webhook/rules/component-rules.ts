@@ -12,6 +12,8 @@ import {
   labels,
   namespaceSettings,
   namespaceTwice,
+  setCopy,
+  setLabelsWithoutSet,
 } from "./metadata.ts";
 import {
   customCertificates,
@@ -63,6 +65,7 @@ export const componentRules: Readonly<Record<string, Rule>> = {
   duplicate: { code: 409, check: duplicate },
   "duplicate-unknown": { code: 500, check: duplicateUnknown },
   name: { code: 422, check: componentName },
+  "set-copy": { code: 422, check: setCopy },
   version: { code: 422, check: version },
   "manifest-url": { code: 422, check: manifestUrl },
   "manifest-source": { code: 403, check: manifestSource },
@@ -104,6 +107,7 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
   "selection-mode": selectionMode,
   "namespace-twice": namespaceTwice,
   "manifest-content": manifestContent,
+  "set-labels": setLabelsWithoutSet,
 };
 
 const aboutCluster =

@@ -1,4 +1,5 @@
 import { recordAt } from "../../api/fields.ts";
+import { setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
 import { annotationProblems, labelProblems, textsOf } from "./names.ts";
 import {
@@ -21,6 +22,25 @@ export const componentName: Check = ({ kind, name }) => {
   const message = `must be at most ${room} characters (has ${name.length}), ${why}`;
   return problemIf(name.length > room, "metadata.name", message);
 };
+
+/** A copy of a component of a fleet set still has the marks of the set, which name the component that was copied. */
+export const setCopy: Check = ({ metadata = {}, name }) => {
+  const marked = recordAt(metadata, "annotations")[setAnnotations.component];
+  return problemIf(
+    marked !== undefined && marked !== name,
+    below("metadata", "annotations", setAnnotations.component),
+    `is the mark of a fleet set on another component (is ${quoteValue(marked)}); leave the labels and annotations knfleet.dev/set… out of a copy`,
+  );
+};
+
+/** Labels of a fleet set that no set has written: they have no effect. */
+export const setLabelsWithoutSet: Check = ({ metadata = {} }) =>
+  problemIf(
+    recordAt(metadata, "labels")[setLabels.set] !== undefined &&
+      recordAt(metadata, "annotations")[setAnnotations.component] === undefined,
+    below("metadata", "labels", setLabels.set),
+    "is written by fleet sets; the component does not belong to the set because of it",
+  );
 
 /** Labels, selectors and annotations that the target cluster would refuse. */
 export const labels: Check = ({ spec }) =>

@@ -27,6 +27,8 @@ export interface Subject {
   readonly spec: Fields;
   /** The spec that is stored; undefined on a create. */
   readonly before: Fields | undefined;
+  /** Labels and annotations of a component that is created; absent on an update, which never fails because of them. */
+  readonly metadata?: Fields;
   /** The target cluster, when the reference is one. */
   readonly ref: ClusterProfileRef | undefined;
   /** The component without its misshapen fields; undefined when the rest cannot be understood without them. */

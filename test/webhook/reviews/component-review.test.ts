@@ -248,3 +248,37 @@ describe("one component of a kind on a cluster", () => {
     expect(linesOf(await review(written({}), { facts }))[0]).toMatch(/^500 spec: whether another/);
   });
 });
+
+const marked = (component: string) => ({
+  labels: { "knfleet.dev/set": "prod", "knfleet.dev/set-kind": "KnativeServingSet" },
+  annotations: { "knfleet.dev/set-component": component },
+});
+
+describe("the marks of a fleet set", () => {
+  test("are refused on a copy of a component", async () => {
+    const copied = written(remote, { name: "copy", metadata: marked("prod-eu") });
+    expect(linesOf(await review(copied))).toEqual([
+      expect.stringContaining('422 metadata.annotations["knfleet.dev/set-component"]: is the mark'),
+    ]);
+  });
+
+  test("are as the set and a backup write them", async () => {
+    const stamped = written(remote, { name: "prod-eu", metadata: marked("prod-eu") });
+    expect(linesOf(await review(stamped))).toEqual([]);
+  });
+
+  test("never keep an update from being written", async () => {
+    const before = { ...remote, version: "1.22" };
+    const edited = { name: "copy", metadata: marked("prod-eu"), before };
+    expect(linesOf(await review(written({ ...remote, version: "1.23" }, edited)))).toEqual([]);
+  });
+
+  test("cause a warning where no set wrote them", async () => {
+    const { labels } = marked("");
+    const ruling = await review(written(remote, { metadata: { labels } }));
+    expect(ruling.violations).toEqual([]);
+    expect(ruling.warnings).toContainEqual(
+      expect.stringContaining('metadata.labels["knfleet.dev/set"]'),
+    );
+  });
+});
