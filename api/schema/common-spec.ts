@@ -60,12 +60,12 @@ const podDisruptionBudgets = {
       maxUnavailable: {
         ...intOrString,
         description:
-          "Most pods that may be gone during an eviction, as a number or a percentage. Excludes minAvailable.",
+          "Largest number or percentage of pods that an eviction may make unavailable. Excludes minAvailable.",
       },
       minAvailable: {
         ...intOrString,
         description:
-          "Least pods that stay during an eviction, as a number or a percentage. Excludes maxUnavailable.",
+          "Smallest number or percentage of pods that stay available during an eviction. Excludes maxUnavailable.",
       },
       name: text("Name of the PodDisruptionBudget."),
       selector: { ...labelSelector, description: "Accepted for compatibility; has no effect." },

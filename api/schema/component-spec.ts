@@ -49,7 +49,7 @@ export const eventingSpec = {
     ...commonSpec,
     defaultBrokerClass: text("Class of brokers that name none; MTChannelBasedBroker by default."),
     sinkBindingSelectionMode: text(
-      "inclusion: SinkBindings work only in labelled namespaces and on labelled objects; exclusion (default): everywhere but there.",
+      "inclusion: SinkBindings affect only namespaces and objects with the label bindings.knative.dev/include=true. exclusion (default): all but those with bindings.knative.dev/exclude=true.",
     ),
     // Upstream requires all six sources when `source` exists (D-42). Here all are optional.
     source: {

@@ -82,7 +82,8 @@ function schemaOf(kind: FleetSetKind): JsonObject {
 function specOf(kind: FleetSetKind): JsonObject {
   return {
     type: "object",
-    description: "Which clusters get what, and in which order.",
+    description:
+      "The clusters, the component that each of them gets, and the order of the rollout.",
     required: ["clusters", "template"],
     "x-kubernetes-validations": [
       {
@@ -112,7 +113,7 @@ function templateOf(kind: FleetSetKind): JsonObject {
       spec: {
         type: "object",
         description:
-          "The spec of the components; texts may have $(cluster.name), $(cluster.labels[KEY]) and the like.",
+          "The spec of the components. Texts may refer to values of the ClusterProfile, such as $(cluster.name) and $(cluster.labels[KEY]).",
         properties,
       },
     },

@@ -16,7 +16,8 @@ const propertyRequirement = {
     operator: {
       type: "string",
       enum: ["In", "NotIn", "Exists", "DoesNotExist"],
-      description: "How the value is compared. A missing property is not In, and is NotIn.",
+      description:
+        "How the value is compared. A missing property never matches In, and always matches NotIn.",
     },
     values: {
       type: "array",
@@ -80,7 +81,7 @@ const clusters = {
     from: {
       type: "string",
       enum: ["Selector", "PlacementDecision", "OCMPlacement"],
-      description: "Where the clusters come from; the field of the same name says which.",
+      description: "Source of the clusters; the field of the same name has the details.",
     },
     selector: clusterSelector,
     placementDecision: {
@@ -106,7 +107,7 @@ const clusters = {
       maxItems: 256,
       items: exclusion,
       "x-kubernetes-list-type": "atomic",
-      description: "Clusters that keep what they have: no write and no removal.",
+      description: "Clusters whose component is neither written nor removed.",
     },
   },
 } as const;
@@ -153,21 +154,21 @@ export const fleetSetFields = {
     items: override,
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["name"],
-    description: "Differences for some clusters; all that match are merged, in order.",
+    description: "Differences for some clusters; all matching ones are merged in order.",
   },
   rollout,
   adoption: {
     type: "string",
     enum: ["Never", "IfEqual", "Always"],
     default: "IfEqual",
-    description: "What happens to a component that is on a selected cluster already.",
+    description: "Whether the set takes over a component that a selected cluster has already.",
   },
   whenUnselected: {
     type: "object",
-    description: "What happens to the component of a cluster that is selected no more.",
+    description: "What happens to the component of a cluster that the set no longer selects.",
     properties: {
       policy: { type: "string", enum: ["Orphan", "Delete"], default: "Orphan" },
-      after: duration("How long it has to be unselected; default 10m."),
+      after: duration("How long the cluster has to be unselected before; default 10m."),
       maxAtOnce: { ...int32, minimum: 1, default: 5, description: "Removals at the same time." },
     },
   },
@@ -182,7 +183,7 @@ export const fleetSetFields = {
     minimum: 1,
     maximum: 50,
     default: 10,
-    description: "Revisions that are kept for a way back.",
+    description: "Old revisions that are kept for undo.",
   },
 } as const;
 

@@ -21,7 +21,7 @@ const windows = {
   type: "array",
   maxItems: 8,
   "x-kubernetes-list-type": "atomic",
-  description: "When clusters may start; what runs goes on. None: always.",
+  description: "When clusters may start; changes in progress continue. Empty: always.",
   items: {
     type: "object",
     required: ["cron", "duration"],
@@ -30,7 +30,7 @@ const windows = {
       "a window is from 10m to 168h long",
     ]),
     properties: {
-      cron: { ...text("Beginning of the window, in five fields."), minLength: 9, maxLength: 128 },
+      cron: { ...text("Start of the window, in five cron fields."), minLength: 9, maxLength: 128 },
       duration: duration("Length of the window, from 10m to 168h."),
       timeZone: { ...text("IANA name; default UTC."), maxLength: 64 },
     },
@@ -48,16 +48,20 @@ const stage = {
     name: { ...text("Name of the stage."), pattern: "^[a-z0-9-]{1,40}$" },
     selector: {
       ...labelSelector,
-      description: "Its clusters, by labels; the first stage that matches has a cluster.",
+      description:
+        "Clusters of the stage, by labels of their ClusterProfiles; a cluster belongs to the first stage that matches.",
     },
     decisionGroup: {
-      ...text("Its clusters: a decision group of the Placement."),
+      ...text("Clusters of the stage: a decision group of the Placement."),
       minLength: 1,
       maxLength: 63,
     },
-    maxConcurrency: share("Clusters that change at the same time; default 10%, at least one.", 1),
+    maxConcurrency: share(
+      "Clusters that may change at the same time; default 10%, at least one.",
+      1,
+    ),
     maxFailures: share("Clusters that may fail before the rollout stops; default 0.", 0),
-    maxUnreachable: share("Clusters that may be dark; default 10%, at least one.", 0),
+    maxUnreachable: share("Clusters that may be unreachable; default 10%, at least one.", 0),
     before: {
       type: "object",
       description: "What the stage waits for before its first cluster.",
@@ -95,14 +99,14 @@ export const rollout = {
       enum: ["Last", "Exclude", "Refuse"],
       default: "Last",
       description:
-        "Clusters of no stage: a last stage of their own, excluded, or no rollout at all.",
+        "Clusters of no stage: Last puts them into a last stage, Exclude excludes them, Refuse stops the rollout.",
     },
     order: {
       type: "string",
       pattern: "^(Hashed|Name|Label:.{1,317})$",
       default: "Hashed",
       description:
-        "Order inside a stage: Hashed (another one for each revision), Name or Label:KEY.",
+        "Order inside a stage: Hashed (a different order for each revision), Name or Label:KEY.",
     },
     windows,
     minReadySeconds: {
@@ -117,15 +121,15 @@ export const rollout = {
       pattern: "^(([0-9]+(h|m|s))+|None)$",
       maxLength: 32,
       default: "15m",
-      description: "After this time a cluster that is not done has failed; None: never.",
+      description: "Time after which a cluster that is not done counts as failed; None: never.",
     },
-    maxUnreachable: share("As in stages, for stages that say nothing.", 0),
+    maxUnreachable: share("Default of maxUnreachable for stages without it.", 0),
     onFailure: {
       type: "string",
       enum: ["Pause", "Rollback"],
       default: "Pause",
       description: "What happens when more clusters of a stage failed than it allows.",
     },
-    paused: { ...flag("Whether nothing new starts."), default: false },
+    paused: { ...flag("Whether no further cluster starts."), default: false },
   },
 } as const;
