@@ -7,13 +7,13 @@ import type { DesiredSpec, RevisionContent } from "./desired-spec.ts";
 /** A ControllerRevision of a set. */
 export interface Revision {
   readonly name: string;
-  /** Grows with each rollout that is begun; the highest one is rolled out. */
+  /** Each new rollout gets a higher number; the revision with the highest one is rolled out. */
   readonly number: number;
-  /** The number with which all stages were passed last; absent: never. */
+  /** Number of the revision when it last passed all stages; absent: never. */
   readonly completedNumber?: number;
-  /** Whether a rollback has given it up; it is not tried again until somebody asks for it. */
+  /** True when a rollback gave up the revision. It is not tried again until a user asks for it. */
   readonly failed: boolean;
-  /** When somebody asked to try it again, RFC 3339. */
+  /** When a user asked to try the revision again, RFC 3339. */
   readonly retriedAt?: string;
   readonly content: RevisionContent;
 }
@@ -26,7 +26,7 @@ export interface SelectedCluster {
   readonly group?: string;
 }
 
-/** What the set selects now. An error, or a Placement that is not there, is never an empty selection (R11). */
+/** The selection of a set. An error or a missing Placement is `unusable`, never an empty selection (R11). */
 export type Selection =
   | { readonly kind: "clusters"; readonly clusters: readonly SelectedCluster[] }
   | { readonly kind: "unusable"; readonly reason: string; readonly message: string };
@@ -36,7 +36,7 @@ export interface Obstacle {
   readonly message: string;
 }
 
-/** All that a decision follows from, besides the time. */
+/** The facts on which a decision depends, besides the time. */
 export interface SetFacts {
   readonly set: FleetSet;
   readonly revisions: readonly Revision[];
@@ -45,9 +45,9 @@ export interface SetFacts {
   readonly profiles: ReadonlyMap<string, ClusterProfile>;
   /** The components that carry the labels of the set. */
   readonly children: readonly Component[];
-  /** Clusters that the set may not take, by `namespace/name`: another set, another component or the hub is against it. */
+  /** By `namespace/name`: why the set may not change a cluster, because of another set, another component or a refusal of the hub. */
   readonly obstacles: ReadonlyMap<string, Obstacle>;
-  /** Why the hub did not take the last write for a cluster, though it may take it later; by `namespace/name`. */
+  /** By `namespace/name`: why the last write for a cluster failed on the hub and may succeed later. */
   readonly unwritten?: ReadonlyMap<string, string>;
 }
 
@@ -57,9 +57,9 @@ export interface Member {
   readonly key: string;
   readonly profile: ClusterProfile | undefined;
   readonly child: Component | undefined;
-  /** What the revision by which it is judged wants for it; empty without a ClusterProfile. */
+  /** Its desired spec with the revision by which it is judged; empty without a ClusterProfile. */
   readonly desired: DesiredSpec;
-  /** By that revision. */
+  /** Its state by that revision. */
   readonly state: ClusterState;
 }
 
@@ -78,33 +78,33 @@ export interface Stamp {
   readonly template: RevisionContent["template"];
   /** The template with overrides and values of the cluster. */
   readonly desired: Exclude<DesiredSpec, { readonly missing: string }>;
-  /** The component that is there already. */
+  /** The existing component, if any. */
   readonly child: Component | undefined;
 }
 
-/** A mark on a ControllerRevision, to be written before anything is stamped. */
+/** A mark on a ControllerRevision. It is written before any component is stamped. */
 export type RevisionMark =
   | { readonly kind: "begin"; readonly name: string; readonly number: number }
   | { readonly kind: "complete"; readonly name: string; readonly number: number }
   | { readonly kind: "fail" | "retry"; readonly name: string };
 
-/** What is to be done now. At most one of `mark` and the writes is given. */
+/** The writes to make now: either a mark, or stamps and removals. */
 export interface Decision {
   readonly status: FleetSetStatus;
   readonly mark?: RevisionMark;
   readonly stamps: readonly Stamp[];
   readonly removals: Removals;
-  /** Whether the annotation that accepts a selection has served. */
+  /** True when the annotation that accepts a selection is no longer needed. */
   readonly dropsAcceptance?: boolean;
-  /** Ms since the epoch at which to look again though nothing has changed. */
+  /** When to decide again even if nothing has changed, in ms since the epoch. */
   readonly nextLook: number | undefined;
 }
 
-/** What happens to components of clusters that are not selected, or of a set that is deleted. */
+/** Writes to components of clusters that are not selected, and of a deleted set. */
 export interface Removals {
-  /** Are marked with the time, because their cluster is not selected any more. */
+  /** Get the mark with the time, because their cluster is no longer selected. */
   readonly markUnselected: readonly ComponentKey[];
-  /** Lose that mark: the cluster is selected again. */
+  /** Lose that mark, because their cluster is selected again. */
   readonly unmark: readonly ComponentKey[];
   /** Lose the labels and annotations of the set, and stay. */
   readonly orphan: readonly ComponentKey[];

@@ -11,14 +11,14 @@ import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
 
 const usualDeadlineMs = 900_000;
 
-/** With which revision the states of the clusters are judged, and when. */
+/** The revision and the time by which the states of clusters are judged. */
 export interface Judgement extends Pick<Timing, "now"> {
   readonly revision: Revision;
-  /** When somebody asked to try again, RFC 3339. */
+  /** When a user asked to try the revision again, RFC 3339. */
   readonly retriedAt: string | undefined;
 }
 
-/** The stages of a set with their clusters, each with its state. Pure. */
+/** The stages of a set with their clusters and the states of these. Pure. */
 export function stagesWith(
   facts: SetFacts,
   selected: readonly SelectedCluster[],
@@ -43,7 +43,7 @@ export function stagesWith(
   return stagesOf(spec.rollout ?? {}, members);
 }
 
-/** The same members with their states for another revision. */
+/** The same members, judged by another revision. */
 export function judgedAnew(
   members: readonly Member[],
   facts: SetFacts,
@@ -61,7 +61,7 @@ type Judge = (
   excluded: string | undefined,
 ) => Member;
 
-/** Judges clusters by one revision; those with the same overrides and values share the work. */
+/** Returns a function that judges clusters by one revision. Clusters with the same overrides and values share one spec. */
 function judgeOf({ set, obstacles }: SetFacts, judgement: Judgement): Judge {
   const { content, name: revision } = judgement.revision;
   const specs = new DesiredSpecs(content);
@@ -78,7 +78,7 @@ function judgeOf({ set, obstacles }: SetFacts, judgement: Judgement): Judge {
   };
 }
 
-/** Whether the rollout of a revision was halted at the last look. */
+/** True when the rollout of a revision was halted at the last decision. */
 function wasHalted({ status }: FleetSet, { name }: Revision): boolean {
   const isSame = status?.updateRevision === name;
   return isSame && status.stages?.some(({ state }) => state === "Halted") === true;
@@ -99,7 +99,7 @@ function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timin
   };
 }
 
-/** Why a set leaves a cluster that it selects as it is; undefined: it does not. Pure. */
+/** Why a set excludes a cluster that it selects, as a sentence; undefined when it does not. Pure. */
 export function exclusionOf(
   { spec, metadata }: FleetSet,
   { cluster, labels }: Candidate,

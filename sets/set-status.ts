@@ -18,11 +18,11 @@ import {
 } from "./set-conditions.ts";
 import type { StageProgress } from "./stage-progress.ts";
 
-/** What a look at a set found. */
+/** The state of a rollout, from which the status is written. */
 export interface RolloutReport extends Outline {
   readonly stages: readonly Stage[];
   readonly progress: readonly StageProgress[];
-  /** Name of the stage that the phase is about; undefined: of none. */
+  /** Name of the stage that the phase is about; undefined when it is about none. */
   readonly stage: string | undefined;
   readonly stamps: readonly Stamp[];
   readonly updateRevision: string;
@@ -42,12 +42,12 @@ const notableStates: readonly ClusterStateName[] = [
   "Unreachable",
 ];
 
-/** Whether the spec or an annotation keeps anything new from starting. */
+/** True when the spec or an annotation pauses the set. */
 export function isPaused({ spec, metadata }: FleetSet): boolean {
   return spec.rollout?.paused === true || metadata.annotations?.[steering.pause] !== undefined;
 }
 
-/** When the last pause ended; the look that finds the end counts already. */
+/** When the last pause ended; now when the set was paused at the last decision and is not paused any more. */
 export function resumedAtOf(set: FleetSet, now: number): string | undefined {
   const { phase, resumedAt } = set.status?.rollout ?? {};
   return phase === "Paused" && !isPaused(set) ? timestampOf(new Date(now)) : resumedAt;
@@ -69,7 +69,7 @@ export function deletingStatus(
   return { ...set.status, ...observedBy(set), conditions: conditionsWith(set, [entry], now) };
 }
 
-/** The status of a set whose selection is not known; counts and stages stay as they were. */
+/** The status of a set whose selection is unusable; counts and stages stay as they were. */
 export function unusableStatus(
   set: FleetSet,
   { reason, message: text }: Obstacle,
@@ -135,13 +135,13 @@ function rolloutOf(
   };
 }
 
-/** What is stamped now counts as updating, so that a stamp needs no status write of its own. */
+/** Counts clusters that are stamped now as updating, so that a stamp needs no further write of the status. */
 function withStamps(status: StageStatus, stamps: readonly Stamp[]): StageStatus {
   const stamped = stamps.filter(({ stage }) => stage === status.name).length;
   return stamped === 0 ? status : { ...status, updating: status.updating + stamped };
 }
 
-/** Numbers of clusters by state, and the clusters that need somebody's eyes. */
+/** Numbers of clusters by state, and the clusters that need attention. */
 function summaryOf({ stages, stamps }: RolloutReport): Summary {
   const members = stages.flatMap((stage) => stage.members);
   const numbers = new Map<ClusterStateName, number>();

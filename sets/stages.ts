@@ -5,18 +5,18 @@ import { type ClusterState, isReadyWith } from "./cluster-state.ts";
 import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
 import { matchesLabels } from "./select-clusters.ts";
 
-/** Name of the stage of the clusters that no stage selects. */
+/** Name of the last stage, which has the clusters that no other stage selects. */
 export const unmatchedStage = "unmatched";
 
 type Rollout = NonNullable<FleetSetSpec["rollout"]>;
 
-/** A cluster before its stage is known. */
+/** A cluster and its labels, by which its stage is found. */
 export interface Candidate {
   readonly cluster: SelectedCluster;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The stage of a cluster: the first that matches. Undefined: none does. Spec: sets.md R7. */
+/** Name of the first stage that matches a cluster; undefined when none does. Spec: sets.md R7. */
 export function stageOf(stages: readonly StageSpec[], { cluster, labels }: Candidate) {
   return stages.find(({ selector, decisionGroup }) =>
     decisionGroup === undefined
@@ -25,20 +25,20 @@ export function stageOf(stages: readonly StageSpec[], { cluster, labels }: Candi
   )?.name;
 }
 
-/** The stages in their order, each with its members, and the stage of the unmatched last. */
+/** The stages in their order with their members; the stage of unmatched clusters is the last. */
 export function stagesOf(
   { stages = [] }: Pick<Rollout, "stages">,
   members: ReadonlyMap<string, readonly Member[]>,
 ): readonly Stage[] {
   const unmatched = members.get(unmatchedStage) ?? [];
   const named = stages.map((spec) => ({ spec, members: members.get(spec.name) ?? [] }));
-  // The webhook refuses a stage of that name, but may not have seen it.
+  // The webhook refuses this name for a stage, but it may not have been running.
   const isNamed = stages.some(({ name }) => name === unmatchedStage);
   if (isNamed || (unmatched.length === 0 && stages.length > 0)) return named;
   return [...named, { spec: { name: unmatchedStage }, members: unmatched }];
 }
 
-/** The clusters of no stage for which the rollout does not start; none unless `unmatched` is Refuse. */
+/** The clusters of no stage that stop the rollout; none unless `unmatched` is Refuse. */
 export function refusedClusters(
   { unmatched = "Last" }: Partial<Pick<Rollout, "unmatched">>,
   stages: readonly Stage[],
@@ -48,19 +48,19 @@ export function refusedClusters(
   return members.filter(({ state }) => state.name !== "Excluded").map(({ key }) => key);
 }
 
-/** Whether a cluster may get the revision now. */
+/** True when a cluster waits for its revision. */
 export function isToBegin({ name, reason }: ClusterState): boolean {
   return name === "Pending" && reason !== "Deleting";
 }
 
-/** How many members are changing now: each holds a slot of its stage. Spec: sets.md R5. */
+/** Number of members that are changing now. Each holds a slot of its stage. Spec: sets.md R5. */
 export function countInFlight(members: readonly Member[]): number {
   return members.filter(({ state: { name } }) => name === "Updating" || name === "Settling").length;
 }
 
 /**
- * Whether a stamp left a cluster that waits for the next one not ready. It holds a slot against those that are ready, whatever was edited meanwhile; the next
- * stamp of it breaks nothing more.
+ * True for a cluster that waits for the next stamp and is not ready since the last one. It keeps its slot before clusters that are ready, because another
+ * stamp cannot make it worse.
  */
 function isLeftUnready({ child, state }: Member): boolean {
   if (child === undefined || !isToBegin(state)) return false;
@@ -68,16 +68,16 @@ function isLeftUnready({ child, state }: Member): boolean {
   return isStamped && !isReadyWith(child, child.spec?.version);
 }
 
-/** How the pending members of a stage follow each other. */
+/** How the next members of a stage are chosen. */
 export interface Turn {
   readonly stage: StageSpec;
   readonly revision: Revision;
   readonly order: string | undefined;
-  /** Which of them get the revision now; absent: all. */
+  /** True for members that may get the revision now; absent: all may. */
   readonly isDue?: (member: Member) => boolean;
 }
 
-/** The stamps of the next members, as many as there are slots: first those that are not ready anyway, then the others in the order of the set. Spec: sets.md R5. */
+/** The stamps of the next members, one for each free slot. Members that are not ready come first, the others follow in the order of the set. Spec: sets.md R5. */
 export function stampsOf(
   members: readonly Member[],
   { stage, revision, order = "Hashed", isDue = () => true }: Turn,
@@ -98,7 +98,7 @@ export function stampsOf(
   );
 }
 
-/** Members in the order in which they are admitted. Each revision has another order unless the set names one. Spec: sets.md 5, P12. */
+/** Members in the order in which they start. The order `Hashed` differs for each revision. Spec: sets.md 5, P12. */
 export function inOrder(
   members: readonly Member[],
   order: string,
@@ -116,7 +116,7 @@ export function inOrder(
     .map(({ member }) => member);
 }
 
-/** Where a member stands in an order: numbers count first. */
+/** The key by which members are sorted: by number, and then by text. */
 interface Place {
   readonly number: number;
   readonly text: string;
@@ -130,7 +130,7 @@ function hashedPlace(revision: string): (member: Member) => Place {
   };
 }
 
-/** By a label: numbers upwards, then texts, then those without the label. By name: all are equal. */
+/** Sorts by a label: rising numbers, then texts, then members without the label. For the order by name all keys are equal, and names decide. */
 function labelledPlace(order: string): (member: Member) => Place {
   const label = order.startsWith("Label:") ? order.slice("Label:".length) : undefined;
   if (label === undefined) return () => ({ number: 0, text: "" });

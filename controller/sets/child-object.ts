@@ -16,7 +16,7 @@ import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 const longestName = 200;
 
-/** Name of a new component: the one of the set and the one of the ClusterProfile, with its namespace where the set selects several. Pure. Spec: sets.md 5. */
+/** Name of a new component: `<set>-<profile>`, or `<set>-<namespace>-<profile>` when the set selects from other namespaces. Pure. Spec: sets.md 5. */
 export function childNameOf(
   { metadata, spec }: FleetSet,
   { namespace, name }: SelectedCluster,
@@ -29,15 +29,15 @@ export function childNameOf(
   return `${full.slice(0, longestName - 11)}-${shortHashOf(full)}`;
 }
 
-/** Name of the component that a stamp writes: one that exists keeps its own. */
+/** Name of the component that a stamp writes. An existing component keeps its name. */
 export function stampedNameOf(set: FleetSet, { child, cluster }: Stamp): string {
   const [namespace = "", name = ""] = cluster.split("/");
   return child?.metadata.name ?? childNameOf(set, { namespace, name });
 }
 
 /**
- * Whether a set has stamped a component. Labels are not enough: a copy under another name has them, too, and a component of a backup may be of a set
- * that had the name before.
+ * True when a set has stamped a component. Its labels do not prove that: a copy under another name has them too, and a component from a backup may
+ * belong to an earlier set of the same name.
  */
 export function isChildOf(component: Component, set: FleetSet): boolean {
   const { name, annotations = {} } = component.metadata;
@@ -48,7 +48,7 @@ export function isChildOf(component: Component, set: FleetSet): boolean {
   );
 }
 
-/** The component as a set applies it: spec, revision and time in one write. Spec: sets.md R4. */
+/** The component that a set applies. Spec, revision and time are one write. Spec: sets.md R4. */
 export function childObject(set: FleetSet, stamp: Stamp, now: Date): Manifest {
   const { template, desired } = stamp;
   const { labels = {}, annotations = {} } = template.metadata ?? {};
@@ -81,7 +81,7 @@ export function childObject(set: FleetSet, stamp: Stamp, now: Date): Manifest {
   };
 }
 
-/** The managedFields that give a set the whole spec of a component that others wrote, so that the next apply removes what the set does not want. Spec: sets.md R8. */
+/** The managedFields that make a set the owner of the whole spec of an adopted component, so that the next apply removes fields that the set lacks. Spec: sets.md R8. */
 export function adoptedFields(
   entries: readonly ManagedFieldsEntry[],
 ): readonly ManagedFieldsEntry[] {
@@ -106,14 +106,14 @@ export function adoptedFields(
   ];
 }
 
-/** The metadata patch that takes a component out of its set and keeps its spec. */
+/** The patch of metadata that removes a component from its set and keeps its spec. */
 export function releasePatch(child: Component, entries: readonly ManagedFieldsEntry[]) {
   const remaining = entries.filter(({ manager }) => manager !== setFieldManager);
   return {
     resourceVersion: child.metadata.resourceVersion,
     labels: removalOf(Object.values(setLabels)),
     annotations: removalOf(Object.values(setAnnotations)),
-    // An empty list would leave them as they are.
+    // An empty list would not change managedFields; a list with an empty entry clears them.
     managedFields: remaining.length === 0 ? [{}] : remaining,
   };
 }

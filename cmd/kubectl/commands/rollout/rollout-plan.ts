@@ -9,7 +9,7 @@ import { stagesWith } from "../../../../sets/members.ts";
 import { planRemovals } from "../../../../sets/removals.ts";
 import { inOrder, refusedClusters } from "../../../../sets/stages.ts";
 
-/** What would become of a cluster's component; `relabel`: its spec stays as it is. */
+/** What the rollout would do with a cluster's component. `relabel` keeps its spec. */
 export type PlanAction =
   | "create"
   | "update"
@@ -22,19 +22,19 @@ export type PlanAction =
   | "orphan"
   | "delete";
 
-/** One cluster of a set; what is not known is null. */
+/** One cluster of a set; unknown values are null. */
 export interface RolloutPlanItem {
   readonly cluster: { readonly namespace: string; readonly name: string };
-  /** Null: the set does not select the cluster any more. */
+  /** Null when the set no longer selects the cluster. */
   readonly stage: string | null;
   /** Name of the component. */
   readonly component: string | null;
-  /** The version that is installed. */
+  /** The installed version. */
   readonly from: string | null;
-  /** The version that the set wants; null when the controller chooses. */
+  /** The desired version; null when the controller chooses it. */
   readonly to: string | null;
   readonly action: PlanAction;
-  /** Whether the component would be written with another spec. */
+  /** True when the spec of the component would change. */
   readonly changesSpec: boolean;
   readonly reason: string | null;
   readonly message: string | null;
@@ -45,11 +45,11 @@ export interface RolloutPlanSummary {
   readonly clusters: number;
   /** Components that would be written. */
   readonly writes: number;
-  /** Those of them whose spec would change. */
+  /** Components whose spec would change. */
   readonly changes: number;
   readonly blocked: number;
   readonly unselected: number;
-  /** What could not be read, and why the set would do nothing at all. */
+  /** Facts that could not be read, and reasons why the rollout would not begin. */
   readonly warnings: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export interface FoundPlan {
 
 const changing: readonly PlanAction[] = ["create", "update", "adopt"];
 
-/** What a rollout of the set would do with each cluster, in the order of the stages, whatever their gates and limits. Pure. */
+/** Plans what a rollout would do with each cluster, in the order of the stages. Ignores gates and limits. Pure. */
 export function planRollout(facts: SetFacts, now: number): FoundPlan {
   const { set, selection } = facts;
   const name = revisionNameOf(set);
@@ -84,7 +84,7 @@ export function planRollout(facts: SetFacts, now: number): FoundPlan {
   return { summary: summaryOf(name, all, stopsOf(set, stages)), items: all };
 }
 
-/** Why the rollout would not begin at all. */
+/** Why the rollout would not begin. */
 function stopsOf({ metadata, spec }: FleetSet, stages: readonly Stage[]): readonly string[] {
   const refused = refusedClusters(spec.rollout ?? {}, stages);
   return [
@@ -144,7 +144,7 @@ function memberItem(member: Member, { set, stage, cluster }: Context): RolloutPl
   };
 }
 
-/** Why nothing would be written; nothing for a component that would be. */
+/** Why the component would not be written; nulls when it would be. */
 function saidOf({ state }: Member, action: PlanAction) {
   if (action === "relabel" || changing.includes(action)) return { reason: null, message: null };
   return { reason: state.reason, message: state.message === "" ? null : state.message };
@@ -172,7 +172,7 @@ function isOfSpec(child: Component | undefined, desired: DesiredSpec): boolean {
   return "spec" in desired && isSameJson(desired.spec, own);
 }
 
-/** Components of the set on clusters that it does not select. Spec: sets.md R11. */
+/** Items for the components of the set on clusters that it no longer selects. Spec: sets.md R11. */
 function unselectedItems(
   facts: SetFacts,
   selected: readonly SelectedCluster[],
