@@ -93,7 +93,9 @@ function stageInTurn(progress: readonly StageProgress[]): StageProgress | undefi
 }
 
 function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
-  const state = stageInTurn(progress)?.status.state;
+  const stage = stageInTurn(progress);
+  if (stage?.awaitsApproval === true) return "AwaitingApproval";
+  const state = stage?.status.state;
   return state === undefined || state === "Passed" || state === "Empty" ? "Complete" : state;
 }
 

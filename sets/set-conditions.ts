@@ -106,7 +106,7 @@ const phaseMessages: Readonly<Record<RolloutPhase, string>> = {
   Waiting: "The next stage has not begun",
   Rolling: "Clusters are changing",
   Soaking: "A finished stage is watched",
-  AwaitingApproval: "A finished stage waits for an approval",
+  AwaitingApproval: "A stage waits for an approval",
   Complete: "All stages were passed",
   Halted: "Too many clusters failed",
   RollingBack: "Clusters go back to the revision that was completed last",

@@ -44,6 +44,8 @@ export interface StageProgress {
   readonly limits: StageLimits;
   /** Why nothing starts, as a sentence; empty: nothing stands in the way. */
   readonly waitingFor: string;
+  /** Whether somebody has to approve the stage before it begins. */
+  readonly awaitsApproval: boolean;
   readonly nextLook: number | undefined;
 }
 
@@ -90,11 +92,11 @@ export function progressOf(stage: Stage, context: StageContext): StageProgress {
     unreachable: tally.unreachable,
   };
   const step = stepOf(stage, tally, context);
-  const { state, waitingFor = "", nextLook, ...times } = step;
+  const { state, waitingFor = "", nextLook, awaitsApproval = false, ...times } = step;
   const status = { ...counts, state, ...times };
   const mayStart = isOpen(status) && waitingFor === "";
   const slots = mayStart ? Math.max(0, tally.maxConcurrency - tally.inFlight) : 0;
-  return { status, slots, limits: tally, waitingFor, nextLook };
+  return { status, slots, limits: tally, waitingFor, awaitsApproval, nextLook };
 }
 
 function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
@@ -138,6 +140,7 @@ type Times = Pick<StageStatus, "startSize" | "startedAt" | "doneAt" | "approvedB
 interface Step extends Times {
   readonly state: StageStatus["state"];
   readonly waitingFor?: string;
+  readonly awaitsApproval?: boolean;
   readonly nextLook?: number | undefined;
 }
 
@@ -194,10 +197,11 @@ function closedGate(
   stage: Stage,
   tally: Tally,
   context: StageContext,
-): Pick<Step, "waitingFor" | "nextLook"> | undefined {
+): Pick<Step, "waitingFor" | "nextLook" | "awaitsApproval"> | undefined {
   const { name, before: gate } = stage.spec;
   if (gate?.approval === true && approvalOf(name, "before", context) === undefined) {
-    return { waitingFor: `Stage ${name} waits for an approval before it begins` };
+    const waitingFor = `Stage ${name} waits for an approval before it begins`;
+    return { waitingFor, awaitsApproval: true };
   }
   const { waitingFor, nextLook } = admissionOf(stage, tally, context);
   return waitingFor === "" ? undefined : { waitingFor, nextLook };

@@ -23,6 +23,7 @@ export function setEvents(
       stageEvents(stageBefore(before, after, stage), stage),
     ),
     ...phaseEvents(before, after),
+    ...approvalEvents(before, after),
     ...selectionEvents(before, after),
   ];
 }
@@ -91,13 +92,8 @@ function stageEvents(
   before: StageStatus | undefined,
   { name, state, done, clusters }: StageStatus,
 ): readonly NewEvent[] {
-  if (before?.state === state) return [];
-  if (state === "Passed" && before !== undefined) {
-    return [normal("StagePassed", `Stage ${name}: ${done} of ${clusters} clusters are done`)];
-  }
-  return state === "AwaitingApproval"
-    ? [normal("AwaitingApproval", `Stage ${name} waits for an approval`)]
-    : [];
+  if (state !== "Passed" || before === undefined || before.state === state) return [];
+  return [normal("StagePassed", `Stage ${name}: ${done} of ${clusters} clusters are done`)];
 }
 
 function phaseEvents(
@@ -111,6 +107,21 @@ function phaseEvents(
   const message = after.rollout?.waitingFor ?? "";
   if (phase === "Halted" || phase === "RolledBack") return [warning(phase, message)];
   return phase === "Complete" ? [normal("Complete", completion(after))] : [];
+}
+
+/** For each stage that waits for somebody, before it begins or after it is done. */
+function approvalEvents(
+  before: FleetSetStatus | undefined,
+  after: FleetSetStatus,
+): readonly NewEvent[] {
+  const { phase, stage = "", waitingFor } = after.rollout ?? {};
+  if (phase !== "AwaitingApproval") return [];
+  const isSame =
+    before?.rollout?.phase === phase &&
+    before.rollout.stage === stage &&
+    before.updateRevision === after.updateRevision;
+  const message = waitingFor ?? `Stage ${stage} is done and waits for an approval`;
+  return isSame ? [] : [normal("AwaitingApproval", message)];
 }
 
 function completion({ updateRevision = "", clusters = {} }: FleetSetStatus): string {

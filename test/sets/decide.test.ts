@@ -121,7 +121,10 @@ describe("gates", () => {
     const world = completeWorld();
     const first = stageOfRing("canary", { before: { approval: true } });
     world.edit({ ...next, rollout: rolloutWith({ stages: [first, stageOfRing("rest")] }) });
-    expect(world.settle().status.rollout).toMatchObject({ phase: "Waiting", stage: "canary" });
+    expect(world.settle().status.rollout).toMatchObject({
+      phase: "AwaitingApproval",
+      stage: "canary",
+    });
     world.annotate(`${steering.approve}canary-before`, `${updateOf(world)} alice`);
     expect(world.settle().status.rollout?.phase).toBe("Rolling");
   });

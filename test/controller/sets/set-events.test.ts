@@ -45,10 +45,26 @@ describe("between two states of a set there is an Event for", () => {
       wanted: ["StagePassed"],
     },
     {
-      name: "a stage that waits for somebody",
+      name: "a stage that waits for somebody when it is done",
       before: rolling,
-      after: { ...rolling, stages: [{ ...stage, state: "AwaitingApproval" }] },
+      after: {
+        ...rolling,
+        rollout: { phase: "AwaitingApproval", stage: stage.name },
+        stages: [{ ...stage, state: "AwaitingApproval" }],
+      },
       wanted: ["AwaitingApproval"],
+    },
+    {
+      name: "a stage that waits for somebody before it begins, after one that waited, too",
+      before: { ...rolling, rollout: { phase: "AwaitingApproval", stage: "before" } },
+      after: { ...rolling, rollout: { phase: "AwaitingApproval", stage: stage.name } },
+      wanted: ["AwaitingApproval"],
+    },
+    {
+      name: "nothing, while a stage waits for somebody",
+      before: { ...rolling, rollout: { phase: "AwaitingApproval", stage: stage.name } },
+      after: { ...rolling, rollout: { phase: "AwaitingApproval", stage: stage.name } },
+      wanted: [],
     },
     {
       name: "a rollout that halts",

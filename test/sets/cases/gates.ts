@@ -15,7 +15,7 @@ const approvals: readonly Case[] = [
     clusters: { canary: "old", rest: "old" },
     expect: {
       stamps: "",
-      phase: "Waiting",
+      phase: "AwaitingApproval",
       stage: "canary",
       waitingFor: "Stage canary waits for an approval before it begins",
     },
@@ -28,12 +28,12 @@ const approvals: readonly Case[] = [
   canary("an approval of another revision begins nothing", needsApproval, {
     clusters: { canary: "old" },
     annotations: approve("canary-before", "prod-0123456789 alice"),
-    expect: { stamps: "", phase: "Waiting" },
+    expect: { stamps: "", phase: "AwaitingApproval" },
   }),
   canary("an approval of another gate begins nothing", needsApproval, {
     clusters: { canary: "old" },
     annotations: approve("canary-after"),
-    expect: { stamps: "", phase: "Waiting" },
+    expect: { stamps: "", phase: "AwaitingApproval" },
   }),
   canary("an approval that is taken back stops no stage that has begun", needsApproval, {
     clusters: { canary: "old" },

@@ -38,7 +38,7 @@ export const setConditions: SetWords<
 /** Phases of a rollout; they are reasons of Progressing, Complete and Ready. */
 export const setPhases: SetWords<RolloutPhase> = {
   Waiting: [
-    "The next stage has not begun: a window is closed, an approval is missing, or too many of its clusters are unreachable. The message says which.",
+    "The next stage has not begun: a window is closed, or too many of its clusters are unreachable. The message says which.",
     "Do what the message names, or wait.",
   ],
   Rolling: [
@@ -47,7 +47,7 @@ export const setPhases: SetWords<RolloutPhase> = {
   ],
   Soaking: ["All clusters of the stage are done; the stage is watched for `after.soak`.", wait],
   AwaitingApproval: [
-    "The stage is done and was watched; somebody has to approve before the next one begins.",
+    "Somebody has to approve: the stage before it begins, or the stage that is done and was watched before the next one begins.",
     "kubectl knfleet rollout approve.",
   ],
   Complete: ["All stages were passed; this revision is what a rollback goes back to.", nothing],
