@@ -5,12 +5,12 @@ import type { CommandEntry, CommandGroup } from "../action.ts";
 /** The word `rollout` on the command line. */
 export const rolloutGroup = (): CommandGroup => ({
   name: "rollout",
-  summary: "Show and steer how a fleet set is rolled out",
-  text: "What a KnativeServingSet (kss) or a KnativeEventingSet (kes) rolls out, in which stages, and how people steer it. docs/sets.md is about sets.",
+  summary: "Show and steer the rollout of a fleet set",
+  text: "Commands for the rollout of a KnativeServingSet (kss) or a KnativeEventingSet (kes). docs/sets.md describes sets.",
   examples: [
     ["kubectl knfleet rollout status kss/prod -n platform -w", "watch a rollout"],
     ["kubectl knfleet rollout plan -f set.yaml", "what a change would do, before it is applied"],
-    ["kubectl knfleet rollout approve kss/prod -n platform", "let it go on"],
+    ["kubectl knfleet rollout approve kss/prod -n platform", "approve a stage"],
     ["kubectl knfleet rollout pause kss/prod -n platform", "stop it for now"],
     ["kubectl knfleet rollout undo kss/prod -n platform --apply", "go back"],
   ],
@@ -38,9 +38,9 @@ function statusEntry(): CommandEntry {
     name: "rollout status",
     args: "SET",
     summary: "Show the stages of a rollout, and what it waits for",
-    text: `What the set says about its rollout: the phase, what it waits for, the stages, and the clusters that are not well. In a terminal each stage has a\nbar: # done, > changing, ! failed. ${setText}\nThe exit code is 0 when the rollout is complete, 1 when it was halted or rolled back, 3 while it is neither. With -w it goes on until it is one of\nthe two, in a terminal as a picture that is drawn anew, elsewhere as a line for each change; --timeout ends it with 124.`,
+    text: `Shows the phase of the rollout, what it waits for, the stages, and the clusters that need attention. In a terminal each stage has a\nbar: # done, > changing, ! failed. ${setText}\nThe exit code is 0 when the rollout is complete, 1 when it was halted or rolled back, 3 while it is neither. -w waits until it is complete or has\nfailed; it redraws the table in a terminal, and prints a line for each change elsewhere. --timeout ends it with 124.`,
     examples: [
-      ["kubectl knfleet rollout status kss/prod -n platform", "how it stands"],
+      ["kubectl knfleet rollout status kss/prod -n platform", "its state now"],
       ["kubectl knfleet rollout status kss/prod -n platform -w", "until it is complete or halted"],
       ["kubectl knfleet rollout status kss/prod -w --timeout 2h", "for a pipeline"],
       ["kubectl knfleet rollout status kss/prod -o json", "for scripts"],
@@ -62,12 +62,12 @@ function approveEntry(): CommandEntry {
   return {
     name: "rollout approve",
     args: "SET",
-    summary: "Approve that a rollout goes on",
-    text: `Approves the gate that the rollout waits for, or the one that the flags name, in your name and for the revision that is rolled out now: a later revision needs\nanother approval. ${annotates} It needs the right to patch the set, and with the webhook the verb approve.\nThe exit code is 1 when there is no such gate. ${setText}`,
+    summary: "Approve a stage of a rollout",
+    text: `Approves the gate for which the rollout waits, or the gate of the flags. The approval has your name and is for the revision that is rolled out now; a later\nrevision needs another one. ${annotates} It needs the right to patch the set, and with the webhook the verb approve on it.\nThe exit code is 1 when there is no such gate. ${setText}`,
     examples: [
-      ["kubectl knfleet rollout approve kss/prod -n platform", "what it waits for now"],
-      ["kubectl knfleet rollout approve kss/prod --stage rest --before", "one gate, also early"],
-      ["kubectl knfleet rollout approve kss/prod --dry-run", "whether you may"],
+      ["kubectl knfleet rollout approve kss/prod -n platform", "the gate for which it waits"],
+      ["kubectl knfleet rollout approve kss/prod --stage rest --before", "a gate, also in advance"],
+      ["kubectl knfleet rollout approve kss/prod --dry-run", "check whether you may"],
     ],
     options: [
       new Option("--stage <name>", "stage of the gate"),
@@ -85,8 +85,8 @@ function pauseEntry(): CommandEntry {
   return {
     name: "rollout pause",
     args: "SET",
-    summary: "Stop a rollout for now",
-    text: `Nothing new begins until the rollout is resumed; clusters that are changing go on. ${annotates} GitOps, which keeps the\nspec, does not undo it; --reason says why, for people. ${setText}`,
+    summary: "Pause a rollout",
+    text: `No further cluster starts until the rollout is resumed; changes in progress continue. ${annotates} GitOps tools, which manage the\nspec, do not revert it. --reason says why, for people. ${setText}`,
     examples: [
       ['kubectl knfleet rollout pause kss/prod -n platform --reason "incident 7"', "and say why"],
     ],
@@ -104,9 +104,9 @@ function resumeEntry(): CommandEntry {
   return {
     name: "rollout resume",
     args: "SET",
-    summary: "Let a paused rollout go on",
-    text: `Takes away the annotation that pause has written. The exit code is 1 when spec.rollout.paused keeps the rollout paused: that is changed where the spec\nis kept. ${setText}`,
-    examples: [["kubectl knfleet rollout resume kss/prod -n platform", "go on"]],
+    summary: "Resume a paused rollout",
+    text: `Removes the annotation that pause has written. The exit code is 1 when spec.rollout.paused is true: change that where the spec of the set is\nmanaged. ${setText}`,
+    examples: [["kubectl knfleet rollout resume kss/prod -n platform", "continue"]],
     options: [dryRunOption()],
     completes: "sets",
     needsFleet,
@@ -118,9 +118,11 @@ function retryEntry(): CommandEntry {
   return {
     name: "rollout retry",
     args: "SET",
-    summary: "Try a revision again that failed",
-    text: `Clusters that failed are tried again, also when the revision was given up by a rollback. ${annotates} The exit code is 1 when\nno cluster failed. ${setText}`,
-    examples: [["kubectl knfleet rollout retry kss/prod -n platform", "after the cause is mended"]],
+    summary: "Retry a failed revision",
+    text: `Tries failed clusters again, also after a rollback gave up the revision. ${annotates} The exit code is 1 when\nno cluster failed. ${setText}`,
+    examples: [
+      ["kubectl knfleet rollout retry kss/prod -n platform", "after the cause is removed"],
+    ],
     options: [dryRunOption()],
     completes: "sets",
     needsFleet,
@@ -132,8 +134,8 @@ function acceptSelectionEntry(): CommandEntry {
   return {
     name: "rollout accept-selection",
     args: "SET",
-    summary: "Let a set give up many clusters at once",
-    text: `A selection that loses many clusters at once removes nothing until somebody accepts it. This accepts the selection that condition Selected names, and no other one.\n${annotates} ${setText}`,
+    summary: "Let a set lose many clusters at once",
+    text: `When a selection loses many clusters at once, no component is removed until somebody accepts the selection. Accepts only the one that condition Selected names.\n${annotates} ${setText}`,
     examples: [
       [
         "kubectl knfleet rollout accept-selection kss/prod -n platform",
@@ -152,10 +154,10 @@ function historyEntry(): CommandEntry {
     name: "rollout history",
     args: "SET",
     summary: "List the revisions of a set",
-    text: `The revisions that the hub keeps of a set (spec.revisionHistoryLimit), the newest rollout last: update is rolled out now, current passed all stages last, completed did so\nonce, failed was given up by a rollback. --revision prints the template and the overrides of one. ${setText}`,
+    text: `Lists the revisions of a set that the hub keeps (spec.revisionHistoryLimit), the newest rollout last. Marks: update is rolled out now, current passed all stages last,\ncompleted passed all stages once, failed was given up by a rollback. --revision prints the template and the overrides of one revision. ${setText}`,
     examples: [
       ["kubectl knfleet rollout history kss/prod -n platform", "all of them"],
-      ["kubectl knfleet rollout history kss/prod --revision prod-6d4f9c01ab", "what is in one"],
+      ["kubectl knfleet rollout history kss/prod --revision prod-6d4f9c01ab", "the content of one"],
     ],
     options: [
       new Option("--revision <revision>", "print the content of this revision; name or number"),
@@ -172,7 +174,7 @@ function undoEntry(): CommandEntry {
     name: "rollout undo",
     args: "SET",
     summary: "Go back to an earlier revision",
-    text: `Prints the set with the template and the overrides of the revision that was completed last before the one that it wants now, or of the one that is named.\n--apply writes these two fields, unless the set was changed in the meantime; the set then rolls the revision out in its stages, as any other. Where GitOps keeps the\nset, write it there. The exit code is 1 when there is no such revision. ${setText}`,
+    text: `Prints the set with the template and the overrides of an earlier revision: the last completed one before that of the spec, or the one of --to-revision.\n--apply writes these two fields, unless the set was changed in the meantime; the set then rolls them out in its stages, like any change. Where GitOps manages the\nset, commit the printed set there. The exit code is 1 when there is no such revision. ${setText}`,
     examples: [
       ["kubectl knfleet rollout undo kss/prod -n platform", "print the set"],
       [
@@ -197,10 +199,10 @@ function planEntry(): CommandEntry {
     name: "rollout plan",
     args: "[SET] [-f FILE]",
     summary: "Show what a rollout would do with each cluster, before it begins",
-    text: `For each cluster of a set, or of a set in a file that need not be on the hub: its stage, what would become of its component, from which version to which, and what\nis in the way: a version step that is not allowed, a value that the ClusterProfile does not give, another set or component. Gates and limits decide when; they are left\nout. relabel is a component whose spec stays as it is. Nothing is written. ${setText}\nThe exit code is 0 when nothing would change, 1 when something would or a cluster is blocked, 3 when not everything could be read.`,
+    text: `Shows for each cluster of a set on the hub or in a file: its stage, what the rollout would do with its component, from which version to which, and what blocks\nit: a version step that is not allowed, a missing value of the ClusterProfile, another set or component. Ignores gates and limits, which only decide when. relabel\nis for a component whose spec does not change. Nothing is written. ${setText}\nThe exit code is 0 when nothing would change, 1 when something would or a cluster is blocked, 3 when not everything could be read.`,
     examples: [
       ["kubectl knfleet rollout plan -f set.yaml", "before kubectl apply"],
-      ["kubectl knfleet rollout plan kss/prod -n platform", "the set that the hub has"],
+      ["kubectl knfleet rollout plan kss/prod -n platform", "the set on the hub"],
       ["kubectl knfleet rollout plan -f set.yaml -o json", "for scripts"],
     ],
     options: [new Option("-f, --filename <file>", "file with a fleet set, - for standard input")],
@@ -215,8 +217,8 @@ function adoptEntry(): CommandEntry {
   return {
     name: "rollout adopt",
     args: "ks|ke",
-    summary: "Print a set that takes over components that exist",
-    text: `Prints a set for the components of one type in a namespace, which -l, --cluster and --on narrow: the template has what more than half of them share, overrides have\nthe rest, by names of clusters, so that every cluster keeps exactly what it has. ClusterProfiles of the same namespaces without such a component are excluded. Nothing is\nwritten. What a set cannot express is told; the exit code is 3 then, and 1 when there are no components.`,
+    summary: "Print a set that adopts existing components",
+    text: `Prints a set for the components of one type in a namespace; -l, --cluster and --on select some of them. The template has the fields that more than half of them share,\nand overrides by cluster name have the rest, so that no cluster changes. ClusterProfiles of the same namespaces without such a component are excluded. Nothing is\nwritten. Warns of components that the set cannot adopt; the exit code is 3 then, and 1 when there are no components.`,
     examples: [
       ["kubectl knfleet rollout adopt ks -n platform > set.yaml", "all of Knative Serving"],
       ["kubectl knfleet rollout adopt ks -n platform -l env=prod --name prod", "part of it"],
