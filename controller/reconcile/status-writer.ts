@@ -26,10 +26,13 @@ export interface WrittenStatus extends StatusChange {
 }
 
 const maxAttempts = 5;
+const minIntervalMs = 1_000;
+// What takes minutes, because the hub is busy with a thousand others, must not keep the hub busy with numbers.
+const longestIntervalMs = 16_000;
 
 /**
- * Writes the status of one component during one attempt: progress at most once a second unless a condition becomes True or False, the outcome at the end, and nothing that changes
- * nothing. `postponedMs` says how long the write at the end has to wait. After a conflict, writes the newest object. A component that is gone gets no status.
+ * Writes the status of one component during one attempt: progress at most once a second unless a condition becomes True or False, and half as often each time in which only
+ * messages change; the outcome at the end; and nothing that changes nothing. `postponedMs` says how long the write at the end has to wait. After a conflict, writes the newest object. A component that is gone gets no status.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
@@ -38,6 +41,8 @@ export class StatusWriter {
   /** Progress that is not written yet. */
   #pending: Outcome | undefined;
   #timer: Disposable | undefined;
+  /** After the last write of progress in which only messages change. */
+  #messageIntervalMs = minIntervalMs;
   #isWriting = false;
   #writing: Promise<void> = Promise.resolve();
   #recording: Promise<void> = Promise.resolve();
@@ -110,7 +115,10 @@ export class StatusWriter {
     this.#pending = undefined;
     this.#isWriting = true;
     try {
-      await this.#write(outcome, signal);
+      const { before, after } = await this.#write(outcome, signal);
+      const isOfMessages = after !== undefined && differsInMessagesOnly(before, after);
+      const doubled = Math.min(this.#messageIntervalMs * 2, longestIntervalMs);
+      this.#messageIntervalMs = isOfMessages ? doubled : minIntervalMs;
     } catch {
       // The write at the end includes this progress and reports its failure.
     }
@@ -127,7 +135,7 @@ export class StatusWriter {
     const next = statusOf(this.#reconciled(), outcome, clock.date());
     const now = clock.now();
     const { status } = this.#latest;
-    if (differsInMessagesOnly(status, next)) return pace.messageMs(now);
+    if (differsInMessagesOnly(status, next)) return pace.messageMs(now, this.#messageIntervalMs);
     return settlesAny(status, next) ? pace.transitionMs(now) : pace.progressMs(now);
   }
 
@@ -228,7 +236,6 @@ export function openStatusWriter(
   });
 }
 
-const minIntervalMs = 1_000;
 const burst = 4;
 // Kept for transitions while messages change every second.
 const keptForTransitions = 2;
@@ -253,11 +260,11 @@ export class StatusPace {
     return Math.max(this.transitionMs(now), this.#lastWrittenAt + minIntervalMs - now);
   }
 
-  /** Milliseconds until a change of messages only may be written. */
-  messageMs(now: number): number {
+  /** Milliseconds until a change of messages only may be written, an interval after the last write. */
+  messageMs(now: number, intervalMs = minIntervalMs): number {
     return Math.max(
       this.#untilMs(1 + keptForTransitions, now),
-      this.#lastWrittenAt + minIntervalMs - now,
+      this.#lastWrittenAt + intervalMs - now,
     );
   }
 

@@ -59,7 +59,7 @@ function statusSaid(type: string): string | undefined {
   return storedComponent().status?.conditions?.find((entry) => entry.type === type)?.status;
 }
 
-test("progress is written at once and then once a second, only the latest", async () => {
+test("progress is written at once and again after a second, only the latest", async () => {
   const writer = reportOn(newComponent());
   writer.reportProgress(working(0), signal);
   await clock.advance(1);
@@ -84,6 +84,21 @@ test("a condition that becomes True while the work goes on is written at once", 
   writer.reportProgress(working(10), signal);
   await clock.advance(900);
   expect(hub.requests).toBe(2);
+});
+
+test("numbers of a long attempt are written half as often each time, and every 16 seconds at least", async () => {
+  const writer = reportOn(newComponent());
+  const written: number[] = [];
+  for (let tick = 0; tick < 640; tick += 1) {
+    const before = hub.requests;
+    writer.reportProgress(working(tick), signal);
+    await clock.advance(100);
+    if (hub.requests > before) written.push(tick);
+  }
+  const pauses = written
+    .slice(1)
+    .map((tick, index) => Math.round((tick - (written[index] ?? 0)) / 10));
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 16, 16]);
 });
 
 test("a slow hub gets one write at a time", async () => {
