@@ -84,5 +84,3 @@ function indexOf(slice: PlacementDecision): number {
   const text = labelOf(slice, "index") ?? "";
   return /^\d+$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
 }
-
-// A scheduler writes the slices of a decision one after the other, so a cluster may move from one slice to another.
