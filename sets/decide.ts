@@ -199,9 +199,10 @@ class Look {
   #rollBack(): Decision {
     const current = this.#current ?? this.#update;
     const stages = this.#stagesWith(current);
-    const { stamps, stage } = rollbackStep(stages, current, this.#facts.set.spec.rollout?.order);
     const walk = this.#walk(stages);
     const progress = walk.progress.map(notBegun);
+    const { order } = this.#facts.set.spec.rollout ?? {};
+    const { stamps, stage } = rollbackStep(stages, current, { order, progress });
     const joined =
       stage === undefined ? admittedStamps(stages, progress, this.#admission) : noneAdmitted;
     return this.#decision({

@@ -1,9 +1,9 @@
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
-import { hasRevision } from "./component-said.ts";
+import { setLabels } from "../api/fleet-set.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, Stage, Stamp } from "./facts.ts";
-import { concurrencyOf } from "./limits.ts";
+import type { StageProgress } from "./stage-progress.ts";
 import { countInFlight, isToBegin, stampsOf } from "./stages.ts";
 import { refusedStep } from "./version-step.ts";
 
@@ -17,7 +17,7 @@ export function rollbackObstacle(
   if (current.name === failed.name) return "The failed revision is the one that was completed last";
   const specs = new DesiredSpecs(current.content);
   for (const member of members) {
-    if (member.child === undefined || hasRevision(member.child, current.name)) continue;
+    if (member.child === undefined || !isToReturn(member, current)) continue;
     const obstacle = returnObstacle(member.child, member.profile, specs);
     if (obstacle !== undefined) return `${member.key}: ${obstacle}`;
   }
@@ -49,16 +49,24 @@ export interface RollbackStep {
 export function rollbackStep(
   stages: readonly Stage[],
   current: Revision,
-  order: string | undefined,
+  {
+    order,
+    progress,
+  }: { readonly order: string | undefined; readonly progress: readonly StageProgress[] },
 ): RollbackStep {
-  const isDue = ({ child, state }: Member): boolean =>
-    child !== undefined && !hasRevision(child, current.name) && isToBegin(state);
-  for (const { spec, members } of stages.toReversed()) {
+  const isDue = (member: Member): boolean => isToReturn(member, current) && isToBegin(member.state);
+  for (const [at, { spec, members }] of [...stages.entries()].toReversed()) {
     const inFlight = countInFlight(members);
     if (inFlight === 0 && !members.some(isDue)) continue;
-    const slots = concurrencyOf(spec.maxConcurrency, members.length) - inFlight;
+    const slots = (progress.at(at)?.limits.maxConcurrency ?? 0) - inFlight;
     const turn = { stage: spec, revision: current, order, isDue };
     return { stamps: stampsOf(members, turn, slots), stage: spec.name };
   }
   return { stamps: [], stage: undefined };
+}
+
+/** Whether the set stamped a cluster with another revision; an excluded one keeps it. */
+function isToReturn({ child, state }: Member, current: Revision): boolean {
+  const stamped = child?.metadata.labels?.[setLabels.revision];
+  return stamped !== undefined && stamped !== current.name && state.name !== "Excluded";
 }

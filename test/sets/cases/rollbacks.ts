@@ -41,6 +41,27 @@ export const rollbackCases: readonly Case[] = [
     },
   },
   {
+    name: "a held cluster that could not go back stops no rollback",
+    clusters: { canary: "failed", rest: "ahead" },
+    labels: { "rest-1": { "knfleet.dev/hold": "true" } },
+    ...onFailure,
+    expect: { mark: "fail" },
+  },
+  {
+    name: "a component that was never taken over is not touched by a rollback",
+    clusters: { canary: "old", rest: "foreign" },
+    ...failed,
+    expect: { stamps: "", phase: "RolledBack" },
+  },
+  {
+    name: "excluded clusters do not count in a percentage of a rollback",
+    clusters: { rest: `old ${Array(19).fill("done").join(" ")}` },
+    stages: { rest: { maxConcurrency: "10%" } },
+    labels: { "rest-1": { "knfleet.dev/hold": "true" } },
+    ...failed,
+    expect: { stamps: "rest-10@old" },
+  },
+  {
     name: "the complete revision itself is never given up",
     clusters: { canary: "late none", rest: "done" },
     ...onFailure,
