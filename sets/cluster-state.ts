@@ -99,7 +99,7 @@ function darkState(facts: ClusterFacts, timing: Timing): ClusterState | undefine
   if (child === undefined || !hasRevision(child, revision)) return dark;
   const version = "spec" in desired ? desired.spec["version"] : undefined;
   const isReady = readyState(child, version, timing) !== undefined;
-  if (isReady || updatedAtOf(child, timing.now) < timing.retriedAt) return dark;
+  if (isReady || isRetriedAfterStamp(child, timing)) return dark;
   const message = `Was not ready when it went dark: ${dark.message}`;
   return { name: "Failed", reason: dark.reason, message, isDark: true };
 }
@@ -140,13 +140,16 @@ function isStamped(child: Component, { desired, revision }: ClusterFacts): boole
   return hasRevision(child, revision) && "hash" in desired && hash === desired.hash;
 }
 
-/** Somebody asked to try again after the last stamp of a cluster that failed. */
+/** Whether a cluster that failed was not stamped since a user asked to try again. */
 function isToBeRetried(facts: ClusterFacts, timing: Timing): boolean {
-  if (facts.child === undefined || updatedAtOf(facts.child, timing.now) >= timing.retriedAt) {
-    return false;
-  }
+  if (facts.child === undefined || !isRetriedAfterStamp(facts.child, timing)) return false;
   const { name } = stateAfterStamp(facts, { ...timing, retriedAt: 0 });
   return name === "Failed" || name === "TimedOut";
+}
+
+/** After the clock went back, a wish with a later time does not count: each stamp would be before it. */
+function isRetriedAfterStamp(child: Component, { now, retriedAt }: Timing): boolean {
+  return retriedAt <= now && updatedAtOf(child, now) < retriedAt;
 }
 
 function stateAfterStamp(facts: ClusterFacts, timing: Timing): ClusterState {
@@ -226,7 +229,10 @@ function failedState(child: Component, now: number): ClusterState | undefined {
   return undefined;
 }
 
-/** Updating or TimedOut. After the cluster was unreachable or blocked, or the set paused, the deadline starts again. */
+/**
+ * Updating or TimedOut. The deadline starts again after the cluster was unreachable or blocked, or the set paused. It does not during a halt: only a cluster that
+ * is ready, or another stamp, ends that.
+ */
 function lateState(child: Component, timing: Timing): ClusterState {
   const { now, deadlineMs, resumedAt, isPaused, isHalted } = timing;
   const { reason, message, since } = saidBy(child, "Ready");
@@ -234,9 +240,11 @@ function lateState(child: Component, timing: Timing): ClusterState {
   // What the component says begins to count then, though nothing changes.
   const countsAt = updatedAtOf(child, now) + graceMs;
   const untilCounts = now < countsAt ? countsAt : Number.POSITIVE_INFINITY;
-  if (deadlineMs === undefined || isPaused) return { ...facts, ...untilTime(untilCounts) };
-  const started = Math.max(updatedAtOf(child, now), resumedAt, ...backTimes(child, now));
-  // A cluster that was done before may be unready for a moment; the rollout has not failed then. A halt is not ended by other words of a cluster that is not ready.
+  const isStopped = deadlineMs === undefined || (isPaused && !isHalted);
+  if (isStopped) return { ...facts, ...untilTime(untilCounts) };
+  const restarts = isHalted ? [] : [resumedAt, ...backTimes(child, now)];
+  const started = Math.max(updatedAtOf(child, now), ...restarts);
+  // A cluster that was done before may be unready for a moment; the rollout has not failed then.
   const trouble = isHalted ? 0 : timeOf(since, now) + Math.min(graceMs, deadlineMs);
   const until = Math.max(started + deadlineMs, trouble);
   if (now >= until) return { ...facts, name: "TimedOut" };

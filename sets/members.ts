@@ -92,7 +92,7 @@ function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timin
     minReadyMs: minReadySeconds * 1_000,
     deadlineMs: isEndless ? undefined : durationOf(progressDeadline, usualDeadlineMs),
     resumedAt: timeOf(resumedAtOf(set, now), now),
-    retriedAt: timeOf(retriedAt, now),
+    retriedAt: retriedAt === undefined ? 0 : Date.parse(retriedAt),
     isPaused: isPaused(set),
     isHalted: wasHalted(set, revision),
     mayBeHalted: set.status?.stages === undefined,

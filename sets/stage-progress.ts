@@ -147,14 +147,13 @@ interface Step extends Times {
 function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   const { before, isDue } = context;
   const times = timesOf(before);
-  if (tally.size === 0) {
-    // A failure is not forgiven because its clusters are gone for a moment.
-    if (before?.state === "Halted") return { ...goneStep(stage), ...times };
-    if (before?.startedAt === undefined) return { state: "Empty" };
-  }
+  const empty = tally.size === 0 ? emptyStep(stage, before) : undefined;
+  if (empty !== undefined) return empty;
   if (before?.state === "Passed") return passedStep(stage, tally, context);
+  // A stage that has begun stays halted while clusters join a stage before it.
+  const hasBegun = isDue || times.startedAt !== undefined;
+  if (hasBegun && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
   if (!isDue) return { state: "Waiting", ...times };
-  if (tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
   if (times.startedAt !== undefined) return runningStep(stage, tally, context);
   const gate = closedGate(stage, tally, context);
   if (gate !== undefined) return { state: "Waiting", ...gate };
@@ -178,8 +177,13 @@ function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }
   return { state: "Halted", ...times, waitingFor };
 }
 
-function goneStep({ spec }: Stage): Step {
-  return { state: "Halted", waitingFor: `All clusters of the halted stage ${spec.name} have left` };
+/** A stage without clusters. A failure is not forgiven because its clusters are gone for a moment, and a stage that has begun goes on to its gates. */
+function emptyStep({ spec }: Stage, before: StageMemory | undefined): Step | undefined {
+  if (before?.state === "Halted") {
+    const waitingFor = `All clusters of the halted stage ${spec.name} have left`;
+    return { state: "Halted", ...timesOf(before), waitingFor };
+  }
+  return before?.startedAt === undefined ? { state: "Empty" } : undefined;
 }
 
 /** A passed stage is not opened again by clusters that join or lag; it halts the rollout when too many of them fail. */

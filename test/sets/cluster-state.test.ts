@@ -241,6 +241,11 @@ describe("a component of the revision", () => {
     expect(stateOf(child, dark, { isHalted: true, ...times })).toBe(expected);
   });
 
+  test("is not tried again and again after the clock went back", () => {
+    const failed = childWith({ conditions: unready("InstallSucceeded", "ManifestInvalid") });
+    expect(stateOf(failed, {}, { retriedAt: now + 3_600_000 })).toBe("Failed ManifestInvalid");
+  });
+
   test("a time in the future is now", () => {
     expect(stateOf(childWith({ updatedSecondsAgo: -9_000 }))).toBe("Settling Settling");
   });

@@ -121,7 +121,7 @@ function checked({ world, ...scene }: Scene): Decision {
   };
   expect(inOneOrder(decide(elsewhere, world.now))).toEqual(inOneOrder(decision));
   const forgetful = decide({ ...facts, set: { ...facts.set, status: {} } }, world.now);
-  expect(startedBesides(forgetful, decision, world)).toEqual([]);
+  expect(startedBesides(forgetful, decision)).toEqual([]);
   return decision;
 }
 
@@ -135,9 +135,9 @@ function inOneOrder({ removals, ...rest }: Decision): object {
 }
 
 /** Clusters that get the new revision only because the status was lost: it is always the careful side that is taken. */
-function startedBesides(lost: Decision, kept: Decision, { set }: SetWorld): readonly string[] {
+function startedBesides(lost: Decision, kept: Decision): readonly string[] {
   // Without the end of a pause a cluster times out earlier, and frees its slot.
-  if (kept.mark !== undefined || set.status?.rollout?.resumedAt !== undefined) return [];
+  if (kept.mark !== undefined || kept.status.rollout?.resumedAt !== undefined) return [];
   const started = new Set(kept.stamps.map(({ cluster }) => cluster));
   return lost.stamps
     .filter(({ revision }) => revision === kept.status.updateRevision)

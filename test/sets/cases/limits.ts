@@ -167,6 +167,20 @@ const failures: readonly Case[] = [
     before: { rest: "Halted" },
     expect: { stamps: "", waitingFor: "2 of 4 clusters of stage rest are unreachable" },
   }),
+  rolling("a failed cluster that is back from the dark does not end the halt", "back old", {
+    before: { rest: "Halted" },
+    expect: halted,
+  }),
+  rolling("a pause does not end the halt", "late old", {
+    before: { rest: "Halted" },
+    rollout: { paused: true },
+    expect: { phase: "Paused", stages: "rest Halted" },
+  }),
+  rolling("the end of a pause does not end the halt", "late old", {
+    before: { rest: "Halted" },
+    phase: "Paused",
+    expect: halted,
+  }),
   rolling("a halted stage is not passed when all others are done", "failed done done", {
     expect: { phase: "Halted", mark: "" },
   }),

@@ -235,6 +235,12 @@ const failing: readonly Case[] = [
     expect: { stamps: "", phase: "Halted", stage: "canary" },
   },
   {
+    name: "a cluster that joins a stage that was empty gets nothing while a later one is halted",
+    clusters: { canary: "none", rest: "failed old" },
+    before: { canary: "Empty", rest: "Halted" },
+    expect: { stamps: "", phase: "Halted", stage: "rest" },
+  },
+  {
     name: "a halt names its stage, also when one before it is not passed any more",
     clusters: { canary: "none", rest: "late old" },
     before: { canary: "Empty", rest: "Passed" },
