@@ -1,17 +1,16 @@
-import { abortable } from "../access/deadline.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import type { ManifestSource } from "../access/manifests/manifest-source.ts";
 import type { References } from "../access/providers/references.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
 import type { Component } from "../api/component.ts";
+import type { Part } from "../api/shards.ts";
 import { Preparations } from "../installation/desired.ts";
 import type { SpokeNamespaceMode } from "../installation/installation-namespace.ts";
 import type { Releases } from "../render/release/releases.ts";
 import { leftSpokeOf } from "./component-changes.ts";
 import { hasFinalizer, targetIdOf } from "./component-identity.ts";
 import { Components, connectedSpokes } from "./components.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { EventRecorder } from "./events.ts";
+import { Dispatcher, type WorkOptions } from "./dispatcher.ts";
 import { Guards } from "./guard/guards.ts";
 import type { AnchorProtection } from "./guard/protection.ts";
 import { type HealthServer, type ListenAddress, startHealthServer } from "./health.ts";
@@ -19,11 +18,11 @@ import type { LeaderOptions, Leadership } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics/metrics.ts";
 import { WatchSharing } from "./observe/shared-watches.ts";
-import { type Clock, withClockTimeout } from "./queue/clock.ts";
+import type { Clock } from "./queue/clock.ts";
 import { readHubId, ClusterVersions } from "./reconcile/cluster-facts.ts";
 import { Neighbours } from "./reconcile/neighbours.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
-import { FleetSets } from "./sets/fleet-sets.ts";
+import { ServedParts } from "./served-parts.ts";
 
 export interface ControllerSettings {
   /** Milliseconds between two attempts for a component that is not ready. */
@@ -39,12 +38,16 @@ export interface ControllerSettings {
   readonly spokeNamespace: SpokeNamespaceMode;
   /** Roll KnativeServingSets and KnativeEventingSets out. */
   readonly sets: boolean;
+  /** Number of shards. All replicas must have the same one. */
+  readonly shards: number;
   /** Undefined: health and metrics are not served. */
   readonly healthAddress: ListenAddress | undefined;
 }
 
 export interface ControllerDeps {
-  readonly hub: KubeClient;
+  readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
+  /** A client of the hub that may write while this process holds a part. The signal ends its writes. */
+  readonly hubFor: (part: Part, signal: AbortSignal) => KubeClient;
   /** Another connection to the hub, for components whose target is the hub. */
   readonly hubAsTarget: KubeClient;
   readonly spokes: Spokes;
@@ -54,7 +57,7 @@ export interface ControllerDeps {
   readonly rendering: ReconcileDeps["rendering"];
   /** The source of the manifest texts for `rendering`. */
   readonly manifests: Pick<ManifestSource, "onChange">;
-  /** Resolves when this process is the leader. */
+  /** Resolves when this process is the leader, or has joined the replicas that share the fleet. */
   readonly lead: (
     circumstances: Pick<LeaderOptions, "onTrouble" | "mayHaveLeader">,
     signal: AbortSignal,
@@ -66,9 +69,6 @@ export interface ControllerDeps {
   readonly random: () => number;
   readonly log: Log;
 }
-
-// The Lease is renewed over another connection. Without this limit, a leader that cannot read the components would keep it for ever.
-const refreshLimitMs = 30_000;
 
 export interface Controller extends AsyncDisposable {
   /** Aborted with an Error when the controller must end: the leadership was lost, or the new leader cannot read the components. */
@@ -101,7 +101,6 @@ class FleetController implements Controller {
   readonly #deps: ControllerDeps;
   readonly #settings: ControllerSettings;
   readonly #stop = new AbortController();
-  /** Aborted by the disposal or by the signal of the caller. */
   readonly #stopped: AbortSignal;
   readonly #failed = new AbortController();
   readonly #components: Components;
@@ -109,12 +108,10 @@ class FleetController implements Controller {
   readonly #metrics: Metrics;
   readonly #listening = new DisposableStack();
   #isLeaseInTrouble = false;
-  #isRefreshing = false;
   #hubId: string | undefined;
   #health: HealthServer | undefined;
   #leadership: Leadership | undefined;
-  /** While this process leads. */
-  #sets: FleetSets | undefined;
+  #parts: ServedParts | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: ControllerDeps, settings: ControllerSettings, signal: AbortSignal) {
@@ -127,8 +124,8 @@ class FleetController implements Controller {
       activeWorkers: () => this.#dispatcher.activeWorkers,
       concurrency: settings.concurrency,
       connectedSpokes: () => connectedSpokes(this.#components.all(), spokes),
-      components: () => this.#components.all(),
-      sets: () => this.#sets?.all() ?? [],
+      components: () => [...this.#components.all()].filter((one) => this.#dispatcher.serves(one)),
+      sets: () => this.#parts?.sets?.all() ?? [],
       requests,
       areGrantsValid: () => references?.isValid,
       ...(path === undefined ? {} : { path }),
@@ -139,6 +136,7 @@ class FleetController implements Controller {
       components: this.#components,
       concurrency: settings.concurrency,
       auditMs: settings.auditMs,
+      shards: settings.shards,
       observer: this.#metrics,
     });
     this.#listening.use(manifests.onChange(() => this.#dispatcher.manifestsChanged()));
@@ -146,7 +144,7 @@ class FleetController implements Controller {
     this.#listening.use(
       references?.onChange((before) => {
         this.#dispatcher.referencesChanged(references, before);
-        this.#sets?.referencesChanged();
+        this.#parts?.sets?.referencesChanged();
       }),
     );
   }
@@ -180,8 +178,8 @@ class FleetController implements Controller {
     this.#listening[Symbol.dispose]();
     this.#components[Symbol.dispose]();
     await this.#running;
-    await this.#sets?.[Symbol.asyncDispose]();
     await this.#dispatcher[Symbol.asyncDispose]();
+    await this.#parts?.[Symbol.asyncDispose]();
     // Last, because another replica begins when the leadership ends, and nothing may be written then.
     await this.#leadership?.[Symbol.asyncDispose]();
     await this.#health?.[Symbol.asyncDispose]();
@@ -196,14 +194,14 @@ class FleetController implements Controller {
         log,
         onChange: (component, before) => {
           this.#dispatcher.componentChanged(component, before);
-          this.#sets?.componentChanged(component, before);
+          this.#parts?.sets?.componentChanged(component, before);
           if (before !== undefined && targetIdOf(before) !== targetIdOf(component)) {
             this.#release(before);
           }
         },
         onDelete: (component) => {
           this.#dispatcher.componentDeleted(component);
-          this.#sets?.componentDeleted(component);
+          this.#parts?.sets?.componentDeleted(component);
           this.#release(component);
         },
         onListed: (kind, listing) => this.#dispatcher.componentsListed(kind, listing),
@@ -213,14 +211,29 @@ class FleetController implements Controller {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { hub, log, clock, path } = this.#deps;
-    const { anchorProtection, anchorProtectionCrds, spokeNamespace, pollMs, sets } = this.#settings;
     const components = this.#components;
-    const [hubId] = await Promise.all([readHubId(hub, this.#deps, signal), components.synced()]);
+    const reading = readHubId(this.#deps.hub, this.#deps, signal);
+    const [hubId] = await Promise.all([reading, components.synced()]);
     this.#hubId = hubId;
     const leadership = await this.#lead(signal);
-    if (leadership.mayFollowAnother) await this.#refreshComponents(signal);
-    const events = new EventRecorder({ client: hub, clock, log });
+    const parts = new ServedParts({
+      ...this.#deps,
+      ...this.#settings,
+      components,
+      dispatcher: this.#dispatcher,
+      mayFollowAnother: leadership.mayFollowAnother,
+      start: () => this.#dispatcher.start(this.#workOptions(hubId, parts, leadership)),
+      onChange: (shards) => this.#metrics.setShardsHeld(shards),
+    });
+    this.#parts = parts;
+    if (leadership.share === undefined) await parts.begin([0, "fleet"], signal);
+    else await leadership.share(parts, signal);
+  }
+
+  // oxlint-disable-next-line max-params -- three facts of one process
+  #workOptions(hubId: string, parts: ServedParts, leadership: Leadership): WorkOptions {
+    const { clock, log, path } = this.#deps;
+    const { anchorProtection, anchorProtectionCrds, spokeNamespace, pollMs } = this.#settings;
     const deps = {
       ...this.#deps,
       ...(path === undefined ? {} : { tokens: path.tokens }),
@@ -231,23 +244,25 @@ class FleetController implements Controller {
         protection: anchorProtection,
         crds: anchorProtectionCrds,
         onChange: (ref) => this.#dispatcher.spokeChanged(ref),
-        onEvent: (component, event) => void events.record(component, event, signal),
+        onEvent: (component, event) =>
+          void parts.eventsFor(component)?.record(component, event, this.#stop.signal),
       }),
       guardsCrds: anchorProtectionCrds,
       spokeNamespace,
       pollMs,
       hubId,
-      components,
-      events,
+      components: this.#components,
       metrics: this.#metrics,
       preparations: new Preparations(),
       versions: new ClusterVersions(),
       neighbours: new Neighbours(clock),
       sharing: new WatchSharing(),
     };
-    this.#dispatcher.start({ deps, mayWrite: () => leadership.mayWrite() });
-    if (sets) this.#sets = new FleetSets({ ...this.#deps, components, events }, signal);
-    log.info({ components: [...components.all()].length }, "Reconciling");
+    return {
+      deps,
+      mayWrite: (shard) => leadership.mayWrite(shard),
+      ofShard: (shard) => parts.of(shard),
+    };
   }
 
   /** Waits until this process is the leader. */
@@ -260,31 +275,18 @@ class FleetController implements Controller {
       );
     const leadership = await this.#deps.lead({ onTrouble, mayHaveLeader }, signal);
     this.#leadership = leadership;
-    this.#metrics.setLeading(true);
     leadership.lost.addEventListener("abort", () => {
-      this.#metrics.setLeading(false);
+      this.#metrics.setShardsHeld(0);
       this.#failed.abort(leadership.lost.reason);
     });
     return leadership;
   }
 
-  /** Lists the components again. A watch that lags behind may not show the last writes of the previous leader, and a removed installation would come back. */
-  async #refreshComponents(signal: AbortSignal): Promise<void> {
-    this.#isRefreshing = true;
-    using limit = withClockTimeout(this.#deps.clock, refreshLimitMs, signal);
-    try {
-      await abortable(this.#components.refresh(), limit.signal);
-    } catch (cause) {
-      signal.throwIfAborted();
-      const text = `The hub did not list the components within ${refreshLimitMs / 1_000} s: another replica may lead`;
-      throw new Error(text, { cause });
-    }
-    this.#isRefreshing = false;
-  }
-
   #waitingFor(): readonly string[] {
     return [
-      ...(this.#components.areSynced && !this.#isRefreshing ? [] : ["the components on the hub"]),
+      ...(this.#components.areSynced && this.#parts?.isRefreshing !== true
+        ? []
+        : ["the components on the hub"]),
       ...(this.#hubId === undefined ? ["the identity of the hub"] : []),
       ...(this.#isLeaseInTrouble ? ["the Lease, which cannot be read or written"] : []),
     ];

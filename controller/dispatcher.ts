@@ -4,6 +4,7 @@ import type { ReferencePolicy } from "../access/providers/reference-policy.ts";
 import type { References } from "../access/providers/references.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { identityOf } from "../api/kubernetes.ts";
+import { shardOf } from "../api/shards.ts";
 import { namesChangeable } from "../render/release/user-manifests.ts";
 import {
   hasOtherStatus,
@@ -14,13 +15,13 @@ import {
   keysWaitingFor,
 } from "./component-changes.ts";
 import { targetIdOf, newerOf, keyTextOf } from "./component-identity.ts";
+import { Installations } from "./installations.ts";
 import { lastingLogFieldsOf } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./queue/delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
-import { greet, Greeting, retract, retractionDelayOf } from "./reconcile/between-attempts.ts";
+import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
 import { areRivals, refusalOf } from "./reconcile/claims.ts";
-import { Installation } from "./reconcile/installation.ts";
 import { askedWaitMs, isHubFailure } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
@@ -34,13 +35,19 @@ export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> 
   /** 0 to 1, for the jitter of the back-off. */
   readonly random: () => number;
   readonly observer: QueueObserver;
+  /** Absent: one, which is served from the start. */
+  readonly shards?: number;
 }
+
+type OfShard = "hub" | "events";
 
 /** Dependencies that exist only after the leader election. */
 export interface WorkOptions {
-  readonly deps: Omit<ReconcileDeps, "onChange">;
-  /** Whether this process is the leader. Called before each attempt. */
-  readonly mayWrite: () => boolean;
+  readonly deps: Omit<ReconcileDeps, "onChange" | OfShard>;
+  /** What writes to the hub for a shard that is served. */
+  readonly ofShard: (shard: number) => Pick<ReconcileDeps, OfShard>;
+  /** Whether this process holds the shard. Called before each attempt. */
+  readonly mayWrite: (shard: number) => boolean;
 }
 
 // A cluster has at most one component of each kind. Further ones are refused, so they can wait.
@@ -53,12 +60,20 @@ export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #queue: WorkQueue;
   readonly #stop = new AbortController();
-  readonly #installations = new Map<string, Installation>();
+  readonly #installations: Installations;
+  readonly #shards: number;
+  readonly #served: Set<number>;
+  readonly #between: WritesBetweenAttempts;
   #work: WorkOptions | undefined;
 
   constructor(options: DispatcherOptions) {
-    const { log, concurrency, clock, random, observer } = options;
+    const { log, concurrency, clock, random, observer, shards = 1 } = options;
     this.#options = options;
+    this.#installations = new Installations(log);
+    this.#shards = shards;
+    this.#served = new Set(shards === 1 ? [0] : []);
+    const between = { ...options, depsFor: (one: Component) => this.#depsFor(one) };
+    this.#between = new WritesBetweenAttempts(between, this.#stop.signal);
     this.#queue = new WorkQueue({
       work: (key, signal) => this.#reconcile(key, signal),
       onBug: (key, err) => log.error({ ...this.#fieldsOf(key), err }, "A reconcile has a bug"),
@@ -82,13 +97,38 @@ export class Dispatcher implements AsyncDisposable {
   /** Begins to reconcile. Changes before the start are not lost. */
   start(work: WorkOptions): void {
     this.#work = work;
-    for (const component of this.#options.components.all()) this.#greetLater(component);
+    const served = [...this.#served].flatMap((shard) => this.#componentsOf(shard));
+    for (const component of served) this.#greetLater(component);
     // After the greetings, because an attempt stops the greeting of its component.
     this.#queue.start();
   }
 
+  /** Whether this process works on a component. */
+  serves(component: Component): boolean {
+    return this.#served.has(this.#shardOf(component));
+  }
+
+  /** Begins to work on the components of a shard. The components must be as new as the Lease of the shard. */
+  serve(shard: number): void {
+    if (this.#served.has(shard)) return;
+    this.#served.add(shard);
+    for (const component of this.#componentsOf(shard)) {
+      this.#greetLater(component);
+      this.#add(component);
+    }
+  }
+
+  /** Ends the work on the components of a shard. Resolves when nothing is written for them any more. */
+  async leave(shard: number): Promise<void> {
+    this.#served.delete(shard);
+    for (const component of this.#componentsOf(shard)) this.#forget(component);
+    await this.#installations.closed((target) => shardOf(target, this.#shards) === shard);
+  }
+
   componentChanged(component: Component, before: Component | undefined): void {
-    const installation = this.#installationOf(component);
+    // A component whose cluster changed may be another process's now.
+    if (!this.serves(component)) return this.#forget(before ?? component);
+    const installation = this.#installations.of(component);
     if (!isNews(component, before, installation)) return;
     if (isMootBy(component, before)) installation.interrupt();
     installation.pendingChanges.noteComponentChange();
@@ -109,13 +149,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   componentDeleted(component: Component): void {
-    const key = keyTextOf(component);
-    this.#queue.forget(key);
-    const installation = this.#installations.get(key);
-    if (installation?.uid === component.metadata.uid) {
-      this.#installations.delete(key);
-      this.#close(installation);
-    }
+    this.#forget(component);
     // After a deletion without uninstall the component is still registered, and its policies would stay when the last other component is removed.
     this.#work?.deps.guards.stopProtecting(component);
     // A refused duplicate may use the cluster now.
@@ -157,9 +191,7 @@ export class Dispatcher implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#queue[Symbol.asyncDispose]();
-    const installations = [...this.#installations.values()];
-    this.#installations.clear();
-    await Promise.all(installations.map((installation) => installation[Symbol.asyncDispose]()));
+    await this.#installations[Symbol.asyncDispose]();
   }
 
   /** Requeues after a short delay, so that simultaneous changes share an attempt, also while the component backs off. */
@@ -171,42 +203,7 @@ export class Dispatcher implements AsyncDisposable {
       installation.pendingChanges.noteObjectChange(identityOf(change.key));
     const delayMs = changeDelayMs(change, installation, this.#options.clock.now());
     this.#queue.hasten(key, targetIdOf(component), delayMs);
-    this.#retractLater(key, installation, change);
-  }
-
-  /** Sets the timer of a retraction; see `retract`. */
-  #retractLater(key: string, installation: Installation, change: ObservedChange): void {
-    const { clock, log } = this.#options;
-    const delayMs = retractionDelayOf(change);
-    if (delayMs === undefined) return;
-    const dueAt = clock.now() + delayMs;
-    if (installation.retraction !== undefined && installation.retraction.dueAt <= dueAt) return;
-    installation.retraction?.timer[Symbol.dispose]();
-    const timer = clock.after(delayMs, () => {
-      installation.retraction = undefined;
-      const stored = this.#options.components.get(key);
-      const work = this.#work;
-      if (stored?.metadata.uid !== installation.uid || work?.mayWrite() !== true) return;
-      const component = newerOf(installation.latest, stored);
-      const retracting = retract({ component, installation }, work.deps, this.#stop.signal);
-      installation.retracting = retracting.catch((err: unknown) => {
-        log.debug({ ...this.#fieldsOf(key), err }, "Could not take back what the status claims");
-      });
-    });
-    installation.retraction = { dueAt, timer };
-  }
-
-  /** Sets the timer of the greeting of a new component; see `Greeting`. */
-  #greetLater(component: Component): void {
-    const { status, metadata } = component;
-    const installation = this.#installationOf(component);
-    const isNew = status?.conditions === undefined && metadata.deletionTimestamp === undefined;
-    if (!isNew || installation.attempts > 0 || installation.greeting !== undefined) return;
-    installation.greeting = new Greeting(this.#options.clock, async () => {
-      const work = this.#work;
-      if (work?.mayWrite() !== true) installation.greeting = undefined;
-      else await greet({ component, installation }, work.deps, this.#stop.signal);
-    });
+    this.#between.retractLater(key, installation, change);
   }
 
   /** Requeues components that wait for shared objects that their holder has given up. */
@@ -217,41 +214,50 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
+  #greetLater(component: Component): void {
+    this.#between.greetLater(component, this.#installations.of(component));
+  }
+
   #add(component: Component): void {
-    this.#queue.add(keyTextOf(component), targetIdOf(component));
+    if (this.serves(component)) this.#queue.add(keyTextOf(component), targetIdOf(component));
   }
 
-  #installationOf(component: Component): Installation {
-    const key = keyTextOf(component);
-    const current = this.#installations.get(key);
-    if (current?.uid === component.metadata.uid) return current;
-    if (current !== undefined) this.#close(current);
-    const installation = new Installation(component.metadata.uid);
-    this.#installations.set(key, installation);
-    return installation;
+  #forget(component: Component): void {
+    this.#queue.forget(keyTextOf(component));
+    this.#installations.forget(component);
   }
 
-  #close(installation: Installation): void {
-    installation[Symbol.asyncDispose]().catch((err: unknown) => {
-      const { uid } = installation;
-      this.#options.log.warn({ uid, err }, "Could not close the watches of a target");
-    });
+  #componentsOf(shard: number): readonly Component[] {
+    return [...this.#options.components.all()].filter((one) => this.#shardOf(one) === shard);
+  }
+
+  #shardOf(component: Component): number {
+    return shardOf(targetIdOf(component), this.#shards);
+  }
+
+  /** Dependencies of work for a component; undefined when this process may not work for it now. */
+  #depsFor(component: Component): Omit<ReconcileDeps, "onChange"> | undefined {
+    const shard = this.#shardOf(component);
+    const work = this.#work;
+    if (work?.mayWrite(shard) !== true || !this.#served.has(shard)) return undefined;
+    return { ...work.deps, ...work.ofShard(shard) };
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Next> {
     const stored = this.#options.components.get(key);
-    const work = this.#work;
-    if (stored === undefined || work?.mayWrite() !== true) return { kind: "change" };
-    const installation = this.#installationOf(stored);
+    if (stored === undefined || this.#depsFor(stored) === undefined) return { kind: "change" };
+    const installation = this.#installations.of(stored);
     await installation.greeting?.stop();
     await installation.retracting;
+    const workDeps = this.#depsFor(stored);
+    if (workDeps === undefined) return { kind: "change" };
     const component = newerOf(installation.latest, stored);
     const before = installation.inventory;
     try {
       const { clock, auditMs: intervalMs, random } = this.#options;
       requestAuditIfDue(installation, { intervalMs, random }, clock.now());
       const deps: ReconcileDeps = {
-        ...work.deps,
+        ...workDeps,
         onChange: (of, change) => this.#targetChanged(of, change),
       };
       const run = component.metadata.deletionTimestamp === undefined ? reconcile : uninstall;
@@ -263,20 +269,16 @@ export class Dispatcher implements AsyncDisposable {
       // Others may have changed the status during our last write.
       const current = this.#options.components.get(key);
       if (current && hasOtherStatus(current, installation.latest)) this.#add(current);
-      this.#awaitAudit(key, component, installation);
+      const { auditAt } = installation;
+      if (auditAt !== undefined && component.metadata.deletionTimestamp === undefined) {
+        this.#queue.addAfter(key, targetIdOf(component), timerMs(auditAt, clock.now()));
+      }
       return next;
     } catch (error) {
       return this.#afterFailure(key, error);
     } finally {
       this.#addWaiting(component, { before, after: installation.inventory });
     }
-  }
-
-  /** Comes back for the audit, unless the component comes back earlier for another reason. */
-  #awaitAudit(key: string, component: Component, { auditAt }: Installation): void {
-    if (auditAt === undefined || component.metadata.deletionTimestamp !== undefined) return;
-    const ms = timerMs(auditAt, this.#options.clock.now());
-    this.#queue.addAfter(key, targetIdOf(component), ms);
   }
 
   /** Handles an error that an attempt threw: a failure of the hub, an interruption, or a bug. Failures of the target are in its outcome. */

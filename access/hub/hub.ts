@@ -5,7 +5,7 @@ import { type EndpointProxy, proxyOf, ProxyUrlError } from "../http/proxy-url.ts
 import { RequestCounters } from "../http/request-counters.ts";
 import type { RequestObserver } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
-import type { MayWrite } from "../http/write-permit.ts";
+import { type MayWrite, withPermit, type WritePermit } from "../http/write-permit.ts";
 import { ConnectionError } from "../kube/api-error.ts";
 import { createKubeClient } from "../kube/create-kube-client.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
@@ -35,6 +35,8 @@ export interface HubConnection extends AsyncDisposable {
   readonly context: string;
   /** Namespace of the context; `default` when it names none. */
   readonly namespace: string;
+  /** A client over the same connection whose writes need this permit, too. */
+  clientWith(permit: WritePermit): KubeClient;
   /** Sends new requests over a new connection, perhaps to another API server. Running requests may finish. */
   reconnect(): void;
   /** Like `reconnect`, and ends running requests and watches with a `ConnectionError`, because the old server may never answer. */
@@ -74,6 +76,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     client: createKubeClient(gate),
     context: config.context,
     namespace: config.namespace,
+    clientWith: (permit) => createKubeClient(withPermit(gate, permit)),
     reconnect: () => requester.reconnect(),
     exchange: () => {
       requester.reconnect();

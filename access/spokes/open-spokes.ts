@@ -153,20 +153,22 @@ class SpokeFleet implements Spokes {
     this.#cancelRelease(key);
     const close = (): void => {
       this.#logger.logRelease(key);
-      this.#end(key, new FleetError("RemoteClusterStale", "No component is for the cluster"));
+      void this.#end(key, new FleetError("RemoteClusterStale", "No component is for the cluster"));
     };
     const { releaseMs = usualReleaseMs } = this.#options;
     this.#released.set(key, setTimeout(close, releaseMs).unref());
   }
 
+  async disconnect(isLeft: (spoke: string) => boolean): Promise<void> {
+    const left = [...this.#keepers.keys()].filter(isLeft);
+    const error = new FleetError("RemoteClusterStale", "Another replica serves the cluster");
+    await Promise.all(left.map((key) => this.#end(key, error)));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(closed());
     this.#listeners.clear();
-    for (const key of this.#released.keys()) this.#cancelRelease(key);
-    const keepers = [...this.#keepers.values()];
-    for (const key of this.#keepers.keys()) this.#options.path?.removeSpoke(key);
-    this.#keepers.clear();
-    await Promise.all(keepers.map((keeper) => keeper.close(closed())));
+    await Promise.all([...this.#keepers.keys()].map((key) => this.#end(key, closed())));
   }
 
   #keeperOf({ namespace, name }: ClusterProfileRef, outcome: AccessOutcome): SpokeKeeper {
@@ -223,17 +225,17 @@ class SpokeFleet implements Spokes {
     this.#logger.forget(object);
     // The same message as in `acquire`.
     const gone = `${describe({ kind: "ClusterProfile", ...ref })} does not exist`;
-    this.#end(key, new FleetError("ClusterProfileNotFound", gone));
+    void this.#end(key, new FleetError("ClusterProfileNotFound", gone));
     this.#notify(ref);
   }
 
-  #end(key: string, error: FleetError): void {
+  /** Resolves when the connection is closed. Its signal tells its users. */
+  async #end(key: string, error: FleetError): Promise<void> {
     this.#cancelRelease(key);
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
     this.#options.path?.removeSpoke(key);
-    // Not awaited: the signal of the connection tells its users.
-    void keeper?.close(error);
+    await keeper?.close(error);
   }
 
   #cancelRelease(key: string): void {

@@ -93,6 +93,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       rejectedPauseMs,
       onDropped: (credential) => deps.path?.dropCredential(spokeName(access), credential),
     });
+    const { mayWrite } = deps;
     const answers = (deps.answers ?? new AnswerBudget()).cluster();
     this.#requester = new AuthorizedRequester({
       answers,
@@ -104,7 +105,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       onConnect: (times) => steps.reportConnection(times),
       guard: addressGuardOf(access, deps),
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
-      ...(deps.mayWrite === undefined ? {} : { mayWrite: deps.mayWrite }),
+      ...(mayWrite === undefined ? {} : { mayWrite: () => mayWrite(access.profile) }),
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
     });
     this.#gate = new Gate(this.#requester, onTrouble);

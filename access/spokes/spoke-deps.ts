@@ -1,10 +1,10 @@
+import type { ClusterProfileRef } from "../../api/component.ts";
 import type { AnswerBudget } from "../answer-limits.ts";
 import type { TurnWaits } from "../deadline.ts";
 import { addressGuard, type AddressGuard } from "../http/address-guard.ts";
 import type { Silence } from "../http/liveness.ts";
 import type { RequestCounters } from "../http/request-counters.ts";
 import type { RequestObserver } from "../http/request.ts";
-import type { MayWrite } from "../http/write-permit.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { isBuiltIn, runBuiltIn } from "../plugins/built-in-plugins.ts";
 import type { Credential } from "../plugins/credential.ts";
@@ -42,7 +42,7 @@ export interface SpokeDeps {
   /** How long the watches of a server may be silent before a question checks the server. */
   readonly quiet?: Silence;
   /** Absent: everything may be sent at any time. */
-  readonly mayWrite?: MayWrite;
+  readonly mayWrite?: (profile: ClusterProfileRef) => boolean;
   /** Called with each obtained credential, so that the caller can keep it out of its output. */
   readonly onCredential?: (credential: Credential) => void;
 }

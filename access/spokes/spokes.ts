@@ -38,4 +38,6 @@ export interface Spokes extends AsyncDisposable {
   state(ref: ClusterProfileRef): SpokeState | undefined;
   /** Closes an unused connection after a minute, unless `acquire` is called before. */
   release(ref: ClusterProfileRef): void;
+  /** Closes the connections to clusters that another process serves from now on, by `namespace/name` of the ClusterProfile. Resolves when they are closed. */
+  disconnect(isLeft: (spoke: string) => boolean): Promise<void>;
 }

@@ -41,23 +41,20 @@ export interface Leadership extends AsyncDisposable {
  * somebody deleted or emptied still belongs to its holder. Rejects only when the signal is aborted.
  */
 export async function lead(options: LeaderOptions, signal: AbortSignal): Promise<Leadership> {
-  const { log, identity, doOthersWork } = options;
+  const { log, identity } = options;
   const lease = new LeaseHolder(options);
   let waiting: Waiting | undefined;
   let waitingFor: string | undefined;
   let areOthersAtWork = false;
   try {
     for (;;) {
-      if (areOthersAtWork) areOthersAtWork = (await doOthersWork?.(signal)) === true;
+      if (areOthersAtWork) areOthersAtWork = await mayOthersWork(options, signal);
       const { holder, heldSince } = areOthersAtWork
         ? { holder: otherReplicas }
         : await lease.tryToAcquire(signal);
       if (heldSince !== undefined) {
         const held = new HeldLease(lease, options, heldSince);
-        areOthersAtWork = await orDispose(
-          held,
-          async () => (await doOthersWork?.(signal)) === true,
-        );
+        areOthersAtWork = await orDispose(held, () => mayOthersWork(options, signal));
         if (!areOthersAtWork) {
           log.info({ lease: options.name, identity }, "Became the leader");
           return leadershipOf(held);
@@ -93,6 +90,24 @@ function leadershipOf(held: HeldLease): Leadership {
     mayWrite: () => held.isValid,
     [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
   };
+}
+
+/** Whether replicas with another number of shards work. True when that is not known. Rejects only when the signal is aborted. */
+async function mayOthersWork(
+  { doOthersWork, log, onTrouble }: LeaderOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (doOthersWork === undefined) return false;
+  try {
+    const doWork = await doOthersWork(signal);
+    onTrouble?.(false);
+    return doWork;
+  } catch (err) {
+    signal.throwIfAborted();
+    onTrouble?.(true);
+    log.warn({ err }, "Could not read the Leases of other replicas");
+    return true;
+  }
 }
 
 /** Disposes what was acquired when the work with it rejects. */

@@ -9,6 +9,8 @@ export interface LeaseListOptions {
   readonly namespace: string;
   /** The number of shards of this replica. */
   readonly shards: number;
+  /** Called when a request got no answer in time. Absent: there is no other connection. */
+  readonly reconnect?: () => void;
   readonly clock: Clock;
 }
 
@@ -34,16 +36,26 @@ export class LeaseList {
 
   /** Reads the Leases, not older than this call. Rejects when the hub does not answer in time, and with the reason of the signal. */
   async read(signal: AbortSignal): Promise<void> {
-    const { client, namespace, shards, clock } = this.#options;
+    const { clock, reconnect } = this.#options;
     using limit = withClockTimeout(clock, readMs, signal);
+    try {
+      this.#note(await this.#request(limit.signal));
+    } catch (error) {
+      if (limit.signal.aborted && !signal.aborted) reconnect?.();
+      throw error;
+    }
+  }
+
+  async #request(signal: AbortSignal): Promise<ReadonlyMap<string, KubeObject>> {
+    const { client, namespace, shards } = this.#options;
     const leader = { resource: leases, namespace, name: leaderLease };
     const [listed, ledBy] = await Promise.all([
-      client.list(selectShared(namespace), {}, limit.signal),
+      client.list(selectShared(namespace), {}, signal),
       // The leader of one shard reads this Lease anyway. It has no label.
-      shards === 1 ? undefined : client.get(leader, {}, limit.signal),
+      shards === 1 ? undefined : client.get(leader, {}, signal),
     ]);
     const found = ledBy === undefined ? listed.items : [...listed.items, ledBy];
-    this.#note(new Map(found.map((lease) => [lease.metadata.name, lease])));
+    return new Map(found.map((lease) => [lease.metadata.name, lease]));
   }
 
   get(name: string): KubeObject | undefined {

@@ -22,7 +22,8 @@ export interface Metrics extends QueueObserver {
   countObjects(objects: Readonly<Record<"applied" | "parked" | "failed" | "pruned", number>>): void;
   /** Counts repaired objects, by kind. */
   countRepairs(kinds: readonly string[]): void;
-  setLeading(isLeader: boolean): void;
+  /** Tells how many shards this process serves. It leads if there is one. */
+  setShardsHeld(count: number): void;
   /** All metrics as Prometheus text. `contentType` is its media type. */
   render(): Promise<string>;
   readonly contentType: string;
@@ -71,7 +72,7 @@ function applyMetrics(
   registry: Registry,
 ): Pick<
   Metrics,
-  "countFailure" | "countHubFailure" | "countObjects" | "countRepairs" | "setLeading"
+  "countFailure" | "countHubFailure" | "countObjects" | "countRepairs" | "setShardsHeld"
 > {
   const registers = [registry];
   const failures = new Counter({
@@ -97,13 +98,6 @@ function applyMetrics(
     labelNames: ["kind"],
     registers,
   });
-  const leader = new Gauge({
-    name: "leader_election_master_status",
-    help: "1 while this process leads",
-    labelNames: ["name"],
-    registers,
-  });
-  leader.set({ name: leaderName }, 0);
   return {
     countFailure: ({ reason, code = "" }) => failures.inc({ reason, code }),
     countHubFailure: () => hubFailures.inc(),
@@ -113,7 +107,27 @@ function applyMetrics(
     countRepairs: (kinds) => {
       for (const kind of kinds) repairs.inc({ kind });
     },
-    setLeading: (isLeader) => leader.set({ name: leaderName }, isLeader ? 1 : 0),
+    setShardsHeld: shardMetrics(registry),
+  };
+}
+
+function shardMetrics(registry: Registry): Metrics["setShardsHeld"] {
+  const registers = [registry];
+  const leader = new Gauge({
+    name: "leader_election_master_status",
+    help: "1 while this process leads, or serves at least one shard",
+    labelNames: ["name"],
+    registers,
+  });
+  leader.set({ name: leaderName }, 0);
+  const shards = new Gauge({
+    name: "knfleet_shards_held",
+    help: "Shards of the fleet that this process serves",
+    registers,
+  });
+  return (count) => {
+    leader.set({ name: leaderName }, count > 0 ? 1 : 0);
+    shards.set(count);
   };
 }
 

@@ -1,16 +1,74 @@
 import type { Component } from "../../api/component.ts";
+import { newerOf } from "../component-identity.ts";
+import { lastingLogFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import type { Clock } from "../queue/clock.ts";
 import { olderClaimantOf, refusalOf } from "./claims.ts";
 import { doubtOf } from "./doubt.ts";
+import type { Installation } from "./installation.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import type { WriterDeps } from "./status-writer.ts";
+
+interface BetweenOptions extends Pick<ReconcileDeps, "clock" | "log"> {
+  readonly components: { get(key: string): Component | undefined };
+  /** Dependencies of work for a component; undefined when this process may not work for it now. */
+  readonly depsFor: (component: Component) => (RetractionDeps & GreetingDeps) | undefined;
+}
+
+type RetractionDeps = WriterDeps & Pick<ReconcileDeps, "spokes">;
+type GreetingDeps = WriterDeps & Pick<ReconcileDeps, "components" | "references">;
+
+/** Timers of the writes to a status between two attempts. */
+export class WritesBetweenAttempts {
+  readonly #options: BetweenOptions;
+  readonly #signal: AbortSignal;
+
+  constructor(options: BetweenOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  /** Sets the timer of a retraction, unless an earlier one is set; see `retract`. */
+  retractLater(key: string, installation: Installation, change: ObservedChange): void {
+    const { clock, log, components, depsFor } = this.#options;
+    const delayMs = retractionDelayOf(change);
+    if (delayMs === undefined) return;
+    const dueAt = clock.now() + delayMs;
+    if (installation.retraction !== undefined && installation.retraction.dueAt <= dueAt) return;
+    installation.retraction?.timer[Symbol.dispose]();
+    const timer = clock.after(delayMs, () => {
+      installation.retraction = undefined;
+      const stored = components.get(key);
+      const deps = stored && depsFor(stored);
+      if (stored?.metadata.uid !== installation.uid || deps === undefined) return;
+      const component = newerOf(installation.latest, stored);
+      const retracting = retract({ component, installation }, deps, this.#signal);
+      installation.retracting = retracting.catch((err: unknown) => {
+        const fields = lastingLogFieldsOf(component);
+        log.debug({ ...fields, err }, "Could not take back what the status claims");
+      });
+    });
+    installation.retraction = { dueAt, timer };
+  }
+
+  /** Sets the timer of the greeting of a new component; see `Greeting`. */
+  greetLater(component: Component, installation: Installation): void {
+    const { status, metadata } = component;
+    const isNew = status?.conditions === undefined && metadata.deletionTimestamp === undefined;
+    if (!isNew || installation.attempts > 0 || installation.greeting !== undefined) return;
+    installation.greeting = new Greeting(this.#options.clock, async () => {
+      const deps = this.#options.depsFor(component);
+      if (deps === undefined) installation.greeting = undefined;
+      else await greet({ component, installation }, deps, this.#signal);
+    });
+  }
+}
 
 // The change also starts an attempt, which usually ends earlier and writes a better status.
 const attemptMs = 2_000;
 
 /** Milliseconds after which the status must show a change on the target; undefined: the change does not concern workloads. */
-export function retractionDelayOf({ kind }: ObservedChange): number | undefined {
+function retractionDelayOf({ kind }: ObservedChange): number | undefined {
   if (kind === "labels" || kind === "job") return undefined;
   // This change comes some seconds after the interruption of the watch.
   return kind === "watch" ? 0 : attemptMs;
@@ -20,9 +78,9 @@ export function retractionDelayOf({ kind }: ObservedChange): number | undefined 
  * Removes the claim that all workloads are available from the status when the watches contradict it. Called when no attempt did so in time, because it waits for its cluster or
  * for a worker. Only an attempt writes the claim again. Rejects when the hub refuses the status.
  */
-export async function retract(
+async function retract(
   { component, installation }: Subject,
-  deps: WriterDeps & Pick<ReconcileDeps, "spokes">,
+  deps: RetractionDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const doubt = mayDoubt(component, deps) && installation.view && doubtOf(installation.view);
@@ -69,7 +127,7 @@ export class Greeting {
 /** Writes the first conditions of a component, but not of a duplicate or of one that may not use its cluster. Never rejects: the first attempt writes them again. */
 export async function greet(
   { component, installation }: Subject,
-  deps: WriterDeps & Pick<ReconcileDeps, "components" | "references">,
+  deps: GreetingDeps,
   signal: AbortSignal,
 ): Promise<void> {
   if (refusalOf(component, deps) !== undefined) return;

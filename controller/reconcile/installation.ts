@@ -58,6 +58,8 @@ export class Installation implements AsyncDisposable {
   /** The timer of the next retraction. */
   retraction: { readonly dueAt: number; readonly timer: Disposable } | undefined;
   #attempt: AbortController | undefined;
+  /** Resolves when the last attempt has ended. */
+  #ended: Promise<void> = Promise.resolve();
   #writer: StatusWriter | undefined;
   #namespace: { readonly client: KubeClient; readonly namespace: string } | undefined;
   #view: (View & { readonly client: KubeClient; readonly end: AbortController }) | undefined;
@@ -120,7 +122,17 @@ export class Installation implements AsyncDisposable {
   }
 
   /** Runs an attempt with its only status writer, and with a signal that `interrupt` aborts, too. All writes are over when it settles. */
-  async attempt<T>(
+  attempt<T>(
+    options: WriteOptions,
+    work: (writer: StatusWriter, signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const running = this.#runAttempt(options, work, signal);
+    this.#ended = Promise.allSettled([running]).then(() => undefined);
+    return running;
+  }
+
+  async #runAttempt<T>(
     { component, ...deps }: WriteOptions,
     work: (writer: StatusWriter, signal: AbortSignal) => Promise<T>,
     signal: AbortSignal,
@@ -196,6 +208,12 @@ export class Installation implements AsyncDisposable {
     this.#view = undefined;
     view?.end.abort(new DOMException("The target is not looked at any more", "AbortError"));
     await view?.observation[Symbol.asyncDispose]();
+  }
+
+  /** Interrupts all work for the component. Resolves when nothing is written for it any more. */
+  async stop(): Promise<void> {
+    await this[Symbol.asyncDispose]();
+    await Promise.all([this.greeting?.stop(), this.retracting, this.#ended]);
   }
 
   /** Keeps the component after a write, unless the hub was restored since `undone` was read. */

@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { keyTextOf, asComponent } from "../../controller/component-identity.ts";
-import { Dispatcher } from "../../controller/dispatcher.ts";
+import { Dispatcher, type WorkOptions } from "../../controller/dispatcher.ts";
 import type { NewEvent } from "../../controller/events.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { WatchSharing } from "../../controller/observe/shared-watches.ts";
@@ -22,6 +22,14 @@ export function unexpected(): never {
   throw new Error("Nobody is to be asked");
 }
 
+/** Work for all shards with the same dependencies. */
+export function workOf(
+  deps: WorkOptions["deps"] & ReturnType<WorkOptions["ofShard"]>,
+  mayWrite: WorkOptions["mayWrite"] = () => true,
+): WorkOptions {
+  return { deps, ofShard: () => deps, mayWrite };
+}
+
 /** May not use its cluster. */
 export const refused = serving({ spec: { clusterProfileRef: { namespace: "b", name: "c" } } });
 
@@ -36,7 +44,12 @@ export function hubWithOne() {
 export function hubWithNone({
   memory = new MemoryHub(),
   patch = unexpected,
-}: { readonly memory?: MemoryHub; readonly patch?: KubeClient["patch"] } = {}) {
+  shards = 1,
+}: {
+  readonly memory?: MemoryHub;
+  readonly patch?: KubeClient["patch"];
+  readonly shards?: number;
+} = {}) {
   const stored = (): Component => asComponent(memory.find(kind, name)) ?? unexpected();
   const client: KubeClient = {
     get: (...args) => memory.get(...args),
@@ -73,6 +86,7 @@ export function hubWithNone({
     observer,
     concurrency: 1,
     auditMs: 0,
+    shards,
   });
   const deps = {
     hub: client,

@@ -9,12 +9,20 @@ import { Guards } from "../../controller/guard/guards.ts";
 import { serving } from "../support/component.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
-import { hubWithNone, hubWithOne, kind, name, refused, unexpected } from "./dispatched-hub.ts";
+import {
+  hubWithNone,
+  hubWithOne,
+  kind,
+  name,
+  refused,
+  unexpected,
+  workOf,
+} from "./dispatched-hub.ts";
 
 test("T-04 a component that may not use its cluster gets a condition, and no request is sent", async () => {
   const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
   await using _dispatcher = dispatcher;
-  dispatcher.start({ deps, mayWrite: () => true });
+  dispatcher.start(workOf(deps));
   dispatcher.componentChanged(stored(), undefined);
   await clock.advance(0);
   const refusal = stored().status?.conditions?.find(({ type }) => type === "Ready");
@@ -30,7 +38,7 @@ test("a component whose attempt begins at once gets no greeting", async () => {
   const hub = hubWithNone({ patch: () => answer });
   const { memory, clock, dispatcher, stored, deps } = hub;
   await using _dispatcher = dispatcher;
-  dispatcher.start({ deps, mayWrite: () => true });
+  dispatcher.start(workOf(deps));
   memory.edit(kind, name, serving({ status: { version: "1.23.0" } }));
   dispatcher.componentChanged(stored(), undefined);
   await clock.advance(1_000);
@@ -43,7 +51,7 @@ test("a component whose attempt begins at once gets no greeting", async () => {
 test("a status that is deleted while its Events are recorded is written again", async () => {
   const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
   await using _dispatcher = dispatcher;
-  dispatcher.start({ deps, mayWrite: () => true });
+  dispatcher.start(workOf(deps));
   const first = stored();
   dispatcher.componentChanged(first, undefined);
   await clock.advance(0);
@@ -72,7 +80,7 @@ test("a running removal ends as soon as its component is orphaned, and not befor
     return abortable(new Promise<never>(() => undefined), signal);
   };
   const spokes = { ...deps.spokes, acquire };
-  dispatcher.start({ deps: { ...deps, spokes }, mayWrite: () => true });
+  dispatcher.start(workOf({ ...deps, spokes }));
   const { finalizer } = componentKinds.KnativeServing;
   const metadata = { deletionTimestamp: "2026-01-02T00:00:00Z", finalizers: [finalizer] };
   const clusterProfileRef = { namespace: "knative-serving", name: "c" };
@@ -105,7 +113,7 @@ test("C11: a busy hub gets no request for as long as it asks", async () => {
     writes += 1;
     return Promise.reject(new ApiError({ ...facts, request: "PUT /", retryAfterMs: 20_000 }));
   };
-  dispatcher.start({ deps: { ...deps, hub: { ...deps.hub, replace } }, mayWrite: () => true });
+  dispatcher.start(workOf({ ...deps, hub: { ...deps.hub, replace } }));
   dispatcher.componentChanged(stored(), undefined);
   await clock.advance(19_999);
   const before = writes;
@@ -128,7 +136,7 @@ test("an attempt on a spoke that is lost ends at once, and the status shows the 
     return abortable(new Promise<never>(() => undefined), signal);
   };
   const spokes = { acquire, state: () => state };
-  dispatcher.start({ deps: { ...deps, spokes }, mayWrite: () => true });
+  dispatcher.start(workOf({ ...deps, spokes }));
   const { finalizer } = componentKinds.KnativeServing;
   const clusterProfileRef = { namespace: "knative-serving", name: "c" };
   const metadata = { deletionTimestamp: "2026-01-02T00:00:00Z", finalizers: [finalizer] };
@@ -182,7 +190,7 @@ test.each([
       asked += 1;
       return false;
     };
-    dispatcher.start({ deps, mayWrite });
+    dispatcher.start(workOf(deps, mayWrite));
     await clock.advance(0);
     const before = asked;
     dispatcher.manifestsChanged();
@@ -214,7 +222,7 @@ test("a component that was deleted without its uninstall is no longer guarded", 
   const profile = { namespace: "b", name: "c" };
   const target = { client, profile, namespace: name, fieldManager: "knfleet-hub", hubId: "hub" };
   guards.protect(refused, { target, signal: new AbortController().signal });
-  dispatcher.start({ deps: { ...deps, guards }, mayWrite: () => true });
+  dispatcher.start(workOf({ ...deps, guards }));
   await clock.advance(0);
   expect(signals.map(({ aborted }) => aborted)).not.toContain(true);
   dispatcher.componentDeleted(refused);
@@ -227,7 +235,7 @@ test("an attempt whose status the hub refuses is counted", async () => {
   await using _dispatcher = dispatcher;
   const counted = async (): Promise<unknown> =>
     /^knfleet_hub_failures_total (\d+)$/m.exec(await deps.metrics.render())?.[1];
-  dispatcher.start({ deps, mayWrite: () => true });
+  dispatcher.start(workOf(deps));
   expect(await counted()).toBe("0");
   memory.fail();
   dispatcher.componentChanged(stored(), undefined);

@@ -61,12 +61,14 @@ export async function startIdle({
   };
   const deps = {
     hub,
+    hubFor: () => hub,
     hubAsTarget: hub,
     spokes: {
       acquire: unexpected,
       state: () => undefined,
       onChange: () => ({ [Symbol.dispose]: () => undefined }),
       release: onRelease,
+      disconnect: unexpected,
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
     releases: {
@@ -90,6 +92,7 @@ export async function startIdle({
     anchorProtection: "None",
     anchorProtectionCrds: false,
     sets: false,
+    shards: 1,
     spokeNamespace: "Canonical",
     healthAddress,
   } as const;

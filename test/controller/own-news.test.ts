@@ -5,7 +5,7 @@ import { componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { serving } from "../support/component.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
-import { hubWithNone, kind, name } from "./dispatched-hub.ts";
+import { hubWithNone, kind, name, workOf } from "./dispatched-hub.ts";
 
 /** A hub with one component that was installed, and whose cluster nobody knows any more: each attempt asks for it once. */
 function hubWithLost() {
@@ -25,7 +25,7 @@ function hubWithLost() {
   };
   const spokes = { ...hub.deps.spokes, acquire };
   const begin = (): void => {
-    hub.dispatcher.start({ deps: { ...hub.deps, spokes }, mayWrite: () => true });
+    hub.dispatcher.start(workOf({ ...hub.deps, spokes }));
     const clusterProfileRef = { namespace: "knative-serving", name: "c" };
     memory.edit(
       kind,

@@ -4,7 +4,7 @@ import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { serving } from "../support/component.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
-import { hubWithNone, kind, name } from "./dispatched-hub.ts";
+import { hubWithNone, kind, name, workOf } from "./dispatched-hub.ts";
 
 function on(cluster: string): Component {
   return serving({ spec: { clusterProfileRef: { namespace: "knative-serving", name: cluster } } });
@@ -20,7 +20,7 @@ function hubWithOne() {
     return Promise.reject(new FleetError("ClusterProfileNotFound", "There is none"));
   };
   const spokes = { ...hub.deps.spokes, acquire };
-  hub.dispatcher.start({ deps: { ...hub.deps, spokes }, mayWrite: () => true });
+  hub.dispatcher.start(workOf({ ...hub.deps, spokes }));
   const settle = async (): Promise<void> => {
     for (let round = 0; round < 4; round += 1) {
       await hub.clock.advance(0);

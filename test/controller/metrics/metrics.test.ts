@@ -16,7 +16,7 @@ test("the queue and the reconciles have the names of client-go and controller-ru
     metrics.started("a", 20);
     metrics.ended("a", next, 40);
   }
-  metrics.setLeading(true);
+  metrics.setShardsHeld(1);
   expect(await linesOf(metrics)).toEqual(
     expect.arrayContaining([
       'workqueue_depth{name="knfleet"} 3',

@@ -9,7 +9,7 @@ import { openStatusWriter } from "../../../controller/reconcile/status-writer.ts
 import { uninstall } from "../../../controller/uninstall/uninstall.ts";
 import { serving } from "../../support/component.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
-import { hubWithNone, kind, name, unexpected } from "../dispatched-hub.ts";
+import { hubWithNone, kind, name, unexpected, workOf } from "../dispatched-hub.ts";
 
 const { signal } = new AbortController();
 const { finalizer } = componentKinds.KnativeServing;
@@ -26,7 +26,7 @@ function hubWithout(component: Component, patch?: KubeClient["patch"]) {
   const hub = hubWithNone({ memory, patch: patch ?? ((...args) => memory.patch(...args)) });
   memory.edit(kind, name, component);
   const spokes = { ...hub.deps.spokes, acquire };
-  hub.dispatcher.start({ deps: { ...hub.deps, spokes }, mayWrite: () => true });
+  hub.dispatcher.start(workOf({ ...hub.deps, spokes }));
   const settle = async (): Promise<void> => {
     for (let round = 0; round < 3; round += 1) {
       await hub.clock.advance(1_000);

@@ -1,0 +1,103 @@
+import type { Silence } from "../../access/http/liveness.ts";
+import type { MayWrite, WritePermit } from "../../access/http/write-permit.ts";
+import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
+import type { ClusterProfileRef } from "../../api/component.ts";
+import { leaderLease, type Part, shardOf } from "../../api/shards.ts";
+import type { ControllerDeps } from "../../controller/controller.ts";
+import {
+  lead,
+  type LeaderOptions,
+  type Leadership,
+  soleLeadership,
+} from "../../controller/leader/leader.ts";
+import type { WorkConnection } from "../../controller/leader/lease-echo.ts";
+import { LeaseList } from "../../controller/leader/lease-list.ts";
+import { joinReplicas, type SharingOptions } from "../../controller/leader/shards.ts";
+import type { Log } from "../../controller/log.ts";
+import { systemClock } from "../../controller/queue/clock.ts";
+import { podNamespace } from "./flag-values.ts";
+import type { ControllerFlags } from "./flags.ts";
+
+export interface CandidacyOptions {
+  readonly hub: HubOptions;
+  /** Unique for this process among all holders of the Lease. */
+  readonly identity: string;
+  readonly shards: number;
+  readonly log: Log;
+}
+
+/** How this process becomes the leader, or takes its share of the fleet. */
+export interface Candidacy extends AsyncDisposable {
+  /** Returns the function that waits for the Lease. The leader works over these connections. */
+  readonly lead: (workConnections: readonly WorkConnection[]) => ControllerDeps["lead"];
+  readonly permits: Permits;
+  /** The permit to write to the hub for a part, until the signal is aborted. */
+  readonly permitFor: (part: Part, signal: AbortSignal) => WritePermit;
+}
+
+/** Every request that changes a cluster is sent only while this process holds the Lease for it. Empty: this process is the only replica. */
+interface Permits {
+  /** Whether no Lease was lost: the hub is written for several parts, and each of them has a permit of its own. */
+  readonly hub: { readonly mayWrite?: MayWrite };
+  readonly hubAsTarget: { readonly mayWrite?: MayWrite };
+  readonly spokes: { readonly mayWrite?: (profile: ClusterProfileRef) => boolean };
+}
+
+/** 3 to 4 s, so that after a connection died there is time to renew the Lease over another one. */
+const silence: Silence = { everyMs: 1_000, limit: 3 };
+
+/** Opens a separate connection for the Leases: a renewal must not wait behind hundreds of other requests. */
+export async function standForLease(
+  flags: ControllerFlags,
+  { hub, identity, shards, log }: CandidacyOptions,
+): Promise<Candidacy> {
+  const connection = await connectHub({ ...hub, silence });
+  const namespace = flags.leaderElectionNamespace ?? (await podNamespace(hub.environment));
+  const { client } = connection;
+  const reconnect = (): void => connection.reconnect();
+  const common = { client, reconnect, namespace, identity, shards, clock: systemClock, log };
+  let leader: Leadership | undefined;
+  const mayWrite = (part?: Part): boolean => leader?.mayWrite(part) === true;
+  return {
+    lead: (workConnections) => async (circumstances, signal) => {
+      const all = shards > 1 ? [...workConnections, connection] : workConnections;
+      const options = { ...common, ...circumstances, workConnections: all };
+      leader = isAlone(flags) ? soleLeadership() : await takePart(options, signal);
+      return leader;
+    },
+    permits: isAlone(flags)
+      ? { hub: {}, hubAsTarget: {}, spokes: {} }
+      : permitsOf(mayWrite, shards),
+    permitFor: (part, signal) => ({ mayWrite: () => mayWrite(part), signal }),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}
+
+function permitsOf(mayWrite: (part?: Part) => boolean, shards: number): Permits {
+  const shardOfHub = shardOf("", shards);
+  return {
+    hub: { mayWrite: () => mayWrite() },
+    hubAsTarget: { mayWrite: () => mayWrite(shardOfHub) },
+    spokes: {
+      mayWrite: ({ namespace, name }) => mayWrite(shardOf(`${namespace}/${name}`, shards)),
+    },
+  };
+}
+
+/** Becomes the leader, or joins the replicas that share the fleet. */
+function takePart(
+  options: Omit<LeaderOptions, "name"> & Omit<SharingOptions, "fleet">,
+  signal: AbortSignal,
+): Promise<Leadership> {
+  if (options.shards > 1) return joinReplicas({ ...options, fleet: true }, signal);
+  const list = new LeaseList(options);
+  const doOthersWork = async (): Promise<boolean> => {
+    await list.read(signal);
+    return list.areOthersAtWork();
+  };
+  return lead({ ...options, name: leaderLease, doOthersWork }, signal);
+}
+
+function isAlone({ disableHa, leaderElection }: ControllerFlags): boolean {
+  return disableHa || !leaderElection;
+}
