@@ -1,8 +1,6 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 
-import type { Requester } from "./request.ts";
-
 /**
  * Whether this process may change anything on any cluster now. Checked as late as possible: immediately before a request that changes something is sent,
  * and again before each retry.
@@ -21,27 +19,6 @@ export class WriteRefusedError extends Error {
 /** Throws WriteRefusedError unless a request with this method may be sent now. */
 export function assertMayWrite(method: string, mayWrite: MayWrite): void {
   if (method !== "GET" && !mayWrite()) throw new WriteRefusedError();
-}
-
-/** The permit of a part of the work that shares its connection with other parts. */
-export interface WritePermit {
-  readonly mayWrite: MayWrite;
-  /** Aborted when the part of the work ends. Its requests that would change something end, too. */
-  readonly signal: AbortSignal;
-}
-
-/** Sends requests that would change something only with a permit. */
-export function withPermit(inner: Requester, permit: WritePermit): Requester {
-  return {
-    server: inner.server,
-    stream: inner.stream.bind(inner),
-    send: async (request, signal) => {
-      if (request.method === "GET") return inner.send(request, signal);
-      permit.signal.throwIfAborted();
-      assertMayWrite(request.method, permit.mayWrite);
-      return inner.send(request, AbortSignal.any([signal, permit.signal]));
-    },
-  };
 }
 
 /** Guards a connection, if there is a permit to check. */

@@ -1,11 +1,12 @@
 import { FleetError } from "../../api/errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Silence } from "../http/liveness.ts";
+import { withPermit, type WritePermit } from "../http/permitted-requester.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "../http/proxy-url.ts";
 import { RequestCounters } from "../http/request-counters.ts";
 import type { RequestObserver } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
-import { type MayWrite, withPermit, type WritePermit } from "../http/write-permit.ts";
+import type { MayWrite } from "../http/write-permit.ts";
 import { ConnectionError } from "../kube/api-error.ts";
 import { createKubeClient } from "../kube/create-kube-client.ts";
 import type { KubeClient } from "../kube/kube-client.ts";

@@ -1,5 +1,6 @@
 import type { Silence } from "../../access/http/liveness.ts";
-import type { MayWrite, WritePermit } from "../../access/http/write-permit.ts";
+import type { WritePermit } from "../../access/http/permitted-requester.ts";
+import type { MayWrite } from "../../access/http/write-permit.ts";
 import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { leaderLease, type Part, shardOf } from "../../api/shards.ts";
