@@ -25,7 +25,10 @@ import { RevisionWriter } from "./write-revisions.ts";
 import { SetWriter } from "./write-set.ts";
 
 export interface FleetSetsOptions {
-  readonly hub: KubeClient;
+  readonly hub: Pick<
+    KubeClient,
+    "get" | "list" | "watch" | "create" | "apply" | "patch" | "replace" | "remove"
+  >;
   readonly components: Pick<Components, "byKey">;
   readonly events: Pick<EventRecorder, "record">;
   /** Absent: every component may use every ClusterProfile. */
@@ -68,7 +71,7 @@ export class FleetSets implements AsyncDisposable {
     const onEdit = (before: FleetSet, after: FleetSet): void => {
       this.#record(after, editEvents(before, after));
     };
-    this.#caches = new SetCaches({ client, log, onChange, onEdit }, stopped);
+    this.#caches = new SetCaches({ client, clock, log, onChange, onEdit }, stopped);
     const { sets, revisions, components } = this.#recent;
     this.#deps = {
       clock,
@@ -155,6 +158,8 @@ export class FleetSets implements AsyncDisposable {
     const { clock, log } = this.#options;
     this.#lookedAt.set(key, clock.now());
     try {
+      // The first set that uses a kind of placement makes it one that has to be listed.
+      await this.#caches.synced();
       return this.#paced(key, await lookAt(key, this.#deps, signal));
     } catch (err) {
       log.warn({ set: key, err }, "The hub could not be written for a set");

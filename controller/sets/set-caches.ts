@@ -1,3 +1,4 @@
+import { ApiError } from "../../access/kube/api-error.ts";
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedProfiles } from "../../access/kube/profile-versions.ts";
@@ -18,15 +19,26 @@ import {
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
+import type { Clock } from "../queue/clock.ts";
 import { type PlacementSource, placementKinds } from "./find-selection.ts";
 
 export interface SetCachesOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly clock: Clock;
   readonly log: Log;
   /** Something changed that concerns the set with this key, or all sets when there is no key. */
   readonly onChange: (key?: string) => void;
   /** A set was changed. */
   readonly onEdit: (before: FleetSet, after: FleetSet) => void;
+}
+
+/** Placements that cannot be listed hold the sets up for this time at most. */
+const listingMs = 60_000;
+
+interface Placements {
+  readonly reflector: Reflector;
+  /** Resolves when they have been listed, or are not waited for any more. */
+  readonly settled: Promise<void>;
 }
 
 /** The key of a set, which the queue and the log use: `KnativeServingSet namespace/name`. */
@@ -52,7 +64,7 @@ export class SetCaches implements Disposable {
   readonly #sets = new Map<string, FleetSet>();
   readonly #revisions: Reflector;
   readonly #profiles = new Map<string, ClusterProfile>();
-  readonly #placements = new Map<PlacementSource, Reflector>();
+  readonly #placements = new Map<PlacementSource, Placements>();
   readonly #synced: readonly Promise<void>[];
   /** Grows with each change of a set, a ClusterProfile or a placement. Results that depend only on these can be kept until it grows. */
   #version = 0;
@@ -68,9 +80,15 @@ export class SetCaches implements Disposable {
     this.#synced = all.map((reflector) => reflector.synced);
   }
 
-  /** Resolves when sets, revisions and ClusterProfiles have been listed. */
+  /**
+   * Resolves when sets, revisions, ClusterProfiles and the placements that sets use have been listed. It does not wait for placements that the hub does not serve
+   * or refuses, nor longer than a minute for others. Rejects when the caches are disposed before.
+   */
   async synced(): Promise<void> {
     await Promise.all(this.#synced);
+    const sources = new Set([...this.#sets.values()].map(({ spec }) => spec.clusters.from));
+    const used = [...sources].filter((source) => source !== "Selector");
+    await Promise.all(used.map((source) => this.#placementsOf(source).settled));
   }
 
   get version(): number {
@@ -96,7 +114,7 @@ export class SetCaches implements Disposable {
 
   /** The PlacementDecisions of one kind; undefined until they have been listed. The first call starts the watch. */
   placements(source: PlacementSource): Iterable<KubeObject> | undefined {
-    const reflector = this.#placements.get(source) ?? this.#watchPlacements(source);
+    const { reflector } = this.#placementsOf(source);
     return reflector.isSynced ? reflector.values() : undefined;
   }
 
@@ -154,14 +172,26 @@ export class SetCaches implements Disposable {
     );
   }
 
-  #watchPlacements(source: PlacementSource): Reflector {
+  #placementsOf(source: PlacementSource): Placements {
+    const known = this.#placements.get(source) ?? this.#watchPlacements(source);
+    this.#placements.set(source, known);
+    return known;
+  }
+
+  #watchPlacements(source: PlacementSource): Placements {
     const { apiVersion, kind } = placementKinds[source];
     const changed = (): void => this.#changed();
     const ref = { resource: knownResource(apiVersion, kind) };
-    const handlers = { onChange: changed, onDelete: changed, onSynced: changed };
+    const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<void>();
+    const failed = (err: unknown): void => {
+      this.#warn(err, kind);
+      if (err instanceof ApiError && (err.status === 403 || err.status === 404)) giveUp();
+    };
+    const handlers = { onChange: changed, onDelete: changed, onSynced: changed, onError: failed };
     const reflector = this.#stack.use(this.#reflector(ref, handlers));
-    this.#placements.set(source, reflector);
-    return reflector;
+    this.#stack.use(this.#options.clock.after(listingMs, giveUp));
+    const ended = reflector.synced.catch(() => undefined);
+    return { reflector, settled: Promise.race([ended, givenUp]) };
   }
 
   #reflector(
@@ -171,7 +201,7 @@ export class SetCaches implements Disposable {
     const { client } = this.#options;
     const onError = (err: unknown): void => this.#warn(err, ref.resource.kind);
     const options = { client, ref, keep: withoutManagedFields };
-    return new Reflector(options, { ...handlers, onError }, this.#signal);
+    return new Reflector(options, { onError, ...handlers }, this.#signal);
   }
 
   #changed(): void {

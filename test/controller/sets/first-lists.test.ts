@@ -1,0 +1,116 @@
+import { expect, onTestFinished, test } from "vitest";
+
+import { abortable } from "../../../access/deadline.ts";
+import type { WatchEvent } from "../../../access/kube/kube-client.ts";
+import { setAnnotations, setLabels } from "../../../api/fleet-set.ts";
+import { keyTextOf } from "../../../controller/component-identity.ts";
+import { ocmLabels } from "../../../controller/sets/find-selection.ts";
+import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
+import { settled } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { apiError, SetHub } from "./set-hub.ts";
+
+const minuteMs = 60_000;
+
+/** A hub with two clusters that an older set has from a Placement, and a younger one by a selector. */
+function hubWithRivals(): SetHub {
+  const hub = new SetHub();
+  hub.putProfile("eu", { [ocmLabels.cluster]: "eu" });
+  hub.putProfile("us", { [ocmLabels.cluster]: "us" });
+  hub.put({
+    apiVersion: "cluster.open-cluster-management.io/v1beta1",
+    kind: "PlacementDecision",
+    metadata: { namespace: "fleet", name: "prod-1", labels: { [ocmLabels.placement]: "prod" } },
+    status: { decisions: [{ clusterName: "eu" }, { clusterName: "us" }] },
+  });
+  hub.putSet(
+    { clusters: { from: "OCMPlacement", ocmPlacement: { name: "prod" } } },
+    { name: "older", uid: "older", creationTimestamp: "2026-11-01T00:00:00Z" },
+  );
+  hub.putSet({}, { name: "younger", uid: "younger", creationTimestamp: "2026-11-02T00:00:00Z" });
+  return hub;
+}
+
+/** A component that the older set has stamped. */
+function putComponent(hub: SetHub, cluster: string): void {
+  const name = `older-${cluster}`;
+  hub.put({
+    apiVersion: "operator.knative.dev/v1beta1",
+    kind: "KnativeServing",
+    metadata: {
+      namespace: "fleet",
+      name,
+      labels: { [setLabels.kind]: "KnativeServingSet", [setLabels.set]: "older" },
+      annotations: { [setAnnotations.setUid]: "older", [setAnnotations.component]: name },
+    },
+    spec: { clusterProfileRef: { namespace: "fleet", name: cluster } },
+  });
+}
+
+/** Begins to lead: the process knows nothing but what it lists. PlacementDecisions are listed once `placements` has resolved. */
+function lead(hub: SetHub, placements: Promise<void>): void {
+  async function* watch(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+    if (kind === "PlacementDecision") await abortable(placements, signal);
+    for (const object of hub.objects.values()) {
+      if (object.kind === kind) yield { type: "ADDED", object };
+    }
+    yield { type: "BOOKMARK", resourceVersion: "1000", initialEventsEnd: true };
+    await abortable(new Promise<never>(() => undefined), signal);
+  }
+  const client = {
+    ...hub.client,
+    list: () => Promise.reject(apiError(500, "Unexpected")),
+    watch: (ref, _options, signal) => watch(ref.resource.kind, signal),
+  } satisfies FleetSetsOptions["hub"];
+  const sets = new FleetSets(
+    {
+      hub: client,
+      components: { byKey: new Map(hub.components().map((one) => [keyTextOf(one), one])) },
+      events: { record: async () => undefined },
+      clock: hub.clock,
+      random: () => 0.5,
+      log: silentLog,
+    },
+    new AbortController().signal,
+  );
+  onTestFinished(() => sets[Symbol.asyncDispose]());
+}
+
+/** Lets requests be answered. */
+async function wait(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await settled();
+}
+
+test("a new leader leaves the clusters of an older set alone until their placements are listed", async () => {
+  const hub = hubWithRivals();
+  const placements = Promise.withResolvers<void>();
+  lead(hub, placements.promise);
+  await wait();
+  expect(hub.names()).toEqual([]);
+  placements.resolve();
+  await hub.clock.advance(2_000);
+  await wait();
+  expect(hub.names()).toEqual(["older-us"]);
+});
+
+test.each([
+  [403, "Forbidden"],
+  [404, "NotFound"],
+])("placements that cannot be listed (%i) stop no other set", async (status, reason) => {
+  const hub = hubWithRivals();
+  putComponent(hub, "eu");
+  lead(hub, Promise.reject(apiError(status, reason)));
+  await wait();
+  // The older set keeps the cluster that it has a component on.
+  expect(hub.names()).toEqual(["older-eu", "younger-us"]);
+});
+
+test("placements of a hub that is busy stop the other sets for a minute at most", async () => {
+  const hub = hubWithRivals();
+  lead(hub, Promise.reject(apiError(503, "ServiceUnavailable")));
+  await wait();
+  expect(hub.names()).toEqual([]);
+  await hub.clock.advance(minuteMs);
+  await wait();
+  expect(hub.names()).toEqual(["younger-eu"]);
+});
