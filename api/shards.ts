@@ -12,11 +12,7 @@ const hubKey = "hub";
  * the key, modulo the number of shards. Must never change: two replicas that disagree would both write to a cluster.
  */
 export function shardOf(target: string, shards: number): number {
-  let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(target === "" ? hubKey : target)) {
-    hash = Math.imul(hash ^ byte, 0x01000193);
-  }
-  return (hash >>> 0) % shards;
+  return fnv1a(target === "" ? hubKey : target) % shards;
 }
 
 /** The Lease of the leader, where there is one shard. */
@@ -44,4 +40,25 @@ export function leasedPart(
 /** Beginning of the names of the Leases by which replicas with this number of shards know each other. */
 export function memberPrefix(shards: number): string {
   return `knfleet-member-of-${shards}-`;
+}
+
+/** Leases with this label are claims of clusters. The value is the `profileDigest` of the ClusterProfile that has the cluster. */
+export const claimLabel = "knfleet.dev/cluster-claim";
+
+export const claimPrefix = "knfleet-cluster-";
+
+/** Name of the claim of a cluster, by the uid of its kube-system namespace. */
+export function claimName(clusterUid: string): string {
+  return `${claimPrefix}${clusterUid}`;
+}
+
+/** The key of a ClusterProfile as a label value. Two ClusterProfiles may share it. */
+export function profileDigest(key: string): string {
+  return fnv1a(key).toString(16);
+}
+
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
 }

@@ -48,6 +48,7 @@ export interface ControllerDeps {
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** A client of the hub that may write while this process holds a part. The signal ends its writes. */
   readonly hubFor: (part: Part, signal: AbortSignal) => KubeClient;
+  readonly leaseNamespace: string;
   /** Another connection to the hub, for components whose target is the hub. */
   readonly hubAsTarget: KubeClient;
   readonly spokes: Spokes;
@@ -133,10 +134,8 @@ class FleetController implements Controller {
     this.#components = this.#watchComponents();
     this.#dispatcher = new Dispatcher({
       ...deps,
+      ...settings,
       components: this.#components,
-      concurrency: settings.concurrency,
-      auditMs: settings.auditMs,
-      shards: settings.shards,
       observer: this.#metrics,
     });
     this.#listening.use(manifests.onChange(() => this.#dispatcher.manifestsChanged()));
@@ -161,19 +160,19 @@ class FleetController implements Controller {
     if (address === undefined) return;
     const deps = { metrics: this.#metrics, waitingFor: () => this.#waitingFor() };
     this.#health = await startHealthServer(address, deps);
-    const host = address.host ?? "";
-    this.#deps.log.info({ address: `${host}:${this.#health.port}` }, "Serving health and metrics");
+    this.#deps.log.info(
+      { address: `${address.host ?? ""}:${this.#health.port}` },
+      "Serving health and metrics",
+    );
   }
 
   start(): void {
-    const { signal } = this.#stop;
-    this.#running = this.#run(signal).catch((error: unknown) => {
+    this.#running = this.#run(this.#stop.signal).catch((error: unknown) => {
       if (!this.#stopped.aborted) this.#failed.abort(error);
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { log } = this.#deps;
     this.#stop.abort(new DOMException("The controller stops", "AbortError"));
     this.#listening[Symbol.dispose]();
     this.#components[Symbol.dispose]();
@@ -183,7 +182,7 @@ class FleetController implements Controller {
     // Last, because another replica begins when the leadership ends, and nothing may be written then.
     await this.#leadership?.[Symbol.asyncDispose]();
     await this.#health?.[Symbol.asyncDispose]();
-    log.info({}, "Stopped");
+    this.#deps.log.info({}, "Stopped");
   }
 
   #watchComponents(): Components {
@@ -230,7 +229,6 @@ class FleetController implements Controller {
     else await leadership.share(parts, signal);
   }
 
-  // oxlint-disable-next-line max-params -- three facts of one process
   #workOptions(hubId: string, parts: ServedParts, leadership: Leadership): WorkOptions {
     const { clock, log, path } = this.#deps;
     const { anchorProtection, anchorProtectionCrds, spokeNamespace, pollMs } = this.#settings;
@@ -256,6 +254,7 @@ class FleetController implements Controller {
       preparations: new Preparations(),
       versions: new ClusterVersions(),
       neighbours: new Neighbours(clock),
+      ...(parts.claims === undefined ? {} : { clusterClaims: parts.claims }),
       sharing: new WatchSharing(),
     };
     return {
@@ -296,5 +295,6 @@ class FleetController implements Controller {
   #release(before: Component): void {
     const left = leftSpokeOf(before, this.#components.all());
     if (left !== undefined) this.#deps.spokes.release(left);
+    if (left !== undefined) void this.#parts?.releaseCluster(left);
   }
 }

@@ -2,14 +2,16 @@ import { abortable } from "../access/deadline.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import type { References } from "../access/providers/references.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
-import type { Component } from "../api/component.ts";
+import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { type Part, shardOf } from "../api/shards.ts";
+import { targetIdOf } from "./component-identity.ts";
 import type { Components } from "./components.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { EventRecorder } from "./events.ts";
 import type { PartWork } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
-import { type Clock, withClockTimeout } from "./queue/clock.ts";
+import { type Clock, delay, withClockTimeout } from "./queue/clock.ts";
+import { ClusterClaims } from "./reconcile/cluster-claims.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import { FleetSets } from "./sets/fleet-sets.ts";
 
@@ -17,7 +19,10 @@ export interface ServedPartsOptions {
   /** A client of the hub that may write while this process holds a part. The signal ends its writes. */
   readonly hubFor: (part: Part, signal: AbortSignal) => KubeClient;
   readonly components: Components;
-  readonly dispatcher: Pick<Dispatcher, "serve" | "leave">;
+  readonly dispatcher: Pick<Dispatcher, "serve" | "leave" | "spokeChanged">;
+  readonly hub: Pick<KubeClient, "list" | "watch">;
+  /** Namespace of the Leases, in which clusters are claimed where there are several shards. */
+  readonly leaseNamespace: string;
   readonly spokes: Pick<Spokes, "disconnect">;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
@@ -39,6 +44,7 @@ export interface ServedPartsOptions {
 const refreshLimitMs = 30_000;
 // An attempt ends in a moment, or at the end of a request to a slow cluster.
 const leaveLimitMs = 60_000;
+const releaseRetryMs = 10_000;
 
 interface ServedPart extends Pick<ReconcileDeps, "hub" | "events"> {
   /** Ends the writes of this part to the hub. */
@@ -49,12 +55,20 @@ interface ServedPart extends Pick<ReconcileDeps, "hub" | "events"> {
 export class ServedParts implements PartWork, AsyncDisposable {
   readonly #options: ServedPartsOptions;
   readonly #served = new Map<Part, ServedPart>();
+  /** Undefined: one process serves all clusters. */
+  readonly claims: ClusterClaims | undefined;
+  readonly #stop = new AbortController();
   #sets: FleetSets | undefined;
   #isStarted = false;
   #isRefreshing = false;
 
   constructor(options: ServedPartsOptions) {
     this.#options = options;
+    const { shards, dispatcher, leaseNamespace: namespace } = options;
+    const onFree = (ref: ClusterProfileRef): void => dispatcher.spokeChanged(ref);
+    const hubFor = (profile: ClusterProfileRef): KubeClient => this.of(this.#shardOf(profile)).hub;
+    const claims = { ...options, namespace, onFree, hubFor };
+    this.claims = shards > 1 ? new ClusterClaims(claims, this.#stop.signal) : undefined;
   }
 
   /** The components are being listed again. */
@@ -76,9 +90,24 @@ export class ServedParts implements PartWork, AsyncDisposable {
 
   /** Writes Events for a component, if this process serves it. */
   eventsFor({ spec }: Component): Pick<EventRecorder, "record"> | undefined {
-    const ref = spec?.clusterProfileRef;
-    const target = ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
-    return this.#served.get(shardOf(target, this.#options.shards))?.events;
+    return this.#served.get(this.#shardOf(spec?.clusterProfileRef))?.events;
+  }
+
+  /** Gives a cluster up after its last component, if this process serves it. */
+  async releaseCluster(profile: ClusterProfileRef): Promise<void> {
+    const { clock, log } = this.#options;
+    const served = this.#served.get(this.#shardOf(profile));
+    for (; this.claims !== undefined && served?.stop.signal.aborted === false;) {
+      const { signal } = served.stop;
+      try {
+        await this.claims.release(profile, (key) => this.#isUsed(key), signal);
+        return;
+      } catch (err) {
+        const { namespace, name } = profile;
+        if (!signal.aborted) log.warn({ namespace, name, err }, "Could not give a cluster up");
+        await delay(clock, releaseRetryMs, signal).catch(() => undefined);
+      }
+    }
   }
 
   async begin(parts: readonly Part[], signal: AbortSignal): Promise<void> {
@@ -90,6 +119,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
       const { clock } = this.#options;
       this.#served.set(part, { hub, stop, events: new EventRecorder({ client: hub, clock, log }) });
     }
+    await this.#sweepClaims(parts, signal);
     if (!this.#isStarted) start();
     this.#isStarted = true;
     for (const part of parts) {
@@ -105,8 +135,10 @@ export class ServedParts implements PartWork, AsyncDisposable {
     using limit = withClockTimeout(clock, leaveLimitMs, new AbortController().signal);
     if (part === "fleet") await this.#stopSets();
     else await abortable(dispatcher.leave(part), limit.signal);
-    this.#stop(part);
-    if (part !== "fleet") await spokes.disconnect((spoke) => shardOf(spoke, shards) === part);
+    const isLeft = (spoke: string): boolean => shardOf(spoke, shards) === part;
+    this.claims?.forget(isLeft);
+    this.#stopWrites(part);
+    if (part !== "fleet") await spokes.disconnect(isLeft);
     this.#noteChange();
     log.info({ part }, "Ended the work of a part");
   }
@@ -114,10 +146,33 @@ export class ServedParts implements PartWork, AsyncDisposable {
   /** The work of the shards must have ended before. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stopSets();
-    for (const part of this.#served.keys()) this.#stop(part);
+    this.#stop.abort(new DOMException("The controller stops", "AbortError"));
+    for (const part of this.#served.keys()) this.#stopWrites(part);
   }
 
-  #stop(part: Part): void {
+  #shardOf(profile: ClusterProfileRef | undefined): number {
+    const target = profile === undefined ? "" : `${profile.namespace}/${profile.name}`;
+    return shardOf(target, this.#options.shards);
+  }
+
+  #isUsed(profile: string): boolean {
+    return [...this.#options.components.all()].some((one) => targetIdOf(one) === profile);
+  }
+
+  /** Gives clusters up that a replica did not give up before it ended. */
+  async #sweepClaims(parts: readonly Part[], signal: AbortSignal): Promise<void> {
+    const { shards, log } = this.#options;
+    const isServed = (profile: string): boolean => parts.includes(shardOf(profile, shards));
+    const isUsed = (profile: string): boolean => this.#isUsed(profile);
+    try {
+      await this.claims?.sweep({ isServed, isUsed }, signal);
+    } catch (err) {
+      signal.throwIfAborted();
+      log.warn({ err }, "Could not give up clusters without components");
+    }
+  }
+
+  #stopWrites(part: Part): void {
     this.#served
       .get(part)
       ?.stop.abort(new DOMException("The part is not served any more", "AbortError"));

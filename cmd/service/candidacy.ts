@@ -31,6 +31,8 @@ export interface CandidacyOptions {
 export interface Candidacy extends AsyncDisposable {
   /** Returns the function that waits for the Lease. The leader works over these connections. */
   readonly lead: (workConnections: readonly WorkConnection[]) => ControllerDeps["lead"];
+  /** Namespace of the Leases. */
+  readonly namespace: string;
   readonly permits: Permits;
   /** The permit to write to the hub for a part, until the signal is aborted. */
   readonly permitFor: (part: Part, signal: AbortSignal) => WritePermit;
@@ -60,6 +62,7 @@ export async function standForLease(
   let leader: Leadership | undefined;
   const mayWrite = (part?: Part): boolean => leader?.mayWrite(part) === true;
   return {
+    namespace,
     lead: (workConnections) => async (circumstances, signal) => {
       const all = shards > 1 ? [...workConnections, connection] : workConnections;
       const options = { ...common, ...circumstances, workConnections: all };

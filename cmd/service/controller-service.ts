@@ -65,7 +65,12 @@ export async function startControllerService(
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
   const content = { releases, rendering, manifests };
   const world = { clock: systemClock, random: Math.random, log };
-  const work = { lead: candidacy.lead(hubs.connections), requests: counters, path };
+  const work = {
+    leaseNamespace: candidacy.namespace,
+    lead: candidacy.lead(hubs.connections),
+    requests: counters,
+    path,
+  };
   const deps = { ...hubs.clients, spokes, references, ...world, ...content, ...work };
   const settings = { ...flags, shards, pollMs, auditMs: flags.auditInterval, healthAddress };
   const controller = opened.use("the controller", await startController(deps, settings, signal));

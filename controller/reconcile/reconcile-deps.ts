@@ -13,6 +13,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import type { WatchSharing } from "../observe/shared-watches.ts";
 import type { Clock } from "../queue/clock.ts";
+import type { ClusterClaims } from "./cluster-claims.ts";
 import type { ClusterVersions } from "./cluster-facts.ts";
 import type { TokenSharers } from "./component-events.ts";
 import type { Installation } from "./installation.ts";
@@ -38,6 +39,8 @@ export interface ReconcileDeps {
   readonly versions: ClusterVersions;
   readonly preparations: Preparations;
   readonly neighbours: Neighbours;
+  /** Absent: one process serves all clusters. */
+  readonly clusterClaims?: Pick<ClusterClaims, "claim">;
   readonly sharing: WatchSharing;
   readonly components: { all(): Iterable<Component> };
   readonly events: Pick<EventRecorder, "record" | "audit">;

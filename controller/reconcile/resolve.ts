@@ -30,15 +30,18 @@ export function fieldManagerOf(hubId: string): string {
   return `${fieldManagerPrefix}${hubId.slice(0, 8)}`;
 }
 
-type ResolveDeps = Pick<ReconcileDeps, "hubAsTarget" | "hubId" | "spokes" | "spokeNamespace">;
+type ResolveDeps = Pick<
+  ReconcileDeps,
+  "hubAsTarget" | "hubId" | "spokes" | "spokeNamespace" | "clusterClaims"
+>;
 
 /**
  * Connects to the cluster of a component, which is that of its ClusterProfile or the hub, and finds the namespace of the installation there. Throws FleetError with a reason of
- * `TargetClusterResolved`, or the error of the connection.
+ * `TargetClusterResolved`, `DuplicateComponent` when the cluster belongs to another ClusterProfile, or the error of the connection.
  */
 export async function resolveTarget(
   { component, installation }: Subject,
-  { hubAsTarget, hubId, spokes, spokeNamespace: mode }: ResolveDeps,
+  { hubAsTarget, hubId, spokes, spokeNamespace: mode, clusterClaims }: ResolveDeps,
   signal: AbortSignal,
 ): Promise<Resolved> {
   const ref = component.spec?.clusterProfileRef;
@@ -52,6 +55,7 @@ export async function resolveTarget(
     hubId,
   };
   const either = AbortSignal.any([signal, connection.signal]);
+  if (ref !== undefined) await clusterClaims?.claim(ref, connection, either);
   const namespace = await installation.namespaceOn(client, async () =>
     installationNamespace(component, mode, await findAnchorNamespaces(component, cluster, either)),
   );

@@ -62,6 +62,7 @@ export async function startIdle({
   const deps = {
     hub,
     hubFor: () => hub,
+    leaseNamespace: "knfleet-system",
     hubAsTarget: hub,
     spokes: {
       acquire: unexpected,

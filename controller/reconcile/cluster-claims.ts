@@ -1,0 +1,239 @@
+import { abortable } from "../../access/deadline.ts";
+import { ApiError, unlessDenied } from "../../access/kube/api-error.ts";
+import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
+import { Reflector } from "../../access/kube/reflector.ts";
+import type { ClusterProfileRef } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import { foreignText } from "../../api/foreign-text.ts";
+import { describe, type KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { claimLabel, claimName, claimPrefix, profileDigest } from "../../api/shards.ts";
+import type { Log } from "../log.ts";
+
+export interface ClusterClaimsOptions {
+  readonly hub: Pick<KubeClient, "list" | "watch">;
+  /** Namespace of the Leases. */
+  readonly namespace: string;
+  /** A client of the hub that may write for a ClusterProfile. */
+  readonly hubFor: (profile: ClusterProfileRef) => Pick<KubeClient, "get" | "create" | "remove">;
+  /** Called when a cluster may be free whose claim stopped a ClusterProfile. */
+  readonly onFree: (profile: ClusterProfileRef) => void;
+  readonly log: Log;
+}
+
+interface ClaimedConnection {
+  readonly client: Pick<KubeClient, "get">;
+  /** Aborted when the connection ends. */
+  readonly signal: AbortSignal;
+}
+
+interface Claimed {
+  readonly client: object;
+  /** Resolves when the cluster is claimed. */
+  readonly claiming: Promise<void>;
+}
+
+const leases = knownResource("coordination.k8s.io/v1", "Lease");
+const namespaces = knownResource("v1", "Namespace");
+const longestName = 350;
+
+/**
+ * Claims of clusters, for replicas that share the fleet: two ClusterProfiles that lead to one cluster may be in different shards, and then two replicas would write to
+ * the cluster. A claim is a Lease that is named after the uid of the cluster's kube-system namespace and held by a ClusterProfile. The first ClusterProfile that claims a
+ * cluster has it until its last component is gone. Only the replica that serves a ClusterProfile creates and removes its claims.
+ */
+export class ClusterClaims implements Disposable {
+  readonly #options: ClusterClaimsOptions;
+  readonly #watch: Reflector;
+  /** By `namespace/name` of the ClusterProfile. */
+  readonly #claimed = new Map<string, Claimed>();
+  /** The last work for each ClusterProfile that has not ended. */
+  readonly #turns = new Map<string, Promise<void>>();
+  /** ClusterProfiles that were refused, by the name of the claim. */
+  readonly #refused = new Map<string, Map<string, ClusterProfileRef>>();
+
+  constructor(options: ClusterClaimsOptions, signal: AbortSignal) {
+    this.#options = options;
+    const { hub: client, namespace, log } = options;
+    this.#watch = new Reflector(
+      { client, ref: { resource: leases, namespace, labelSelector: claimLabel } },
+      {
+        onChange: () => undefined,
+        onDelete: ({ metadata }) => this.#free(metadata.name),
+        onError: (err) => log.warn({ err }, "Cannot watch the claims of clusters"),
+      },
+      signal,
+    );
+  }
+
+  /**
+   * Claims the cluster of a ClusterProfile, once for each connection. Must resolve before the first write to the cluster. Throws FleetError `DuplicateComponent` when
+   * another ClusterProfile has the cluster.
+   */
+  async claim(
+    profile: ClusterProfileRef,
+    { client, signal: end }: ClaimedConnection,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const key = keyOf(profile);
+    const known = this.#claimed.get(key);
+    if (known?.client === client) return abortable(known.claiming, signal);
+    // Ends with the connection, and not with the attempt that began it: other components wait for it, too.
+    const claiming = this.#inTurn(key, () => this.#claim(profile, client, end));
+    const claimed = { client, claiming };
+    this.#claimed.set(key, claimed);
+    claiming.catch(() => {
+      if (this.#claimed.get(key) === claimed) this.#claimed.delete(key);
+    });
+    return abortable(claiming, signal);
+  }
+
+  /** Removes the claims of a ClusterProfile, unless a component uses it when that begins. Rejects when the hub fails. */
+  release(
+    profile: ClusterProfileRef,
+    isUsed: (profile: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const key = keyOf(profile);
+    return this.#inTurn(key, async () => {
+      if (isUsed(key)) return;
+      this.#claimed.delete(key);
+      for (const claim of await this.#claimsOf(profile, signal)) {
+        await this.#remove(profile, claim, signal);
+      }
+    });
+  }
+
+  /** Removes the claims of all ClusterProfiles that this process serves and no component uses. Rejects when the hub fails. */
+  async sweep(
+    { isServed, isUsed }: Readonly<Record<"isServed" | "isUsed", (profile: string) => boolean>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { hub, namespace } = this.#options;
+    const all = { resource: leases, namespace, labelSelector: claimLabel };
+    const { items } = await hub.list(all, {}, signal);
+    for (const profile of items.map(holderOf)) {
+      if (profile === undefined || !isServed(keyOf(profile))) continue;
+      await this.release(profile, isUsed, signal);
+    }
+  }
+
+  /** Forgets the claims of ClusterProfiles that another process serves from now on. */
+  forget(isLeft: (profile: string) => boolean): void {
+    for (const key of this.#claimed.keys()) if (isLeft(key)) this.#claimed.delete(key);
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch[Symbol.dispose]();
+  }
+
+  /** Runs the works for one ClusterProfile one after the other. */
+  async #inTurn(key: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(key);
+    const turn = (async () => {
+      await before?.catch(() => undefined);
+      await work();
+    })();
+    this.#turns.set(key, turn);
+    try {
+      await turn;
+    } finally {
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    }
+  }
+
+  async #claim(
+    profile: ClusterProfileRef,
+    client: Pick<KubeClient, "get">,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const ref = { resource: namespaces, name: "kube-system" };
+    const kubeSystem = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
+    // A cluster that tells no uid cannot be claimed. The anchors there keep two installations apart.
+    if (kubeSystem === undefined) return;
+    const name = claimName(kubeSystem.metadata.uid);
+    const claims = await this.#claimsOf(profile, signal);
+    // The ClusterProfile led to another cluster before.
+    for (const claim of claims) {
+      if (claim.metadata.name !== name) await this.#remove(profile, claim, signal);
+    }
+    if (claims.some(({ metadata }) => metadata.name === name)) return;
+    await this.#create(profile, name, signal);
+  }
+
+  async #create(profile: ClusterProfileRef, name: string, signal: AbortSignal): Promise<void> {
+    const { namespace, hubFor } = this.#options;
+    const hub = hubFor(profile);
+    const labels = { [claimLabel]: profileDigest(keyOf(profile)) };
+    const spec = { holderIdentity: keyOf(profile) };
+    const claim = { ...typeOf, metadata: { namespace, name, labels }, spec };
+    this.#noteRefusal(name, profile);
+    try {
+      await hub.create({ resource: leases, namespace }, claim, {}, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409) throw error;
+      const holder = holderOf(await hub.get({ resource: leases, namespace, name }, {}, signal));
+      // Our own request arrived, but its answer did not.
+      if (holder === undefined || keyOf(holder) !== keyOf(profile)) throw refusal(holder);
+    }
+    this.#refused.get(name)?.delete(keyOf(profile));
+  }
+
+  async #claimsOf(profile: ClusterProfileRef, signal: AbortSignal): Promise<readonly KubeObject[]> {
+    const { hub, namespace } = this.#options;
+    const labelSelector = `${claimLabel}=${profileDigest(keyOf(profile))}`;
+    const ref: CollectionRef = { resource: leases, namespace, labelSelector };
+    const { items } = await hub.list(ref, {}, signal);
+    return items.filter((claim) => {
+      const holder = holderOf(claim);
+      return holder !== undefined && keyOf(holder) === keyOf(profile);
+    });
+  }
+
+  async #remove(
+    profile: ClusterProfileRef,
+    { metadata: { namespace, name, uid } }: KubeObject,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const hub = this.#options.hubFor(profile);
+    await hub.remove({ resource: leases, ...(namespace && { namespace }), name }, { uid }, signal);
+  }
+
+  /** Noted before the request, so that a claim that is removed meanwhile is not missed. */
+  #noteRefusal(name: string, profile: ClusterProfileRef): void {
+    const refused = this.#refused.get(name) ?? new Map<string, ClusterProfileRef>();
+    this.#refused.set(name, refused.set(keyOf(profile), profile));
+  }
+
+  #free(name: string): void {
+    const refused = this.#refused.get(name);
+    this.#refused.delete(name);
+    for (const profile of refused?.values() ?? []) this.#options.onFree(profile);
+  }
+}
+
+const typeOf = { apiVersion: leases.apiVersion, kind: leases.kind };
+
+function keyOf({ namespace, name }: ClusterProfileRef): string {
+  return `${namespace}/${name}`;
+}
+
+/** The ClusterProfile that has a claim; undefined for a Lease that is none. */
+function holderOf(claim: KubeObject | undefined): ClusterProfileRef | undefined {
+  const spec = claim?.["spec"];
+  if (claim?.metadata.name.startsWith(claimPrefix) !== true) return undefined;
+  if (typeof spec !== "object" || spec === null || !("holderIdentity" in spec)) return undefined;
+  const [namespace = "", name = "", ...more] = String(spec.holderIdentity).split("/");
+  return namespace === "" || name === "" || more.length > 0 ? undefined : { namespace, name };
+}
+
+function refusal(holder: ClusterProfileRef | undefined): FleetError {
+  const other =
+    holder === undefined
+      ? "Another ClusterProfile"
+      : describe({ kind: "ClusterProfile", ...holder });
+  return new FleetError(
+    "DuplicateComponent",
+    `${foreignText(other, longestName)} leads to the same cluster; with several shards only one ClusterProfile may be used for a cluster`,
+  );
+}

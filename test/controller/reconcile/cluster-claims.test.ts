@@ -1,0 +1,139 @@
+import { beforeEach, expect, test, vi } from "vitest";
+
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import type { ClusterProfileRef } from "../../../api/component.ts";
+import { ClusterClaims } from "../../../controller/reconcile/cluster-claims.ts";
+import { MemoryHub } from "../../support/memory-hub.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+const { signal } = new AbortController();
+const a = { namespace: "fleet", name: "a" };
+const b = { namespace: "fleet", name: "b" };
+const never = (): boolean => false;
+let hub: MemoryHub;
+let freed: string[];
+
+beforeEach(() => {
+  hub = new MemoryHub();
+  freed = [];
+});
+
+function noteFree({ name }: ClusterProfileRef): void {
+  freed.push(name);
+}
+
+/** The claims as one replica sees them. */
+function replica(): ClusterClaims {
+  const options = { hub, hubFor: () => hub, namespace: "knfleet-system", log: silentLog };
+  return new ClusterClaims({ ...options, onFree: noteFree }, signal);
+}
+
+/** A connection to the cluster with a uid. */
+function to(uid: string, end: AbortSignal = signal) {
+  const metadata = { name: "kube-system", uid, resourceVersion: "1" };
+  const get: KubeClient["get"] = () =>
+    Promise.resolve({ apiVersion: "v1", kind: "Namespace", metadata });
+  return { client: { get }, signal: end };
+}
+
+function claims(): Readonly<Record<string, unknown>> {
+  const all = hub.all("Lease").map((lease) => {
+    const { holderIdentity }: { holderIdentity?: unknown } = { ...Object(lease["spec"]) };
+    return [lease.metadata.name.replace("knfleet-cluster-", ""), holderIdentity];
+  });
+  return Object.fromEntries(all);
+}
+
+const refused = { reason: "DuplicateComponent" };
+
+test("the first ClusterProfile has the cluster, and the second is refused, also by another replica", async () => {
+  const [one, other] = [replica(), replica()];
+  await one.claim(a, to("x"), signal);
+  await expect(other.claim(b, to("x"), signal)).rejects.toMatchObject(refused);
+  await expect(one.claim(b, to("x"), signal)).rejects.toMatchObject(refused);
+  expect(claims()).toEqual({ x: "fleet/a" });
+});
+
+test("of two ClusterProfiles that claim a cluster at once, one has it", async () => {
+  const claiming = [replica().claim(a, to("x"), signal), replica().claim(b, to("x"), signal)];
+  const results = (await Promise.allSettled(claiming)).map(({ status }) => status);
+  expect(results.toSorted((one, two) => one.localeCompare(two))).toEqual(["fulfilled", "rejected"]);
+});
+
+test("a ClusterProfile has its cluster also after a restart, without a write", async () => {
+  await replica().claim(a, to("x"), signal);
+  const { version } = hub;
+  await replica().claim(a, to("x"), signal);
+  expect(hub.version).toBe(version);
+});
+
+test("a connection asks once", async () => {
+  const one = replica();
+  const connection = to("x");
+  await Promise.all([one.claim(a, connection, signal), one.claim(a, connection, signal)]);
+  const { requests } = hub;
+  await one.claim(a, connection, signal);
+  expect(hub.requests).toBe(requests);
+});
+
+test("a ClusterProfile that leads to another cluster gives the first one up", async () => {
+  const one = replica();
+  await one.claim(a, to("x"), signal);
+  await one.claim(a, to("y"), signal);
+  expect(claims()).toEqual({ y: "fleet/a" });
+});
+
+test("a cluster is free when the last component of its ClusterProfile is gone, and who was refused learns it", async () => {
+  const [one, other] = [replica(), replica()];
+  await one.claim(a, to("x"), signal);
+  await expect(other.claim(b, to("x"), signal)).rejects.toMatchObject(refused);
+  await one.release(a, never, signal);
+  await vi.waitFor(() => expect(freed).toEqual(["b"]));
+  await other.claim(b, to("x"), signal);
+  expect(claims()).toEqual({ x: "fleet/b" });
+});
+
+test("a cluster that is used again stays claimed", async () => {
+  const one = replica();
+  await one.claim(a, to("x"), signal);
+  await one.release(a, (key) => key === "fleet/a", signal);
+  expect(claims()).toEqual({ x: "fleet/a" });
+});
+
+test("a claim that follows a release is made anew", async () => {
+  const one = replica();
+  const connection = to("x");
+  await one.claim(a, connection, signal);
+  await Promise.all([one.release(a, never, signal), one.claim(a, connection, signal)]);
+  await one.claim(a, connection, signal);
+  expect(claims()).toEqual({ x: "fleet/a" });
+});
+
+test("what a crashed replica left claimed is given up, but nothing of other replicas", async () => {
+  await replica().claim(a, to("x"), signal);
+  await replica().claim(b, to("y"), signal);
+  await replica().sweep({ isServed: (key) => key === "fleet/a", isUsed: never }, signal);
+  expect(claims()).toEqual({ y: "fleet/b" });
+});
+
+test("the end of the attempt that began a claim does not end it for others", async () => {
+  const one = replica();
+  const connection = to("x");
+  const attempt = new AbortController();
+  const first = one.claim(a, connection, attempt.signal);
+  const second = one.claim(a, connection, signal);
+  attempt.abort(new DOMException("The component has changed", "AbortError"));
+  await expect(first).rejects.toThrow("The component has changed");
+  await second;
+  expect(claims()).toEqual({ x: "fleet/a" });
+});
+
+test("a claim that failed is tried again", async () => {
+  const one = replica();
+  const connection = to("x");
+  hub.fail();
+  await expect(one.claim(a, connection, signal)).rejects.toThrow("InternalError");
+  hub.work();
+  await one.claim(a, connection, signal);
+  expect(claims()).toEqual({ x: "fleet/a" });
+});
