@@ -21,6 +21,7 @@ import {
   steadyGoals,
   steadyReport,
 } from "./report.ts";
+import { measureScale, scaleGoals, scaleReport, type ScaleResult } from "./scale-part.ts";
 import { measureSets, setsGoals, setsReport, type SetsResult } from "./sets-part.ts";
 import { measureSteady, type SteadyResult } from "./steady-part.ts";
 import { measureWebhook, webhookGoals, type WebhookResult } from "./webhook-part.ts";
@@ -37,16 +38,21 @@ const parts = [
   "webhook",
   "cli",
   "sets",
+  "scale",
 ] as const;
-const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…]
+/** It takes half an hour, so it runs only when it is asked for. */
+const onDemand = ["scale"];
+const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…] [--spokes N]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
                 rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
-                webhook, kubectl knfleet with 200 spokes, or decisions about large fleet sets (without any cluster)
+                webhook, kubectl knfleet with 200 spokes, decisions about large fleet sets (without any cluster), or a
+                thousand simulated spokes (half an hour, and only when it is asked for)
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
+  --spokes N    simulated spokes of the part scale (default 1000)
   --rtt LIST    round-trip times in ms (default 0,50,200)`;
 
 interface Options {
@@ -55,6 +61,7 @@ interface Options {
   readonly quick: boolean;
   readonly runs: number;
   readonly rtts: readonly number[];
+  readonly spokes: number;
 }
 
 function optionsOf(args: readonly string[]): Options | undefined {
@@ -65,6 +72,7 @@ function optionsOf(args: readonly string[]): Options | undefined {
       json: { type: "string" },
       quick: { type: "boolean", default: false },
       runs: { type: "string", default: "5" },
+      spokes: { type: "string", default: "1000" },
       rtt: { type: "string", default: "0,50,200" },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -73,16 +81,20 @@ function optionsOf(args: readonly string[]): Options | undefined {
   const runs = Number(values.runs);
   const rtts = values.rtt.split(",").map(Number);
   if (!Number.isInteger(runs) || runs < 1) throw new Error("--runs takes a whole number from 1");
+  const spokes = Number(values.spokes);
+  if (!Number.isInteger(spokes) || spokes < 10) {
+    throw new Error("--spokes takes a whole number from 10");
+  }
   if (!rtts.every((rtt) => Number.isFinite(rtt) && rtt >= 0)) {
     throw new Error("--rtt takes milliseconds, separated by commas");
   }
   if (values.only !== undefined && !parts.some((part) => part === values.only)) {
     throw new Error(`--only takes one of ${parts.join(", ")}`);
   }
-  return { only: values.only, json: values.json, quick: values.quick, runs, rtts };
+  return { only: values.only, json: values.json, quick: values.quick, runs, rtts, spokes };
 }
 
-async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> {
+async function bench({ json, ...options }: Options): Promise<void> {
   // Found out now and not after ten minutes.
   if (json !== undefined) await writeFile(json, "");
   const startedAt = performance.now();
@@ -92,9 +104,9 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
   };
   say(`Load of this machine before the start: ${loadavg()[0]?.toFixed(1)}`);
   const results: Results = {
-    ...(await measureParts({ only, quick, runs, rtts }, say)),
-    ...(fleetParts.some((part) => isWanted(part, only))
-      ? await measureFleet({ only, runs, rtts }, say)
+    ...(await measureParts(options, say)),
+    ...(fleetParts.some((part) => isWanted(part, options.only))
+      ? await measureFleet(options, say)
       : noFleet),
   };
   const goals = goalsOf(results);
@@ -108,7 +120,7 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
 
 /** The parts that start what they need by themselves, one after the other. */
 async function measureParts(
-  { only, quick, runs, rtts }: Omit<Options, "json">,
+  { only, quick, runs, rtts, spokes }: Omit<Options, "json">,
   say: (line: string) => void,
 ): Promise<Omit<Results, keyof FleetResult>> {
   return {
@@ -120,6 +132,7 @@ async function measureParts(
     webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
     cli: isWanted("cli", only) ? await measureCli(say) : null,
     sets: isWanted("sets", only) ? measureSets(say) : [],
+    scale: isWanted("scale", only) ? await measureScale({ spokes }, say) : null,
   };
 }
 
@@ -132,6 +145,7 @@ interface Results extends FleetResult {
   readonly webhook: WebhookResult | null;
   readonly cli: CliResult | null;
   readonly sets: readonly SetsResult[];
+  readonly scale: ScaleResult | null;
 }
 
 function goalsOf(results: Results): readonly Goal[] {
@@ -143,6 +157,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...(results.webhook === null ? [] : webhookGoals(results.webhook)),
     ...(results.cli === null ? [] : cliGoals(results.cli)),
     ...setsGoals(results.sets),
+    ...(results.scale === null ? [] : scaleGoals(results.scale)),
     ...installGoals(results.installs),
     ...firstGoals(results.first),
     ...(results.steady === null ? [] : steadyGoals(results.steady)),
@@ -152,7 +167,7 @@ function goalsOf(results: Results): readonly Goal[] {
 }
 
 function isWanted(part: (typeof parts)[number], only: string | undefined): boolean {
-  return only === undefined || only === part;
+  return only === undefined ? !onDemand.includes(part) : only === part;
 }
 
 interface FleetResult {
@@ -165,7 +180,7 @@ interface FleetResult {
 const noFleet: FleetResult = { installs: [], steady: null, repairs: [], lost: [] };
 
 async function measureFleet(
-  { only, runs, rtts }: Omit<Options, "json" | "quick">,
+  { only, runs, rtts }: Pick<Options, "only" | "runs" | "rtts">,
   say: (line: string) => void,
 ): Promise<FleetResult> {
   await using workbench = await startWorkbench(say);
@@ -194,7 +209,8 @@ function tablesOf({
   repairs,
   lost,
   sets,
-}: FleetResult & Pick<Results, "renders" | "first" | "sets">): readonly string[] {
+  scale,
+}: FleetResult & Pick<Results, "renders" | "first" | "sets" | "scale">): readonly string[] {
   return [
     ...(renders.length === 0 ? [] : [renderReport(renders)]),
     ...(installs.length === 0 ? [] : [installReport(installs)]),
@@ -202,6 +218,7 @@ function tablesOf({
     ...(repairs.length === 0 ? [] : [repairReport(repairs)]),
     ...(lost.length === 0 ? [] : [lostSpokeReport(lost)]),
     ...(sets.length === 0 ? [] : [setsReport(sets)]),
+    ...(scale === null ? [] : [scaleReport(scale)]),
     ...(steady === null ? [] : [steadyReport(steady)]),
   ];
 }

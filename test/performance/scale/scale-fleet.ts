@@ -1,0 +1,204 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
+import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
+import { type DistFolder, buildDist } from "../../build/dist-folder.ts";
+import { builtInProviderFile, replicaKubeconfig } from "../../e2e/built-in-access.ts";
+import { componentOf } from "../../e2e/installation.ts";
+import { releaseDir } from "../../e2e/release-dir.ts";
+import type { AuditedRequest } from "../../fleet/audit-log.ts";
+import { type Fleet, startFleet } from "../../fleet/fleet.ts";
+import { conditionOf } from "../../fleet/json-record.ts";
+import { profileNamespace, publishSpokes } from "../../simulator/publish.ts";
+import { type SimulatedSpoke, type Simulator, startSimulator } from "../../simulator/simulator.ts";
+import {
+  type ControllerProcess,
+  type ControllerProcessOptions,
+  startControllerProcess,
+} from "../../support/controller-process.ts";
+
+export interface ScaleOptions {
+  readonly spokes: number;
+  /** The controller and the plugin; absent: as they are built for the image. */
+  readonly dist?: DistFolder;
+  /** Absent: Knative's releases. */
+  readonly releases?: string;
+}
+
+/** A real hub, many virtual spokes that are published on it, and how a controller comes to them. */
+export interface ScaleFleet extends AsyncDisposable {
+  readonly fleet: Fleet;
+  readonly simulator: Simulator;
+  readonly spokes: readonly SimulatedSpoke[];
+  readonly dist: DistFolder;
+  readonly providerFile: string;
+  startController(flags?: readonly string[]): Promise<ControllerProcess>;
+}
+
+const replica = { name: "scale" };
+const kinds: readonly ComponentKind[] = ["KnativeEventing", "KnativeServing"];
+const batch = 50;
+// Above what any step takes that makes progress.
+const limitMs = 1_800_000;
+// More often the questions themselves would be measured.
+const pollMs = 1_000;
+const connectedMs = 250;
+
+/** Asks again and again until the answer is yes. */
+export async function until(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  everyMs = pollMs,
+): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await check())) {
+    if (performance.now() > end) throw new Error(`Waited ${limitMs / 1_000} s for ${what}`);
+    await delay(everyMs);
+  }
+}
+
+/** Starts the hub and the simulator. Nothing is installed yet, and no controller runs. */
+export async function startScaleFleet(
+  options: ScaleOptions,
+  say: (line: string) => void,
+): Promise<ScaleFleet> {
+  await using undo = new AsyncDisposableStack();
+  const dist = options.dist ?? undo.use(await buildDist());
+  const fleet = undo.use(await startFleet({ spokes: [], log: say }));
+  const simulator = undo.use(await startSimulator({ spokes: options.spokes }));
+  await fleet.controllerKubeconfig();
+  say(`Publishing ${options.spokes} simulated spokes`);
+  await publishSpokes(fleet.hub.admin, simulator);
+  const usual: ControllerProcessOptions = {
+    program: dist.path("knfleet-controller.js"),
+    kubeconfig: await replicaKubeconfig(fleet.hub, replica),
+    providerFile: await builtInProviderFile(fleet, replica),
+    releaseDir: options.releases ?? (await releaseDir()),
+    // As in the chart: its connections are guarded, which takes memory, too.
+    leaderElection: true,
+    environment: { POD_NAMESPACE: "knfleet-system" },
+  };
+  const running = undo.move();
+  return {
+    fleet,
+    simulator,
+    spokes: simulator.spokes,
+    dist,
+    providerFile: usual.providerFile ?? "",
+    startController: (flags = []) => startControllerProcess({ ...usual, flags }),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Both components for each of some spokes; those of one kind share a namespace on the hub. */
+export function componentsFor(spokes: readonly SimulatedSpoke[]): readonly Manifest[] {
+  return spokes.flatMap(({ name }) =>
+    kinds.map((kind) => {
+      const component = componentOf({ kind, on: { namespace: profileNamespace, name } });
+      return { ...component, metadata: { ...component.metadata, name } };
+    }),
+  );
+}
+
+/** Creates components as fast as the hub takes them. */
+export async function createAll({ fleet }: ScaleFleet, all: readonly Manifest[]): Promise<void> {
+  const { admin } = fleet.hub;
+  for (const name of new Set(all.map(({ metadata }) => metadata.namespace ?? ""))) {
+    await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+  for (let from = 0; from < all.length; from += batch) {
+    await Promise.all(all.slice(from, from + batch).map((component) => admin.create(component)));
+  }
+}
+
+/** All components on the hub. */
+export async function readComponents({ fleet }: ScaleFleet): Promise<readonly KubeObject[]> {
+  const type = { apiVersion: operatorApiVersion };
+  const lists = await Promise.all(kinds.map((kind) => fleet.hub.admin.list({ ...type, kind })));
+  return lists.flat();
+}
+
+export function isTrue(component: unknown, type: string): boolean {
+  return conditionOf(component, type)?.status === "True";
+}
+
+/** Waits until so many components have a condition that is True. */
+export async function areTrue(
+  scale: ScaleFleet,
+  count: number,
+  types: readonly string[],
+): Promise<void> {
+  const isSo = (component: KubeObject): boolean => types.every((type) => isTrue(component, type));
+  await until(
+    `${count} components with ${types.join(" and ")}`,
+    async () => (await readComponents(scale)).filter(isSo).length >= count,
+  );
+}
+
+/** Removes all components, and waits until they are gone. */
+export async function removeAll(scale: ScaleFleet): Promise<void> {
+  const { admin } = scale.fleet.hub;
+  const all = await readComponents(scale);
+  for (let from = 0; from < all.length; from += batch) {
+    const some = all.slice(from, from + batch);
+    await Promise.all(
+      some.map(({ kind, metadata: { namespace = "", name } }) =>
+        admin.remove({ apiVersion: operatorApiVersion, kind, namespace, name }),
+      ),
+    );
+  }
+  await until("all to be gone", async () => (await readComponents(scale)).length === 0);
+}
+
+/** Waits until the controller is connected to so many spokes. */
+export async function connectedTo(controller: ControllerProcess, spokes: number): Promise<void> {
+  await until(
+    `${spokes} spokes to be connected`,
+    async () => (await metricOf(controller, "knfleet_connected_spokes")) >= spokes,
+    connectedMs,
+  );
+}
+
+/** A figure of the controller's metrics without labels; NaN when there is none. */
+export async function metricOf(controller: ControllerProcess, name: string): Promise<number> {
+  const line = new RegExp(String.raw`^${name} (\S+)$`, "m").exec(await controller.metrics());
+  return Number(line?.[1] ?? Number.NaN);
+}
+
+const writing = ["create", "update", "patch", "delete", "deletecollection"];
+
+/** What the controllers asked of the hub since a time; without their Leases. */
+export async function hubRequests(
+  { fleet }: ScaleFleet,
+  since: Date,
+): Promise<{ readonly all: readonly AuditedRequest[]; readonly writes: number }> {
+  const filter = { userAgent: "knfleet-controller", since };
+  const requests = await fleet.hub.auditLog.requests(filter);
+  const all = requests.filter(({ resource }) => resource !== "leases");
+  const writes = all.filter(
+    ({ verb, resource }) => writing.includes(verb) && resource !== "events",
+  );
+  return { all, writes: writes.length };
+}
+
+/** Sums over the traffic of all spokes. */
+export function spokeTraffic({ spokes }: ScaleFleet): {
+  readonly requests: number;
+  readonly writes: number;
+  readonly doubleWrites: number;
+  readonly byName: ReadonlyMap<string, number>;
+} {
+  const byName = new Map<string, number>();
+  let [writes, doubleWrites] = [0, 0];
+  for (const { traffic } of spokes) {
+    writes += traffic.writes;
+    doubleWrites += traffic.doubleWrites;
+    for (const [name, count] of traffic.counts) byName.set(name, (byName.get(name) ?? 0) + count);
+  }
+  const requests = [...byName.values()].reduce((sum, count) => sum + count, 0);
+  return { requests, writes, doubleWrites, byName };
+}
+
+export function resetTraffic({ spokes }: ScaleFleet): void {
+  for (const { traffic } of spokes) traffic.reset();
+}
