@@ -95,7 +95,11 @@ test("a stage soaks and waits for an approval of this very revision", async () =
   const doneAt = Date.parse(String(valueAt(waiting, "status", "stages", 0, "doneAt")));
   expect(Date.now() - doneAt).toBeGreaterThanOrEqual(3_000);
   expect(await imagesOn(1, 2)).toEqual(["1.24.0", "1.24.0"]);
-  expect(await eventsOf(hub, "prod", "AwaitingApproval")).toHaveLength(1);
+  // The Event follows the status.
+  await waitFor(
+    "one Event about the approval",
+    async () => (await eventsOf(hub, "prod", "AwaitingApproval")).length === 1,
+  );
 
   const gate = `${steering.approve}canary-after`;
   await annotateSet(hub, "prod", { [gate]: `${revisionOf(before)} alice` });
