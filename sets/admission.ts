@@ -3,7 +3,7 @@ import type { Member, Revision, SetFacts, Stage, Stamp } from "./facts.ts";
 import { openingOf } from "./limits.ts";
 import { judgedAnew } from "./members.ts";
 import { isOpen, type StageLimits, type StageProgress } from "./stage-progress.ts";
-import { countInFlight, isToBegin, stampsOf } from "./stages.ts";
+import { freeSlotsOf, isToBegin, stampsOf } from "./stages.ts";
 
 /** The facts and revisions by which clusters are admitted. */
 export interface Admission {
@@ -46,11 +46,11 @@ export function admittedStamps(
 /** The stamps of clusters that join a stage which is not open. They get the current revision, within all limits of the stage. Spec: sets.md R6. */
 function joinerStamps(
   { spec, members }: Stage,
-  { maxConcurrency, maxFailures, hasTooManyUnreachable }: StageLimits,
+  limits: StageLimits,
   { facts, now, update, current }: Admission,
 ): Admitted {
   if (current === undefined || current.name === update.name) return noneAdmitted;
-  if (hasTooManyUnreachable) return noneAdmitted;
+  if (limits.hasTooManyUnreachable) return noneAdmitted;
   const isDue = ({ child }: Member): boolean =>
     child === undefined || hasRevision(child, current.name);
   const judgement = { revision: current, now, retriedAt: update.retriedAt };
@@ -59,11 +59,11 @@ function joinerStamps(
   // Members with another revision keep the slots that they hold.
   const all = [...joined, ...members.filter((member) => !isDue(member))];
   const failed = all.filter(({ state: { name } }) => name === "Failed" || name === "TimedOut");
-  if (failed.length > maxFailures) return noneAdmitted;
+  if (failed.length > limits.maxFailures) return noneAdmitted;
   const { order, windows = [] } = facts.set.spec.rollout ?? {};
   const { isOpen: isInWindow, changesAt } = openingOf(spec.before?.windows ?? windows, now);
   if (!isInWindow) return { stamps: [], nextLooks: [changesAt] };
-  const slots = maxConcurrency - countInFlight(all);
+  const slots = freeSlotsOf(all, limits);
   const turn = { stage: spec, revision: current, order, isDue };
   return { stamps: stampsOf(all, turn, slots), nextLooks: [] };
 }

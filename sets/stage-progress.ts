@@ -12,7 +12,7 @@ import {
   type Window,
 } from "./limits.ts";
 import { shortText } from "./set-conditions.ts";
-import { countInFlight, isToBegin } from "./stages.ts";
+import { countInFlight, freeSlotsOf, isToBegin } from "./stages.ts";
 
 /** Bytes of a user's name in the status. */
 const longestUser = 100;
@@ -72,6 +72,8 @@ interface Tally extends StageLimits {
   readonly done: number;
   readonly failed: number;
   readonly inFlight: number;
+  /** How many more clusters the limits let start. */
+  readonly free: number;
   /** Clusters that could start now. */
   readonly pending: number;
   readonly unreachable: number;
@@ -95,7 +97,7 @@ export function progressOf(stage: Stage, context: StageContext): StageProgress {
   const { state, waitingFor = "", nextLook, awaitsApproval = false, ...times } = step;
   const status = { ...counts, state, ...times };
   const mayStart = isOpen(status) && waitingFor === "";
-  const slots = mayStart ? Math.max(0, tally.maxConcurrency - tally.inFlight) : 0;
+  const slots = mayStart ? tally.free : 0;
   return { status, slots, limits: tally, waitingFor, awaitsApproval, nextLook };
 }
 
@@ -114,6 +116,7 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
     base > 1 ? 1 : 0,
   );
   const failed = count("Failed", "TimedOut");
+  const maxConcurrency = concurrencyOf(spec.maxConcurrency, base);
   const unreachable = states.filter(({ name, isDark }) => isDark ?? name === "Unreachable").length;
   return {
     size,
@@ -123,7 +126,8 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
     inFlight: countInFlight(members),
     pending: states.filter(isToBegin).length,
     unfinished: states.filter(isUnfinished).length,
-    maxConcurrency: concurrencyOf(spec.maxConcurrency, base),
+    free: freeSlotsOf(members, { maxConcurrency, maxFailures }),
+    maxConcurrency,
     maxFailures,
     hasTooManyUnreachable: unreachable > maxUnreachable,
     isBlocked: count("Blocked") > maxFailures,
@@ -219,6 +223,10 @@ function admissionOf(stage: Stage, tally: Tally, { windows, now }: StageContext)
     return { waitingFor, nextLook: undefined };
   }
   if (tally.pending === 0) return { waitingFor: "", nextLook: undefined };
+  if (tally.free === 0 && tally.inFlight === 0) {
+    const waitingFor = `Too many clusters of stage ${name} are blocked and not ready`;
+    return { waitingFor, nextLook: undefined };
+  }
   const opening = openingOf(before?.windows ?? windows, now);
   const nextLook = opening.changesAt;
   return { waitingFor: opening.isOpen ? "" : `The windows of stage ${name} are closed`, nextLook };

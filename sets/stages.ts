@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import type { Component } from "../api/component.ts";
 import { type FleetSetSpec, setLabels, type StageSpec } from "../api/fleet-set.ts";
 import { type ClusterState, isReadyWith } from "./cluster-state.ts";
 import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
@@ -59,13 +60,42 @@ export function countInFlight(members: readonly Member[]): number {
 }
 
 /**
+ * How many more members may start. A cluster that is blocked and not ready since its last stamp counts like a failed one, and those that are more than
+ * may fail hold slots. Spec: sets.md R5.
+ */
+export function freeSlotsOf(
+  members: readonly Member[],
+  {
+    maxConcurrency,
+    maxFailures,
+  }: { readonly maxConcurrency: number; readonly maxFailures: number },
+): number {
+  const excess = Math.max(0, members.filter(isBroken).length - maxFailures);
+  return Math.max(0, maxConcurrency - countInFlight(members) - excess);
+}
+
+/**
  * True for a cluster that waits for the next stamp and is not ready since the last one. It keeps its slot before clusters that are ready, because another
  * stamp cannot make it worse.
  */
 function isLeftUnready({ child, state }: Member): boolean {
   if (child === undefined || !isToBegin(state)) return false;
-  const isStamped = child.metadata.labels?.[setLabels.revision] !== undefined;
-  return isStamped && !isReadyWith(child, child.spec?.version);
+  return isStamped(child) && !isReadyWith(child, child.spec?.version);
+}
+
+function isBroken(member: Member): boolean {
+  const { name } = member.state;
+  return name === "Failed" || name === "TimedOut" || isBlockedUnready(member);
+}
+
+/** True for a blocked cluster that is not ready since its last stamp. */
+function isBlockedUnready({ child, state: { name } }: Member): boolean {
+  if (child === undefined || name !== "Blocked") return false;
+  return isStamped(child) && !isReadyWith(child, undefined);
+}
+
+function isStamped({ metadata }: Component): boolean {
+  return metadata.labels?.[setLabels.revision] !== undefined;
 }
 
 /** How the next members of a stage are chosen. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { blockedCases } from "./cases/blocked.ts";
 import { decided } from "./cases/decided.ts";
 import { gateCases } from "./cases/gates.ts";
 import { knownFaultCases } from "./cases/known-faults.ts";
@@ -13,6 +14,7 @@ import { steeringCases } from "./cases/steering.ts";
 const tables = {
   "known faults": knownFaultCases,
   states: stateCases,
+  blocked: blockedCases,
   limits: limitCases,
   gates: gateCases,
   members: memberCases,

@@ -38,6 +38,9 @@ const plays = {
   killed: (world: SetWorld, { number }: Happening) => world.write(world.decide(), number % 3),
   pause: (world: SetWorld) => world.annotate(steering.pause, "wait"),
   resume: (world: SetWorld) => world.annotate(steering.pause, undefined),
+  block: (world: SetWorld, { name }: Happening) =>
+    world.obstacles.set(`fleet/${name}`, { reason: "Refused", message: "No" }),
+  free: (world: SetWorld, { name }: Happening) => world.obstacles.delete(`fleet/${name}`),
   retry: (world: SetWorld) => world.annotate(steering.retry, world.set.status?.updateRevision),
 };
 
@@ -49,7 +52,7 @@ function relabel(world: SetWorld, name: string, more: Readonly<Record<string, st
 
 const kinds = [
   ...(["pass", "pass", "pass", "pass", "version", "version", "override", "value"] as const),
-  ...(["join", "killed", "pause", "resume", "retry"] as const),
+  ...(["join", "killed", "pause", "resume", "retry", "block", "free"] as const),
 ];
 
 const happening: fc.Arbitrary<Happening> = fc.record({

@@ -9,7 +9,7 @@ const first = (count: number, size: number): string =>
     .join(" ");
 
 /** A row about the only stage `rest`, which has begun. */
-function rolling(
+export function rolling(
   name: string,
   clusters: string,
   { fields = {}, ...others }: { fields?: StageFields } & Partial<Case>,
@@ -253,23 +253,6 @@ const dark: readonly Case[] = [
   }),
 ];
 
-const blocked: readonly Case[] = [
-  rolling("a stage passes with as many blocked clusters as failures are allowed", "far done", {
-    fields: { maxFailures: 1 },
-    expect: { mark: "complete" },
-  }),
-  rolling("more blocked clusters keep a stage from passing, and are no failure", "far done", {
-    expect: {
-      mark: "",
-      phase: "Rolling",
-      waitingFor: "Too many clusters of stage rest are blocked",
-    },
-  }),
-  rolling("blocked clusters keep the others from nothing", "far old", {
-    expect: { stamps: "rest-2", waitingFor: "" },
-  }),
-];
-
 const numbered = {
   "rest-1": { n: "10" },
   "rest-2": { n: "9" },
@@ -300,6 +283,5 @@ export const limitCases: readonly Case[] = [
   ...slots,
   ...failures,
   ...dark,
-  ...blocked,
   ...order,
 ];
