@@ -14,7 +14,13 @@ import {
   type Stamp,
 } from "./facts.ts";
 import { stagesWith } from "./members.ts";
-import { clusterKeyOf, planDeletion, planRemovals } from "./removals.ts";
+import {
+  clusterKeyOf,
+  countLeaving,
+  planDeletion,
+  planRemovals,
+  type RemovalPlan,
+} from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
 import { isPassed, progressOf, type StageMemory, type StageProgress } from "./stage-progress.ts";
@@ -128,6 +134,7 @@ class Look {
   readonly #now: number;
   readonly #update: Revision;
   readonly #current: Revision | undefined;
+  readonly #plan: RemovalPlan;
   readonly #isPaused: boolean;
   readonly #isComplete: boolean;
 
@@ -136,6 +143,7 @@ class Look {
     this.#facts = facts;
     this.#selected = selected;
     this.#now = now;
+    this.#plan = planRemovals(facts, selected, now);
     const update = revisions.toSorted((a, b) => b.number - a.number).at(0);
     if (update === undefined) throw new Error("A set is decided on after its revision is recorded");
     this.#update = update;
@@ -233,7 +241,12 @@ class Look {
     const progress: StageProgress[] = [];
     for (const stage of stages) {
       const isDue = progress.every(({ status }) => isPassed(status));
-      progress.push(progressOf(stage, { ...shared, isDue, before: this.#before(stage) }));
+      const own = {
+        isDue,
+        before: this.#before(stage),
+        leaving: countLeaving(this.#plan, stage.spec.name),
+      };
+      progress.push(progressOf(stage, { ...shared, ...own }));
     }
     const states = stages.flatMap(({ members }) => members.map(({ state }) => state.until));
     const nextLooks = [...progress.map(({ nextLook }) => nextLook), ...states];
@@ -264,7 +277,7 @@ class Look {
   }
 
   #decision({ nextLooks, phase, ...found }: Found): Decision {
-    const plan = planRemovals(this.#facts, this.#selected, this.#now);
+    const plan = this.#plan;
     const removals = this.#isPaused ? noRemovals : plan.removals;
     const { stamps } = found;
     const { unwritten } = this.#facts;

@@ -68,6 +68,14 @@ export function planRemovals(
   return { left, removals: all, nextLook, suspicious: undefined, isAcceptanceOver };
 }
 
+/** Number of components of a stage whose clusters are no longer selected, and that are not deleted yet. */
+export function countLeaving({ left }: RemovalPlan, stage: string): number {
+  return left.filter(
+    ({ metadata: { labels, deletionTimestamp } }) =>
+      deletionTimestamp === undefined && labels?.[setLabels.stage] === stage,
+  ).length;
+}
+
 /** Of the components that were unselected for long enough, as many as may be removed at once. */
 function dueRemovals(
   { spec }: FleetSet,

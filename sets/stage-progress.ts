@@ -30,6 +30,8 @@ export interface StageContext {
   readonly isDue: boolean;
   /** Whether all stages were passed by this revision before. */
   readonly isComplete: boolean;
+  /** How many clusters left the selection whose components the stage stamped and still has. */
+  readonly leaving: number;
   readonly annotations: Readonly<Record<string, string>>;
   readonly windows: readonly Window[];
   readonly maxUnreachable: Share;
@@ -151,7 +153,7 @@ interface Step extends Times {
 function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   const { before, isDue } = context;
   const times = timesOf(before);
-  const empty = tally.size === 0 ? emptyStep(stage, before) : undefined;
+  const empty = tally.size === 0 ? emptyStep(stage, context) : undefined;
   if (empty !== undefined) return empty;
   if (before?.state === "Passed") return passedStep(stage, tally, context);
   // A stage that has begun stays halted while clusters join a stage before it.
@@ -181,13 +183,16 @@ function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }
   return { state: "Halted", ...times, waitingFor };
 }
 
-/** A stage without clusters. A failure is not forgiven because its clusters are gone for a moment, and a stage that has begun goes on to its gates. */
-function emptyStep({ spec }: Stage, before: StageMemory | undefined): Step | undefined {
+/** A stage without clusters. A failure is not forgiven because its clusters are gone for a moment; a begun stage goes on to its gates when they are gone for good. */
+function emptyStep({ spec }: Stage, { before, leaving }: StageContext): Step | undefined {
   if (before?.state === "Halted") {
     const waitingFor = `All clusters of the halted stage ${spec.name} have left`;
     return { state: "Halted", ...timesOf(before), waitingFor };
   }
-  return before?.startedAt === undefined ? { state: "Empty" } : undefined;
+  if (before?.startedAt === undefined) return { state: "Empty" };
+  if (before.state === "Passed" || leaving === 0) return undefined;
+  const waitingFor = `All clusters of stage ${spec.name} leave the set`;
+  return { state: "Rolling", ...timesOf(before), waitingFor };
 }
 
 /** A passed stage is not opened again by clusters that join or lag; it halts the rollout when too many of them fail. */

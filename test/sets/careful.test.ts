@@ -31,3 +31,30 @@ test("a set that is deleted with Delete leaves excluded clusters what they have"
   expect(removals.orphan.map(({ name }) => name)).toEqual(["prod-rest-1"]);
   expect(removals.remove.map(({ name }) => name)).not.toContain("prod-rest-1");
 });
+
+test("a stage that has begun waits for clusters that leave until their components have left", () => {
+  const world = completeWorld({}, ["canary-1", "canary-2"]);
+  world.edit({
+    ...next,
+    clusters: { from: "Selector" },
+    whenUnselected: { policy: "Orphan", after: "10m", maxAtOnce: 5 },
+  });
+  world.run(["Rolling"]);
+  const gone = ["canary-1", "canary-2"].map((name) => [name, world.clusters.get(name)] as const);
+  for (const [name] of gone) world.clusters.delete(name);
+  expect(world.settle().status.rollout).toMatchObject({
+    phase: "Rolling",
+    stage: "canary",
+    waitingFor: "All clusters of stage canary leave the set",
+  });
+  world.pass(60_000);
+  for (const [name, cluster] of gone) if (cluster !== undefined) world.clusters.set(name, cluster);
+  expect(world.settle().status.rollout).toMatchObject({ phase: "Rolling", stage: "canary" });
+  for (const [name] of gone) world.clusters.delete(name);
+  world.settle();
+  world.pass(540_000);
+  expect(world.settle().status.rollout?.stage).toBe("canary");
+  world.pass(60_000);
+  world.settle();
+  expect(world.settle().status.rollout?.stage).toBe("rest");
+});
