@@ -53,12 +53,22 @@ async function look(key: string, deps: LookDeps, signal: AbortSignal): Promise<N
     if (decision === undefined) return { kind: "done" };
     // oxlint-disable-next-line no-await-in-loop -- as above
     if (decision.mark === undefined) return write(facts, decision, deps, signal);
+    const { kind } = decision.mark;
+    // Before the mark: once a rollout has begun, its own approvals may be there.
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    if (kind === "begin" || kind === "fail") await dropApprovals(key, deps, signal);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await deps.revisions.mark(facts, decision.mark, signal);
     // oxlint-disable-next-line no-await-in-loop -- as above
-    if (decision.mark.kind === "retry") await deps.sets.dropRetry(facts.set, signal);
+    if (kind === "retry") await deps.sets.dropRetry(facts.set, signal);
   }
   throw new Error(`The decisions about ${key} never end`);
+}
+
+/** The set is read again, because the decision may have written it. */
+async function dropApprovals(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
+  const set = deps.factsOf(key)?.set;
+  if (set !== undefined) await deps.sets.dropApprovals(set, signal);
 }
 
 /** Undefined when a deleted set has nothing left to do. */

@@ -49,6 +49,16 @@ export class SetWriter {
     this.#remember(set, await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal));
   }
 
+  /** Takes all approvals off a set: each holds for one rollout. Spec: sets.md R9. */
+  async dropApprovals(set: FleetSet, signal: AbortSignal): Promise<void> {
+    const { resourceVersion, annotations = {} } = set.metadata;
+    const given = Object.keys(annotations).filter((name) => name.startsWith(steering.approve));
+    if (given.length === 0) return;
+    const dropped = Object.fromEntries(given.map((name) => [name, null]));
+    const patch = { metadata: { resourceVersion, annotations: dropped } };
+    this.#remember(set, await this.#options.client.patch(setRefOf(set), patch, {}, signal));
+  }
+
   /** Takes the acceptance of a selection off a set: what shrinks later is suspicious again. Spec: sets.md R11. */
   async dropAcceptance(set: FleetSet, signal: AbortSignal): Promise<FleetSet> {
     const { resourceVersion } = set.metadata;

@@ -152,3 +152,22 @@ test("a component that is another one since it was judged is not taken over", as
   expect(hub.versions()).toEqual({ mine: "1.20.0" });
   expect(hub.components()[0]?.metadata.labels).toBeUndefined();
 });
+
+test("an approval does not count when its revision is rolled out again", async () => {
+  const hub = new SetHub();
+  hub.putProfile("a");
+  const gated = { name: "all", selector: {}, before: { approval: true } };
+  const key = hub.putSet({ rollout: rolloutWith({ stages: [gated] }) });
+  await hub.look(key);
+  const approval = `${steering.approve}all-before`;
+  hub.annotate(key, approval, `${hub.set(key).status?.updateRevision ?? ""} alice`);
+  await hub.look(key);
+  expect(hub.versions()).toEqual({ "prod-a": "1.22.0" });
+  for (const version of ["1.23.0", "1.22.0"]) {
+    hub.edit(key, { template: { spec: { version } } });
+    // oxlint-disable-next-line no-await-in-loop -- one edit follows the other
+    await hub.look(key);
+    expect(hub.set(key).metadata.annotations ?? {}).not.toHaveProperty(approval);
+    expect(hub.set(key).status?.rollout?.phase).toBe("AwaitingApproval");
+  }
+});
