@@ -1,6 +1,8 @@
+import type { Component } from "../api/component.ts";
+import { byText } from "../api/fields.ts";
 import { type FleetSet, holdLabel } from "../api/fleet-set.ts";
 import { clusterState, type Timing } from "./cluster-state.ts";
-import { timeOf } from "./component-said.ts";
+import { saidBy, timeOf } from "./component-said.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
 import { durationOf } from "./limits.ts";
@@ -26,7 +28,9 @@ export function stagesWith(
 ): readonly Stage[] {
   const { spec } = facts.set;
   const judge = judgeOf(facts, judgement);
-  const children = new Map(facts.children.map((child) => [clusterKeyOf(child), child]));
+  // Of several for a cluster the oldest one counts: the last of a key is kept.
+  const byAge = facts.children.toSorted(byText(ageOf)).toReversed();
+  const children = new Map(byAge.map((child) => [clusterKeyOf(child), child]));
   const members = new Map<string, Member[]>();
   for (const cluster of selected) {
     const key = `${cluster.namespace}/${cluster.name}`;
@@ -41,6 +45,13 @@ export function stagesWith(
     members.set(name, list);
   }
   return stagesOf(spec.rollout ?? {}, members);
+}
+
+/** Sorts the components for one cluster, as their controller does: one that it refused comes last. */
+function ageOf(child: Component): string {
+  const { creationTimestamp = "", name, uid } = child.metadata;
+  const isRefused = saidBy(child, "InstallSucceeded").reason === "DuplicateComponent";
+  return [isRefused ? "1" : "0", creationTimestamp, name, uid].join("|");
 }
 
 /** The same members, judged by another revision. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { decide } from "../../sets/decide.ts";
 import { completeWorld, next } from "./two-rings.ts";
 
 test("a halted stage stays halted when all of its clusters leave for a moment", () => {
@@ -57,4 +58,23 @@ test("a stage that has begun waits for clusters that leave until their component
   world.pass(60_000);
   world.settle();
   expect(world.settle().status.rollout?.stage).toBe("rest");
+});
+
+test("of two components for a cluster the older one counts, in whichever order they are listed", () => {
+  const world = completeWorld();
+  const facts = world.facts();
+  const [first] = facts.children;
+  if (first === undefined) throw new Error("There are no components");
+  const old = { ...first.metadata, creationTimestamp: "2026-11-01T00:00:00Z" };
+  const young = { ...old, name: "prod-twin", creationTimestamp: "2026-11-02T00:00:00Z" };
+  const twin = { ...first, metadata: { ...young, labels: {}, uid: "a" }, status: {} };
+  const others = [{ ...first, metadata: old }, ...facts.children.slice(1)];
+  for (const children of [
+    [...others, twin],
+    [twin, ...others],
+  ]) {
+    const { stamps, status } = decide({ ...facts, children }, world.now);
+    expect(stamps).toEqual([]);
+    expect(status.rollout?.phase).toBe("Complete");
+  }
 });
