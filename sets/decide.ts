@@ -1,6 +1,5 @@
-import { componentKeyOf } from "../api/component.ts";
 import { type FleetSet, type RolloutPhase, steering } from "../api/fleet-set.ts";
-import { describe, nameFirst } from "../api/kubernetes.ts";
+import { nameFirst } from "../api/kubernetes.ts";
 import { type Admission, admittedStamps, noneAdmitted } from "./admission.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import {
@@ -14,17 +13,12 @@ import {
   type Stamp,
 } from "./facts.ts";
 import { stagesWith } from "./members.ts";
-import {
-  clusterKeyOf,
-  countLeaving,
-  planDeletion,
-  planRemovals,
-  type RemovalPlan,
-} from "./removals.ts";
+import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
 import { isPassed, progressOf, type StageMemory, type StageProgress } from "./stage-progress.ts";
 import { refusedClusters } from "./stages.ts";
+import { unwrittenSentence } from "./unwritten.ts";
 
 /**
  * Decides what a set does now: which components are written, removed or left, and what its status says. Pure: the same facts and the same time give the
@@ -109,22 +103,6 @@ function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
 function waitingForOf(progress: readonly StageProgress[]): string {
   const stage = stageInTurn(progress) ?? progress.find(({ waitingFor }) => waitingFor !== "");
   return stage?.waitingFor ?? "";
-}
-
-/** Why the last writes for these clusters did not succeed; undefined: they did. */
-function unwrittenSentence(
-  { unwritten, children }: SetFacts,
-  { stamps, removals }: Pick<Decision, "stamps" | "removals">,
-): string | undefined {
-  if (unwritten === undefined || unwritten.size === 0) return undefined;
-  const leaving = new Set(Object.values(removals).flat().map(describe));
-  const clusters = [
-    ...stamps.map(({ cluster }) => cluster),
-    ...children.filter((one) => leaving.has(describe(componentKeyOf(one)))).map(clusterKeyOf),
-  ].filter((cluster) => unwritten.has(cluster));
-  const reason = unwritten.get(clusters.at(0) ?? "");
-  if (reason === undefined) return undefined;
-  return `The hub does not take the component for ${nameFirst(clusters, 3)}: ${reason}`;
 }
 
 /** One decision about a set whose selection is known. */
