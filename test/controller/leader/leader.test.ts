@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 
+import { ApiError } from "../../../access/kube/api-error.ts";
 import { lead, type LeaderOptions, type Leadership } from "../../../controller/leader/leader.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -20,12 +21,16 @@ function leading(
     onTrouble = () => undefined,
     mayHaveLeader = () => false,
     reconnect = () => undefined,
-  }: Partial<Pick<LeaderOptions, "onTrouble" | "mayHaveLeader" | "reconnect">> = {},
+    doOthersWork = () => Promise.resolve(false),
+  }: Partial<
+    Pick<LeaderOptions, "onTrouble" | "mayHaveLeader" | "reconnect" | "doOthersWork">
+  > = {},
 ): Promise<Leadership> {
   const options = {
     onTrouble,
     mayHaveLeader,
     reconnect,
+    doOthersWork,
     client: hub,
     namespace: "knfleet-system",
     name: "knfleet-controller",
@@ -47,6 +52,31 @@ test("the first one creates the Lease and leads", async () => {
     leaseDurationSeconds: 15,
     leaseTransitions: 0,
   });
+});
+
+test("one that may not list Leases leads, because replicas that share the fleet have that right", async () => {
+  const facts = { status: 403, reason: "Forbidden", message: "no", causes: [], isStatus: true };
+  const refusal = new ApiError({ ...facts, request: "GET /leases" });
+  const told: boolean[] = [];
+  const leadership = await leading("one", {
+    doOthersWork: () => Promise.reject(refusal),
+    onTrouble: (isInTrouble) => told.push(isInTrouble),
+  });
+  expect(leadership.mayWrite()).toBe(true);
+  expect(told).not.toContain(true);
+});
+
+test("one that cannot ask for the other Leases waits until it can", async () => {
+  let isDown = true;
+  const doOthersWork = (): Promise<boolean> =>
+    isDown ? Promise.reject(new Error("no answer")) : Promise.resolve(false);
+  let leadership: Leadership | undefined;
+  void leading("one", { doOthersWork }).then((found) => (leadership = found));
+  await clock.advance(10_000);
+  expect(leadership).toBeUndefined();
+  isDown = false;
+  await clock.advance(10_000);
+  expect(leadership?.mayWrite()).toBe(true);
 });
 
 test("a Lease that cannot be had is told as trouble, and so is its end", async () => {
