@@ -187,5 +187,7 @@ test("kubectl knows the short name and the category, shows the columns and expla
     "knativeservingset.knfleet.dev/shown",
   );
   const explained = await kubectl("explain", "kes.spec.rollout.stages");
-  expect(explained).toContain("Clusters that may change at the same time; default 10%, at least one.");
+  expect(explained).toContain(
+    "Clusters that may change at the same time; default 10%, at least one.",
+  );
 });

@@ -21,7 +21,7 @@ function leading(
     onTrouble = () => undefined,
     mayHaveLeader = () => false,
     reconnect = () => undefined,
-    doOthersWork = () => Promise.resolve(false),
+    doOthersWork,
   }: Partial<
     Pick<LeaderOptions, "onTrouble" | "mayHaveLeader" | "reconnect" | "doOthersWork">
   > = {},
@@ -30,7 +30,7 @@ function leading(
     onTrouble,
     mayHaveLeader,
     reconnect,
-    doOthersWork,
+    ...(doOthersWork === undefined ? {} : { doOthersWork }),
     client: hub,
     namespace: "knfleet-system",
     name: "knfleet-controller",
