@@ -1,9 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../../api/errors.ts";
-import { isJson } from "../json.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import { ConnectionError } from "../kube/api-error.ts";
 import type { ClientCertificate, Credential, CredentialSource } from "../plugins/credential.ts";
+import { refuserOf, type Refusal } from "./refusal.ts";
 import type {
   AuthorizedRequest,
   Requester,
@@ -15,6 +16,7 @@ import type {
   TransportStream,
 } from "./request.ts";
 import { retryDelayMs } from "./retry.ts";
+import { beginningOf } from "./streamed-answer.ts";
 import { Transport } from "./transport.ts";
 
 export interface RequesterOptions extends Omit<TransportOptions, "certificate" | "onBroken"> {
@@ -27,6 +29,8 @@ export interface RequesterOptions extends Omit<TransportOptions, "certificate" |
 
 /** How long a write may take, in ms. A slow webhook takes up to 30 s, and the server names it after at most 34 s: a shorter limit would lose that answer. */
 export const writeTimeoutMs = 40_000;
+// Of what a proxy says with a 401.
+const longestSaid = 300;
 
 /**
  * Sends requests to one API server. Puts the current credential on each request, refreshes it once after a 401, and repeats requests that are safe to
@@ -86,8 +90,9 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
       request,
       async (transport, authorized) => {
         const answer = await transport.stream(authorized, silenceMs, signal);
-        if (answer.status === 401) answer[Symbol.dispose]();
-        return answer;
+        if (answer.status !== 401) return answer;
+        using _ended = answer;
+        return { ...answer, text: await beginningOf(answer.body) };
       },
       signal,
     );
@@ -125,7 +130,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     }
   }
 
-  async #sendAuthorized<Answer extends Answered>(
+  async #sendAuthorized<Answer extends Refusal & { readonly status: number }>(
     request: TransportRequest,
     use: (transport: Transport, request: TransportRequest) => Promise<Answer>,
     signal: AbortSignal,
@@ -138,16 +143,14 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     const credential = await this.#currentCredential(signal);
     const answer = await sendAs(credential);
     if (answer.status !== 401) return answer;
-    if (isForeign(answer) && credential === this.#uselessCredential) throw this.#foreignRefusal();
+    this.#throwOutage(answer, credential);
     credentials.reject(credential);
     // A server answers 401 before it processes the request, so repeating is safe.
     const fresh = await this.#currentCredential(signal);
     const second = await sendAs(fresh);
     if (second.status !== 401) return second;
-    if (isForeign(second)) {
-      this.#uselessCredential = fresh;
-      throw this.#foreignRefusal();
-    }
+    if (refuserOf(second) === "proxy") this.#uselessCredential = fresh;
+    this.#throwOutage(second, fresh);
     credentials.reject(fresh);
     throw this.#reportRejection();
   }
@@ -172,10 +175,18 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     return error;
   }
 
-  /** A proxy in front of a frozen API server may answer 401: that is an outage, and the credential may be valid. */
-  #foreignRefusal(): ConnectionError {
-    const message = `${this.server} answered 401, but not as an API server does: something in front of it does not reach it, or does not accept the credential`;
-    return new ConnectionError("other", message);
+  /** Throws when a proxy in front of the API server answered 401 and the credential may be valid: that is an outage. */
+  #throwOutage(answer: Refusal, credential: Credential): void {
+    const refuser = refuserOf(answer);
+    const isUseless = refuser === "proxy" && credential === this.#uselessCredential;
+    if (refuser !== "unreached" && !isUseless) return;
+    const why =
+      refuser === "unreached"
+        ? "because it does not reach the API server"
+        : "but not as an API server does: something in front of it does not reach it, or does not accept the credential";
+    const said = foreignText(answer.text ?? "", longestSaid);
+    const message = `${this.server} answered 401, ${why}${said === "" ? "" : `: ${said}`}`;
+    throw new ConnectionError("other", message);
   }
 
   #transportFor({ certificate }: Credential): Transport {
@@ -202,17 +213,6 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     await transport.drain(writeTimeoutMs);
     this.#draining.delete(transport);
   }
-}
-
-interface Answered {
-  readonly status: number;
-  readonly contentType: string;
-  readonly text?: string;
-}
-
-/** Whether something else than an API server answered 401. An API server answers with a Status, which is JSON. */
-function isForeign({ contentType }: Answered): boolean {
-  return !isJson(contentType);
 }
 
 function withHeaders(request: TransportRequest, credential: Credential): TransportRequest {

@@ -167,3 +167,15 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
 function abandonedError(): Error {
   return new Error("The answer is not read any more");
 }
+
+/** The first 64 KiB of an answer, for the message of its error. */
+export async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > 64 * 1024) break;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -163,11 +163,14 @@ interface FailedRequest {
 }
 
 /**
- * Turns a 404 that an API server cannot have sent into ConnectionError `standIn`; returns every other error as it is. An API server answers 404 without
- * a Status only for a kind that it does not serve. For a kind that every API server has, a load balancer or a proxy answered.
+ * Turns a 400 or 404 that an API server cannot have sent into ConnectionError `standIn`; returns every other error as it is. An API server answers 404
+ * without a Status only for a kind that it does not serve. For a kind that every API server has, a load balancer or a proxy answered. A 400 of an API
+ * server is always a Status; cluster-proxy answers 400 when its own tunnel cannot be opened.
  */
 export function unlessStandIn(error: unknown, { server, resource }: FailedRequest): unknown {
-  if (!(error instanceof ApiError) || error.status !== 404 || error.isStatus) return error;
+  if (!(error instanceof ApiError) || error.isStatus) return error;
+  if (error.status === 400) return standInError(error, server);
+  if (error.status !== 404) return error;
   if (resource === undefined || !isServedEverywhere(resource)) return error;
   return standInError(error, server);
 }

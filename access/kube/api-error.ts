@@ -130,9 +130,9 @@ export function connectionErrorOf(error: unknown, server: string): ConnectionErr
   return new ConnectionError(failure, `${server} ${sentences[failure]}${suffix}`, { cause: error });
 }
 
-/** The error for a 404 that no API server can have sent. */
-export function standInError(cause: unknown, server: string): ConnectionError {
-  const message = `${server} answered 404 as no API server does: ${elsewhere}`;
+/** The error for an answer that no API server can have sent. */
+export function standInError(cause: ApiError, server: string): ConnectionError {
+  const message = `${server} answered ${cause.status} as no API server does: ${elsewhere}`;
   return new ConnectionError("standIn", message, { cause });
 }
 

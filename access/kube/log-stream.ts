@@ -1,7 +1,7 @@
 import type { Requester } from "../http/request.ts";
+import { beginningOf } from "../http/streamed-answer.ts";
 import { apiErrorOf } from "./api-answer.ts";
 import type { LogRef } from "./kube-client.ts";
-import { beginningOf } from "./watch-stream.ts";
 
 const headersTimeoutMs = 30_000;
 // A container may log nothing for long. A caller that follows it opens the stream again then.

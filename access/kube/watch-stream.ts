@@ -1,6 +1,7 @@
 import { isRecord } from "../../api/fields.ts";
 import { type AnswerHold, answerLimits, crowdedError, excessError } from "../answer-limits.ts";
 import type { Requester, TransportStream } from "../http/request.ts";
+import { beginningOf } from "../http/streamed-answer.ts";
 import { JsonShape, parseJson } from "../json.ts";
 import { apiErrorOf, emptyError, statusError, storedObject, unlessStandIn } from "./api-answer.ts";
 import { ApiError, type ConnectionError } from "./api-error.ts";
@@ -184,18 +185,6 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     this.#clearPending();
     return line;
   }
-}
-
-/** The first 64 KiB of an answer, for the message of its error. */
-export async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > 64 * 1024) break;
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function eventOf(line: string, ref: CollectionRef): WatchEvent {

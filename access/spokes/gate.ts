@@ -131,7 +131,7 @@ export class Gate implements Requester {
   }
 }
 
-/** A load balancer answers 502, 503 or 504 when it has no server, and 404 when it has no route. */
+/** A load balancer answers 502, 503 or 504 when it has no server, and 404 when it has no route; cluster-proxy answers 400 when it has no tunnel. */
 function isDoubtful(status: number): boolean {
-  return status >= 500 || status === 404;
+  return status >= 500 || status === 404 || status === 400;
 }

@@ -239,6 +239,37 @@ describe("401 that is no Status", () => {
     await expect(requester.stream(get, 1_000, signal)).rejects.toMatchObject({ failure: "other" });
   });
 
+  test.each([
+    'managed cluster authentication failed: Post "https://10.0.0.1:443/apis": net/http: TLS handshake timeout',
+    "authentication failed: managed cluster auth: not authenticated, hub cluster auth error: EOF",
+  ])(
+    "of cluster-proxy that asked nobody is an outage at once, and costs no credential: %s",
+    async (body) => {
+      const api = await stub(() => ({ ...unauthorized, body }));
+      const { source, runs } = renewing();
+      const requester = requesterTo(api, source);
+      const outage = {
+        name: "ConnectionError",
+        failure: "other",
+        message: `${api.server} answered 401, because it does not reach the API server: ${body}`,
+      };
+      await expect(requester.send(get, signal)).rejects.toMatchObject(outage);
+      await expect(requester.stream(get, 1_000, signal)).rejects.toMatchObject(outage);
+      expect(runs()).toBe(1);
+      expect(api.requests).toHaveLength(2);
+    },
+  );
+
+  test("of cluster-proxy, whose clusters do not know the credential, is their rejection", async () => {
+    const body =
+      "authentication failed: token is neither valid for managed cluster nor hub cluster";
+    const api = await stub(() => ({ ...unauthorized, body }));
+    const { source, runs } = renewing();
+    const requester = requesterTo(api, source);
+    await expect(requester.send(get, signal)).rejects.toMatchObject({ code: "CredentialRejected" });
+    expect(runs()).toBe(2);
+  });
+
   test("of a proxy that knows the fresh credential gets it", async () => {
     const api = await stub((times) => (times === 1 ? unauthorized : {}));
     expect((await requesterTo(api, renewing().source).send(get, signal)).status).toBe(200);

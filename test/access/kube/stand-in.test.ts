@@ -76,6 +76,23 @@ describe("a load balancer that answers 404 in place of the server", () => {
   });
 });
 
+test.each(questions)(
+  "a proxy without a tunnel, which answers 400, says nothing of an object to $what",
+  async ({ ask }) => {
+    const headers = { "content-type": "text/plain; charset=utf-8" };
+    const answer = { status: 400, headers, body: "rpc error: code = Unavailable" };
+    const error = await endOf(ask(await clientOf(answer)));
+    expect(error).toMatchObject({ name: "ConnectionError", failure: "standIn" });
+    expect(String(error)).toContain("answered 400 as no API server does");
+  },
+);
+
+test("a request that the server itself finds wrong is told as such", async () => {
+  const body = JSON.stringify({ kind: "Status", code: 400, reason: "BadRequest" });
+  const client = await clientOf({ status: 400, body });
+  expect(await endOf(client.get(one, {}, signal))).toMatchObject({ name: "ApiError", status: 400 });
+});
+
 test("an object is absent when the server itself says so", async () => {
   const client = await clientOf(absent);
   expect(await client.get(one, {}, signal)).toBeUndefined();

@@ -73,8 +73,9 @@ export async function authenticate(
 }
 
 function failedVersion(error: unknown, server: string): HopResult<never> {
+  const refusal = error instanceof ConnectionError ? error.cause : error;
   // Without an ApiError the answer was a success that is no JSON.
-  const status = error instanceof ApiError ? error.status : 200;
+  const status = refusal instanceof ApiError ? refusal.status : 200;
   const isForeign =
     status === 404 || (error instanceof ConnectionError && error.failure === "standIn");
   if (!isForeign) return failedBy(requestFinding(error, spokeServer));
