@@ -124,6 +124,7 @@ class FleetController implements Controller {
       queueDepth: () => this.#dispatcher.queueDepth,
       activeWorkers: () => this.#dispatcher.activeWorkers,
       concurrency: settings.concurrency,
+      shards: settings.shards,
       connectedSpokes: () => connectedSpokes(this.#components.all(), spokes),
       components: () => [...this.#components.all()].filter((one) => this.#dispatcher.serves(one)),
       sets: () => this.#parts?.sets?.all() ?? [],

@@ -3,6 +3,7 @@ import type { WritePermit } from "../../access/http/permitted-requester.ts";
 import type { MayWrite } from "../../access/http/write-permit.ts";
 import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
 import { leaderLease, type Part, shardOf } from "../../api/shards.ts";
 import type { ControllerDeps } from "../../controller/controller.ts";
 import {
@@ -23,7 +24,6 @@ export interface CandidacyOptions {
   readonly hub: HubOptions;
   /** Unique for this process among all holders of the Lease. */
   readonly identity: string;
-  readonly shards: number;
   readonly log: Log;
 }
 
@@ -49,11 +49,19 @@ interface Permits {
 /** 3 to 4 s, so that after a connection died there is time to renew the Lease over another one. */
 const silence: Silence = { everyMs: 1_000, limit: 3 };
 
-/** Opens a separate connection for the Leases: a renewal must not wait behind hundreds of other requests. */
+/**
+ * Opens a separate connection for the Leases: a renewal must not wait behind hundreds of other requests. Throws FleetError `ConfigInvalid` for several shards without
+ * leader election.
+ */
 export async function standForLease(
   flags: ControllerFlags,
-  { hub, identity, shards, log }: CandidacyOptions,
+  { hub, identity, log }: CandidacyOptions,
 ): Promise<Candidacy> {
+  const { shards } = flags;
+  if (isAlone(flags) && shards > 1) {
+    const text = `--shards=${shards} needs leader election: replicas share the fleet by Leases`;
+    throw new FleetError("ConfigInvalid", text);
+  }
   const connection = await connectHub({ ...hub, silence });
   const namespace = flags.leaderElectionNamespace ?? (await podNamespace(hub.environment));
   const { client } = connection;

@@ -37,7 +37,6 @@ export async function startControllerService(
   signal: AbortSignal,
 ): Promise<Service> {
   const { kubeconfig } = flags;
-  const shards = 1;
   const pollMs = pollIntervalOf(flags.remoteDeploymentsPollInterval);
   const healthAddress = flags.healthAddress === "nowhere" ? undefined : flags.healthAddress;
   log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
@@ -48,7 +47,7 @@ export async function startControllerService(
   // The identity tells the replicas apart in audit logs.
   const common = { userAgent: `${userAgent} (${identity})`, counters };
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...common };
-  const candidate = await standForLease(flags, { hub: source, identity, shards, log });
+  const candidate = await standForLease(flags, { hub: source, identity, log });
   const candidacy = opened.use("the connection for the Lease", candidate);
   const hubs = await openHubs(opened, source, candidacy);
   const trust = referenceSettings(flags);
@@ -72,7 +71,7 @@ export async function startControllerService(
     path,
   };
   const deps = { ...hubs.clients, spokes, references, ...world, ...content, ...work };
-  const settings = { ...flags, shards, pollMs, auditMs: flags.auditInterval, healthAddress };
+  const settings = { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress };
   const controller = opened.use("the controller", await startController(deps, settings, signal));
   const running = opened.move();
   return {

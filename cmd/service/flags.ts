@@ -35,6 +35,7 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly anchorProtection: AnchorProtection;
   readonly anchorProtectionCrds: boolean;
   readonly sets: boolean;
+  readonly shards: number;
   readonly leaderElection: boolean;
   readonly disableHa: boolean;
   readonly leaderElectionNamespace: string | undefined;
@@ -65,7 +66,7 @@ export function controllerCommand(version: string): Command {
     .version(version, "--version", "print the version")
     .helpOption("-h, --help", "print this help");
   const access = [...clusterOptions(), ...referenceOptions()];
-  for (const option of [...access, ...workOptions(), ...processOptions()])
+  for (const option of [...access, ...workOptions(), ...replicaOptions(), ...processOptions()])
     command.addOption(option);
   return command;
 }
@@ -129,6 +130,17 @@ function workOptions(): readonly Option[] {
     new Option("--sets [bool]", "roll KnativeServingSets and KnativeEventingSets out")
       .argParser(switchOf)
       .default(false),
+  ];
+}
+
+function replicaOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--shards <number>",
+      "parts of the fleet that the replicas share among each other; 1: one replica works",
+    )
+      .argParser(shardsOf)
+      .default(1),
     new Option("--leader-election [bool]", "work only while holding the Lease knfleet-controller")
       .argParser(switchOf)
       .default(true),
@@ -161,5 +173,12 @@ export function pollIntervalOf(flagMs: number): number {
 
 function countOf(text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Want a number from 1 to 9999.");
+  return Number(text);
+}
+
+/** Each shard has a Lease, which is written every 2 s. */
+function shardsOf(text: string): number {
+  if (!/^(?:[1-9]\d?|100)$/.test(text))
+    throw new InvalidArgumentError("Want a number from 1 to 100.");
   return Number(text);
 }

@@ -36,6 +36,8 @@ export interface MetricSources extends QueueSources {
   sets(): Iterable<FleetSet>;
   /** The requests to all clusters. */
   readonly requests: RequestSource;
+  /** Shards of the fleet, served or not. */
+  readonly shards: number;
   /** Whether the present file of reference grants is valid. Undefined: there is no file. */
   readonly areGrantsValid?: () => boolean | undefined;
   /** The path to the spokes. Absent: it is not measured. */
@@ -63,6 +65,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   return {
     ...observer,
     ...applyMetrics(registry),
+    setShardsHeld: addShardMetrics(registry, sources.shards),
     contentType: registry.contentType,
     render: () => registry.metrics(),
   };
@@ -70,10 +73,7 @@ export function createMetrics(sources: MetricSources): Metrics {
 
 function applyMetrics(
   registry: Registry,
-): Pick<
-  Metrics,
-  "countFailure" | "countHubFailure" | "countObjects" | "countRepairs" | "setShardsHeld"
-> {
+): Pick<Metrics, "countFailure" | "countHubFailure" | "countObjects" | "countRepairs"> {
   const registers = [registry];
   const failures = new Counter({
     name: "knfleet_reconcile_failures_total",
@@ -107,11 +107,10 @@ function applyMetrics(
     countRepairs: (kinds) => {
       for (const kind of kinds) repairs.inc({ kind });
     },
-    setShardsHeld: shardMetrics(registry),
   };
 }
 
-function shardMetrics(registry: Registry): Metrics["setShardsHeld"] {
+function addShardMetrics(registry: Registry, shards: number): Metrics["setShardsHeld"] {
   const registers = [registry];
   const leader = new Gauge({
     name: "leader_election_master_status",
@@ -120,14 +119,16 @@ function shardMetrics(registry: Registry): Metrics["setShardsHeld"] {
     registers,
   });
   leader.set({ name: leaderName }, 0);
-  const shards = new Gauge({
+  const all = { name: "knfleet_shards", help: "Shards of the fleet, served or not", registers };
+  new Gauge(all).set(shards);
+  const held = new Gauge({
     name: "knfleet_shards_held",
     help: "Shards of the fleet that this process serves",
     registers,
   });
   return (count) => {
     leader.set({ name: leaderName }, count > 0 ? 1 : 0);
-    shards.set(count);
+    held.set(count);
   };
 }
 

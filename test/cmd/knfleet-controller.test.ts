@@ -56,6 +56,11 @@ describe("a controller that cannot start ends with 1 and one line on standard er
     expect(await run({ flags: ["--bogus"] })).toMatchObject(one(/unknown option '--bogus'/));
   });
 
+  test("with several shards and without leader election", async () => {
+    const end = one(/--shards=2 needs leader election/);
+    expect(await run({ flags: ["--shards=2"] })).toMatchObject(end);
+  });
+
   test("when servers are not to be verified (T-13)", async () => {
     const environment = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };
     expect(await run({ environment })).toMatchObject(one(/NODE_TLS_REJECT_UNAUTHORIZED is set/));

@@ -27,7 +27,7 @@ export async function replicaKubeconfig(
       {
         apiGroups: ["coordination.k8s.io"],
         resources: ["leases"],
-        verbs: ["create", "get", "list", "watch", "update"],
+        verbs: ["create", "get", "list", "watch", "update", "delete"],
       },
     ],
   });

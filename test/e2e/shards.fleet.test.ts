@@ -1,0 +1,309 @@
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+
+import { operatorApiVersion } from "../../api/component.ts";
+import { shardOf } from "../../api/shards.ts";
+import type { Cluster } from "../fleet/fleet.ts";
+import { conditionOf } from "../fleet/json-record.ts";
+import { credentialNamespace } from "../fleet/profiles.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { builtInProviderFile, replicaKubeconfig } from "./built-in-access.ts";
+import { writeThinRelease } from "./thin-release.ts";
+
+const shards = 4;
+const fleet = useFleet({
+  spokes: Array.from({ length: shards }, () => ({ admissionWebhooks: false })),
+});
+const writing = ["create", "update", "patch", "delete", "deletecollection"];
+const objects = 60;
+const account = { name: "sharing" };
+let releaseDir: string;
+
+/** A ClusterProfile for each spoke, each in a shard of its own. */
+const profiles = Array.from({ length: shards }, (_, shard) => profileIn(shard));
+
+beforeAll(async () => {
+  // For its side effect: the role of the controller.
+  await fleet().controllerKubeconfig();
+  releaseDir = await writeThinRelease(fleet().folder, objects);
+  await Promise.all(
+    profiles.map(async (name, index) => {
+      await fleet().addProfile(fleet().spoke(index), { plugin: "secretreader", name });
+      await create(name);
+    }),
+  );
+}, 600_000);
+
+function profileIn(shard: number): string {
+  for (let number = 1; ; number += 1) {
+    const name = `cluster-${number}`;
+    if (shardOf(`fleet/${name}`, shards) === shard) return name;
+  }
+}
+
+const eventing = { apiVersion: operatorApiVersion, kind: "KnativeEventing" };
+
+/** A component in a namespace that is named like its ClusterProfile. */
+async function create(profile: string): Promise<void> {
+  const { admin } = fleet().hub;
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: profile } });
+  const spec = { clusterProfileRef: { namespace: "fleet", name: profile } };
+  await admin.create({ ...eventing, metadata: { namespace: profile, name: profile }, spec });
+}
+
+async function readyOf(profile: string) {
+  const object = await fleet().hub.admin.get({ ...eventing, namespace: profile, name: profile });
+  return conditionOf(object, "Ready");
+}
+
+async function becomesReady(profile: string): Promise<void> {
+  await waitFor(`${profile} to be ready`, async () => (await readyOf(profile))?.status === "True");
+}
+
+interface StartOptions {
+  readonly shards?: number;
+  /** How it reaches the hub. */
+  readonly server?: string;
+}
+
+/** Starts a replica that is ready. It is stopped at the end of the test. */
+async function start({
+  shards: number = shards,
+  server,
+}: StartOptions = {}): Promise<ControllerProcess> {
+  const way = server === undefined ? {} : { server };
+  const replica = await startControllerProcess({
+    kubeconfig: await replicaKubeconfig(fleet().hub, account, way),
+    providerFile: await builtInProviderFile(fleet(), {
+      ...account,
+      credentials: credentialNamespace,
+    }),
+    releaseDir,
+    leaderElection: true,
+    flags: [`--shards=${number}`],
+  });
+  onTestFinished(() => replica[Symbol.asyncDispose]());
+  return replica;
+}
+
+/** Starts replicas that share the shards fairly. */
+async function startAll(
+  count: number,
+): Promise<readonly [ControllerProcess, ...ControllerProcess[]]> {
+  const others = Promise.all(Array.from({ length: count - 1 }, () => start()));
+  const replicas = [await start(), ...(await others)] as const;
+  await shareFairly(replicas);
+  return replicas;
+}
+
+async function shareFairly(replicas: readonly ControllerProcess[]): Promise<void> {
+  const share = shards / replicas.length;
+  await waitFor("the shares to be fair", async () => {
+    const held = await Promise.all(replicas.map(shardsOf));
+    return held.every((one) => Math.abs(one - share) < 1) && sumOf(held) === shards;
+  });
+}
+
+async function serveAll(replicas: readonly ControllerProcess[], all = shards): Promise<void> {
+  const held = () => Promise.all(replicas.map(shardsOf));
+  await waitFor("all shards to be served", async () => sumOf(await held()) === all);
+}
+
+/** How many shards a replica says that it serves. */
+async function shardsOf(replica: ControllerProcess): Promise<number> {
+  return Number(/^knfleet_shards_held (\d+)$/m.exec(await replica.metrics())?.[1]);
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
+
+/** How a replica is called in its Leases and its requests. */
+function identityOf(replica: ControllerProcess): string {
+  const line = replica.logLines().find(({ identity }) => identity !== undefined);
+  return String(line?.["identity"]);
+}
+
+/** The replicas that wrote to a cluster since a time, one after the other: the first one again when it came back. */
+async function writersTo(cluster: Cluster, since: Date): Promise<readonly string[]> {
+  const writes = await cluster.auditLog.requests({
+    userAgent: "knfleet-controller",
+    verb: writing,
+    since,
+  });
+  const writers = writes.map(({ userAgent }) => /\((.*)\)/.exec(userAgent)?.[1] ?? userAgent);
+  return writers.filter((writer, index) => writer !== writers[index - 1]);
+}
+
+/** Spokes to which a replica came back after another one had written there, as two do that write at a time. */
+async function sharedSpokes(since: Date): Promise<readonly string[]> {
+  const writers = await Promise.all(fleet().spokes.map((spoke) => writersTo(spoke, since)));
+  return writers.flatMap((names, index) =>
+    new Set(names).size === names.length ? [] : [`${profiles[index]}: ${names.join(", ")}`],
+  );
+}
+
+/**
+ * Deletes objects on every spoke while something happens, one after the other, and once more after it: whoever serves a spoke puts them back. Resolves when all are back.
+ */
+async function whileObjectsVanish(happens: () => Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const deleteObjects = async (spoke: Cluster): Promise<void> => {
+    for (let number = 0, isLast = false; !isLast; number += 1) {
+      isLast = isOver;
+      const name = `thin-${String(number % objects).padStart(3, "0")}`;
+      const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-eventing", name };
+      const uid = (await spoke.admin.get(key))?.metadata.uid;
+      await spoke.admin.remove(key);
+      const isBack = async () => {
+        const now = (await spoke.admin.get(key))?.metadata.uid;
+        return now !== undefined && now !== uid;
+      };
+      await waitFor(`${name} to be back`, isBack, { timeoutMs: 90_000 });
+    }
+  };
+  const running = Promise.all(fleet().spokes.map(deleteObjects));
+  try {
+    await happens();
+  } finally {
+    isOver = true;
+  }
+  await running;
+}
+
+test("a replica that joins gets its share of the shards, and one that stops leaves its share to the others", async () => {
+  const since = new Date();
+  const [first] = await startAll(1);
+  await Promise.all(profiles.map(becomesReady));
+  let others: readonly ControllerProcess[] = [];
+  await whileObjectsVanish(async () => {
+    others = await Promise.all([start(), start()]);
+    await shareFairly([first, ...others]);
+  });
+  expect(await sharedSpokes(since)).toEqual([]);
+  const later = new Date();
+  await whileObjectsVanish(async () => {
+    expect(await first.stop()).toEqual({ code: 0, signal: null });
+    await waitFor(
+      "all shards to be served",
+      async () => sumOf(await Promise.all(others.map(shardsOf))) === shards,
+    );
+  });
+  expect(await sharedSpokes(later)).toEqual([]);
+}, 300_000);
+
+test("the shards of a replica that is killed are served by the others", async () => {
+  const [killed, ...others] = await startAll(3);
+  const since = new Date();
+  await whileObjectsVanish(async () => {
+    await killed.kill();
+    await waitFor(
+      "all shards to be served",
+      async () => sumOf(await Promise.all(others.map(shardsOf))) === shards,
+    );
+  });
+  expect(await sharedSpokes(since)).toEqual([]);
+}, 300_000);
+
+test("a replica that stood still for longer than its Leases writes nothing when it goes on, and ends", async () => {
+  const [stopped, ...others] = await startAll(3);
+  const since = new Date();
+  await whileObjectsVanish(async () => {
+    stopped.signal("SIGSTOP");
+    await waitFor(
+      "all shards to be served",
+      async () => sumOf(await Promise.all(others.map(shardsOf))) === shards,
+    );
+  });
+  const woken = new Date();
+  await whileObjectsVanish(async () => {
+    stopped.signal("SIGCONT");
+    expect(await stopped.exited).toEqual({ code: 1, signal: null });
+  });
+  expect(await sharedSpokes(since)).toEqual([]);
+  const writers = await Promise.all(fleet().spokes.map((spoke) => writersTo(spoke, woken)));
+  expect(writers.flat()).not.toContain(identityOf(stopped));
+}, 300_000);
+
+test("a replica that is cut off from the hub ends, and the others serve its shards", async () => {
+  const { proxy } = fleet().hub;
+  onTestFinished(() => proxy.setMode("open"));
+  const cut = await start({ server: proxy.url });
+  const others = [await start(), await start()];
+  await shareFairly([cut, ...others]);
+  const since = new Date();
+  await whileObjectsVanish(async () => {
+    await proxy.setMode("blackhole");
+    expect(await cut.exited).toEqual({ code: 1, signal: null });
+    await waitFor(
+      "all shards to be served",
+      async () => sumOf(await Promise.all(others.map(shardsOf))) === shards,
+    );
+  });
+  expect(await sharedSpokes(since)).toEqual([]);
+}, 300_000);
+
+test("a replica that is killed while it hands shards over leaves no cluster without a replica, and none with two", async () => {
+  const [first] = await startAll(1);
+  const since = new Date();
+  await whileObjectsVanish(async () => {
+    const second = await start();
+    await first.logged({ msg: "Ended the work of a part" });
+    await first.kill();
+    await serveAll([second]);
+  });
+  expect(await sharedSpokes(since)).toEqual([]);
+}, 300_000);
+
+test("replicas with another number of shards are ready, and serve nothing until the last one with the old number is gone", async () => {
+  const old = await startAll(2);
+  const since = new Date();
+  await whileObjectsVanish(async () => {
+    const next = await Promise.all([start({ shards: 3 }), start({ shards: 3 })]);
+    for (const replica of old) {
+      expect(await Promise.all(next.map(shardsOf))).toEqual([0, 0]);
+      await replica.stop();
+    }
+    await waitFor(
+      "all shards to be served",
+      async () => sumOf(await Promise.all(next.map(shardsOf))) === 3,
+    );
+    const single = await start({ shards: 1 });
+    for (const replica of next) {
+      expect(await shardsOf(single)).toBe(0);
+      await replica.stop();
+    }
+    await serveAll([single], 1);
+  });
+  expect(await sharedSpokes(since)).toEqual([]);
+}, 300_000);
+
+test("of two ClusterProfiles that lead to one cluster the first one has it, until its last component is gone", async () => {
+  const spoke = fleet().spoke(0);
+  const [profile = ""] = profiles;
+  const other = "second-way";
+  expect(shardOf(`fleet/${other}`, shards)).not.toBe(shardOf(`fleet/${profile}`, shards));
+  await fleet().addProfile(spoke, { plugin: "secretreader", name: other });
+  await startAll(2);
+  await becomesReady(profile);
+  const since = new Date();
+  await create(other);
+  await waitFor(
+    "the second one to be refused",
+    async () => (await readyOf(other))?.reason === "DuplicateComponent",
+  );
+  const requests = await spoke.auditLog.requests({
+    userAgent: "knfleet-controller",
+    verb: writing,
+    since,
+  });
+  expect(requests.filter(({ uri }) => !uri.includes("dryRun=All"))).toEqual([]);
+  await fleet().hub.admin.remove({ ...eventing, namespace: profile, name: profile });
+  await becomesReady(other);
+  await fleet().hub.admin.remove({ ...eventing, namespace: other, name: other });
+  await waitFor("the cluster to be free", async () => (await readyOf(other)) === undefined);
+  // For the other tests.
+  await create(profile);
+  await becomesReady(profile);
+}, 300_000);
