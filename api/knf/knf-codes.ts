@@ -26,7 +26,7 @@ const hubCodes = {
   KNF1005: {
     name: "ControllerNotRunning",
     meaning:
-      "No controller works on the components: its Lease was released or has expired, or there is none.",
+      "No controller works on the components, or on those of a shard: the Lease was released or has expired, or there is none.",
     next: "Start the controller and look at its log.",
   },
   KNF1006: {

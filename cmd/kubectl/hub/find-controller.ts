@@ -4,6 +4,7 @@ import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 import { ifDenied } from "../spokes/spoke-reading.ts";
+import { type ControllerLease, listControllerLeases } from "./replicas.ts";
 
 /** A Deployment of a controller for the components. */
 export interface ControllerDeployment {
@@ -16,42 +17,19 @@ export interface ControllerDeployment {
   readonly object: KubeObject;
 }
 
-/** A Lease `knfleet-controller`. Times are in ms since 1970. */
-export interface ControllerLease {
-  readonly namespace: string;
-  /** Empty: the Lease was released. */
-  readonly holder: string;
-  readonly endsAtMs: number;
-  readonly renewedAtMs: number;
-}
-
 /** The controllers of the components. Undefined without the right to list them. */
 export interface Controllers {
   readonly deployments: readonly ControllerDeployment[] | undefined;
   readonly leases: readonly ControllerLease[] | undefined;
 }
 
-const leaseName = "knfleet-controller";
-
 /** Finds the controllers of knfleet and of upstream in all namespaces of the hub. */
 export async function findControllers(hub: KubeClient, signal: AbortSignal): Promise<Controllers> {
   const [deployments, leases] = await Promise.all([
     listControllerDeployments(hub, signal).catch(ifDenied),
-    hub
-      .list(
-        {
-          resource: knownResource("coordination.k8s.io/v1", "Lease"),
-          fieldSelector: `metadata.name=${leaseName}`,
-        },
-        {},
-        signal,
-      )
-      .catch(ifDenied),
+    listControllerLeases(hub, signal).catch(ifDenied),
   ]);
-  return {
-    deployments,
-    leases: leases?.items.map(leaseOf),
-  };
+  return { deployments, leases };
 }
 
 /** Lists the Deployments of controllers in all namespaces. Throws the errors of KubeClient. */
@@ -94,19 +72,6 @@ function flavourOf(object: KubeObject): ControllerDeployment["flavour"] | undefi
   }
   const isUpstream = words.some((word) => word.includes("knative.dev/operator"));
   return name === "knative-operator" || isUpstream ? "upstream" : undefined;
-}
-
-function leaseOf(object: KubeObject): ControllerLease {
-  const spec = recordAt(object, "spec");
-  const renewed = Date.parse(textAt(spec, "renewTime") ?? "");
-  const renewedAtMs = Number.isNaN(renewed) ? 0 : renewed;
-  const seconds = numberAt(spec, "leaseDurationSeconds") ?? 15;
-  return {
-    namespace: object.metadata.namespace ?? "",
-    holder: textAt(spec, "holderIdentity") ?? "",
-    renewedAtMs,
-    endsAtMs: renewedAtMs + seconds * 1_000,
-  };
 }
 
 /** The value of a flag of a Deployment's containers. Undefined when it is not set. */

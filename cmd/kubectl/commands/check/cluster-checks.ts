@@ -81,7 +81,8 @@ async function walkToCluster(
   const last = hops.find(({ id }) => id === "authentication");
   const isReached = last?.state === "OK" || last?.state === "WARN";
   const base = { check: "reachable", cluster: ref };
-  const cause = rootCauseOf(hops);
+  // The check of the controller tells of shards that no replica serves.
+  const cause = rootCauseOf(hops.filter(({ id }) => id !== "replica"));
   const ends = expiryItems({ hops, profile, cluster: ref }, window);
   // The end of a credential or certificate has an item of its own.
   const hasOwnItem = cause !== undefined && ["KNF3020", "KNF4013"].includes(cause.code);

@@ -3,15 +3,10 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
-import {
-  type ControllerDeployment,
-  type ControllerLease,
-  type Controllers,
-  findControllers,
-} from "../../hub/find-controller.ts";
+import type { Controllers } from "../../hub/find-controller.ts";
 import { humanDuration } from "../../output/duration.ts";
-import { words } from "../../output/steps.ts";
 import { hubServer, requestFinding } from "./explain-error.ts";
+import { findController } from "./hops/controller-hop.ts";
 import {
   failed,
   finding,
@@ -53,7 +48,7 @@ async function takeHubSteps(walk: Walk, { hub, now }: WalkContext): Promise<Omit
   const facts = await walk.take("hub", [], (_, late) => reachHub(hub, now, late));
   const kinds = await walk.take("kinds", [facts], (_, late) => checkKinds(hub, late));
   const controllers = await walk.take("controller", [facts], ([known], late) =>
-    findController(hub, known, late),
+    findController(hub, known.timeMs, late),
   );
   await walk.take("webhook", [facts], (_, late) => checkWebhooks(hub, late));
   return { facts, kinds, controllers };
@@ -122,94 +117,4 @@ async function checkKinds(hub: KubeClient, signal: AbortSignal): Promise<HopResu
       ],
     });
   }
-}
-
-// Clocks differ and a busy hub answers late: a Lease that ended this recently may have been renewed.
-const leaseGraceMs = 5_000;
-
-/** Finds the active controller: a held Lease proves one, an available Deployment makes one likely. */
-async function findController(
-  hub: KubeClient,
-  { timeMs }: HubFacts,
-  signal: AbortSignal,
-): Promise<HopResult<Controllers>> {
-  const found = await findControllers(hub, signal);
-  const { deployments = [], leases = [] } = found;
-  const lease = leases.toSorted((a, b) => b.renewedAtMs - a.renewedAtMs)[0];
-  const evidence = [
-    ...deployments.map(deploymentText),
-    ...(lease === undefined ? [] : [leaseText(lease, timeMs)]),
-  ];
-  const working = activeControllerText(deployments, lease, timeMs);
-  if (working !== undefined) {
-    const ours = deployments.find(({ flavour }) => flavour === "knfleet");
-    return passedWith(found, working, { evidence, findings: readinessFindings(ours) });
-  }
-  const [what] = lease === undefined ? evidence : evidence.slice(-1);
-  if (what !== undefined) {
-    const next = restartSteps(deployments[0]);
-    const more = { message: what, evidence, next };
-    // Without the right to read Leases, a controller elsewhere may hold one.
-    const isSure = found.leases !== undefined;
-    const dead = isSure ? finding("error", "KNF1005", more) : finding("warning", "KNF1007", more);
-    return passedWith(found, what, { evidence, findings: [dead] });
-  }
-  const mayNotLook = found.deployments === undefined || found.leases === undefined;
-  const message = mayNotLook
-    ? "Leases or Deployments of the hub may not be listed"
-    : "Neither a Lease nor a Deployment of a controller is on the hub";
-  // Nothing was found with all rights, so more rights would not help.
-  const next = mayNotLook ? [] : [startOne];
-  return passedWith(found, message, {
-    findings: [finding("warning", "KNF1006", { message, next })],
-  });
-}
-
-const startOne =
-  "Start a controller; one that runs elsewhere, without a Lease on this hub, cannot be seen from here.";
-
-/** The active controller in a few words; undefined without one. */
-function activeControllerText(
-  deployments: readonly ControllerDeployment[],
-  lease: ControllerLease | undefined,
-  timeMs: number,
-): string | undefined {
-  if (lease !== undefined && lease.holder !== "" && lease.endsAtMs + leaseGraceMs > timeMs) {
-    return leaseText(lease, timeMs);
-  }
-  // The upstream operator has Leases of its own; a Lease of ours may be left over.
-  const running = deployments.find(
-    ({ available, flavour }) => available > 0 && (lease === undefined || flavour === "upstream"),
-  );
-  return running === undefined ? undefined : deploymentText(running);
-}
-
-function readinessFindings(deployment: ControllerDeployment | undefined) {
-  if (deployment === undefined || deployment.available >= deployment.wanted) return [];
-  const message = deploymentText(deployment);
-  return [finding("warning", "KNF1007", { message, next: restartSteps(deployment) })];
-}
-
-function deploymentText({ namespace, name, available, wanted }: ControllerDeployment): string {
-  return `Deployment ${namespace}/${name} has ${available} of ${wanted} available`;
-}
-
-function leaseText(
-  { namespace, holder, renewedAtMs, endsAtMs }: ControllerLease,
-  timeMs: number,
-): string {
-  const lease = `Lease ${namespace}/knfleet-controller`;
-  if (holder === "") return `${lease} was let go`;
-  const age = Math.max(0, Math.round((timeMs - renewedAtMs) / 1_000));
-  const over = endsAtMs + leaseGraceMs > timeMs ? "" : " and has run out";
-  return `${lease} is held by ${holder}, renewed ${age} s ago${over}`;
-}
-
-function restartSteps(deployment: ControllerDeployment | undefined): readonly string[] {
-  if (deployment === undefined) return ["Start knfleet-controller, and look at its log."];
-  const { namespace, name } = deployment;
-  return [
-    words("kubectl", "describe", "deployment", name, "-n", namespace),
-    words("kubectl", "logs", `deployment/${name}`, "-n", namespace, "--tail=50"),
-  ];
 }

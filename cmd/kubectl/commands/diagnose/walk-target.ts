@@ -4,6 +4,7 @@ import { addressGuardOf } from "../../../../access/spokes/spoke-deps.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import { type Controllers, variableOf } from "../../hub/find-controller.ts";
+import { servingOf } from "../../hub/replicas.ts";
 import { kubectlOn, words } from "../../output/steps.ts";
 import type { Target } from "./diagnosis.ts";
 import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
@@ -14,6 +15,7 @@ import {
   type AskRefusal,
   readComponent,
 } from "./hops/component-hops.ts";
+import { checkReplica } from "./hops/controller-hop.ts";
 import { type Hop, type HopId, hopTitles } from "./hops/hop.ts";
 import {
   checkDeployments,
@@ -75,6 +77,7 @@ async function takeTargetSteps(target: Target, deps: WalkDeps): Promise<void> {
   const { facts } = deps.hub;
   if (target.kind === "ClusterProfile") {
     const found: StepValue<NamespacedName> = facts.ok ? { ok: true, value: target } : facts;
+    await walkReplica(found, deps);
     await walkToSpoke(found, deps);
     return;
   }
@@ -104,10 +107,8 @@ function timeoutMsOf(
   return hopTimeoutMs + slackMs;
 }
 
-async function walkComponent(
-  key: ComponentKey,
-  { walk, hub, context }: WalkDeps,
-): Promise<StepValue<Component>> {
+async function walkComponent(key: ComponentKey, deps: WalkDeps): Promise<StepValue<Component>> {
+  const { walk, hub, context } = deps;
   const component = await walk.take("component", [hub.kinds], (_, late) =>
     readComponent(key, context, late),
   );
@@ -115,7 +116,26 @@ async function walkComponent(
     await walk.take("deletion", [component], ([value]) => checkDeletion(value, context));
   }
   await walk.take("twin", [component], ([value], late) => checkDuplicates(value, context, late));
+  const ref = component.ok
+    ? ({ ok: true, value: component.value.spec?.clusterProfileRef } as const)
+    : component;
+  await walkReplica(ref, deps);
   return component;
+}
+
+/** Names the replica where several share the fleet. With one shard the step of the controller has named the leader, and where nobody works it has said so. */
+async function walkReplica(
+  cluster: StepValue<ClusterProfileRef | undefined>,
+  { walk, hub: { facts, controllers } }: WalkDeps,
+): Promise<void> {
+  if (!facts.ok || !controllers.ok) return;
+  const { timeMs } = facts.value;
+  const { leases = [], deployments } = controllers.value;
+  const serving = servingOf(leases, timeMs);
+  if (serving === undefined || serving.shards === 1 || serving.holders.size === 0) return;
+  await walk.take("replica", [cluster], ([ref]) =>
+    checkReplica(ref, serving, { deployments, timeMs }),
+  );
 }
 
 /** Connects to the cluster of a component, which may be the hub itself. */

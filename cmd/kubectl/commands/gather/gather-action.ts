@@ -77,7 +77,7 @@ async function renderPage(
   const fleet = recordedFleet("the bundle", files);
   const limits = { concurrency: 16, spokeTimeoutMs: defaultSpokeTimeoutMs };
   const report = await status(
-    { selection: { kinds: allKinds, names: [] }, sets: "all", live: true, limits },
+    { selection: { kinds: allKinds, names: [] }, sets: "all", live: true, limits, replicas: true },
     { access: recordedAccess(fleet), now: () => fleet.recordedAt },
     signal,
   );

@@ -118,6 +118,8 @@ async function readFleet(
       selection,
       live: options.live ?? true,
       limits,
+      // The other two formats do not show it.
+      replicas: flags.output !== "table" && flags.output !== "name",
       ...(sets === undefined ? {} : { sets }),
       ...(keep === undefined ? {} : { keep }),
     },

@@ -10,6 +10,7 @@ import {
 } from "../../../../installation/installation-namespace.ts";
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
 import { type HubView, hubViewOf } from "../../hub/installations.ts";
+import type { ServedBy } from "../../hub/replicas.ts";
 import { conditionCode } from "../../output/condition-code.ts";
 import { nameKey } from "../../output/names.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -51,6 +52,8 @@ export interface StatusItem {
   readonly live: LiveView;
   /** More about it when it alone was asked for by name, else null. */
   readonly detail: StatusDetail | null;
+  /** The shard of the cluster, and the replica of the controller that serves it; null: not known, or not asked for. */
+  readonly replica: ServedBy | null;
 }
 
 /** The row of one component, from what was read of its hub object and its cluster. */
@@ -72,6 +75,7 @@ export function statusItemOf(component: Component, reading: SpokeReading | undef
     hub,
     live,
     detail: null,
+    replica: null,
   };
 }
 

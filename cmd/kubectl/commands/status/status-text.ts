@@ -35,6 +35,7 @@ const wideHeaders = [
   "SERVER",
   "PROVIDER",
   "KUBERNETES",
+  "REPLICA",
   "MESSAGE",
 ] as const;
 
@@ -80,7 +81,7 @@ function wasText(item: StatusItem | undefined): string {
 }
 
 function wideCells(
-  { code, createdAt, targetNamespace, live, message }: StatusItem,
+  { code, createdAt, targetNamespace, live, replica, message }: StatusItem,
   ages: TimeText,
 ): readonly Cell[] {
   return [
@@ -90,8 +91,14 @@ function wideCells(
     orNone(live.server),
     orNone(live.provider),
     orNone(live.kubernetesVersion),
+    replicaCell(replica),
     orNone(message),
   ];
+}
+
+function replicaCell(replica: StatusItem["replica"]): Cell {
+  if (replica === null) return "<unknown>";
+  return replica.name ?? { text: "<none>", tone: "warning" };
 }
 
 const hubTones = {

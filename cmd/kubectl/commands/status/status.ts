@@ -1,8 +1,10 @@
+import { withTimeout } from "../../../../access/deadline.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
+import { listControllerLeases, servedBy, type Serving, servingOf } from "../../hub/replicas.ts";
 import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
 import {
   notFoundErrors,
@@ -38,6 +40,8 @@ export interface StatusOptions {
   /** False: the hub's view only. */
   readonly live: boolean;
   readonly limits: ReadLimits;
+  /** True: also which replica of the controller serves each cluster, if that may be read. */
+  readonly replicas?: boolean;
   /** Which of the selected are of interest; absent: all. */
   readonly keep?: (component: Component, known: Known) => boolean;
 }
@@ -83,21 +87,22 @@ export interface StatusDeps {
  * Throws only when the hub cannot be read. An abort while clusters are being read gives an incomplete report.
  */
 export async function status(
-  { selection, sets, live, limits, keep = () => true }: StatusOptions,
+  { selection, sets, live, limits, replicas, keep = () => true }: StatusOptions,
   { access, now }: StatusDeps,
   signal: AbortSignal,
 ): Promise<FleetStatus> {
   const wanted = sets === "all" ? undefined : sets;
-  const [components, beside] = await Promise.all([
+  const [components, beside, serving] = await Promise.all([
     listInstallations(access, selection, signal),
     sets === undefined ? null : setsBeside(access, selection, signal),
+    readServing(replicas, { access, now }, signal),
   ]);
   const ownSets = beside === null ? null : wantedSets(beside, wanted);
   const readings: Readings = live
     ? await readClusters(components, { access, limits }, signal)
     : new Map();
   const items = components.map((component) =>
-    statusItemOf(component, readings.get(clusterIdOf(component))),
+    withReplica(statusItemOf(component, readings.get(clusterIdOf(component))), serving),
   );
   const found = items.map(({ kind, namespace, name }) => ({ kind, namespace, name }));
   const detailed = await withDetail(items, { components, readings, selection, access }, signal);
@@ -113,6 +118,24 @@ export async function status(
   ];
   const report = fleetStatusOf(asked, missing, stampAt(now()));
   return { ...report, sets: ownSets?.map(setItemOf) ?? null };
+}
+
+/** Undefined where the Leases cannot be read: who serves a cluster is never worth an error. */
+async function readServing(
+  isWanted: boolean | undefined,
+  { access: { hub, hubTimeoutMs }, now }: StatusDeps,
+  signal: AbortSignal,
+): Promise<Serving | undefined> {
+  if (isWanted !== true) return undefined;
+  const leases = listControllerLeases(hub, withTimeout(hubTimeoutMs, signal));
+  return await leases.then(
+    (found) => servingOf(found, now().getTime()),
+    () => undefined,
+  );
+}
+
+function withReplica(item: StatusItem, serving: Serving | undefined): StatusItem {
+  return serving === undefined ? item : { ...item, replica: servedBy(item.cluster, serving) };
 }
 
 interface DetailContext extends Pick<StatusDeps, "access"> {

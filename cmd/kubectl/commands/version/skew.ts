@@ -1,4 +1,3 @@
-import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import {
   type Component,
   type ComponentKind,
@@ -15,7 +14,7 @@ import {
 } from "../../../../render/release/version.ts";
 import { readReleaseLock } from "../../../release-files.ts";
 import type { ReleaseLock } from "../../../release-lock.ts";
-import { type ControllerDeployment, findControllers } from "../../hub/find-controller.ts";
+import type { ControllerDeployment } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { tagOf } from "../../spokes/spoke-facts.ts";
 
@@ -125,16 +124,13 @@ export interface ControllerVersion {
   readonly plugins: readonly NamedImage[];
 }
 
-/** Reads the controllers of the hub; null without the right to list them. */
-export async function readControllerVersions(
-  hub: KubeClient,
-  signal: AbortSignal,
-): Promise<readonly ControllerVersion[] | null> {
-  const { deployments } = await findControllers(hub, signal);
-  return deployments?.map(versionOf) ?? null;
-}
-
-function versionOf({ flavour, namespace, name, object }: ControllerDeployment): ControllerVersion {
+/** The version of a controller, by its Deployment. */
+export function controllerVersionOf({
+  flavour,
+  namespace,
+  name,
+  object,
+}: ControllerDeployment): ControllerVersion {
   const pod = ["spec", "template", "spec"];
   const [container] = itemsAt(object, ...pod, "containers");
   const image = stringAt(container, "image");

@@ -2,6 +2,7 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, openReading, print, selectionOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import type { ExitCode } from "../../errors.ts";
+import { partsText } from "../../hub/replicas.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, nameOf } from "../../output/names.ts";
 import { unreadNotes } from "../../output/notes.ts";
@@ -11,6 +12,7 @@ import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { type ControllerVersion, readKnownReleases } from "./skew.ts";
 import {
   readVersions,
+  type ServingReplica,
   type VersionDeps,
   versionExitCode,
   type VersionItem,
@@ -85,11 +87,12 @@ async function printVersion(
 
 /** The lines above the table of installations, written as `kubectl version` writes them. */
 export function versionLines({ summary, items }: VersionReport, wide: boolean): string {
-  const { client, hub, controllers } = summary;
+  const { client, hub, controllers, replicas, shards } = summary;
   const lines = [
     `Client Version: ${client.version}`,
     ...(wide ? [`Node Version: ${client.node} (${client.platform})`] : []),
     ...(controllers ?? []).flatMap((one) => controllerLines(one, wide)),
+    ...(replicas ?? []).map((one) => replicaLine(one, shards ?? 1)),
     ...(hub === null ? [] : [`Hub Version: ${orNone(hub.kubernetes)}`]),
     ...(wide && hub !== null ? [`Hub Server: ${hub.server}`] : []),
     ...(items.length > 0 ? [""] : []),
@@ -108,6 +111,11 @@ function controllerLines(controller: ControllerVersion, wide: boolean): readonly
       return `Plugin Version: ${orNone(plugin.version)} (${which})`;
     }),
   ];
+}
+
+function replicaLine({ name, shards, fleet }: ServingReplica, of: number): string {
+  const parts = fleet ? [...shards, "fleet" as const] : shards;
+  return `Replica: ${orNone(name)} (${partsText(parts, of)})`;
 }
 
 /** One row for each installation: desired, installed and live version, the next one, and disagreements. */

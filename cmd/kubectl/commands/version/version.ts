@@ -1,9 +1,13 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
+import type { Part } from "../../../../api/shards.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import { findControllers } from "../../hub/find-controller.ts";
 import { listInstallations, NotServedError } from "../../hub/installations.ts";
+import { type Serving, servingOf } from "../../hub/replicas.ts";
 import { nameKey } from "../../output/names.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -20,7 +24,7 @@ import {
 import {
   controllerSkew,
   type ControllerVersion,
-  readControllerVersions,
+  controllerVersionOf,
   type KnownVersions,
   type LiveVersion,
   nextVersion,
@@ -55,6 +59,19 @@ interface VersionSummary {
   /** Controllers of the components; null without the right to list them. */
   readonly controllers: readonly ControllerVersion[] | null;
   readonly skew: readonly Skew[];
+  /** Number of shards of the fleet; 1: there is a leader. Null: not known. */
+  readonly shards: number | null;
+  /** What each replica serves, and last what no replica serves. Null: not known. */
+  readonly replicas: readonly ServingReplica[] | null;
+}
+
+/** A replica of the controller, and the parts of the fleet that it serves. With one shard that is shard 0. */
+export interface ServingReplica {
+  /** Its pod; null: no replica serves these parts. */
+  readonly name: string | null;
+  readonly shards: readonly number[];
+  /** Whether it does the work that needs the whole fleet. */
+  readonly fleet: boolean;
 }
 
 export type VersionReport = Report<"Version", VersionSummary, VersionItem>;
@@ -84,7 +101,7 @@ export async function readVersions(
   { hub, known, client, now }: VersionDeps,
   signal: AbortSignal,
 ): Promise<VersionReport> {
-  const said = hub === undefined ? nothing : await askHub(hub, signal);
+  const said = hub === undefined ? nothing : await askHub(hub, now, signal);
   return reportOf("Version", stampAt(now(), client.version), {
     complete: said.errors.length === 0,
     summary: {
@@ -92,6 +109,8 @@ export async function readVersions(
       hub: said.hub,
       controllers: said.controllers,
       skew: controllerSkew(said.controllers, client.version),
+      shards: said.serving?.shards ?? null,
+      replicas: said.serving === undefined ? null : servingReplicas(said.serving),
     },
     items: said.components
       .map((component) => versionItemOf(component, { readings: said.readings, known }))
@@ -101,6 +120,8 @@ export async function readVersions(
 }
 
 interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers"> {
+  /** Undefined when it is not known. */
+  readonly serving: Serving | undefined;
   readonly components: readonly Component[];
   readonly readings: Readings;
   readonly errors: readonly ReportError[];
@@ -109,6 +130,7 @@ interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers"> {
 const nothing: HubAnswer = {
   hub: null,
   controllers: null,
+  serving: undefined,
   components: [],
   readings: new Map(),
   errors: [],
@@ -116,13 +138,14 @@ const nothing: HubAnswer = {
 
 async function askHub(
   { access, limits, selection, live }: HubDeps,
+  now: () => Date,
   signal: AbortSignal,
 ): Promise<HubAnswer> {
   const { hub, hubTimeoutMs } = access;
   const deadline = withTimeout(hubTimeoutMs, signal);
-  const [answer, controllers, listed] = await Promise.all([
+  const [answer, found, listed] = await Promise.all([
     hub.request("GET", "/version", undefined, deadline),
-    readControllerVersions(hub, deadline),
+    readControllers(hub, now, deadline),
     listComponents(access, selection, deadline),
   ]);
   const { components } = listed;
@@ -136,11 +159,39 @@ async function askHub(
   const kubernetes = stringAt(answer, "gitVersion");
   return {
     hub: { server: hub.server, kubernetes },
-    controllers,
+    ...found,
     components,
     readings,
     errors: [...listed.errors, ...unreadErrors(readings)],
   };
+}
+
+/** Judges the Leases when they are read: spokes that answer later take their time. */
+async function readControllers(
+  hub: KubeClient,
+  now: () => Date,
+  signal: AbortSignal,
+): Promise<Pick<HubAnswer, "controllers" | "serving">> {
+  const { deployments, leases = [] } = await findControllers(hub, signal);
+  return {
+    controllers: deployments?.map(controllerVersionOf) ?? null,
+    serving: servingOf(leases, now().getTime()),
+  };
+}
+
+function servingReplicas({ shards, parts, holders, spare }: Serving): VersionSummary["replicas"] {
+  const of = (name: string | null, own: readonly Part[]): ServingReplica => ({
+    name,
+    shards: own.filter((part) => part !== "fleet"),
+    fleet: own.some((part) => part === "fleet" || shards === 1),
+  });
+  const byName = Map.groupBy(holders.keys(), (part) => holders.get(part) ?? "");
+  const replicas = [
+    ...[...byName].map(([name, own]) => of(name, own)),
+    ...spare.map((name) => of(name, [])),
+  ].toSorted(byText(({ name }) => name ?? ""));
+  const unserved = parts.filter((part) => !holders.has(part));
+  return unserved.length === 0 ? replicas : [...replicas, of(null, unserved)];
 }
 
 async function listComponents(

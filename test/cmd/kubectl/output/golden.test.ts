@@ -58,9 +58,19 @@ const formats: readonly (readonly [string, RawFlags])[] = [
   ["yaml.txt", { output: "yaml" }],
 ];
 
+/** A replica that serves the cluster, none, and one that is not known. */
+const replicas = [
+  { replica: { name: "knfleet-controller-7d9f8c6b5-abcde", shard: 0, shards: 3 } },
+  { replica: { name: null, shard: 1, shards: 3 } },
+  {},
+];
+
 describe("status is printed as agreed", () => {
   const report = fleetStatusOf(
-    sampleComponents.map((each) => statusItemOf(each, sampleReadings.get(clusterIdOf(each)))),
+    sampleComponents.map((each, at) => ({
+      ...statusItemOf(each, sampleReadings.get(clusterIdOf(each))),
+      ...replicas[at % replicas.length],
+    })),
     ['knativeservings.operator.knative.dev "gone"'],
     stamp,
   );
@@ -151,6 +161,12 @@ describe("versions are printed as agreed", () => {
           between: "Controller",
           message: "knfleet-system/knfleet-controller is 0.9.1, this program 1.0.0",
         },
+      ],
+      shards: 3,
+      replicas: [
+        { name: "knfleet-controller-7d9f8c6b5-abcde", shards: [0, 2], fleet: true },
+        { name: "knfleet-controller-7d9f8c6b5-xyzab", shards: [], fleet: false },
+        { name: null, shards: [1], fleet: false },
       ],
     },
     items: sampleComponents

@@ -52,6 +52,7 @@ export const hopTitles = {
   component: "component",
   deletion: "deletion",
   twin: "one per cluster",
+  replica: "replica",
   profile: "ClusterProfile",
   health: "health",
   file: "provider file",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { operatorApiVersion } from "../../../../../api/component.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { leaderLease } from "../../../../../api/shards.ts";
 import { runCli } from "../../../../../cmd/kubectl/cli.ts";
 import type { DiagnosisReport } from "../../../../../cmd/kubectl/commands/diagnose/diagnosis.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
@@ -190,7 +191,10 @@ async function install(
 export async function holdLease(
   { hub }: Fleet,
   seconds: number,
-  holder = "someone",
+  {
+    name = leaderLease,
+    holder = "someone",
+  }: { readonly name?: string; readonly holder?: string } = {},
 ): Promise<void> {
   await hub.admin.apply({
     apiVersion: "v1",
@@ -200,7 +204,7 @@ export async function holdLease(
   await hub.admin.apply({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
-    metadata: { namespace: "knfleet-system", name: "knfleet-controller" },
+    metadata: { namespace: "knfleet-system", name },
     spec: {
       holderIdentity: holder,
       leaseDurationSeconds: seconds,

@@ -1,3 +1,4 @@
+import { partLease, shardOf } from "../../../../../api/shards.ts";
 import { holdLease, writeComponent, writeStatus, type World } from "./diagnose-world.ts";
 import { eventing, type Fault } from "./fault.ts";
 
@@ -54,7 +55,7 @@ export const hubFaults: readonly Fault[] = [
     code: "KNF1005",
     says: /was let go/,
     make: async ({ fleet }) => {
-      await holdLease(fleet, 1, "");
+      await holdLease(fleet, 1, { holder: "" });
       return { args: eventing("healthy"), undo: () => holdLease(fleet, 36_000) };
     },
   },
@@ -73,6 +74,27 @@ export const hubFaults: readonly Fault[] = [
       };
       await hub.admin.patch(key, { spec: { renewTime: "2026-01-01T00:00:00.000000Z" } });
       return { args: eventing("healthy"), undo: () => holdLease(fleet, 36_000) };
+    },
+  },
+  {
+    name: "replicas share the fleet, and none has the shard of the cluster",
+    code: "KNF1005",
+    says: /^No replica serves shard \d of 2, to which the cluster belongs: Lease knfleet-system\/knfleet-shard-\d-of-2 does not exist$/,
+    make: async ({ fleet }) => {
+      const other = partLease(1 - shardOf("fleet/healthy", 2), 2);
+      await holdLease(fleet, 1, { holder: "" });
+      await holdLease(fleet, 36_000, { name: other });
+      const key = {
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        namespace: "knfleet-system",
+        name: other,
+      };
+      const undo = async (): Promise<void> => {
+        await fleet.hub.admin.remove(key);
+        await holdLease(fleet, 36_000);
+      };
+      return { args: eventing("healthy"), undo };
     },
   },
   {

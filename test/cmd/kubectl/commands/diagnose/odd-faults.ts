@@ -66,7 +66,7 @@ export const oddFaults: readonly Fault[] = [
     make: async (world) => {
       const other = Buffer.from(createAuthority("other").certificatePem).toString("base64");
       const made = await withEntry(world, "two-at-once", { "certificate-authority-data": other });
-      await holdLease(world.fleet, 1, "");
+      await holdLease(world.fleet, 1, { holder: "" });
       return { ...made, undo: () => holdLease(world.fleet, 36_000) };
     },
   },
