@@ -64,3 +64,22 @@ export function destroyWhenSilent(socket: Socket, silence: Silence): void {
   timer.unref();
   socket.once("close", () => clearInterval(timer));
 }
+
+// An API server lists its checks, one a line. Every request needs its storage.
+const checkList = /^\[[+-]\]\S/;
+const storageFailed = /^\[-\](?:ping|etcd)\b/m;
+
+/**
+ * Whether an answer to `GET /readyz` shows that the server can answer no request. A 500 alone does not show that: an API server that stops, or that has no
+ * keys for Secrets, sends it as well and still answers most requests. A server without this path counts as working.
+ */
+export function cannotWork({
+  status,
+  text,
+}: {
+  readonly status: number;
+  readonly text: string;
+}): boolean {
+  if (status < 500) return false;
+  return !checkList.test(text) || storageFailed.test(text);
+}

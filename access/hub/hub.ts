@@ -1,6 +1,6 @@
 import { FleetError } from "../../api/errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import type { Silence } from "../http/liveness.ts";
+import { cannotWork, type Silence } from "../http/liveness.ts";
 import { withPermit, type WritePermit } from "../http/permitted-requester.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "../http/proxy-url.ts";
 import { RequestCounters } from "../http/request-counters.ts";
@@ -36,6 +36,9 @@ export interface HubConnection extends AsyncDisposable {
   readonly context: string;
   /** Namespace of the context; `default` when it names none. */
   readonly namespace: string;
+  readonly endpoint: Endpoint;
+  /** Whether the API server works, by its answer to `GET /readyz`. Throws as the client does when there is no answer. */
+  isWorking(signal: AbortSignal): Promise<boolean>;
   /** A client over the same connection whose writes need this permit, too. */
   clientWith(permit: WritePermit): KubeClient;
   /** Sends new requests over a new connection, perhaps to another API server. Running requests may finish. */
@@ -63,8 +66,9 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     elapsed: () => performance.now(),
     random: Math.random,
   });
+  const endpoint = await hubEndpoint(config);
   const requester = new AuthorizedRequester({
-    endpoint: await hubEndpoint(config),
+    endpoint,
     userAgent: options.userAgent,
     counters: options.counters ?? new RequestCounters(),
     credentials,
@@ -77,6 +81,8 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     client: createKubeClient(gate),
     context: config.context,
     namespace: config.namespace,
+    endpoint,
+    isWorking: async (signal) => !cannotWork(await gate.send(readyQuestion, signal)),
     clientWith: (permit) => createKubeClient(withPermit(gate, permit)),
     reconnect: () => requester.reconnect(),
     exchange: () => {
@@ -90,6 +96,16 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     },
   };
 }
+
+const readyQuestion = {
+  method: "GET",
+  path: "/readyz",
+  verb: "probe",
+  headers: { accept: "application/json, */*" },
+  idempotent: true,
+  answer: "status",
+  timeoutMs: 10_000,
+} as const;
 
 async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
   const server = URL.parse(textOf(cluster["server"]));

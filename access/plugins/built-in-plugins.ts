@@ -24,6 +24,18 @@ interface BuiltInSurroundings extends PluginSurroundings {
 export const builtInPrefix = "builtin:";
 const readTimeoutMs = 10_000;
 
+/** The official plugins that read a Secret of the hub. */
+export type SecretReader = "secretreader" | "kubeconfig-secretreader";
+
+/** The names of the official plugins in their images and in manual installations, and of the readers that are built in. */
+const readerCommand = /^(?:builtin:|.*\/)?((?:kubeconfig-)?secretreader)(?:-plugin)?$/;
+
+/** The official plugin that a command runs, as a process or built in. Undefined for every other command. */
+export function secretReaderOf(command: string): SecretReader | undefined {
+  const [, name] = readerCommand.exec(command) ?? [];
+  return name === "secretreader" || name === "kubeconfig-secretreader" ? name : undefined;
+}
+
 /** True for a command that runs inside this process. */
 export function isBuiltIn(command: string): boolean {
   return command.startsWith(builtInPrefix);

@@ -5,6 +5,7 @@ import type { Code } from "../../api/reasons.ts";
 import { AnswerBudget } from "../answer-limits.ts";
 import { TurnWaits } from "../deadline.ts";
 import type { Times } from "../http/connector.ts";
+import { cannotWork } from "../http/liveness.ts";
 import { RequestCounters } from "../http/request-counters.ts";
 import type { TransportAnswer } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
@@ -233,19 +234,6 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     const message = `${this.#profileName()}: ${error.message}`;
     return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }
-}
-
-// An API server lists its checks, one a line. Every request needs its storage.
-const list = /^\[[+-]\]\S/;
-const storageFailed = /^\[-\](?:ping|etcd)\b/m;
-
-/**
- * Whether an answer to `GET /readyz` shows that the server can answer no request. A 500 alone does not show that: an API server that stops, or that has no
- * keys for Secrets, sends it as well and still answers most requests. A server without this path counts as working.
- */
-function cannotWork({ status, text }: Pick<TransportAnswer, "status" | "text">): boolean {
-  if (status < 500) return false;
-  return !list.test(text) || storageFailed.test(text);
 }
 
 // After ten seconds in two questions, in either order, a server counts as lost.

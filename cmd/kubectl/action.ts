@@ -181,6 +181,7 @@ export interface CommandEntry {
     | "waitedFor"
     | "components"
     | "clusters"
+    | "contexts"
     | "reasons"
     | "kinds"
     | "commands"

@@ -18,6 +18,7 @@ import {
   treeEntry,
   waitEntry,
 } from "./commands/fleet-entries.ts";
+import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import {
   completionEntry,
@@ -46,6 +47,8 @@ export const commandTable = (): readonly CommandEntry[] => [
   gatherEntry(),
   explainEntry(),
   canIEntry(),
+  registerEntry(),
+  unregisterEntry(),
   connectEntry(),
   kubeconfigEntry(),
   credentialEntry(),

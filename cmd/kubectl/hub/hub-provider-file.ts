@@ -1,7 +1,11 @@
 import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { builtInPrefix, isBuiltIn } from "../../../access/plugins/built-in-plugins.ts";
+import {
+  builtInPrefix,
+  isBuiltIn,
+  secretReaderOf,
+} from "../../../access/plugins/built-in-plugins.ts";
 import {
   parseProviderFile,
   type Provider,
@@ -23,6 +27,8 @@ export interface HubProviderFile {
   readonly place: string;
   /** Commands of official plugins that built-in readers replace here. */
   readonly replaced: readonly string[];
+  /** The namespace whose Secrets the chart lets the controller read. Undefined: the chart does not say. */
+  readonly credentialsNamespace: string | undefined;
   /** Environment of the built-in readers: that of the controller's pod, and nothing of this machine. */
   readonly environment: Readonly<Record<string, string>>;
   /** Why this machine may not use an access. Undefined when it may. */
@@ -122,6 +128,7 @@ function usable(map: KubeObject, options: HubFileOptions): HubProviderFile | str
   return {
     file: { ...file, providers },
     place,
+    credentialsNamespace: granted,
     replaced: [...new Set(replaced.filter((command) => command !== undefined))],
     environment: {
       [namespaceVariable]: own,
@@ -133,8 +140,6 @@ function usable(map: KubeObject, options: HubFileOptions): HubProviderFile | str
   };
 }
 
-/** The names of the official plugins in their images and in manual installations. */
-const officialReader = /^(?:.*\/)?((?:kubeconfig-)?secretreader)(?:-plugin)?$/;
 const kubeconfigVariable = "KUBECONFIG";
 
 /**
@@ -142,7 +147,7 @@ const kubeconfigVariable = "KUBECONFIG";
  * another kubeconfig may do something else, and stays. Nothing is run, so T-85 holds. Spec: cli.md D11, cluster-inventory.md 4.
  */
 function readerFor({ command, args, env }: NonNullable<Provider["exec"]>): string {
-  const [, name] = officialReader.exec(command) ?? [];
+  const name = secretReaderOf(command);
   const isPlain = args.length === 0 && env.every((one) => one.name !== kubeconfigVariable);
   return name === undefined || !isPlain ? command : `${builtInPrefix}${name}`;
 }

@@ -52,6 +52,8 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   connect: ["fleet/eu-1", "--", "true"],
   kubeconfig: ["fleet/eu-1"],
   credential: ["fleet/eu-1"],
+  register: ["hub"],
+  unregister: ["fleet/eu-1", "--keep-spoke"],
   wait: ["--timeout=5s"],
   top: ["--once"],
   "rollout status": ["kss/prod"],

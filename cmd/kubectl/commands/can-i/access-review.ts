@@ -6,8 +6,10 @@ import type { Permission } from "./permissions.ts";
 const apiVersion = "authorization.k8s.io/v1";
 const asked = 16;
 
-/** One verb on one resource, in every namespace. */
+/** One verb on one resource. */
 export interface Right {
+  /** Absent: in every namespace. */
+  readonly namespace?: string;
   readonly group: string;
   /** With the subresource: `pods/log`. */
   readonly resource: string;
@@ -16,7 +18,7 @@ export interface Right {
 
 /** Asks the cluster of a client whether its identity has a right. Throws what KubeClient throws. */
 export async function isAllowed(
-  { group, resource: path, verb }: Right,
+  { namespace, group, resource: path, verb }: Right,
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -26,6 +28,7 @@ export async function isAllowed(
     resource,
     verb,
     ...(subresource === undefined ? {} : { subresource }),
+    ...(namespace === undefined ? {} : { namespace }),
   };
   const review = { apiVersion, kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
   const url = `/apis/${apiVersion}/selfsubjectaccessreviews`;

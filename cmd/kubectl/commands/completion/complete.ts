@@ -204,5 +204,6 @@ const optionValues: Readonly<Record<string, readonly string[] | Names | undefine
   "--stage": "stages",
   "--namespace": "namespaces",
   "--context": "contexts",
+  "--from-context": "contexts",
   "--reason": "reasons",
 };

@@ -120,5 +120,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   "rollout undo": { file: "commands/rollout/history.test.ts", why: "prints the set" },
   "rollout plan": { file: "commands/rollout/plan.test.ts", why: "recorded fleets have no sets" },
   "rollout adopt": { file: "commands/rollout/adopt.test.ts", why: "prints a set" },
+  register: { file: "commands/register/register.fleet.test.ts", why: "writes to two clusters" },
+  unregister: { file: "commands/register/register.fleet.test.ts", why: "deletes on two clusters" },
   connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
 };

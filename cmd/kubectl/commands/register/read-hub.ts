@@ -1,0 +1,195 @@
+import { withTimeout } from "../../../../access/deadline.ts";
+import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { getProfile } from "../../../../access/kube/profile-versions.ts";
+import { secretNamespace } from "../../../../access/plugins/built-in-plugins.ts";
+import {
+  loadProviderFile,
+  type ProviderFile,
+} from "../../../../access/providers/provider-config.ts";
+import { clusterProfileApiVersions } from "../../../../api/cluster-profile.ts";
+import { operatorApiVersion } from "../../../../api/component.ts";
+import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
+import { groupOf, type NamespacedName } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import type { Flags } from "../../flags.ts";
+import { type Controllers, findControllers } from "../../hub/find-controller.ts";
+import { readHubProviderFile } from "../../hub/hub-provider-file.ts";
+import type { OpenHub } from "../../hub/open-hub.ts";
+import { isProfile } from "../../hub/profiles.ts";
+import type { Right } from "../can-i/access-review.ts";
+import { type HubReaders, readerOf, readersFor } from "./choose-reader.ts";
+import { missingRights, readNamespace } from "./missing-rights.ts";
+import { hostOf, isLoopbackHost } from "./reachable-server.ts";
+import type { RegisterRequest } from "./register-request.ts";
+import type { HubFacts } from "./registration-facts.ts";
+import { idOf } from "./spoke-objects.ts";
+
+/** Reads what a registration needs to know of the hub. Throws the errors of KubeClient. */
+export async function readHubFacts(
+  request: RegisterRequest,
+  { hub, flags, context }: HubQuestion,
+  signal: AbortSignal,
+): Promise<HubFacts> {
+  const { client } = hub;
+  const late = withTimeout(flags.hub.requestTimeoutMs, signal);
+  const [system, profileVersion, servesComponents, controllers, readers, profile] =
+    await Promise.all([
+      readNamespace("kube-system", client, late),
+      profileVersionOf(client, late),
+      isServed(operatorApiVersion, client, late),
+      findControllers(client, late),
+      readReaders({ hub, flags }, late),
+      unlessDenied(getProfile(client, request.profile, late)),
+    ]);
+  return {
+    context,
+    uid: system?.metadata.uid ?? "",
+    isLocal: isLoopbackHost(hostOf(client.server), []),
+    ...controllerFacts(controllers, flags),
+    profileVersion,
+    servesComponents,
+    readers,
+    profile: profile !== undefined && isProfile(profile) ? profile : undefined,
+    ...(await readPlaces(request, { client, readers }, late)),
+  };
+}
+
+interface HubQuestion {
+  readonly hub: OpenHub;
+  readonly flags: Flags;
+  /** Name of the hub's context. */
+  readonly context: string;
+}
+
+function controllerFacts(
+  { deployments, leases = [] }: Controllers,
+  { providerFile }: Flags,
+): Pick<HubFacts, "hasPods" | "hasController"> {
+  // Without the right to look: a hub whose provider file is that of the chart has the pods of the chart.
+  if (deployments === undefined)
+    return { hasPods: providerFile === undefined, hasController: true };
+  const hasPods = deployments.length > 0;
+  return { hasPods, hasController: hasPods || leases.some(({ holder }) => holder !== "") };
+}
+
+/** Reads the places on the hub where the registration writes: namespaces, Secrets, and the rights there. */
+async function readPlaces(
+  { profile }: RegisterRequest,
+  { client, readers }: { readonly client: KubeClient } & Pick<HubFacts, "readers">,
+  signal: AbortSignal,
+): Promise<Pick<HubFacts, "namespaces" | "secrets" | "missingRights">> {
+  const refs = typeof readers === "string" ? [] : readersFor(readers, profile);
+  const places = refs.map(({ secret }) => secret);
+  const needed = [...new Set([profile, ...places].map(({ namespace }) => namespace))];
+  const resource = knownResource("v1", "Secret");
+  const [namespaces, secrets, missing] = await Promise.all([
+    Promise.all(needed.map((name) => readNamespace(name, client, signal))),
+    Promise.all(
+      places.map(async ({ namespace, name }) => {
+        const ref = { resource, namespace, name };
+        const found = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
+        return found === undefined ? [] : [[idOf(ref), found] as const];
+      }),
+    ),
+    missingRights(hubRights(profile, places), client, signal),
+  ]);
+  return {
+    namespaces: new Set(namespaces.flatMap((one) => one?.metadata.name ?? [])),
+    secrets: new Map(secrets.flat()),
+    missingRights: missing,
+  };
+}
+
+function hubRights(
+  { namespace }: NamespacedName,
+  places: readonly NamespacedName[],
+): readonly Right[] {
+  const group = groupOf(clusterProfileApiVersions[0]);
+  const secrets = [...new Set(places.map((place) => place.namespace))];
+  return [
+    { group, resource: "clusterprofiles/status", verb: "patch", namespace },
+    ...["create", "patch"].flatMap((verb) => [
+      { group, resource: "clusterprofiles", verb, namespace },
+      ...secrets.map((place) => ({ group: "", resource: "secrets", verb, namespace: place })),
+    ]),
+  ];
+}
+
+async function profileVersionOf(
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const path = `/apis/${groupOf(clusterProfileApiVersions[0])}`;
+  const answer = await ifServed(client.request("GET", path, undefined, signal));
+  const served = listAt(recordAt(answer), "versions").map((version) =>
+    textAt(recordAt(version), "groupVersion"),
+  );
+  return clusterProfileApiVersions.find((version) => served.includes(version));
+}
+
+async function isServed(
+  apiVersion: string,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const answer = await ifServed(client.request("GET", `/apis/${apiVersion}`, undefined, signal));
+  return answer !== undefined;
+}
+
+async function ifServed(answer: Promise<unknown>): Promise<unknown> {
+  return answer.catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  });
+}
+
+/** The readers of the named provider file, or of the hub's. A sentence when there is none. */
+async function readReaders(
+  { hub, flags }: { readonly hub: OpenHub; readonly flags: Flags },
+  signal: AbortSignal,
+): Promise<HubReaders | string> {
+  const { providerFile, pluginNamespace } = flags;
+  const { environment } = hub.source;
+  if (providerFile !== undefined) {
+    const file = await loadProviderFile(providerFile, signal);
+    const namespaces = await secretNamespaces(file, { pluginNamespace, environment });
+    return { file, place: providerFile, secretNamespaces: namespaces };
+  }
+  const timeoutMs = flags.hub.requestTimeoutMs;
+  const request = { pluginNamespace, environment, timeoutMs };
+  const found = await readHubProviderFile(hub.client, request, signal);
+  if (typeof found === "string") return found;
+  const { file, place, credentialsNamespace } = found;
+  const options = { pluginNamespace, credentialsNamespace, environment: found.environment };
+  return { file, place, secretNamespaces: await secretNamespaces(file, options) };
+}
+
+async function secretNamespaces(
+  { providers }: ProviderFile,
+  {
+    pluginNamespace,
+    credentialsNamespace,
+    environment,
+  }: {
+    readonly pluginNamespace: string | undefined;
+    readonly credentialsNamespace?: string | undefined;
+    readonly environment: Readonly<Record<string, string | undefined>>;
+  },
+): Promise<ReadonlyMap<string, string>> {
+  const entries = providers.map(async (provider) => {
+    const own = (provider.exec?.env ?? []).map(({ name, value }) => [name, value] as const);
+    // What the file says wins over this machine, which is not where the reader runs.
+    const saysWhere = own.some(([name]) => name === "POD_NAMESPACE" || name === "KUBECONFIG");
+    const rest = Object.entries(saysWhere ? {} : environment);
+    const texts = rest.flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const],
+    );
+    const usual = await secretNamespace(Object.fromEntries([...texts, ...own]));
+    // Only this reader is told the namespace by the profile.
+    const isTold = readerOf(provider) === "kubeconfig-secretreader";
+    const told = isTold ? credentialsNamespace : undefined;
+    return [provider.name, pluginNamespace ?? told ?? usual] as const;
+  });
+  return new Map(await Promise.all(entries));
+}

@@ -1,0 +1,192 @@
+import { randomBytes } from "node:crypto";
+
+import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import { type ActionInput, print, tableText } from "../../action.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { openHub } from "../../hub/open-hub.ts";
+import { renderJson } from "../../output/output-format.ts";
+import { commandsOf, renderFailure, words, withHub, withHubSteps } from "../../output/steps.ts";
+import { askForAgreement } from "../../output/terminal.ts";
+import { walk } from "../diagnose/diagnose-action.ts";
+import { diagnosisExitCode } from "../diagnose/diagnose.ts";
+import { diagnosisRendering } from "../diagnose/diagnosis-text.ts";
+import { openSpoke } from "./open-spoke.ts";
+import type { Refusal } from "./reachable-server.ts";
+import { readHubFacts } from "./read-hub.ts";
+import { readSpokeFacts } from "./read-spoke.ts";
+import { type RegisterFlags, type RegisterRequest, registerRequest } from "./register-request.ts";
+import {
+  chartValues,
+  objectComment,
+  objectName,
+  objectsTable,
+  type ShownObject,
+  shownObjects,
+} from "./registration-text.ts";
+import { planRegistration, type Registration } from "./registration.ts";
+import { idOf } from "./spoke-objects.ts";
+import { writeRegistration } from "./write-registration.ts";
+
+type Input = ActionInput<RegisterFlags>;
+
+/** `kubectl knfleet register`. */
+export async function runRegister(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  checkFormat(flags.output);
+  const request = registerRequest(args, flags, options);
+  await using hub = await openHub(flags, { env: terminal.env });
+  await using spoke = await openSpoke(flags, {
+    context: request.context,
+    kubeconfig: options.fromKubeconfig,
+    env: terminal.env,
+  });
+  const { context } = loadKubeconfig(hub.source);
+  const [hubFacts, spokeFacts] = await Promise.all([
+    readHubFacts(request, { hub, flags, context }, signal),
+    readSpokeFacts(request, spoke, signal),
+  ]);
+  const plan = planRegistration(
+    request,
+    { hub: hubFacts, spoke: spokeFacts },
+    { now: terminal.now(), suffix: options.dryRun === true ? "" : randomBytes(3).toString("hex") },
+  );
+  if (!("reader" in plan)) return refuse(plan, input);
+  const objects = shownObjects(plan, request);
+  await show(objects, plan, input);
+  if (options.dryRun === true) return exitCodes.fine;
+  await askForAgreement(
+    `Register the cluster of context "${request.context}" as ${idOf(request.profile)} on the hub of context "${context}".`,
+    { yes: options.yes === true, input: flags.input },
+    terminal,
+  );
+  const clusters = { hub: hub.client, hubTimeoutMs: flags.hub.requestTimeoutMs, spoke, signal };
+  const { endsAt } = await writeRegistration(plan, request, clusters);
+  if (flags.output !== "table" && flags.output !== "wide") await printObjects(objects, input);
+  say(`ClusterProfile ${idOf(request.profile)} is registered. ${tokenText(endsAt)}`, input);
+  return walkTo({ profile: request.profile, plan }, input, signal);
+}
+
+const formats = ["table", "wide", "name", "yaml", "json"];
+
+/** Throws UsageError for a format that `register` and `unregister` do not have. */
+export function checkFormat(output: string): void {
+  if (formats.includes(output)) return;
+  throw new UsageError(`-o ${output} cannot be used with a command that writes`, [
+    "Use -o name, json or yaml.",
+  ]);
+}
+
+/** Prints why nothing was written. */
+export function refuse(
+  refusals: readonly Refusal[],
+  { flags, terminal }: Pick<Input, "flags" | "terminal">,
+): ExitCode {
+  for (const { why, next } of refusals) {
+    const failure = withHubSteps({ error: why, causes: [], next }, commandsOf(flags));
+    terminal.stderr.write(renderFailure(failure));
+    if (next.some((step) => step.endsWith("docs/providers.md:"))) {
+      terminal.stderr.write(`\n${chartValues}\n`);
+    }
+  }
+  return exitCodes.failed;
+}
+
+/** Shows what will be written. With `--dry-run` that is the output of the command, otherwise what the user is asked about. */
+async function show(
+  objects: readonly ShownObject[],
+  { warnings }: Registration,
+  input: Input,
+): Promise<void> {
+  const { flags, options, terminal } = input;
+  const isTable = flags.output === "table" || flags.output === "wide";
+  if (options.dryRun === true && !isTable) await printObjects(objects, input);
+  else if (isTable) {
+    terminal.stdout.write(tableText(objectsTable(objects), flags, terminal));
+  } else if (!flags.quiet) {
+    terminal.stderr.write(tableText(objectsTable(objects), { ...flags, output: "wide" }, terminal));
+  }
+  if (flags.quiet) return;
+  const lines = warnings.map((warning) => `warning: ${plainText(warning)}\n`);
+  terminal.stderr.write(lines.join(""));
+}
+
+/** Prints the objects for `-o name`, `yaml` and `json`. */
+async function printObjects(
+  objects: readonly ShownObject[],
+  { flags, terminal: { stdout } }: Input,
+): Promise<void> {
+  if (flags.output === "name") {
+    stdout.write(objects.map((object) => `${objectName(object)}\n`).join(""));
+    return;
+  }
+  const items = objects.map(({ manifest }) => manifest);
+  if (flags.output === "json") {
+    stdout.write(renderJson({ apiVersion: "v1", kind: "List", items }));
+    return;
+  }
+  const { yamlOfObject } = await import("../render/objects-text.ts");
+  const documents = objects.map(
+    (object) => `# ${objectComment(object)}\n${yamlOfObject(object.manifest)}`,
+  );
+  stdout.write(documents.join("---\n"));
+}
+
+function tokenText(endsAt: string | undefined): string {
+  return endsAt === undefined
+    ? "Its token stays; the same command makes a new one."
+    : `Its token ends at ${endsAt}; the same command makes a new one before that.`;
+}
+
+/** Says a sentence on standard output in a table, else on standard error. */
+function say(text: string, { flags, terminal }: Pick<Input, "flags" | "terminal">): void {
+  const isTable = flags.output === "table" || flags.output === "wide";
+  if (isTable) terminal.stdout.write(`${plainText(text)}\n`);
+  else if (!flags.quiet) terminal.stderr.write(`${plainText(text)}\n`);
+}
+
+/** Takes the walk of `diagnose` to the new profile, where this machine can, and says what to do next. */
+async function walkTo(
+  {
+    profile,
+    plan: { isReachedHere, server },
+  }: Pick<RegisterRequest, "profile"> & { readonly plan: Registration },
+  input: Input,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, terminal } = input;
+  const target = `clusterprofile/${idOf(profile)}`;
+  const commands = commandsOf(flags);
+  const apply = `Apply a KnativeServing or KnativeEventing with spec.clusterProfileRef: { namespace: ${profile.namespace}, name: ${profile.name} }`;
+  if (!isReachedHere) {
+    say(
+      `${server} is for the controller, not for this machine, so nothing was asked there.`,
+      input,
+    );
+    const step = words("kubectl", "knfleet", "diagnose", target, "--from", "controller");
+    note([`next: ${withHub(step, commands)}`, `next: ${apply}`], input);
+    return exitCodes.fine;
+  }
+  const options = {};
+  const report = await walk({ ...input, args: [target], options }, {}, signal);
+  const code = diagnosisExitCode(report, "error");
+  const shown = withHubSteps(report, commands);
+  const isTable = flags.output === "table" || flags.output === "wide";
+  if (isTable) {
+    terminal.stdout.write("\n");
+    await print(diagnosisRendering(shown, { flags, terminal }), flags, terminal);
+  } else if (!flags.quiet) {
+    const aside = { ...terminal, stdout: terminal.stderr };
+    const plain = { ...flags, output: "table" as const };
+    await print(diagnosisRendering(shown, { flags: plain, terminal: aside }), plain, aside);
+  }
+  if (code === exitCodes.fine) note([`next: ${apply}`], input);
+  return code;
+}
+
+function note(
+  lines: readonly string[],
+  { flags, terminal }: Pick<Input, "flags" | "terminal">,
+): void {
+  if (!flags.quiet) terminal.stderr.write(lines.map((line) => `${line}\n`).join(""));
+}

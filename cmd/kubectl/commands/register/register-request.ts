@@ -1,0 +1,141 @@
+import { goDurationMs } from "../../../../api/go-duration.ts";
+import type { NamespacedName } from "../../../../api/kubernetes.ts";
+import { UsageError } from "../../errors.ts";
+import type { Flags } from "../../flags.ts";
+
+/** Flags of `register` alone. */
+export interface RegisterFlags {
+  readonly fromContext?: string;
+  readonly fromKubeconfig?: string;
+  readonly name?: string;
+  readonly labels?: readonly string[];
+  readonly ttl?: string;
+  readonly spokeServer?: string;
+  readonly account?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** What the command line asks to register. */
+export interface RegisterRequest {
+  readonly profile: NamespacedName;
+  readonly displayName: string;
+  /** Context of the kubeconfig that names the cluster. */
+  readonly context: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Labels of the ClusterProfile to remove. */
+  readonly removedLabels: readonly string[];
+  /** Undefined: the token stays. */
+  readonly ttlSeconds?: number;
+  /** Address of the API server for the controller. Undefined: the one of the kubeconfig. */
+  readonly server?: string;
+  /** ServiceAccount on the spoke. */
+  readonly account: string;
+}
+
+const usualNamespace = "fleet";
+const usualAccount = "knfleet-hub";
+
+/** Reads the command line. Throws UsageError. */
+export function registerRequest(
+  args: readonly string[],
+  flags: Pick<Flags, "namespace">,
+  options: RegisterFlags,
+): RegisterRequest {
+  const [cluster, ...others] = args;
+  if (cluster === undefined || others.length > 0) {
+    throw new UsageError("Name one cluster", [
+      "Write a name for the cluster and give its context with --from-context. This lists the contexts:",
+      "kubectl config get-contexts",
+    ]);
+  }
+  const profile = profileOf(cluster, flags, options);
+  const { fromContext, spokeServer, account = usualAccount, ttl, labels = [] } = options;
+  checkName(account, "--account");
+  return {
+    profile,
+    displayName: options.name === undefined ? profile.name : cluster,
+    context: fromContext ?? contextOf(cluster, options),
+    ...labelsOf(labels),
+    ...(ttl === undefined ? {} : { ttlSeconds: ttlSecondsOf(ttl) }),
+    ...(spokeServer === undefined ? {} : { server: spokeServer }),
+    account,
+  };
+}
+
+/** `NAMESPACE/NAME` or `NAME`. With `--name` the argument may be any name, such as that of a context. */
+function profileOf(
+  cluster: string,
+  { namespace }: Pick<Flags, "namespace">,
+  { name }: RegisterFlags,
+): NamespacedName {
+  const parts = name === undefined ? cluster.split("/") : [name];
+  const [first = "", second, ...more] = parts;
+  const profile = second === undefined ? { name: first } : { namespace: first, name: second };
+  const whole = { namespace: namespace ?? usualNamespace, ...profile };
+  const isValid = more.length === 0 && isLabelName(whole.name) && isLabelName(whole.namespace);
+  if (isValid) return whole;
+  throw new UsageError(
+    `"${name ?? cluster}" cannot be the name of a ClusterProfile: want lower-case letters, digits and -, at most 63`,
+    ["Give it another name with --name."],
+  );
+}
+
+function contextOf(cluster: string, { name }: RegisterFlags): string {
+  return name === undefined ? (cluster.split("/")[1] ?? cluster) : cluster;
+}
+
+function checkName(name: string, flag: string): void {
+  if (isLabelName(name)) return;
+  throw new UsageError(`Invalid value "${name}" for ${flag}: want a name of Kubernetes`);
+}
+
+function isLabelName(text: string): boolean {
+  return /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text);
+}
+
+const labelPart = /^[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?$/;
+const labelPrefix = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Labels as kubectl writes them: `KEY=VALUE` sets one, `KEY-` removes one. */
+function labelsOf(texts: readonly string[]): Pick<RegisterRequest, "labels" | "removedLabels"> {
+  const given = texts.flatMap((text) => text.split(",")).filter((text) => text !== "");
+  const labels: Record<string, string> = {};
+  const removedLabels: string[] = [];
+  for (const text of given) {
+    const [, removed] = /^([^=]+)-$/.exec(text) ?? [];
+    const [key = "", value, ...more] = removed === undefined ? text.split("=") : [removed, ""];
+    const isValid = isLabelKey(key) && (value === "" || labelPart.test(value ?? "-"));
+    if (!isValid || more.length > 0) {
+      throw new UsageError(
+        `Invalid value "${text}" for --labels: want KEY=VALUE, or KEY- to remove`,
+      );
+    }
+    if (removed === undefined) labels[key] = value ?? "";
+    else removedLabels.push(key);
+  }
+  return { labels, removedLabels };
+}
+
+function isLabelKey(key: string): boolean {
+  const [first = "", second, ...more] = key.split("/");
+  if (more.length > 0) return false;
+  return second === undefined
+    ? labelPart.test(first)
+    : labelPrefix.test(first) && labelPart.test(second);
+}
+
+// The API server mints no token for a shorter time.
+const shortestSeconds = 600;
+const longestSeconds = 2 ** 32;
+
+/** A duration, or days as in `30d`. */
+function ttlSecondsOf(text: string): number {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
+  const spanMs = days === undefined ? goDurationMs(text) : Number(days) * 86_400_000;
+  const seconds = Math.trunc((spanMs ?? 0) / 1_000);
+  if (seconds >= shortestSeconds && seconds <= longestSeconds) return seconds;
+  throw new UsageError(
+    `Invalid value "${text}" for --ttl: want a duration from 10m on, such as 24h or 30d`,
+  );
+}

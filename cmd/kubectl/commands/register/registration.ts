@@ -1,0 +1,217 @@
+import {
+  accessEntry,
+  credentialKeys,
+  type CredentialSecret,
+  profileManifest,
+  type ProfileSource,
+  profileStatusManifest,
+} from "../../../../access/profiles/profile-objects.ts";
+import type { AccessCluster, ClusterProfile } from "../../../../api/cluster-profile.ts";
+import { recordAt } from "../../../../api/fields.ts";
+import type { Manifest } from "../../../../api/kubernetes.ts";
+import { type ChosenReader, chooseReader } from "./choose-reader.ts";
+import { reachableServer, type Refusal } from "./reachable-server.ts";
+import { refusedRegistration, refusedSecret } from "./refused-registration.ts";
+import type { RegisterRequest } from "./register-request.ts";
+import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
+import {
+  idOf,
+  profileAnnotation,
+  registrar,
+  registrarLabel,
+  spokeManifests,
+  spokeNamespace,
+  tokenSecret,
+} from "./spoke-objects.ts";
+
+/** Annotations of a registered ClusterProfile, by which `unregister` finds the cluster again. */
+export const registeredAnnotations = {
+  context: "knfleet.dev/registered-context",
+  cluster: "knfleet.dev/cluster-uid",
+  account: "knfleet.dev/service-account",
+  secret: "knfleet.dev/credential-secret",
+} as const;
+
+/** What a registration writes. */
+export interface Registration {
+  /** Objects to apply on the spoke. */
+  readonly spoke: readonly Manifest[];
+  /** The Secret that gets a token that stays; undefined for a token of `ttlSeconds`. */
+  readonly token: Manifest | undefined;
+  /** Namespaces to apply on the hub. */
+  readonly namespaces: readonly Manifest[];
+  /** The Secret for the credential, without it. */
+  readonly secret: Manifest;
+  readonly reader: ChosenReader;
+  readonly profile: Manifest;
+  readonly profileStatus: Manifest;
+  readonly server: string;
+  /** Whether this machine reaches the cluster under the address of the profile. */
+  readonly isReachedHere: boolean;
+  readonly warnings: readonly string[];
+}
+
+/** What is known before a registration. */
+export interface RegistrationFacts {
+  readonly hub: HubFacts;
+  readonly spoke: SpokeFacts;
+}
+
+/** Plans a registration, or says why it is refused: all reasons at once. */
+export function planRegistration(
+  request: RegisterRequest,
+  facts: RegistrationFacts,
+  clock: { readonly now: Date; readonly suffix: string },
+): Registration | readonly Refusal[] {
+  const { hub, spoke } = facts;
+  const { context, profile } = request;
+  const stated = request.server === undefined ? {} : { stated: request.server };
+  const allowedServers = allowedServersOf(hub.readers);
+  const server = reachableServer({ ...spoke, ...stated, context, hub: { ...hub, allowedServers } });
+  const early = refusedRegistration(request, facts);
+  if ("why" in server) return [...early, server];
+  const { readers, profileVersion } = hub;
+  if (typeof readers === "string" || profileVersion === undefined) return early;
+  const sourceWith = (reader: ChosenReader): ProfileSource =>
+    sourceOf(request, facts, { apiVersion: profileVersion, reader, cluster: server.cluster });
+  const reader = chooseReader(readers, profile, sourceWith);
+  if ("why" in reader) return [...early, reader];
+  const refusals = [...early, ...refusedSecret(reader, request, hub)];
+  if (refusals.length > 0) return refusals;
+  const source = sourceWith(reader);
+  return {
+    ...spokePart(request, facts, clock.suffix),
+    namespaces: missingNamespaces([profile.namespace, reader.secret.namespace], hub),
+    secret: secretManifest(reader.secret, request),
+    reader,
+    profile: profileManifest(source),
+    profileStatus: profileStatusManifest(source, hub.profile, clock.now),
+    server: server.cluster.server,
+    isReachedHere: server.isOfKubeconfig,
+    warnings: [...server.warnings, ...warningsOf(facts, server.cluster.server)],
+  };
+}
+
+function allowedServersOf(readers: HubFacts["readers"]): readonly string[] {
+  const providers = typeof readers === "string" ? [] : readers.file.providers;
+  return providers.flatMap(({ rules }) => rules.servers ?? []);
+}
+
+function spokePart(
+  { profile, account, ttlSeconds }: RegisterRequest,
+  { hub, spoke }: RegistrationFacts,
+  suffix: string,
+): Pick<Registration, "spoke" | "token"> {
+  const registrant = { profile, hubUid: hub.uid, account };
+  return {
+    spoke: spokeManifests(registrant, spoke),
+    token: ttlSeconds === undefined ? tokenSecret(registrant, suffix) : undefined,
+  };
+}
+
+function missingNamespaces(
+  names: readonly string[],
+  { namespaces }: HubFacts,
+): readonly Manifest[] {
+  return [...new Set(names)]
+    .filter((name) => !namespaces.has(name))
+    .map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
+}
+
+const healthyConditions: ProfileSource["conditions"] = [
+  { type: "ControlPlaneHealthy", status: "True", reason: "Ready", message: "" },
+  { type: "Joined", status: "True", reason: "Registered", message: "" },
+];
+
+function sourceOf(
+  request: RegisterRequest,
+  { hub, spoke }: RegistrationFacts,
+  {
+    apiVersion,
+    reader: { provider, reader, secret },
+    cluster,
+  }: {
+    readonly apiVersion: string;
+    readonly reader: ChosenReader;
+    readonly cluster: AccessCluster;
+  },
+): ProfileSource {
+  return {
+    ...request.profile,
+    apiVersion,
+    manager: registrar,
+    displayName: request.displayName,
+    labels: labelsOf(request, hub.profile),
+    annotations: {
+      [registeredAnnotations.context]: request.context,
+      [registeredAnnotations.cluster]: spoke.uid,
+      [registeredAnnotations.account]: `${spokeNamespace}/${request.account}`,
+      [registeredAnnotations.secret]: idOf(secret),
+    },
+    access: accessEntry({ provider, reader, secret, cluster }),
+    conditions: healthyConditions,
+    kubernetes: spoke.kubernetes,
+  };
+}
+
+function secretManifest(
+  { namespace, name }: CredentialSecret,
+  { profile }: RegisterRequest,
+): Manifest {
+  const annotations = { [profileAnnotation]: idOf(profile) };
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace, name, labels: registrarLabel, annotations },
+    type: "Opaque",
+  };
+}
+
+/** The labels of the profile: those that an earlier registration gave, with the changes of this one. */
+function labelsOf(
+  { labels, removedLabels }: RegisterRequest,
+  present: ClusterProfile | undefined,
+): Readonly<Record<string, string>> {
+  const own = (present?.metadata.managedFields ?? [])
+    .filter(({ manager, subresource }) => manager === registrar && subresource === undefined)
+    .flatMap(({ fieldsV1 }) => Object.keys(recordAt(fieldsV1, "f:metadata", "f:labels")))
+    .map((field) => field.replace(/^f:/, ""));
+  const before = Object.entries(present?.metadata.labels ?? {}).filter(([key]) =>
+    own.includes(key),
+  );
+  const all = Object.entries({ ...Object.fromEntries(before), ...labels });
+  return Object.fromEntries(all.filter(([key]) => !removedLabels.includes(key)));
+}
+
+function warningsOf({ hub, spoke }: RegistrationFacts, server: string): readonly string[] {
+  const before = hub.profile?.status?.accessProviders?.[0]?.cluster?.server;
+  return [
+    ...(hub.hasController ? [] : ["No controller was found on the hub"]),
+    ...(hub.uid !== "" && hub.uid === spoke.uid ? ["The cluster is the hub itself"] : []),
+    ...(before === undefined || before === server
+      ? []
+      : [`The server of the ClusterProfile changes from ${before} to ${server}`]),
+  ];
+}
+
+/** The data of the hub's Secret: a token, or a kubeconfig with it. */
+export function credentialData(
+  { secret, profile, reader: { reader } }: Pick<Registration, "secret" | "profile" | "reader">,
+  server: string,
+  token: string,
+): Manifest {
+  const { name = "" } = profile.metadata;
+  const kubeconfig = {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": name,
+    clusters: [{ name, cluster: { server } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    users: [{ name, user: { token } }],
+  };
+  const text = reader === "secretreader" ? token : JSON.stringify(kubeconfig, undefined, 2);
+  return {
+    ...secret,
+    data: { [credentialKeys[reader]]: Buffer.from(text, "utf8").toString("base64") },
+  };
+}

@@ -1,0 +1,151 @@
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import type { ComponentKey } from "../../../../api/component.ts";
+import { isRecord, textAt } from "../../../../api/fields.ts";
+import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
+import { words } from "../../output/steps.ts";
+import type { Refusal } from "./reachable-server.ts";
+import { registeredAnnotations } from "./registration.ts";
+import {
+  idOf,
+  isRegistrars,
+  isTokenSecretOf,
+  otherRegistrant,
+  profileAnnotation,
+  registrar,
+} from "./spoke-objects.ts";
+import { spokeRoleName } from "./spoke-role.ts";
+
+/** What a registration recorded in its ClusterProfile. Empty texts: nothing. */
+export interface Registered {
+  readonly context: string;
+  readonly clusterUid: string;
+  /** Name of the ServiceAccount. */
+  readonly account: string;
+  /** `namespace/name` of the Secret of the hub. */
+  readonly secret: string;
+}
+
+/** Reads what a registration recorded in its ClusterProfile. */
+export function registeredOf({ metadata: { annotations = {} } }: ClusterProfile): Registered {
+  const text = (name: keyof typeof registeredAnnotations): string =>
+    annotations[registeredAnnotations[name]] ?? "";
+  return {
+    context: text("context"),
+    clusterUid: text("cluster"),
+    account: text("account").split("/")[1] ?? "",
+    secret: text("secret"),
+  };
+}
+
+/** Why a ClusterProfile may not be unregistered. */
+export function refusedRemoval(
+  profile: ClusterProfile,
+  users: readonly ComponentKey[],
+): readonly Refusal[] {
+  const manager = profile.spec?.clusterManager?.name ?? "";
+  const id = idOf(profile.metadata);
+  if (manager !== registrar) {
+    return [
+      {
+        why: `ClusterProfile ${id} belongs to the cluster manager "${manager}", and not to register`,
+        next: ["Its manager has to remove it."],
+      },
+    ];
+  }
+  if (users.length === 0) return [];
+  const names = users.map(describe).toSorted();
+  const [first] = users;
+  return [
+    {
+      why: `ClusterProfile ${id} is in use by ${names.join(", ")}`,
+      next: [
+        "Delete the components first; that removes Knative from the cluster:",
+        ...(first === undefined
+          ? []
+          : [
+              words(
+                "kubectl",
+                "delete",
+                first.kind.toLowerCase(),
+                first.name,
+                "-n",
+                first.namespace,
+              ),
+            ]),
+      ],
+    },
+  ];
+}
+
+/** What was read of the cluster to unregister. */
+export interface RemovalFacts {
+  readonly context: string;
+  readonly uid: string;
+  readonly hubUid: string;
+  readonly account: KubeObject | undefined;
+  readonly binding: KubeObject | undefined;
+  readonly role: KubeObject | undefined;
+  /** All ClusterRoleBindings. */
+  readonly bindings: readonly KubeObject[];
+  readonly namespace: KubeObject | undefined;
+  /** ServiceAccounts, Secrets, ConfigMaps and Pods in it. */
+  readonly contents: readonly KubeObject[];
+}
+
+/** What `unregister` deletes on the cluster, in this order: rights before what they are for. Or why it does not. */
+export function spokeRemovals(
+  profile: ClusterProfile,
+  facts: RemovalFacts,
+): readonly KubeObject[] | Refusal {
+  const { clusterUid, account: name } = registeredOf(profile);
+  const { context, uid, hubUid, account, binding, role, bindings, namespace, contents } = facts;
+  if (uid !== clusterUid) {
+    return {
+      why: `Context "${context}" leads to another cluster than the one that was registered as ${idOf(profile.metadata)}`,
+      next: ["Name its context with --from-context, or leave the cluster alone with --keep-spoke."],
+    };
+  }
+  const registrant = { profile: profile.metadata, hubUid };
+  const isOwn = (object: KubeObject | undefined): object is KubeObject =>
+    object !== undefined &&
+    isRegistrars(object) &&
+    otherRegistrant(object, registrant) === undefined;
+  const tokens = contents.filter(
+    (object) => object.kind === "Secret" && isOwn(account) && isTokenSecretOf(object, name),
+  );
+  const removals = [binding, ...tokens, account].filter(isOwn);
+  const gone = new Set(removals.map(({ metadata }) => metadata.uid));
+  const isRoleInUse = bindings.some(
+    (one) => !gone.has(one.metadata.uid) && roleNameOf(one) === spokeRoleName,
+  );
+  const isEmpty = contents.every((object) => gone.has(object.metadata.uid) || isUsual(object));
+  return [
+    ...removals,
+    ...(isOwn(role) && !isRoleInUse ? [role] : []),
+    ...(isOwn(namespace) && isEmpty ? [namespace] : []),
+  ];
+}
+
+function roleNameOf({ roleRef }: KubeObject): string | undefined {
+  return isRecord(roleRef) ? textAt(roleRef, "name") : undefined;
+}
+
+/** Whether every namespace has the object. */
+function isUsual({ kind, metadata: { name } }: KubeObject): boolean {
+  return (
+    (kind === "ServiceAccount" && name === "default") ||
+    (kind === "ConfigMap" && name === "kube-root-ca.crt")
+  );
+}
+
+/** What `unregister` deletes on the hub, in this order: the ClusterProfile comes last, so that another run finds what is left. */
+export function hubRemovals(
+  profile: ClusterProfile,
+  secret: KubeObject | undefined,
+): readonly KubeObject[] {
+  const isOwn =
+    secret !== undefined &&
+    isRegistrars(secret) &&
+    secret.metadata.annotations?.[profileAnnotation] === idOf(profile.metadata);
+  return [...(isOwn ? [secret] : []), profile];
+}

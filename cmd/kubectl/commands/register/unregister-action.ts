@@ -1,0 +1,197 @@
+import { withTimeout } from "../../../../access/deadline.ts";
+import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { type ActionInput, tableText } from "../../action.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { listInstallations } from "../../hub/installations.ts";
+import { findProfile, profileHint } from "../../hub/profiles.ts";
+import { askForAgreement } from "../../output/terminal.ts";
+import { allKinds } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { readNamespace } from "./missing-rights.ts";
+import { onSpoke, openSpoke, type OpenSpoke } from "./open-spoke.ts";
+import type { Refusal } from "./reachable-server.ts";
+import { checkFormat, refuse } from "./register-action.ts";
+import { objectName, objectsTable, type ShownObject } from "./registration-text.ts";
+import {
+  hubRemovals,
+  refusedRemoval,
+  registeredOf,
+  type RemovalFacts,
+  spokeRemovals,
+} from "./removal.ts";
+import { idOf, spokeNamespace } from "./spoke-objects.ts";
+import { spokeRoleName } from "./spoke-role.ts";
+import { refOf } from "./write-registration.ts";
+
+/** Flags of `unregister` alone. */
+interface UnregisterFlags {
+  readonly fromContext?: string;
+  readonly fromKubeconfig?: string;
+  readonly keepSpoke?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+type Input = ActionInput<UnregisterFlags>;
+
+/** `kubectl knfleet unregister`. */
+export async function runUnregister(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  checkFormat(flags.output);
+  const [name, ...others] = args;
+  if (name === undefined || others.length > 0) {
+    throw new UsageError("Name one ClusterProfile", profileHint);
+  }
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const profile = await findProfile(name, { access, flags }, signal);
+  const refusals = refusedRemoval(profile, await usersOf(profile, access, signal));
+  if (refusals.length > 0) return refuse(refusals, input);
+  await using spoke = await spokeOf(profile, input);
+  const [onHub, there] = await Promise.all([
+    readHubRemovals(profile, access, signal),
+    spoke === undefined ? [] : readSpokeRemovals(profile, { access, spoke }, signal),
+  ]);
+  if ("why" in there) return refuse([there], input);
+  const shown = [...there.map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
+  if (flags.output !== "table" && flags.output !== "wide") {
+    terminal.stdout.write(shown.map((object) => `${objectName(object)}\n`).join(""));
+  } else terminal.stdout.write(tableText(objectsTable(shown), flags, terminal));
+  if (options.dryRun === true) return exitCodes.fine;
+  const agreement = { yes: options.yes === true, input: flags.input };
+  await askForAgreement(`Delete these ${shown.length} objects.`, agreement, terminal);
+  if (spoke !== undefined) {
+    const late = withTimeout(spoke.timeoutMs, signal);
+    await onSpoke(spoke, removeAll(there, spoke.connection.client, late));
+  }
+  await removeAll(onHub, access.hub, withTimeout(access.hubTimeoutMs, signal));
+  if (!flags.quiet) {
+    terminal.stderr.write(`ClusterProfile ${idOf(profile.metadata)} is no longer registered.\n`);
+  }
+  return exitCodes.fine;
+}
+
+function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => ShownObject {
+  return (manifest) => ({ cluster, manifest, about: "" });
+}
+
+async function usersOf(profile: ClusterProfile, access: ClusterAccess, signal: AbortSignal) {
+  const { namespace, name } = profile.metadata;
+  const components = await listInstallations(access, { kinds: allKinds, names: [] }, signal);
+  return components
+    .filter(({ spec }) => {
+      const ref = spec?.clusterProfileRef;
+      return ref?.namespace === namespace && ref.name === name;
+    })
+    .map(({ kind, metadata }) => ({ kind, namespace: metadata.namespace, name: metadata.name }));
+}
+
+async function spokeOf(
+  profile: ClusterProfile,
+  { flags, options, terminal: { env } }: Input,
+): Promise<OpenSpoke | undefined> {
+  if (options.keepSpoke === true) return undefined;
+  const context = options.fromContext ?? registeredOf(profile).context;
+  try {
+    return await openSpoke(flags, { context, kubeconfig: options.fromKubeconfig, env });
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    throw new UsageError(error.message, [
+      "Name the context of the cluster with --from-context, or leave the cluster alone with --keep-spoke.",
+    ]);
+  }
+}
+
+async function readHubRemovals(
+  profile: ClusterProfile,
+  { hub, hubTimeoutMs }: ClusterAccess,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const [namespace = "", name = ""] = registeredOf(profile).secret.split("/");
+  const ref = { resource: knownResource("v1", "Secret"), namespace, name };
+  const found =
+    name === ""
+      ? undefined
+      : await hub.get(ref, { metadataOnly: true }, withTimeout(hubTimeoutMs, signal));
+  return hubRemovals(profile, found === undefined ? undefined : kindOf(found, "v1", "Secret"));
+}
+
+/** Metadata of an object has another kind. */
+function kindOf(object: KubeObject, apiVersion: string, kind: string): KubeObject {
+  return { ...object, apiVersion, kind };
+}
+
+const rbac = "rbac.authorization.k8s.io/v1";
+
+async function readSpokeRemovals(
+  profile: ClusterProfile,
+  { access, spoke }: { readonly access: ClusterAccess; readonly spoke: OpenSpoke },
+  signal: AbortSignal,
+): Promise<readonly KubeObject[] | Refusal> {
+  const { account } = registeredOf(profile);
+  const { client } = spoke.connection;
+  const late = withTimeout(spoke.timeoutMs, signal);
+  const read = reader(client, late);
+  const work = Promise.all([
+    read({ apiVersion: "v1", kind: "Namespace", name: "kube-system" }),
+    read({ apiVersion: "v1", kind: "ServiceAccount", namespace: spokeNamespace, name: account }),
+    read({ apiVersion: rbac, kind: "ClusterRoleBinding", name: account }),
+    read({ apiVersion: rbac, kind: "ClusterRole", name: spokeRoleName }),
+    read({ apiVersion: "v1", kind: "Namespace", name: spokeNamespace }),
+    client.list({ resource: knownResource(rbac, "ClusterRoleBinding") }, {}, late),
+    ...["ServiceAccount", "Secret", "ConfigMap", "Pod"].map((kind) =>
+      contentsOf(kind, client, late),
+    ),
+  ]);
+  const [hubSystem, [system, found, binding, role, namespace, bindings, ...contents]] =
+    await Promise.all([
+      readNamespace("kube-system", access.hub, withTimeout(access.hubTimeoutMs, signal)),
+      onSpoke(spoke, work),
+    ]);
+  const facts: RemovalFacts = {
+    context: spoke.context,
+    uid: system?.metadata.uid ?? "",
+    hubUid: hubSystem?.metadata.uid ?? "",
+    account: found,
+    binding,
+    role,
+    bindings: bindings.items,
+    namespace,
+    contents: contents.flat(),
+  };
+  return spokeRemovals(profile, facts);
+}
+
+function reader(client: KubeClient, signal: AbortSignal) {
+  return async (key: ObjectKey): Promise<KubeObject | undefined> => {
+    const { apiVersion, kind } = key;
+    const ref = objectRefOf(key, knownResource(apiVersion, kind));
+    const found = await client.get(ref, { metadataOnly: true }, signal);
+    return found === undefined ? undefined : kindOf(found, apiVersion, kind);
+  };
+}
+
+async function contentsOf(
+  kind: string,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const ref = { resource: knownResource("v1", kind), namespace: spokeNamespace };
+  const { items } = await client.list(ref, { metadataOnly: true }, signal);
+  return items.map((item) => kindOf(item, "v1", kind));
+}
+
+async function removeAll(
+  objects: readonly KubeObject[],
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const object of objects) {
+    // oxlint-disable-next-line no-await-in-loop -- in the order of the plan
+    await client.remove(refOf(object), {}, signal);
+  }
+}

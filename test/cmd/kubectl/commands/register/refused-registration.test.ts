@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+
+import type { ObjectMeta } from "../../../../../api/kubernetes.ts";
+import {
+  account,
+  own,
+  plan,
+  planned,
+  present,
+  profileOf,
+  readers,
+  tokens,
+} from "./registration-input.ts";
+
+const secretOf = (
+  annotations: ObjectMeta["annotations"] = {},
+  labels: ObjectMeta["labels"] = own,
+) => new Map([["fleet-credentials/eu-1", present("Secret", { annotations, labels })]]);
+describe("refused, each with a next step", () => {
+  const foreign = { ...profileOf(planned()), spec: { clusterManager: { name: "by-hand" } } };
+
+  test.each([
+    { name: "a hub without knfleet", hub: { servesComponents: false }, why: /not installed/ },
+    {
+      name: "a hub without ClusterProfiles",
+      hub: { profileVersion: undefined },
+      why: /no ClusterProfiles/,
+    },
+    {
+      name: "a hub without provider file",
+      hub: { readers: "there is none" },
+      why: /no usable provider file: there is none/,
+    },
+    {
+      name: "a provider file without a reader",
+      hub: { readers: readers() },
+      why: /No provider of ConfigMap/,
+    },
+    {
+      name: "a namespace that the provider does not allow",
+      request: { profile: { namespace: "edge", name: "eu-1" } },
+      why: /tokens: allowedNamespaces does not hold "edge"/,
+    },
+    {
+      name: "a server that the provider does not allow",
+      hub: { readers: readers({ ...tokens, allowedServers: ["*.example.org"] }) },
+      why: /allowedServers/,
+    },
+    {
+      name: "a cluster without an authority",
+      spoke: { cluster: { server: "https://eu-1.example.com" } },
+      why: /certificate-authority-data is missing/,
+    },
+    { name: "a profile of another manager", hub: { profile: foreign }, why: /"by-hand"/ },
+    {
+      name: "a Secret of somebody else",
+      hub: { secrets: secretOf({}, {}) },
+      why: /not made by register/,
+    },
+    {
+      name: "a Secret of another profile",
+      hub: { secrets: secretOf({ "knfleet.dev/cluster-profile": "edge/eu-1" }) },
+      why: /is for ClusterProfile edge\/eu-1/,
+    },
+    {
+      name: "no right to mint",
+      spoke: { missingRights: ["create secrets"] },
+      why: /the cluster: create secrets/,
+    },
+    {
+      name: "no right on the hub",
+      hub: { missingRights: ["patch secrets"] },
+      why: /the hub: patch secrets/,
+    },
+    {
+      name: "an account of another registration",
+      spoke: {
+        account: account({
+          "knfleet.dev/cluster-profile": "fleet/eu-1",
+          "knfleet.dev/hub-uid": "other",
+        }),
+      },
+      why: /in use by ClusterProfile fleet\/eu-1 of another hub/,
+    },
+    { name: "an API server that does not work", spoke: { isReady: false }, why: /\/readyz/ },
+    { name: "a loopback address", spoke: { addresses: ["127.0.0.1"] }, why: /cannot reach/ },
+  ])("$name", ({ why, request: asked = {}, hub: there = {}, spoke: here = {} }) => {
+    const found = plan({ request: asked, hub: there, spoke: here });
+    expect("reader" in found).toBe(false);
+    const refusals = "reader" in found ? [] : found;
+    expect(refusals.map((refusal) => refusal.why)).toEqual([expect.stringMatching(why)]);
+  });
+
+  test("all reasons are told at once", () => {
+    const found = plan({ hub: { profile: foreign }, spoke: { addresses: ["127.0.0.1"] } });
+    expect(found).toHaveLength(2);
+  });
+
+  test("its own account, Secret and profile are no reason", () => {
+    const annotations = { "knfleet.dev/cluster-profile": "fleet/eu-1" };
+    const again = plan({
+      hub: { profile: profileOf(planned()), secrets: secretOf(annotations) },
+      spoke: { account: account({ ...annotations, "knfleet.dev/hub-uid": "hub-uid" }) },
+    });
+    expect("reader" in again).toBe(true);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+
+import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import type { KubeObject, ObjectMeta } from "../../../../../api/kubernetes.ts";
+import {
+  hubRemovals,
+  refusedRemoval,
+  type RemovalFacts,
+  spokeRemovals,
+} from "../../../../../cmd/kubectl/commands/register/removal.ts";
+
+const labels = { "app.kubernetes.io/managed-by": "knfleet-register" };
+const own = {
+  labels,
+  annotations: { "knfleet.dev/cluster-profile": "fleet/eu-1", "knfleet.dev/hub-uid": "hub-uid" },
+};
+const profile: ClusterProfile = {
+  apiVersion: "multicluster.x-k8s.io/v1alpha1",
+  kind: "ClusterProfile",
+  metadata: {
+    namespace: "fleet",
+    name: "eu-1",
+    uid: "profile",
+    resourceVersion: "1",
+    annotations: {
+      "knfleet.dev/registered-context": "eu-1",
+      "knfleet.dev/cluster-uid": "spoke-uid",
+      "knfleet.dev/service-account": "knfleet/knfleet-hub",
+      "knfleet.dev/credential-secret": "fleet-credentials/eu-1",
+    },
+  },
+  spec: { clusterManager: { name: "knfleet-register" } },
+};
+
+function object(
+  kind: string,
+  name: string,
+  { metadata, ...others }: { readonly metadata?: ObjectMeta; readonly roleRef?: object } = {},
+): KubeObject {
+  const meta = { ...metadata, name, uid: `${kind}/${name}`, resourceVersion: "1" };
+  return { apiVersion: "v1", kind, metadata: meta, ...others };
+}
+
+const roleRef = { name: "knfleet-spoke" };
+const token = object("Secret", "knfleet-hub-token-abc", {
+  metadata: {
+    labels,
+    annotations: { ...own.annotations, "kubernetes.io/service-account.name": "knfleet-hub" },
+  },
+});
+const account = object("ServiceAccount", "knfleet-hub", { metadata: own });
+const binding = object("ClusterRoleBinding", "knfleet-hub", { metadata: own, roleRef });
+const usual = [object("ServiceAccount", "default"), object("ConfigMap", "kube-root-ca.crt")];
+const facts: RemovalFacts = {
+  context: "eu-1",
+  uid: "spoke-uid",
+  hubUid: "hub-uid",
+  account,
+  binding,
+  role: object("ClusterRole", "knfleet-spoke", { metadata: { labels } }),
+  bindings: [binding],
+  namespace: object("Namespace", "knfleet", { metadata: { labels } }),
+  contents: [token, account, ...usual],
+};
+
+function names(changes: Partial<RemovalFacts>): readonly string[] {
+  const found = spokeRemovals(profile, { ...facts, ...changes });
+  return "why" in found ? [found.why] : found.map(({ metadata }) => metadata.uid);
+}
+
+const other = {
+  labels,
+  annotations: { "knfleet.dev/cluster-profile": "fleet/eu-2", "knfleet.dev/hub-uid": "hub-uid" },
+};
+
+describe("unregister deletes on the spoke", () => {
+  const [first, second, third] = [binding, token, account].map(({ metadata }) => metadata.uid);
+  const identity = [first, second, third];
+  test.each([
+    {
+      name: "everything that register made",
+      changes: {},
+      deleted: [...identity, "ClusterRole/knfleet-spoke", "Namespace/knfleet"],
+    },
+    {
+      name: "no role that another binding names",
+      changes: { bindings: [binding, object("ClusterRoleBinding", "other", { roleRef })] },
+      deleted: [...identity, "Namespace/knfleet"],
+    },
+    {
+      name: "no role and no namespace that somebody else made",
+      changes: {
+        role: object("ClusterRole", "knfleet-spoke"),
+        namespace: object("Namespace", "knfleet"),
+      },
+      deleted: identity,
+    },
+    {
+      name: "no namespace in which something else is",
+      changes: { contents: [token, account, ...usual, object("Pod", "mine")] },
+      deleted: [...identity, "ClusterRole/knfleet-spoke"],
+    },
+    {
+      name: "no account of another registration, nor its tokens",
+      changes: { account: object("ServiceAccount", "knfleet-hub", { metadata: other }) },
+      deleted: [first, "ClusterRole/knfleet-spoke"],
+    },
+    {
+      name: "what is left of an earlier try",
+      changes: { account: undefined, binding: undefined, bindings: [], contents: usual },
+      deleted: ["ClusterRole/knfleet-spoke", "Namespace/knfleet"],
+    },
+  ])("$name", ({ changes, deleted }) => expect(names(changes)).toEqual(deleted));
+
+  test("nothing of another cluster", () =>
+    expect(names({ uid: "another" })).toEqual([expect.stringMatching(/another cluster/)]));
+});
+
+test("unregister deletes the Secret of the profile and the profile, in this order", () => {
+  const annotations = { "knfleet.dev/cluster-profile": "fleet/eu-1" };
+  const secret = object("Secret", "eu-1", { metadata: { labels, annotations } });
+  expect(hubRemovals(profile, secret)).toEqual([secret, profile]);
+  expect(hubRemovals(profile, object("Secret", "eu-1"))).toEqual([profile]);
+  expect(hubRemovals(profile, object("Secret", "eu-1", { metadata: other }))).toEqual([profile]);
+  expect(hubRemovals(profile, undefined)).toEqual([profile]);
+});
+
+describe("unregister is refused", () => {
+  test("for a profile of another manager", () => {
+    const foreign = { ...profile, spec: { clusterManager: { name: "by-hand" } } };
+    expect(refusedRemoval(foreign, [])[0]?.why).toMatch(/"by-hand"/);
+  });
+
+  test("while components use the profile, with their names", () => {
+    const user = { kind: "KnativeServing", namespace: "team-a", name: "knative-serving" } as const;
+    const [refusal] = refusedRemoval(profile, [user]);
+    expect(refusal?.why).toMatch(/in use by KnativeServing team-a\/knative-serving/);
+    expect(refusal?.next).toContain("kubectl delete knativeserving knative-serving -n team-a");
+    expect(refusedRemoval(profile, [])).toEqual([]);
+  });
+});
