@@ -134,7 +134,7 @@ function everything(plugin: string): Values {
   return {
     commonLabels: { team: "platform" },
     sets: { enabled: true },
-    controller: { hubInstallations: true, ...placed },
+    controller: { hubInstallations: true, shards: 3, ...placed },
     webhook: { certificates: { source: "CertManager" }, ...placed },
     metrics: {
       serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
@@ -169,7 +169,7 @@ const setThatNeverStarts: Manifest = {
   },
 };
 
-test("cert-manager, a copied plugin, the hub itself, fleet sets, alerts and NetworkPolicies: components become ready on the hub and on a spoke, with the rights of the chart", async () => {
+test("cert-manager, a copied plugin, the hub itself, fleet sets, shards, alerts and NetworkPolicies: components become ready on the hub and on a spoke, with the rights of the chart", async () => {
   const since = new Date();
   const namespace = "knfleet-system";
   const place = ["fleet", "--namespace", namespace] as const;
@@ -184,7 +184,7 @@ test("cert-manager, a copied plugin, the hub itself, fleet sets, alerts and Netw
   });
   const pods = new ChartedPods(hub, { namespace, name: "fleet-knfleet" });
   const webhook = opened.use(await pods.webhook());
-  const controller = opened.use(await pods.controller());
+  const replicas = [opened.use(await pods.controller()), opened.use(await pods.controller())];
   await isRefused(
     () => hub.admin.create(eventingIn("default", { version: "one" })),
     /spec\.version: /,
@@ -200,6 +200,10 @@ test("cert-manager, a copied plugin, the hub itself, fleet sets, alerts and Netw
   for (const { kind } of wanted) await ready(hub, kind, 240_000);
   for (const { kind } of wanted) await remove(hub, kind);
   for (const { kind } of wanted) await gone(hub, kind, 240_000);
+  for (const replica of replicas) {
+    expect(replica.logLines({ msg: "Took a share of the fleet" }).length).toBeGreaterThan(0);
+    await replica.stop();
+  }
   const objects = await objectsOf(...place);
   const reports = await Promise.all(
     ["controller", "webhook"].map((program) =>
@@ -207,7 +211,6 @@ test("cert-manager, a copied plugin, the hub itself, fleet sets, alerts and Netw
     ),
   );
   expect(reports.flatMap(({ refused }) => refused)).toEqual([]);
-  await controller.stop();
   await webhook.stop();
   await secondRelease();
   await helm.must("uninstall", ...place);
