@@ -1,4 +1,5 @@
 import { abortable } from "../access/deadline.ts";
+import { reflectorKey } from "../access/kube/kept-objects.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import type { References } from "../access/providers/references.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
@@ -151,7 +152,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
   }
 
   #shardOf(profile: ClusterProfileRef | undefined): number {
-    const target = profile === undefined ? "" : `${profile.namespace}/${profile.name}`;
+    const target = profile === undefined ? "" : reflectorKey(profile);
     return shardOf(target, this.#options.shards);
   }
 

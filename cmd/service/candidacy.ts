@@ -2,6 +2,7 @@ import type { Silence } from "../../access/http/liveness.ts";
 import type { WritePermit } from "../../access/http/permitted-requester.ts";
 import type { MayWrite } from "../../access/http/write-permit.ts";
 import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { leaderLease, type Part, shardOf } from "../../api/shards.ts";
@@ -91,7 +92,7 @@ function permitsOf(mayWrite: (part?: Part) => boolean, shards: number): Permits 
     hub: { mayWrite: () => mayWrite() },
     hubAsTarget: { mayWrite: () => mayWrite(shardOfHub) },
     spokes: {
-      mayWrite: ({ namespace, name }) => mayWrite(shardOf(`${namespace}/${name}`, shards)),
+      mayWrite: (profile) => mayWrite(shardOf(reflectorKey(profile), shards)),
     },
   };
 }

@@ -1,5 +1,6 @@
 import { abortable } from "../../access/deadline.ts";
 import { ApiError, unlessDenied } from "../../access/kube/api-error.ts";
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
@@ -75,7 +76,7 @@ export class ClusterClaims implements Disposable {
     { client, signal: end }: ClaimedConnection,
     signal: AbortSignal,
   ): Promise<void> {
-    const key = keyOf(profile);
+    const key = reflectorKey(profile);
     const known = this.#claimed.get(key);
     if (known?.client === client) return abortable(known.claiming, signal);
     // Ends with the connection, and not with the attempt that began it: other components wait for it, too.
@@ -94,7 +95,7 @@ export class ClusterClaims implements Disposable {
     isUsed: (profile: string) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    const key = keyOf(profile);
+    const key = reflectorKey(profile);
     return this.#inTurn(key, async () => {
       if (isUsed(key)) return;
       this.#claimed.delete(key);
@@ -113,7 +114,7 @@ export class ClusterClaims implements Disposable {
     const all = { resource: leases, namespace, labelSelector: claimLabel };
     const { items } = await hub.list(all, {}, signal);
     for (const profile of items.map(holderOf)) {
-      if (profile === undefined || !isServed(keyOf(profile))) continue;
+      if (profile === undefined || !isServed(reflectorKey(profile))) continue;
       await this.release(profile, isUsed, signal);
     }
   }
@@ -164,8 +165,8 @@ export class ClusterClaims implements Disposable {
   async #create(profile: ClusterProfileRef, name: string, signal: AbortSignal): Promise<void> {
     const { namespace, hubFor } = this.#options;
     const hub = hubFor(profile);
-    const labels = { [claimLabel]: profileDigest(keyOf(profile)) };
-    const spec = { holderIdentity: keyOf(profile) };
+    const labels = { [claimLabel]: profileDigest(reflectorKey(profile)) };
+    const spec = { holderIdentity: reflectorKey(profile) };
     const claim = { ...typeOf, metadata: { namespace, name, labels }, spec };
     this.#noteRefusal(name, profile);
     try {
@@ -174,19 +175,20 @@ export class ClusterClaims implements Disposable {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
       const holder = holderOf(await hub.get({ resource: leases, namespace, name }, {}, signal));
       // Our own request arrived, but its answer did not.
-      if (holder === undefined || keyOf(holder) !== keyOf(profile)) throw refusal(holder);
+      if (holder === undefined || reflectorKey(holder) !== reflectorKey(profile))
+        throw refusal(holder);
     }
-    this.#refused.get(name)?.delete(keyOf(profile));
+    this.#refused.get(name)?.delete(reflectorKey(profile));
   }
 
   async #claimsOf(profile: ClusterProfileRef, signal: AbortSignal): Promise<readonly KubeObject[]> {
     const { hub, namespace } = this.#options;
-    const labelSelector = `${claimLabel}=${profileDigest(keyOf(profile))}`;
+    const labelSelector = `${claimLabel}=${profileDigest(reflectorKey(profile))}`;
     const ref: CollectionRef = { resource: leases, namespace, labelSelector };
     const { items } = await hub.list(ref, {}, signal);
     return items.filter((claim) => {
       const holder = holderOf(claim);
-      return holder !== undefined && keyOf(holder) === keyOf(profile);
+      return holder !== undefined && reflectorKey(holder) === reflectorKey(profile);
     });
   }
 
@@ -202,7 +204,7 @@ export class ClusterClaims implements Disposable {
   /** Noted before the request, so that a claim that is removed meanwhile is not missed. */
   #noteRefusal(name: string, profile: ClusterProfileRef): void {
     const refused = this.#refused.get(name) ?? new Map<string, ClusterProfileRef>();
-    this.#refused.set(name, refused.set(keyOf(profile), profile));
+    this.#refused.set(name, refused.set(reflectorKey(profile), profile));
   }
 
   #free(name: string): void {
@@ -213,10 +215,6 @@ export class ClusterClaims implements Disposable {
 }
 
 const typeOf = { apiVersion: leases.apiVersion, kind: leases.kind };
-
-function keyOf({ namespace, name }: ClusterProfileRef): string {
-  return `${namespace}/${name}`;
-}
 
 /** The ClusterProfile that has a claim; undefined for a Lease that is none. */
 function holderOf(claim: KubeObject | undefined): ClusterProfileRef | undefined {

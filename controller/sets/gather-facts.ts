@@ -1,3 +1,4 @@
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import {
   distrustedProfile,
   refusedReference,
@@ -5,6 +6,7 @@ import {
 } from "../../access/providers/reference-policy.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
+import { byText } from "../../api/fields.ts";
 import { type FleetSet, fleetSetKinds, setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
@@ -63,7 +65,7 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
     const found = others.judge(cluster);
     if (found === undefined) continue;
     if (found.kind === "leave") {
-      obstacles.set(`${cluster.namespace}/${cluster.name}`, found.obstacle);
+      obstacles.set(reflectorKey(cluster), found.obstacle);
     } else adopted.push(withoutMarks(found.component));
   }
   return { ...facts, children: [...children, ...adopted], obstacles };
@@ -89,15 +91,15 @@ class Neighbourhood {
     this.#view = view;
     this.#owned = new Set(found.children.map(clusterKeyOf));
     const own = new Set(found.children);
-    // Of several on a cluster that of a set counts, else the oldest one; the last of a key is kept.
+    // Of several on a cluster that of a set counts, else the oldest one: the last of a key is kept.
     const places = found.components
       .filter((one) => !own.has(one))
       .map((one) => ({
         one,
-        isOwned: this.#isOwned(one),
-        at: one.metadata.creationTimestamp ?? "",
+        rank: `${this.#isOwned(one) ? 0 : 1}|${one.metadata.creationTimestamp ?? ""}`,
       }))
-      .toSorted((a, b) => Number(a.isOwned) - Number(b.isOwned) || (a.at < b.at ? 1 : -1));
+      .toSorted(byText(({ rank }) => rank))
+      .toReversed();
     this.#foreign = new Map(places.map(({ one }) => [clusterKeyOf(one), one]));
     this.#older = [...view.sets.values()]
       .filter((other) => isOlderRival(other, set))
@@ -107,7 +109,7 @@ class Neighbourhood {
 
   /** Why the set may not take a cluster, the component there that it takes over, or undefined: nothing is in its way. */
   judge(cluster: SelectedCluster): Adoption | undefined {
-    const key = `${cluster.namespace}/${cluster.name}`;
+    const key = reflectorKey(cluster);
     const profile = this.#view.profiles.get(key);
     const { policy, refusals } = this.#view;
     const refused = notPermitted(this.#set, { cluster, profile }, policy) ?? refusals.get(key);
@@ -126,10 +128,10 @@ class Neighbourhood {
   }
 
   /** Only an older set that manages the cluster or will is in the way. */
-  #duplicate({ namespace, name }: SelectedCluster, profile: ClusterProfile): Adoption | undefined {
+  #duplicate(selected: SelectedCluster, profile: ClusterProfile): Adoption | undefined {
     const { labels = {} } = profile.metadata;
     const rival = this.#older.find(({ set, clusters }) => {
-      const cluster = clusters.get(`${namespace}/${name}`);
+      const cluster = clusters.get(reflectorKey(selected));
       if (cluster === undefined) return false;
       const stage = stageOf(set.spec.rollout?.stages ?? [], { cluster, labels });
       return (
@@ -174,7 +176,7 @@ function isOlderRival(other: FleetSet, set: FleetSet): boolean {
 
 function clustersOf(selection: Selection): ClustersByKey {
   if (selection.kind === "unusable") return new Map();
-  return new Map(selection.clusters.map((one) => [`${one.namespace}/${one.name}`, one]));
+  return new Map(selection.clusters.map((one) => [reflectorKey(one), one]));
 }
 
 /** Why the components of a set may not use a ClusterProfile. */
