@@ -2,19 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { setAnnotations, setLabels } from "../../../api/fleet-set.ts";
 import { isChildOf } from "../../../controller/sets/child-object.ts";
-import { rolloutWith } from "../../sets/set-world.ts";
-import { SetHub } from "./set-hub.ts";
-
-const rollout = rolloutWith({ stages: [{ name: "all", selector: {}, maxConcurrency: "100%" }] });
-const whenUnselected = { policy: "Delete", after: "1s", maxAtOnce: 5 } as const;
-
-async function hubWith(names: readonly string[]): Promise<{ hub: SetHub; key: string }> {
-  const hub = new SetHub();
-  for (const name of names) hub.putProfile(name);
-  const key = hub.putSet({ rollout, whenUnselected });
-  await hub.look(key);
-  return { hub, key };
-}
+import { hubWith, rollout, type SetHub, whenUnselected } from "./set-hub.ts";
 
 /** `kubectl get -o yaml`, another name, another cluster, `kubectl apply`. */
 function copy(

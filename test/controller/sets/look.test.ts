@@ -3,18 +3,7 @@ import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../../api/conditions.ts";
 import { steering } from "../../../api/fleet-set.ts";
 import { rolloutWith } from "../../sets/set-world.ts";
-import { apiError, SetHub } from "./set-hub.ts";
-
-const whenUnselected = { policy: "Delete", after: "1s", maxAtOnce: 5 } as const;
-const rollout = rolloutWith({ stages: [{ name: "all", selector: {}, maxConcurrency: "100%" }] });
-
-async function hubWith(names: readonly string[]): Promise<{ hub: SetHub; key: string }> {
-  const hub = new SetHub();
-  for (const name of names) hub.putProfile(name);
-  const key = hub.putSet({ rollout, whenUnselected });
-  await hub.look(key);
-  return { hub, key };
-}
+import { apiError, hubWith, rollout, SetHub, whenUnselected } from "./set-hub.ts";
 
 const selectedReason = (hub: SetHub, key: string): string | undefined =>
   conditionOf(hub.set(key).status?.conditions, "Selected")?.reason;

@@ -20,7 +20,7 @@ import { ChildWriter } from "../../../controller/sets/write-children.ts";
 import { RevisionWriter } from "../../../controller/sets/write-revisions.ts";
 import { SetWriter } from "../../../controller/sets/write-set.ts";
 import { mergePatch } from "../../../sets/desired-spec.ts";
-import { SetWorld } from "../../sets/set-world.ts";
+import { rolloutWith, SetWorld } from "../../sets/set-world.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
@@ -31,6 +31,20 @@ interface Fault {
   readonly verb: string;
   readonly name: string;
   readonly error: unknown;
+}
+
+export const rollout = rolloutWith({
+  stages: [{ name: "all", selector: {}, maxConcurrency: "100%" }],
+});
+export const whenUnselected = { policy: "Delete", after: "1s", maxAtOnce: 5 } as const;
+
+/** A hub with clusters of these names and a set that selects all of them, in one stage. */
+export async function hubWith(names: readonly string[]): Promise<{ hub: SetHub; key: string }> {
+  const hub = new SetHub();
+  for (const name of names) hub.putProfile(name);
+  const key = hub.putSet({ rollout, whenUnselected });
+  await hub.look(key);
+  return { hub, key };
 }
 
 /** A hub in memory with fleet sets, and looks at them with the real functions. */
