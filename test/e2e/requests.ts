@@ -2,7 +2,14 @@ import type { AuditedRequest } from "../fleet/audit-log.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 
 const userAgent = "knfleet-controller";
-const writing = ["create", "update", "patch", "delete", "deletecollection"];
+/** The verbs of audit logs that change what is stored. */
+export const writingVerbs: readonly string[] = [
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+];
 
 /**
  * What the controller sent to a cluster, in the order of receipt; without what the guard of the anchor needs, and without the question how the
@@ -19,7 +26,7 @@ export async function requestsTo(
 /** What the controller wrote to a cluster; without what the guard of the anchor needs, which `guardWritesTo` tells. */
 export async function writesTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[]> {
   const requests = await requestsTo(cluster, since);
-  return requests.filter(({ verb }) => writing.includes(verb));
+  return requests.filter(({ verb }) => writingVerbs.includes(verb));
 }
 
 /** What the controller sent to a cluster to guard anchors; see docs/anchor.md. */
@@ -36,7 +43,7 @@ export async function guardWritesTo(
   since?: Date,
 ): Promise<readonly AuditedRequest[]> {
   const requests = await guardRequestsTo(cluster, since);
-  return requests.filter((request) => isOfPolicies(request) && writing.includes(request.verb));
+  return requests.filter((request) => isOfPolicies(request) && writingVerbs.includes(request.verb));
 }
 
 /** How often the controller asked a cluster how it is. */

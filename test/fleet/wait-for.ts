@@ -1,13 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Asks again, every 50 to 250 ms, until the answer is neither undefined nor false, and returns it. Throws after
+ * Asks again, every 50 to 250 ms or every `everyMs`, until the answer is neither undefined nor false, and returns it. Throws after
  * `timeoutMs` (default one minute) with what was waited for and the last error of `check`.
  */
 export async function waitFor<T>(
   what: string,
   check: () => Promise<T | undefined | false> | T | undefined | false,
-  { timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {},
+  {
+    timeoutMs = 60_000,
+    everyMs,
+  }: { readonly timeoutMs?: number; readonly everyMs?: number | undefined } = {},
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
   let cause: unknown;
@@ -22,6 +25,6 @@ export async function waitFor<T>(
     if (Date.now() > end) {
       throw new Error(`Waited ${timeoutMs} ms for ${what}`, cause === undefined ? {} : { cause });
     }
-    await delay(pauseMs);
+    await delay(everyMs ?? pauseMs);
   }
 }

@@ -8,7 +8,7 @@ const limitMs = 300_000;
 
 /** One component of each kind for each profile. Those of one kind share a namespace on the hub, and each has its usual one on its spoke. */
 export function componentsOn(
-  profiles: readonly Profile[],
+  profiles: readonly Pick<Profile, "namespace" | "name">[],
   kinds: readonly ComponentKind[],
 ): readonly Manifest[] {
   return profiles.flatMap(({ namespace, name }) =>

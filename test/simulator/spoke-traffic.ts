@@ -1,3 +1,5 @@
+import { writingVerbs } from "../e2e/requests.ts";
+
 /** What a virtual spoke does instead of what it should. */
 export interface Faults {
   /** Milliseconds before each answer. */
@@ -22,11 +24,9 @@ export interface CountedRequest {
   readonly isDryRun: boolean;
 }
 
-const writing: readonly string[] = ["create", "update", "patch", "delete", "deletecollection"];
-
 /** Whether a request changes what is stored. Reviews are created and not stored. */
 function isWrite({ verb, resource, isDryRun }: Omit<CountedRequest, "caller">): boolean {
-  return writing.includes(verb) && !isDryRun && !resource.startsWith("self");
+  return writingVerbs.includes(verb) && !isDryRun && !resource.startsWith("self");
 }
 
 /** After this silence of the one that replaced it, a caller may write again: as long as a Lease lasts. */
@@ -50,13 +50,17 @@ export class SpokeTraffic {
     return this.#counts;
   }
 
-  get writes(): number {
-    let sum = 0;
-    for (const [name, count] of this.#counts) {
+  /** As `counts`, of what was written. */
+  get writeCounts(): ReadonlyMap<string, number> {
+    const writes = [...this.#counts].filter(([name]) => {
       const [verb = "", resource = ""] = name.split(" ");
-      if (isWrite({ verb, resource, isDryRun: false })) sum += count;
-    }
-    return sum;
+      return isWrite({ verb, resource, isDryRun: false });
+    });
+    return new Map(writes);
+  }
+
+  get writes(): number {
+    return this.writeCounts.values().reduce((sum, count) => sum + count, 0);
   }
 
   reset(): void {

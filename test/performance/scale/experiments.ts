@@ -3,12 +3,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { StoredObject } from "../../simulator/object-store.ts";
 import type { SimulatedSpoke } from "../../simulator/simulator.ts";
 import type { ControllerProcess } from "../../support/controller-process.ts";
+import { createAll } from "../fleet-components.ts";
 import { usageOf } from "../process-usage.ts";
 import {
   areTrue,
   componentsFor,
   connectedTo,
-  createAll,
   hubRequests,
   isTrue,
   metricOf,
@@ -84,7 +84,7 @@ export async function createEverything(
 ): Promise<Experiment> {
   const all = componentsFor(scale.spokes);
   const figures = await measured({ scale, controller }, async () => {
-    await createAll(scale, all);
+    await createAll(scale.fleet.hub, all);
     await areTrue(scale, all.length, settled);
   });
   return { id: "b", title: `${all.length} components created at once`, ...figures };
@@ -212,7 +212,7 @@ export async function installBesideBlackHoles(
   await removeAll(scale);
   say("Scale e: installing beside nothing");
   const alone = await measured({ scale, controller }, async () => {
-    await createAll(scale, wanted);
+    await createAll(scale.fleet.hub, wanted);
     await areTrue(scale, wanted.length, ["Ready"]);
   });
   say("Scale e: removing everything");
@@ -221,8 +221,8 @@ export async function installBesideBlackHoles(
   for (const spoke of dark) spoke.setFaults({ isBlackHole: true });
   const beside = await measured({ scale, controller }, async () => {
     // Their components come first, so that they are in the way if they can be.
-    await createAll(scale, componentsFor(dark));
-    await createAll(scale, wanted);
+    await createAll(scale.fleet.hub, componentsFor(dark));
+    await createAll(scale.fleet.hub, wanted);
     await areTrue(scale, wanted.length, ["Ready"]);
   });
   for (const spoke of dark) spoke.setFaults({});

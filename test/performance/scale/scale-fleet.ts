@@ -1,14 +1,13 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
-import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
+import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { type DistFolder, buildDist } from "../../build/dist-folder.ts";
 import { builtInProviderFile, replicaKubeconfig } from "../../e2e/built-in-access.ts";
-import { componentOf } from "../../e2e/installation.ts";
 import { releaseDir } from "../../e2e/release-dir.ts";
+import { requestsTo, writingVerbs } from "../../e2e/requests.ts";
 import type { AuditedRequest } from "../../fleet/audit-log.ts";
 import { type Fleet, startFleet } from "../../fleet/fleet.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
 import { profileNamespace, publishSpokes } from "../../simulator/publish.ts";
 import { type SimulatedSpoke, type Simulator, startSimulator } from "../../simulator/simulator.ts";
 import {
@@ -16,6 +15,7 @@ import {
   type ControllerProcessOptions,
   startControllerProcess,
 } from "../../support/controller-process.ts";
+import { componentsOn } from "../fleet-components.ts";
 
 export interface ScaleOptions {
   readonly spokes: number;
@@ -37,24 +37,19 @@ export interface ScaleFleet extends AsyncDisposable {
 
 const replica = { name: "scale" };
 const kinds: readonly ComponentKind[] = ["KnativeEventing", "KnativeServing"];
-const batch = 50;
 // Above what any step takes that makes progress.
 const limitMs = 1_800_000;
 // More often the questions themselves would be measured.
 const pollMs = 1_000;
 const connectedMs = 250;
 
-/** Asks again and again until the answer is yes. */
+/** Waits for something that takes long with many spokes. */
 export async function until(
   what: string,
   check: () => boolean | Promise<boolean>,
   everyMs = pollMs,
 ): Promise<void> {
-  const end = performance.now() + limitMs;
-  while (!(await check())) {
-    if (performance.now() > end) throw new Error(`Waited ${limitMs / 1_000} s for ${what}`);
-    await delay(everyMs);
-  }
+  await waitFor(what, check, { timeoutMs: limitMs, everyMs });
 }
 
 /** Starts the hub and the simulator. Nothing is installed yet, and no controller runs. */
@@ -90,25 +85,10 @@ export async function startScaleFleet(
   };
 }
 
-/** Both components for each of some spokes; those of one kind share a namespace on the hub. */
+/** Both components for each of some spokes. */
 export function componentsFor(spokes: readonly SimulatedSpoke[]): readonly Manifest[] {
-  return spokes.flatMap(({ name }) =>
-    kinds.map((kind) => {
-      const component = componentOf({ kind, on: { namespace: profileNamespace, name } });
-      return { ...component, metadata: { ...component.metadata, name } };
-    }),
-  );
-}
-
-/** Creates components as fast as the hub takes them. */
-export async function createAll({ fleet }: ScaleFleet, all: readonly Manifest[]): Promise<void> {
-  const { admin } = fleet.hub;
-  for (const name of new Set(all.map(({ metadata }) => metadata.namespace ?? ""))) {
-    await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  }
-  for (let from = 0; from < all.length; from += batch) {
-    await Promise.all(all.slice(from, from + batch).map((component) => admin.create(component)));
-  }
+  const profiles = spokes.map(({ name }) => ({ namespace: profileNamespace, name }));
+  return componentsOn(profiles, kinds);
 }
 
 /** All components on the hub. */
@@ -139,14 +119,7 @@ export async function areTrue(
 export async function removeAll(scale: ScaleFleet): Promise<void> {
   const { admin } = scale.fleet.hub;
   const all = await readComponents(scale);
-  for (let from = 0; from < all.length; from += batch) {
-    const some = all.slice(from, from + batch);
-    await Promise.all(
-      some.map(({ kind, metadata: { namespace = "", name } }) =>
-        admin.remove({ apiVersion: operatorApiVersion, kind, namespace, name }),
-      ),
-    );
-  }
+  await Promise.all(all.map((component) => admin.remove(keyOf(component))));
   await until("all to be gone", async () => (await readComponents(scale)).length === 0);
 }
 
@@ -165,18 +138,15 @@ export async function metricOf(controller: ControllerProcess, name: string): Pro
   return Number(line?.[1] ?? Number.NaN);
 }
 
-const writing = ["create", "update", "patch", "delete", "deletecollection"];
-
 /** What the controllers asked of the hub since a time; without their Leases. */
 export async function hubRequests(
   { fleet }: ScaleFleet,
   since: Date,
 ): Promise<{ readonly all: readonly AuditedRequest[]; readonly writes: number }> {
-  const filter = { userAgent: "knfleet-controller", since };
-  const requests = await fleet.hub.auditLog.requests(filter);
+  const requests = await requestsTo(fleet.hub, since);
   const all = requests.filter(({ resource }) => resource !== "leases");
   const writes = all.filter(
-    ({ verb, resource }) => writing.includes(verb) && resource !== "events",
+    ({ verb, resource }) => writingVerbs.includes(verb) && resource !== "events",
   );
   return { all, writes: writes.length };
 }
