@@ -11,7 +11,7 @@ import { startFleet, type Fleet } from "../fleet/fleet.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import { medianOf, megabytes, seconds } from "./figures.ts";
 import type { Goal } from "./goals.ts";
-import { usageOf } from "./process-usage.ts";
+import { runMeasured } from "./measured-program.ts";
 
 /** `kubectl knfleet` as it is packed, on a hub with 200 components. */
 export interface CliResult {
@@ -197,30 +197,16 @@ async function wholeFleet({
   env,
   providerFile,
 }: Bench): Promise<Omit<CliResult, "helpCpuMs" | "firstRowMs">> {
-  const startedAt = performance.now();
   const args = ["-A", "-o", "json", "--clusterprofile-provider-file", providerFile];
   const timeout = `--spoke-timeout=${spokeTimeoutMs}ms`;
-  const child = spawn(kubectl, ["knfleet", "status", ...args, timeout], {
-    env,
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  let residentBytes = 0;
-  const watch = setInterval(() => {
-    // kubectl becomes the plugin: the process stays the same.
-    usageOf(child.pid ?? 0).then(
-      (usage) => (residentBytes = Math.max(residentBytes, usage.peakResidentBytes)),
-      () => undefined,
-    );
-  }, 50);
-  const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
-  clearInterval(watch);
-  const statusMs = performance.now() - startedAt;
-  const { items } = JSON.parse(output);
+  // kubectl becomes the plugin: the process stays the same.
+  const status = await runMeasured(kubectl, ["knfleet", "status", ...args, timeout], env);
+  const { items } = JSON.parse(status.output);
   const inState = (...states: readonly string[]): number =>
     items.filter((item: { live: { state: string } }) => states.includes(item.live.state)).length;
   return {
-    statusMs,
-    residentBytes,
+    statusMs: status.elapsedMs,
+    residentBytes: status.peakResidentBytes,
     // Nothing is installed there: to say so a spoke has to answer.
     answered: inState("NotInstalled"),
     unanswered: inState("Unreachable"),

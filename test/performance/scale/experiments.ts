@@ -45,9 +45,14 @@ export interface Experiment {
 
 type Say = (line: string) => void;
 
+interface Measuring {
+  readonly scale: ScaleFleet;
+  readonly controller: ControllerProcess;
+}
+
 /** Runs something and measures the controller meanwhile: time, processor, memory, event loop, and requests to the hub and to spokes. */
 async function measured(
-  { scale, controller }: { readonly scale: ScaleFleet; readonly controller: ControllerProcess },
+  { scale, controller }: Measuring,
   run: () => Promise<void>,
 ): Promise<Omit<Experiment, "id" | "title">> {
   resetTraffic(scale);
@@ -57,15 +62,20 @@ async function measured(
   const startedAt = performance.now();
   await run();
   const elapsedMs = performance.now() - startedAt;
-  const after = await usageOf(controller.pid);
+  const figures = await figuresSince({ scale, controller }, since);
+  return { ...figures, elapsedMs, cpuMs: figures.cpuMs - before.cpuMs };
+}
+
+/** What the controller uses, and what it sent since a time; the processor and the event loop from its start or the last reading on. */
+async function figuresSince({ scale, controller }: Measuring, since: Date) {
+  const { cpuMs, residentBytes } = await usageOf(controller.pid);
   const lag = await metricOf(controller, "nodejs_eventloop_lag_p99_seconds");
   const hub = await hubRequests(scale, since);
   const spokes = spokeTraffic(scale);
   return {
     spokes: scale.spokes.length,
-    elapsedMs,
-    cpuMs: after.cpuMs - before.cpuMs,
-    residentBytes: after.residentBytes,
+    cpuMs,
+    residentBytes,
     loopP99Ms: lag * 1_000,
     hubRequests: hub.all.length,
     hubWrites: hub.writes,
@@ -101,21 +111,11 @@ export async function startCold(
   const connectedMs = performance.now() - startedAt;
   await until("all watches to be open", () => watchesAreOpen(scale));
   const elapsedMs = performance.now() - startedAt;
-  const usage = await usageOf(controller.pid);
-  const hub = await hubRequests(scale, since);
-  const spokes = spokeTraffic(scale);
   const experiment = {
     id: "a",
     title: "cold start, everything installed before",
-    spokes: scale.spokes.length,
+    ...(await figuresSince({ scale, controller }, since)),
     elapsedMs,
-    cpuMs: usage.cpuMs,
-    residentBytes: usage.residentBytes,
-    loopP99Ms: (await metricOf(controller, "nodejs_eventloop_lag_p99_seconds")) * 1_000,
-    hubRequests: hub.all.length,
-    hubWrites: hub.writes,
-    spokeRequests: spokes.requests,
-    spokeWrites: spokes.writes,
     note: `all connected after ${Math.round(connectedMs / 1_000)} s`,
   };
   return { experiment, controller };
