@@ -1,5 +1,6 @@
 import { clusterProfileApiVersion, type AccessProvider } from "../../api/cluster-profile.ts";
-import type { KubeObject, NamespacedName } from "../../api/kubernetes.ts";
+import { timestampOf } from "../../api/conditions.ts";
+import type { NamespacedName } from "../../api/kubernetes.ts";
 import type { AdminClient } from "./admin-client.ts";
 import type { Cluster } from "./cluster.ts";
 import type { TokenOptions } from "./service-accounts.ts";
@@ -54,6 +55,34 @@ const defaultIdentity: TokenOptions = {
   clusterRoles: ["knfleet-spoke"],
 };
 
+/** Writes a ClusterProfile, without its status. */
+export async function applyProfile(
+  hub: AdminClient,
+  profile: NamespacedName & { readonly manager: string; readonly displayName: string },
+): Promise<void> {
+  const { namespace, name, manager, displayName } = profile;
+  await hub.apply({
+    ...profileType,
+    metadata: { namespace, name, labels: { "x-k8s.io/cluster-manager": manager } },
+    spec: { displayName, clusterManager: { name: manager } },
+  });
+}
+
+/** Writes the status of a ClusterProfile: whether its cluster is healthy, and the way in. */
+export async function applyProfileStatus(
+  hub: AdminClient,
+  { namespace, name }: NamespacedName,
+  { healthy = true, access }: Pick<ProfileOptions, "healthy"> & { readonly access: AccessProvider },
+): Promise<void> {
+  const status = {
+    conditions: conditions(healthy),
+    version: { kubernetes: "1.36.3" },
+    accessProviders: [access],
+  };
+  const metadata = { namespace, name };
+  await hub.apply({ ...profileType, metadata, status }, { subresource: "status" });
+}
+
 /** Publishes a spoke on the hub: credential, Secret, ClusterProfile and its status. */
 export async function addProfile(
   hub: AdminClient,
@@ -68,14 +97,14 @@ export async function addProfile(
     await storeCredential(hub, secret, { plugin, token, spoke });
     return token;
   };
-  const writeStatus = () => applyStatus(hub, { namespace, name, secret, spoke, options: settings });
+  const writeStatus = () => {
+    const access = accessProvider({ secret, spoke, options: settings });
+    return applyProfileStatus(hub, { namespace, name }, { ...settings, access });
+  };
   const token = await renew();
   await hub.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-  await hub.apply({
-    ...profileType,
-    metadata: { namespace, name, labels: { "x-k8s.io/cluster-manager": "test-fleet" } },
-    spec: { displayName: spoke.name, clusterManager: { name: "test-fleet" } },
-  });
+  const manager = "test-fleet";
+  await applyProfile(hub, { namespace, name, manager, displayName: spoke.name });
   await writeStatus();
   return {
     namespace,
@@ -121,29 +150,6 @@ async function storeCredential(
   });
 }
 
-async function applyStatus(
-  hub: AdminClient,
-  profile: NamespacedName & {
-    readonly secret: NamespacedName;
-    readonly spoke: Cluster;
-    readonly options: ProfileOptions;
-  },
-): Promise<KubeObject> {
-  const { namespace, name, options } = profile;
-  return hub.apply(
-    {
-      ...profileType,
-      metadata: { namespace, name },
-      status: {
-        conditions: conditions(options.healthy ?? true),
-        version: { kubernetes: "1.36.3" },
-        accessProviders: [accessProvider(profile)],
-      },
-    },
-    { subresource: "status" },
-  );
-}
-
 function conditions(healthy: boolean | "missing"): readonly object[] {
   if (healthy === "missing") return [];
   return [
@@ -152,7 +158,7 @@ function conditions(healthy: boolean | "missing"): readonly object[] {
       status: healthy ? "True" : "False",
       reason: healthy ? "Healthy" : "Unhealthy",
       message: "",
-      lastTransitionTime: `${new Date().toISOString().slice(0, 19)}Z`,
+      lastTransitionTime: timestampOf(new Date()),
     },
   ];
 }
