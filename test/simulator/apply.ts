@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import { timestampOf } from "../../api/conditions.ts";
 import { canonicalJson, isRecord } from "../../api/fields.ts";
 import type {
   Json,
@@ -104,7 +105,7 @@ interface Write {
 function changed(live: StoredObject | undefined, draft: Draft, write: Write): Draft | StoredObject {
   if (live !== undefined && changesNothing(live, draft, write)) return live;
   const { writer, fields } = write;
-  const now = secondNow();
+  const now = timestampOf(new Date());
   const entry: ManagedFieldsEntry = {
     ...writer,
     apiVersion: draft.apiVersion,
@@ -141,10 +142,6 @@ function lifeOf(live: StoredObject | undefined, now: string): Partial<KubeObject
     creationTimestamp,
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
   };
-}
-
-export function secondNow(): string {
-  return `${new Date().toISOString().slice(0, 19)}Z`;
 }
 
 function ownEntryOf(

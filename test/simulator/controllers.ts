@@ -1,5 +1,5 @@
+import { timestampOf } from "../../api/conditions.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import { secondNow } from "./apply.ts";
 import type { ObjectStore, StoredObject } from "./object-store.ts";
 
 const workloads: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
@@ -99,13 +99,13 @@ function availableStatus(live: StoredObject): object {
 }
 
 function trueCondition(type: string, reason: string): object {
-  const time = secondNow();
+  const time = timestampOf(new Date());
   const times = { lastTransitionTime: time, lastUpdateTime: time };
   return { type, status: "True", reason, message: "", ...times };
 }
 
 function completeStatus(): object {
-  const time = secondNow();
+  const time = timestampOf(new Date());
   const done = { status: "True", lastProbeTime: time, lastTransitionTime: time };
   return {
     succeeded: 1,

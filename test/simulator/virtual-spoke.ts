@@ -1,5 +1,6 @@
 import { applyPatch } from "rfc6902";
 
+import { timestampOf } from "../../api/conditions.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { type ResourceType } from "../../api/resources.ts";
@@ -12,7 +13,7 @@ import {
   shown,
   success,
 } from "./answers.ts";
-import { applied, patched, replaced, secondNow } from "./apply.ts";
+import { applied, patched, replaced } from "./apply.ts";
 import { denyProbe } from "./deny-probe.ts";
 import { discoveryOf } from "./kinds.ts";
 import { kindIdOf, ObjectStore, type Draft, type StoredObject } from "./object-store.ts";
@@ -82,7 +83,7 @@ export class VirtualSpoke {
       const username = "system:serviceaccount:knfleet:knfleet-hub";
       const groups = ["system:serviceaccounts", "system:authenticated"];
       const status = { userInfo: { username, groups }, allowed: true };
-      const metadata = { creationTimestamp: secondNow() };
+      const metadata = { creationTimestamp: timestampOf(new Date()) };
       return { status: 201, body: { ...body, metadata, status } };
     }
     throw notFound("the server could not find the requested resource");
@@ -163,7 +164,7 @@ export class VirtualSpoke {
   #remove(live: StoredObject): void {
     if ((live.metadata.finalizers ?? []).length === 0) return this.store.drop(live);
     if (live.metadata.deletionTimestamp !== undefined) return;
-    const metadata = { ...live.metadata, deletionTimestamp: secondNow() };
+    const metadata = { ...live.metadata, deletionTimestamp: timestampOf(new Date()) };
     this.store.put({ ...live, metadata });
   }
 
