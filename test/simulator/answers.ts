@@ -1,4 +1,3 @@
-import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import type { StoredObject } from "./object-store.ts";
 
@@ -87,25 +86,4 @@ export function bookmarkOf(kind: ResourceType, version: number, endsList: boolea
   const { apiVersion } = kind;
   const metadata = { resourceVersion: String(version), creationTimestamp: null, ...annotations };
   return { type: "BOOKMARK", object: { kind: kind.kind, apiVersion, metadata } };
-}
-
-type Labels = KubeObject["metadata"]["labels"];
-
-/** Whether labels fit a selector: names, `!name`, `name=value`, `name!=value` and `name in (a,b)`, separated by commas. */
-export function fitsSelector(labels: Labels = {}, selector: string | undefined): boolean {
-  const terms = (selector ?? "").match(/[^,(]+(?:\([^)]*\))?/g) ?? [];
-  return terms.map((term) => term.trim()).every((term) => fitsTerm(labels, term));
-}
-
-function fitsTerm(labels: NonNullable<Labels>, term: string): boolean {
-  const [, name = "", operator, value = ""] =
-    /^(!?[^\s!=]+)\s*(==|=|!=|in|notin)?\s*(.*)$/.exec(term) ?? [];
-  const has = labels[name.replace("!", "")];
-  if (operator === undefined) return name.startsWith("!") ? has === undefined : has !== undefined;
-  const values = value
-    .replace(/^\(|\)$/g, "")
-    .split(",")
-    .map((one) => one.trim());
-  const isOne = has !== undefined && values.includes(has);
-  return operator === "!=" || operator === "notin" ? !isOne : isOne;
 }

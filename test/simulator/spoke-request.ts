@@ -1,7 +1,8 @@
 import type { ResourceType } from "../../api/resources.ts";
+import { labelMatcher } from "../../cmd/kubectl/selection/label-selector.ts";
 import { type Shape, shapeOf } from "./answers.ts";
 import { servedKind } from "./kinds.ts";
-import type { ObjectStore } from "./object-store.ts";
+import type { ObjectStore, StoredObject } from "./object-store.ts";
 
 /** A request to a virtual spoke, taken apart. */
 export interface SpokeRequest {
@@ -15,6 +16,8 @@ export interface SpokeRequest {
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
+  /** Whether an object of the kind is one that a collection request asks for. */
+  readonly selects: (object: StoredObject) => boolean;
   readonly shape: Shape;
   readonly contentType: string;
   readonly manager: string;
@@ -37,6 +40,7 @@ export function spokeRequestOf(store: ObjectStore, headers: Headers): Omit<Spoke
     path: url.pathname,
     query: url.searchParams,
     ...place,
+    selects: selectionOf(place.namespace, url.searchParams),
     shape: shapeOf(text("accept")),
     contentType: text("content-type"),
     manager:
@@ -69,6 +73,23 @@ function placeOf(store: ObjectStore, path: string): Place {
     return { kind: namespaces, namespace: undefined, name: rest[1], subresource: rest[2] };
   }
   return kind === undefined ? nowhere : { kind, namespace, name, subresource };
+}
+
+/** Namespace, selectors and exact version. Spec: Kubernetes API concepts. */
+function selectionOf(
+  namespace: string | undefined,
+  query: URLSearchParams,
+): SpokeRequest["selects"] {
+  const name = query.get("fieldSelector")?.match(/^metadata\.name==?(.*)$/)?.[1];
+  const fitsLabels = labelMatcher(query.get("labelSelector") ?? "", "labelSelector");
+  // What was deleted since is missing from an older version, which nobody asks a virtual spoke about.
+  const isExact = query.get("resourceVersionMatch") === "Exact";
+  const newest = isExact ? Number(query.get("resourceVersion")) : Infinity;
+  return ({ metadata }) =>
+    (namespace === undefined || metadata.namespace === namespace) &&
+    (name === undefined || metadata.name === name) &&
+    Number(metadata.resourceVersion) <= newest &&
+    fitsLabels(metadata.labels ?? {});
 }
 
 // Kinds that are reviewed and not stored.

@@ -4,15 +4,7 @@ import { timestampOf } from "../../api/conditions.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { type ResourceType } from "../../api/resources.ts";
-import {
-  type Answer,
-  conflict,
-  fitsSelector,
-  listOf,
-  notFound,
-  shown,
-  success,
-} from "./answers.ts";
+import { type Answer, conflict, listOf, notFound, shown, success } from "./answers.ts";
 import { applied, patched, replaced } from "./apply.ts";
 import { denyProbe } from "./deny-probe.ts";
 import { discoveryOf } from "./kinds.ts";
@@ -64,11 +56,11 @@ export class VirtualSpoke {
   }
 
   /** The objects of a collection request. */
-  select({ kind, namespace, query }: SpokeRequest): readonly StoredObject[] {
+  select({ kind, selects }: SpokeRequest): readonly StoredObject[] {
     if (kind === undefined) return [];
-    return [...this.store.all(kindIdOf(kind))].filter((object) =>
-      fits(object, { namespace, query }),
-    );
+    return Iterator.from(this.store.all(kindIdOf(kind)))
+      .filter(selects)
+      .toArray();
   }
 
   #answerOther(method: string, path: string, { body }: SpokeRequest): Answer {
@@ -201,24 +193,9 @@ export class VirtualSpoke {
   }
 }
 
-function fits(
-  { metadata }: StoredObject,
-  { namespace, query }: Pick<SpokeRequest, "namespace" | "query">,
-): boolean {
-  if (namespace !== undefined && metadata.namespace !== namespace) return false;
-  const field = query.get("fieldSelector")?.match(/^metadata\.name==?(.*)$/)?.[1];
-  if (field !== undefined && field !== metadata.name) return false;
-  // What was deleted since is missing from an older version, which nobody asks a virtual spoke about.
-  const isExact = query.get("resourceVersionMatch") === "Exact";
-  if (isExact && Number(metadata.resourceVersion) > Number(query.get("resourceVersion")))
-    return false;
-  return fitsSelector(metadata.labels, query.get("labelSelector") ?? undefined);
-}
-
 /** Whether an object is one that a collection watch tells of. */
-export function isWatched(object: StoredObject, request: SpokeRequest): boolean {
-  const { kind } = request;
-  return kind !== undefined && kindIdOf(object) === kindIdOf(kind) && fits(object, request);
+export function isWatched(object: StoredObject, { kind, selects }: SpokeRequest): boolean {
+  return kind !== undefined && kindIdOf(object) === kindIdOf(kind) && selects(object);
 }
 
 function isStored(object: Draft | StoredObject): object is StoredObject {
