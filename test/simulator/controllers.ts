@@ -44,13 +44,8 @@ export class VirtualControllers implements Disposable {
 
   /** Writes a status, if the object is still the one that it is for. */
   #make(object: StoredObject, statusOf: (live: StoredObject) => object): void {
-    const { kind, apiVersion, metadata } = object;
-    const group = apiVersion.includes("/") ? apiVersion.split("/")[0] : "";
-    const live = this.#store.get(
-      `${group}/${kind}`,
-      `${metadata.namespace ?? ""}/${metadata.name}`,
-    );
-    if (live?.metadata.uid !== metadata.uid) return;
+    const live = this.#store.find(object);
+    if (live?.metadata.uid !== object.metadata.uid) return;
     this.#store.put({ ...live, status: statusOf(live) });
   }
 

@@ -39,6 +39,11 @@ export class ObjectStore {
     return this.#kinds.get(kindId)?.get(key);
   }
 
+  /** The object of a manifest's kind, namespace and name. */
+  find(manifest: Manifest): StoredObject | undefined {
+    return this.get(kindIdOf(manifest), keyOf(manifest));
+  }
+
   all(kindId: string): Iterable<StoredObject> {
     return this.#kinds.get(kindId)?.values() ?? [];
   }
@@ -113,10 +118,6 @@ export function kindIdOf({
 }
 
 /** Namespace and name. */
-function keyOf({
-  metadata,
-}: {
-  readonly metadata: KubeObject["metadata"] | Draft["metadata"];
-}): string {
-  return `${metadata.namespace ?? ""}/${metadata.name}`;
+function keyOf({ metadata }: Pick<Manifest, "metadata">): string {
+  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
 }

@@ -19,7 +19,8 @@ export class VirtualSpoke {
   constructor(name: string) {
     this.name = name;
     for (const namespace of ["kube-system", "default"]) {
-      this.#store({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+      const metadata = { name: namespace };
+      this.#save({ apiVersion: "v1", kind: "Namespace", metadata }, { isDryRun: false });
     }
   }
 
@@ -83,27 +84,32 @@ export class VirtualSpoke {
 
   #create(kind: ResourceType, request: SpokeRequest): Answer {
     const manifest = this.#manifestOf(kind, request);
-    const key = `${manifest.metadata.namespace ?? ""}/${manifest.metadata.name}`;
-    if (this.store.get(kindIdOf(kind), key) !== undefined) {
+    if (this.store.find(manifest) !== undefined) {
       throw conflict(`${kind.plural} "${manifest.metadata.name}" already exists`, "AlreadyExists");
     }
     const draft = replaced(undefined, manifest, request.manager);
     denyProbe(this.store, draft);
-    const { isDryRun, shape } = request;
-    const metadata = { ...draft.metadata, uid: "dry-run", resourceVersion: "" };
-    const stored = isDryRun ? { ...draft, metadata } : this.#store(draft);
-    return { status: 201, body: shown(stored, shape) };
+    return { status: 201, body: shown(this.#save(draft, request), request.shape) };
   }
 
-  #write({ isDryRun, shape }: SpokeRequest, draft: Draft | StoredObject): Answer {
-    if (isStored(draft) && draft === this.#find(draft)) {
-      return { status: 200, body: shown(draft, shape) };
+  #write(request: SpokeRequest, draft: Draft | StoredObject): Answer {
+    const live = this.store.find(draft);
+    if (live !== undefined && live === draft) {
+      return { status: 200, body: shown(live, request.shape) };
     }
-    const isNew = this.#find(draft) === undefined;
-    const metadata = { ...draft.metadata, uid: "dry-run", resourceVersion: "" };
-    const stored = isDryRun ? { ...draft, metadata } : this.#store(draft);
+    const stored = this.#save(draft, request);
     this.#removeIfReleased(stored);
-    return { status: isNew ? 201 : 200, body: shown(stored, shape) };
+    return { status: live === undefined ? 201 : 200, body: shown(stored, request.shape) };
+  }
+
+  /** Stores an object, unless the request is a dry run. */
+  #save(draft: Draft, { isDryRun }: Pick<SpokeRequest, "isDryRun">): StoredObject {
+    if (isDryRun) {
+      const metadata = { ...draft.metadata, uid: "dry-run", resourceVersion: "" };
+      return { ...draft, metadata };
+    }
+    const isNamespace = draft.kind === "Namespace" && draft.apiVersion === "v1";
+    return this.store.put(isNamespace ? asNamespace(draft) : draft);
   }
 
   #replacement(request: SpokeRequest): Draft | StoredObject {
@@ -121,7 +127,7 @@ export class VirtualSpoke {
     const { contentType, body, manager } = request;
     if (contentType.startsWith("application/apply-patch")) {
       const manifest = this.#manifestOf(kind, request);
-      const live = this.#find(manifest);
+      const live = this.store.find(manifest);
       if (live === undefined && manifest.metadata.uid !== undefined) {
         throw conflict("uid mismatch: the object does not exist");
       }
@@ -165,20 +171,11 @@ export class VirtualSpoke {
     if (deletionTimestamp !== undefined && finalizers.length === 0) this.store.drop(object);
   }
 
-  #store(draft: Draft): StoredObject {
-    const isNamespace = draft.kind === "Namespace" && draft.apiVersion === "v1";
-    return this.store.put(isNamespace ? asNamespace(draft) : draft);
-  }
-
   #live(request: SpokeRequest): StoredObject {
     const { kind, namespace = "", name = "" } = request;
     const live = kind && this.store.get(kindIdOf(kind), `${namespace}/${name}`);
     if (live === undefined) throw notFound(`${kind?.plural} "${name}"`);
     return live;
-  }
-
-  #find({ metadata, ...type }: Manifest): StoredObject | undefined {
-    return this.store.get(kindIdOf(type), `${metadata.namespace ?? ""}/${metadata.name ?? ""}`);
   }
 
   /** The object of a body, in the namespace of the path, which must exist. */
@@ -196,10 +193,6 @@ export class VirtualSpoke {
 /** Whether an object is one that a collection watch tells of. */
 export function isWatched(object: StoredObject, { kind, selects }: SpokeRequest): boolean {
   return kind !== undefined && kindIdOf(object) === kindIdOf(kind) && selects(object);
-}
-
-function isStored(object: Draft | StoredObject): object is StoredObject {
-  return "resourceVersion" in object.metadata;
 }
 
 function asNamespace(draft: Draft): Draft {
