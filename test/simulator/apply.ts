@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { timestampOf } from "../../api/conditions.ts";
-import { canonicalJson, isRecord } from "../../api/fields.ts";
+import { canonicalJson, isRecord, isSameJson } from "../../api/fields.ts";
 import type {
   Json,
   JsonObject,
@@ -10,6 +10,7 @@ import type {
   Manifest,
 } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
+import { mergePatch } from "../../sets/desired-spec.ts";
 import type { Draft, StoredObject } from "./object-store.ts";
 
 /** Equal values are kept once for all spokes, by their JSON. */
@@ -35,7 +36,7 @@ export function applied(
   const fields = fieldsOf(manifest);
   const before = live === undefined ? {} : contentOf(live);
   const rest = without(before, entry?.fieldsV1, fields);
-  const merged = { ...merge(rest, contentOf(manifest)), apiVersion, kind };
+  const merged = { ...objectOf(mergePatch(rest, contentOf(manifest))), apiVersion, kind };
   const kept = keepContent(merged);
   const identity = { name: metadata.name ?? "", ...namespaceOf(metadata) };
   return changed(
@@ -69,16 +70,12 @@ export function replaced(
 }
 
 /** A live object with a changed copy of it in its place. Returns the live object when nothing changes. */
-export function patched(
-  live: StoredObject,
-  copy: StoredObject,
-  manager: string,
-): Draft | StoredObject {
-  const given = copy.metadata.managedFields;
-  if (given !== live.metadata.managedFields) {
+export function patched(live: StoredObject, copy: Manifest, manager: string): Draft | StoredObject {
+  const { managedFields } = copy.metadata;
+  if (!isSameJson(managedFields, live.metadata.managedFields)) {
     // Who owns what is all that such a patch changes.
-    const { resourceVersion: _, ...metadata } = copy.metadata;
-    return { ...copy, metadata };
+    const { resourceVersion: _, ...metadata } = live.metadata;
+    return { ...live, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
   }
   const { apiVersion, kind } = live;
   const isContentKept = live.digest === undefined || wholeKinds.includes(kind);
@@ -178,7 +175,7 @@ function contentOf(object: Manifest | StoredObject): JsonObject {
 }
 
 function metadataOf({ metadata }: JsonObject): object {
-  return isJsonObject(metadata) ? metadata : {};
+  return objectOf(metadata);
 }
 
 function namespaceOf({ namespace }: Manifest["metadata"]): { readonly namespace?: string } {
@@ -189,17 +186,12 @@ function asJson(value: object): Record<string, Json | undefined> {
   return { ...value };
 }
 
-function isJsonObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function isJsonObject(value: unknown): value is JsonObject {
+  return isRecord(value);
 }
 
-function merge(under: JsonObject, over: JsonObject): JsonObject {
-  const result: Record<string, Json | undefined> = { ...under };
-  for (const [field, value] of Object.entries(over)) {
-    const there = result[field];
-    result[field] = isJsonObject(there) && isJsonObject(value) ? merge(there, value) : value;
-  }
-  return result;
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 /** Leaves out what a field set names and another one does not. */

@@ -1,9 +1,10 @@
-import { applyPatch } from "rfc6902";
+import { applyPatch, type Operation } from "rfc6902";
 
 import { timestampOf } from "../../api/conditions.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { type ResourceType } from "../../api/resources.ts";
+import { mergePatch } from "../../sets/desired-spec.ts";
 import { type Answer, conflict, listOf, notFound, shown, success } from "./answers.ts";
 import { applied, patched, replaced } from "./apply.ts";
 import { denyProbe } from "./deny-probe.ts";
@@ -135,20 +136,9 @@ export class VirtualSpoke {
       return applied(live, manifest, manager);
     }
     const live = this.#live(request);
-    const copy = structuredClone(live);
-    if (Array.isArray(body)) {
-      const [failed] = applyPatch(copy, body).filter((error) => error !== null);
-      if (failed !== undefined) throw conflict(`the patch does not fit: ${failed.message}`);
-    } else mergeInto(copy, isRecord(body) ? body : {});
+    const copy = asManifest(Array.isArray(body) ? jsonPatched(live, body) : mergePatch(live, body));
     checkVersion(live, copy.metadata);
-    const hasSameOwners =
-      JSON.stringify(copy.metadata.managedFields) === JSON.stringify(live.metadata.managedFields);
-    const { managedFields } = live.metadata;
-    const metadata = {
-      ...copy.metadata,
-      ...(hasSameOwners && managedFields ? { managedFields } : {}),
-    };
-    return patched(live, { ...copy, metadata }, manager);
+    return patched(live, copy, manager);
   }
 
   #delete(request: SpokeRequest): Answer {
@@ -227,16 +217,10 @@ function checkVersion(
   }
 }
 
-/** RFC 7386, in place. */
-function mergeInto(target: object, patch: Readonly<Record<string, unknown>>): void {
-  const fields: Record<string, unknown> = Object.assign(target);
-  for (const [field, value] of Object.entries(patch)) {
-    if (value === null) Reflect.deleteProperty(fields, field);
-    else if (isRecord(value)) {
-      const there = fields[field];
-      const inner = isRecord(there) ? { ...there } : {};
-      mergeInto(inner, value);
-      fields[field] = inner;
-    } else fields[field] = value;
-  }
+/** Spec: RFC 6902. */
+function jsonPatched(live: StoredObject, operations: readonly Operation[]): unknown {
+  const copy = structuredClone(live);
+  const [failed] = applyPatch(copy, [...operations]).filter((error) => error !== null);
+  if (failed !== undefined) throw conflict(`the patch does not fit: ${failed.message}`);
+  return copy;
 }
