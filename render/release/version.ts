@@ -143,9 +143,16 @@ const minVersionVariable = "KUBERNETES_MIN_VERSION";
 // Built into the Knative releases of the bundle. Spec: knative-operator.md 2.8.
 const usualMinimum = "v1.34.0";
 
+/** The oldest Kubernetes that a release accepts: `KUBERNETES_MIN_VERSION` of the controller's environment, or what Knative demands where that is empty. */
+export function minimumKubernetes(
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
+  const configured = environment[minVersionVariable] ?? "";
+  return configured === "" ? usualMinimum : configured;
+}
+
 /**
- * Throws FleetError KubernetesVersionTooOld when a cluster is older than `KUBERNETES_MIN_VERSION` of the controller's
- * environment, or than what Knative demands where that is empty. A pre-release of the least version passes, and so does a
+ * Throws FleetError KubernetesVersionTooOld when a cluster is older than `minimumKubernetes`. A pre-release of the least version passes, and so does a
  * version that cannot be read, because Knative checks again when it starts. FleetError ConfigInvalid when that holds no
  * version. Spec: knative-operator.md 2.8; upstream looks at the hub only (D-31).
  */
@@ -153,8 +160,7 @@ export function assertKubernetesVersion(
   kubernetesVersion: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): void {
-  const configured = environment[minVersionVariable] ?? "";
-  const minimum = configured === "" ? usualMinimum : configured;
+  const minimum = minimumKubernetes(environment);
   const least = parseVersion(minimum.trim());
   if (least === null) {
     throw new FleetError(

@@ -1,6 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { type ActionInput, openReading, print } from "../../action.ts";
+import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
@@ -9,38 +9,40 @@ import { clusterNames, codedReason, objectLine } from "../../output/names.ts";
 import { countOf, unreadNotes } from "../../output/notes.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { withUsageErrors } from "../../selection/input-files.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { componentReader } from "../render/render-files.ts";
 import type { PlanItem, PlannedChange } from "./plan-item.ts";
-import { plan, type Plan, planExitCode } from "./plan.ts";
+import { plan, type Plan, type PlanDeps, planExitCode } from "./plan.ts";
+import { planUpgrade, type UpgradeWish } from "./upgrade-plan.ts";
+import { upgradeNames, upgradeNotes, upgradeTable } from "./upgrade-text.ts";
 
 /** Flags of `plan` alone. */
 interface PlanFlags extends RenderingFlags {
   readonly filename?: readonly string[];
+  readonly version?: string;
 }
 
+type Input = ActionInput<PlanFlags>;
+
 /** `kubectl knfleet plan`. */
-export async function runPlan(
-  input: ActionInput<PlanFlags>,
-  signal: AbortSignal,
-): Promise<ExitCode> {
-  const { flags, options, terminal } = input;
-  const { env, now } = terminal;
-  const { filename = [] } = options;
-  if (filename.length === 0) {
-    throw new UsageError("There is nothing to plan: name a file with -f, or - for standard input", [
-      "Write -f FILE, such as -f serving.yaml.",
-    ]);
+export async function runPlan(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  const { filename = [], version } = options;
+  checkWish(input);
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: true }, signal);
+  if (version !== undefined) {
+    const selection = selectionOf(args, flags, access);
+    return await planOfFleet(input, { access, selection, version }, signal);
   }
-  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   // As with kubectl apply, a component without a namespace gets that of the context.
   const read = componentReader({ flags, terminal }, signal, access.namespace);
   const { components, notes } = await withUsageErrors(read(filename, "-f"));
-  await using settings = await openRendering(input, access, signal);
-  const { limits, end } = openReading(flags, terminal);
-  const deps = { access, limits, settings, now };
-  const found = await plan(components, deps, signal).finally(end);
-  const document = sortedBy(found, flags.sortBy);
+  const document = await planned(
+    input,
+    { access, run: (deps) => plan(components, deps, signal) },
+    signal,
+  );
   await print(
     {
       document,
@@ -48,6 +50,62 @@ export async function runPlan(
       table: (wide) => planTable(document, wide),
       names: document.items.flatMap(namesOf),
       notes: [...notes, ...notesOf(document)],
+    },
+    flags,
+    terminal,
+  );
+  return planExitCode(document);
+}
+
+/** Throws UsageError unless the command line has files, or a version. */
+function checkWish({ args, options: { filename = [], version } }: Input): void {
+  if (filename.length === 0 && version === undefined) {
+    throw new UsageError(
+      "There is nothing to plan: name a file with -f, or - for standard input, or a version with --version",
+      [
+        "Write -f FILE, such as -f serving.yaml.",
+        "Or write --version VERSION -A for an upgrade of the whole fleet.",
+      ],
+    );
+  }
+  if (filename.length === 0) return;
+  if (version !== undefined) throw new UsageError("-f and --version exclude each other");
+  if (args.length > 0) throw new UsageError(`-f is about files, not about ${args.join(" ")}`);
+}
+
+interface Planning {
+  readonly access: ClusterAccess;
+  readonly run: (deps: PlanDeps) => Promise<Plan>;
+}
+
+/** Makes a plan with its progress on standard error, and sorts its items. */
+async function planned(
+  input: Input,
+  { access, run }: Planning,
+  signal: AbortSignal,
+): Promise<Plan> {
+  const { flags, terminal } = input;
+  await using settings = await openRendering(input, access, signal);
+  const { limits, end } = openReading(flags, terminal);
+  const found = await run({ access, limits, settings, now: terminal.now }).finally(end);
+  return sortedBy(found, flags.sortBy);
+}
+
+async function planOfFleet(
+  input: Input,
+  { access, ...wish }: UpgradeWish & { readonly access: ClusterAccess },
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, terminal } = input;
+  const run = (deps: PlanDeps): Promise<Plan> => planUpgrade(wish, deps, signal);
+  const document = await planned(input, { access, run }, signal);
+  const asked = { ...askedOf(wish.selection, flags), version: wish.version };
+  await print(
+    {
+      document,
+      table: (wide) => upgradeTable(document, wide),
+      names: upgradeNames(document),
+      notes: upgradeNotes(document, asked),
     },
     flags,
     terminal,

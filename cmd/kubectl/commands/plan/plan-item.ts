@@ -19,6 +19,7 @@ import { knfOf } from "../../output/knf-of.ts";
 import type { ReportError } from "../../output/report.ts";
 import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { diffItem, type DiffItem } from "../diff/diff-list.ts";
+import type { Upgrade } from "./upgrade.ts";
 
 /** One object on a cluster and its planned change. */
 export type PlannedChange = Pick<DiffItem, "object" | "fields" | "message"> & {
@@ -27,7 +28,7 @@ export type PlannedChange = Pick<DiffItem, "object" | "fields" | "message"> & {
   readonly pods: number;
 };
 
-/** The plan of one component of a file. */
+/** The plan of one component of a file, or of the hub. */
 export interface PlanItem {
   readonly installation: {
     readonly kind: ComponentKind;
@@ -45,6 +46,8 @@ export interface PlanItem {
   readonly blocked: (Block & { readonly code: KnfCode | null }) | null;
   /** Null when the cluster or a manifest of the component could not be read. */
   readonly changes: readonly PlannedChange[] | null;
+  /** The way to `--version`; null for a component of a file. */
+  readonly upgrade: Upgrade | null;
 }
 
 /** Why nothing would be installed. */
@@ -76,6 +79,7 @@ export function planItem(
     version: versionsOf(component, look),
     blocked: codedBlock(blockOf(answer, duplicate) ?? look?.blocked ?? null),
     changes: look?.changes?.map((one) => plannedChange(component, one)) ?? null,
+    upgrade: null,
   };
 }
 
@@ -116,8 +120,8 @@ function plannedChange(component: Component, change: ObjectChange): PlannedChang
   return { object, fields, message, action: actions[change.change], pods };
 }
 
-/** The hub's answer to a component of a file. */
-interface HubAnswer {
+/** The hub's answer to a component that would be applied. */
+export interface HubAnswer {
   readonly action: "create" | "change" | "none" | "refused";
   /** Fields of the spec, its labels and annotations that would change. */
   readonly fields: readonly FieldChange[];

@@ -1,7 +1,8 @@
 import { withTimeout } from "../../../../access/deadline.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { comparableOf, fetchManifests } from "../../compare/comparable.ts";
+import { type Comparable, comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -42,7 +43,8 @@ interface PlanSummary {
 
 export type Plan = Report<"Plan", PlanSummary, PlanItem>;
 
-interface PlanDeps {
+/** How to read the hub and the clusters for a plan. */
+export interface PlanDeps {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly settings: RenderSettings;
@@ -76,7 +78,7 @@ export async function plan(
   const denied = [...looks.values()].flatMap(({ errors }) => errors);
   return reportOf("Plan", stampAt(now()), {
     complete: unread.length + denied.length === 0,
-    summary: summaryOf(items, unread.length),
+    summary: planSummary(items, unread.length),
     items,
     errors: [...denied, ...unread],
   });
@@ -96,39 +98,51 @@ function readTargets(
   deps: TargetDeps,
 ): ReadOne<readonly (readonly [key: string, look: Look])[]> {
   return async ({ id, client }, signal) => {
-    const answer = await client.request("GET", "/version", undefined, signal);
-    const gitVersion = stringAt(answer, "gitVersion") ?? undefined;
+    const kubernetesVersion = await readKubernetesVersion(client, signal);
     const here = components.filter((component) => clusterIdOf(component) === id);
     return Promise.all(
       here.map(async (component) => {
-        const made = await comparableOf(component, deps.settings, {
-          kubernetesVersion: gitVersion,
-        });
-        if (made instanceof FleetError) {
-          const look = isUnavailable(made) ? unavailable(component, made) : blockedBy(made);
-          return [keyOf(component), look] as const;
-        }
-        try {
-          const found = await compareOnTarget(
-            component,
-            { made, client, ...deps, asksForNew: true },
-            signal,
-          );
-          const { changes } = found.comparison;
-          const { errors } = found;
-          return [
-            keyOf(component),
-            { version: made.version, blocked: null, changes, errors },
-          ] as const;
-        } catch (error) {
-          const isOwn =
-            error instanceof FleetError && ["AnchorConflict", "ClusterBusy"].includes(error.reason);
-          if (!isOwn) throw error;
-          return [keyOf(component), blockedBy(error)] as const;
-        }
+        const made = await comparableOf(component, deps.settings, { kubernetesVersion });
+        return [keyOf(component), await lookAt(component, { made, client, ...deps }, signal)];
       }),
     );
   };
+}
+
+/** `gitVersion` of a cluster. Throws what KubeClient throws. */
+export async function readKubernetesVersion(
+  client: Pick<KubeClient, "request">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const answer = await client.request("GET", "/version", undefined, signal);
+  return stringAt(answer, "gitVersion") ?? undefined;
+}
+
+interface LookDeps extends TargetDeps {
+  /** The component, rendered, or why it cannot be. */
+  readonly made: Comparable | FleetError;
+  readonly client: KubeClient;
+}
+
+/** Compares a component with its cluster by dry runs. Throws what KubeClient throws. */
+export async function lookAt(
+  component: Component,
+  { made, ...deps }: LookDeps,
+  signal: AbortSignal,
+): Promise<Look> {
+  if (made instanceof FleetError) {
+    return isUnavailable(made) ? unavailable(component, made) : blockedBy(made);
+  }
+  try {
+    const found = await compareOnTarget(component, { made, ...deps, asksForNew: true }, signal);
+    const { changes } = found.comparison;
+    return { version: made.version, blocked: null, changes, errors: found.errors };
+  } catch (error) {
+    const isOwn =
+      error instanceof FleetError && ["AnchorConflict", "ClusterBusy"].includes(error.reason);
+    if (!isOwn) throw error;
+    return blockedBy(error);
+  }
 }
 
 function blockedBy({ code, reason, sentence }: FleetError): Look {
@@ -146,7 +160,8 @@ function unavailable(component: Component, { reason, sentence: message }: FleetE
   return { version: null, blocked: null, changes: null, errors };
 }
 
-function summaryOf(items: readonly PlanItem[], unread: number): PlanSummary {
+/** Counts what would change. */
+export function planSummary(items: readonly PlanItem[], unread: number): PlanSummary {
   const changes = items.flatMap((item) => item.changes ?? []);
   const count = (action: PlannedChange["action"]): number =>
     changes.filter((change) => change.action === action).length;
@@ -162,14 +177,15 @@ function summaryOf(items: readonly PlanItem[], unread: number): PlanSummary {
   };
 }
 
-/** 2: something would not be installed; 3: a cluster could not be read; 1: something would change. */
-export function planExitCode({ items, complete }: Plan): ExitCode {
+/** 2: something would not be installed; 3: a cluster could not be read; 1: something would change, or a name does not exist. */
+export function planExitCode({ items, errors, complete }: Plan): ExitCode {
   const isRefused = items.some(
     ({ blocked, changes }) =>
       blocked !== null || changes?.some(({ action }) => action === "refused") === true,
   );
   if (isRefused) return exitCodes.failed;
   if (!complete) return exitCodes.incomplete;
+  if (errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
   const isChange = items.some(({ hub, changes }) => hub.action !== "none" || changes?.length !== 0);
   return isChange ? exitCodes.unhealthy : exitCodes.fine;
 }

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { component } from "../../fleet-facts.ts";
+import { reviews } from "../../reviews.ts";
 import { runText } from "../../run-text.ts";
+import type { Answer } from "../../stub-hub.ts";
 import { startComparingHub, type ComparingHub } from "../diff/comparing-hub.ts";
 
 const older = {
@@ -159,10 +161,125 @@ describe("plan", () => {
 
   test.each([
     [[], "There is nothing to plan"],
+    [["-f", "-", "--version", "1.23"], "-f and --version exclude each other"],
+    [["ks/one", "-f", "-"], "-f is about files, not about ks/one"],
     [["-f", "/no/file"], "-f /no/file: cannot be read (ENOENT)"],
   ])("with %j is refused", async (args, message) => {
     const { exitCode, stderr } = await runText(["plan", ...args], { env: hub.env });
     expect(stderr).toContain(message);
     expect(exitCode).toBe(2);
+  });
+});
+
+const refuse = (message: string): Answer => {
+  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message };
+  return ({ method }) => (method === "PUT" ? { status: 403, body } : undefined);
+};
+
+describe("plan --version", () => {
+  const { kind, name } = { kind: "KnativeEventing", name: "knative-eventing" } as const;
+  const status = { observedGeneration: 1, version: "1.22.0", conditions: [] };
+  const installed = component({ kind, cluster: null, wanted: "1.22", status });
+  const mayAll = reviews(() => true, { username: "hub" });
+
+  async function upgraded(
+    answer: Answer = () => undefined,
+    { args = [], to = "1.23" }: { args?: readonly string[]; to?: string } = {},
+  ) {
+    await using on = await startComparingHub(older, {
+      installed,
+      answer: (request) => answer(request) ?? mayAll(request),
+    });
+    const line = ["plan", "--version", to, "-A", "--release-dir", on.releaseDir, ...args];
+    return await runText(line, { env: { ...on.env, LANG: "C.UTF-8" } });
+  }
+
+  test.each([
+    ["plan.upgrade.txt", []],
+    ["plan.upgrade.wide.txt", ["-o", "wide"]],
+    ["plan.upgrade.json.txt", ["-o", "json"]],
+    ["plan.upgrade.name.txt", ["-o", "name"]],
+  ])(
+    "%s is printed as agreed, and the exit code says that something changes",
+    async (snapshot, args) => {
+      const { exitCode, stdout, stderr } = await upgraded(undefined, { args });
+      const golden = join(import.meta.dirname, "../../../../golden/kubectl", snapshot);
+      await expect(`${stdout}--- stderr\n${stderr}`).toMatchFileSnapshot(golden);
+      expect(exitCode).toBe(1);
+    },
+  );
+
+  test("tells everything that stands in the way, and is 2", async () => {
+    const { exitCode, stdout, stderr } = await upgraded((request) =>
+      request.path === "/version"
+        ? { body: { gitVersion: "v1.30.1" } }
+        : reviews((right) => !right.endsWith(" jobs.batch"))(request),
+    );
+    expect(stdout).toContain("v1.30.1 < v1.34.0");
+    expect(stderr).toContain(
+      `KNF6001 KubernetesVersionTooOld: The cluster runs Kubernetes v1.30.1`,
+    );
+    expect(stderr).toMatch(/KNF5002 Forbidden: jane may not \S+ jobs\.batch/);
+    expect(stderr).toContain(`can-i ke/${name} -n team-a --version 1.23 -o clusterrole`);
+    expect(exitCode).toBe(2);
+  });
+
+  test("of a release that is not at hand is 2", async () => {
+    const { exitCode, stdout, stderr } = await upgraded(undefined, { to: "1.24" });
+    expect(stdout).toContain("1.22.0 > ?");
+    expect(stderr).toContain(
+      "KNF1016 ReleaseNotFound: There is no release 1.24 of KnativeEventing",
+    );
+    expect(exitCode).toBe(2);
+  });
+
+  test("names the versions on the way, and how to plan the first one", async () => {
+    const status2 = { ...status, version: "1.25.0" };
+    const far = component({ kind, cluster: null, wanted: "1.25", status: status2 });
+    await using on = await startComparingHub(older, { installed: far, answer: mayAll });
+    const line = ["plan", "--version", "1.23", "-A", "--release-dir", on.releaseDir];
+    const { exitCode, stdout, stderr } = await runText(line, { env: on.env });
+    expect(stdout).toContain("1.25.0 > ?");
+    expect(stderr).toContain("KNF1015 VersionNotEligible");
+    expect(exitCode).toBe(2);
+  });
+
+  test("is for people who may only read, too", async () => {
+    const said =
+      'knativeeventings.operator.knative.dev "x" is forbidden: User "eve" cannot update resource "knativeeventings"';
+    const { exitCode, stdout } = await upgraded(refuse(said), { args: ["-o", "json"] });
+    const [item] = JSON.parse(stdout).items;
+    expect(item.hub).toEqual({
+      action: "change",
+      fields: [{ path: ".spec.version", live: "1.22", wanted: "1.23" }],
+      message: said,
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  test("shows what a webhook has against it, and is 2", async () => {
+    const { exitCode, stderr } = await upgraded(refuse('admission webhook "x" denied the request'));
+    expect(stderr).toContain('Refused: admission webhook "x" denied the request');
+    expect(exitCode).toBe(2);
+  });
+
+  test("sends nothing but dry runs and reviews", async () => {
+    const asked = new Set<string>();
+    await upgraded(({ method, path, query }) => {
+      if (method !== "GET" && !path.includes("reviews")) {
+        asked.add(`${method} ${query?.get("dryRun") ?? ""}`);
+      }
+      return undefined;
+    });
+    expect(asked).toEqual(new Set(["PUT All", "PATCH All", "POST All"]));
+  });
+
+  test("of a name that does not exist is 1", async () => {
+    const { exitCode, stderr } = await runText(
+      ["plan", "ke/nobody", "--version", "1.23", "-n", "team-a", "--release-dir", hub.releaseDir],
+      { env: hub.env },
+    );
+    expect(stderr).toContain('"nobody" not found');
+    expect(exitCode).toBe(1);
   });
 });

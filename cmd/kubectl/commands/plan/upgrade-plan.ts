@@ -1,0 +1,179 @@
+import { withTimeout } from "../../../../access/deadline.ts";
+import type { Component } from "../../../../api/component.ts";
+import { byText } from "../../../../api/fields.ts";
+import { describe } from "../../../../api/kubernetes.ts";
+import { isCustom } from "../../../../render/release/user-manifests.ts";
+import { minimumKubernetes, targetVersion } from "../../../../render/release/version.ts";
+import { fieldChanges, fetchManifests } from "../../compare/comparable.ts";
+import type { RenderSettings } from "../../compare/render-component.ts";
+import { readHubId } from "../../compare/target-installation.ts";
+import { selectInstallations } from "../../hub/installations.ts";
+import { knfOf } from "../../output/knf-of.ts";
+import { nameKey } from "../../output/names.ts";
+import { notFoundErrors, reportOf, stampAt } from "../../output/report.ts";
+import type { Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { mapLimited, readEach, unreadErrors } from "../../spokes/read-clusters.ts";
+import { askHub, type HubAnswer, planItem, type PlanItem } from "./plan-item.ts";
+import { type Plan, type PlanDeps, planSummary } from "./plan.ts";
+import { readUpgrades, type UpgradeLook } from "./upgrade-look.ts";
+import { readSetsAtVersion, type SetAtVersion } from "./upgrade-sets.ts";
+import { hopsTo, type Refusal, refusalsOf, type UpgradeFacts } from "./upgrade.ts";
+
+/** Which components, and to which version. */
+export interface UpgradeWish {
+  readonly selection: Selection;
+  readonly version: string;
+}
+
+/** A component and what it would become. */
+interface Step {
+  readonly before: Component;
+  readonly after: Component;
+  readonly of: SetAtVersion | undefined;
+}
+
+/**
+ * What would happen if the selected installations of the hub, or the sets that have stamped them, named a version. Throws only when the hub cannot be read;
+ * nothing is changed.
+ */
+export async function planUpgrade(
+  { selection, version }: UpgradeWish,
+  { access, limits, settings, now }: PlanDeps,
+  signal: AbortSignal,
+): Promise<Plan> {
+  const { components, missing } = await selectInstallations(access, selection, signal);
+  const sets = await readSetsAtVersion(components, { access, now, version }, signal);
+  const steps = inRolloutOrder(
+    components.map((before) => stepOf(before, version, sets.get(before.metadata.uid))),
+  );
+  const deadline = withTimeout(2 * access.hubTimeoutMs, signal);
+  const answers = await mapLimited(steps, limits.concurrency, (step) =>
+    answerTo(step, access, deadline),
+  );
+  const targets = steps.map(({ after }) => after);
+  await fetchManifests(targets, settings);
+  const read = readUpgrades(targets, { settings, hubId: await readHubId(access, signal) });
+  const readings = await readEach(targets, { access, limits, read }, signal);
+  const looks = new Map(
+    [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
+  );
+  const items = steps.flatMap((step, at) => {
+    const answer = answers[at];
+    if (answer === undefined) return [];
+    return [itemOf(step, { answer, found: looks.get(step.before.metadata.uid), settings })];
+  });
+  const unread = unreadErrors(readings);
+  const denied = [...looks.values()].flatMap(({ look }) => look.errors);
+  return reportOf("Plan", stampAt(now()), {
+    complete: unread.length + denied.length === 0,
+    summary: planSummary(items, unread.length),
+    items,
+    errors: [...notFoundErrors(missing), ...denied, ...unread],
+  });
+}
+
+function stepOf(before: Component, version: string, of: SetAtVersion | undefined): Step {
+  // An override of the set may name another version.
+  return { before, after: withVersion(before, of?.version ?? version), of };
+}
+
+function withVersion(component: Component, version: string): Component {
+  return component.kind === "KnativeServing"
+    ? { ...component, spec: { ...component.spec, version } }
+    : { ...component, spec: { ...component.spec, version } };
+}
+
+/** Components without a set, by name; then those of each set, in the order of its rollout. */
+function inRolloutOrder(steps: readonly Step[]): readonly Step[] {
+  return steps
+    .toSorted(byText(({ before: { kind, metadata } }) => nameKey({ ...metadata, kind })))
+    .toSorted((a, b) => (a.of?.place ?? 0) - (b.of?.place ?? 0))
+    .toSorted(byText(({ of }) => (of === undefined ? "" : nameKey(of.set))));
+}
+
+/** What the hub says. Of a component of a set, whose controller writes it, nothing is asked. */
+async function answerTo(
+  { before, after, of }: Step,
+  { hub }: Pick<ClusterAccess, "hub">,
+  signal: AbortSignal,
+): Promise<HubAnswer> {
+  const fields = fieldChanges({ spec: before.spec ?? {} }, { spec: after.spec });
+  const action = fields.length === 0 ? "none" : "change";
+  const unasked = (message: string): HubAnswer => ({ action, fields, message, component: after });
+  if (of !== undefined) {
+    const { kind, namespace, name } = of.set;
+    return unasked(`${describe({ kind, namespace, name })} writes it`);
+  }
+  const answer = await askHub(after, hub, signal);
+  const { message } = answer;
+  if (answer.action !== "refused" || message === null) return answer;
+  // Somebody else may have the right to change it.
+  return message.includes(" cannot update resource ") ? unasked(message) : answer;
+}
+
+interface Found {
+  readonly answer: HubAnswer;
+  /** Undefined: the cluster could not be read. */
+  readonly found: UpgradeLook | undefined;
+  readonly settings: RenderSettings;
+}
+
+function itemOf(step: Step, { answer, found, settings }: Found): PlanItem {
+  const { before, after } = step;
+  const component = { ...after, status: before.status };
+  const item = planItem({ answer: { ...answer, component }, duplicate: undefined }, found?.look);
+  const facts = upgradeFacts(step, { found, settings });
+  const judged = [...hubRefusals(answer), ...refusalsOf(facts)];
+  const { blocked } = found?.look ?? { blocked: null };
+  const refusals = [...judged, ...otherRefusals(blocked, judged)];
+  const { hops, kubernetes, rights, storedVersions, set, target } = facts;
+  return {
+    ...item,
+    version: { installed: facts.installed ?? null, wanted: found?.look.version ?? target },
+    blocked: refusals[0] ?? null,
+    upgrade: { hops, kubernetes, rights, storedVersions, set, refusals },
+  };
+}
+
+function upgradeFacts(
+  { before, after, of }: Step,
+  { found, settings: { releases, environment } }: Omit<Found, "answer">,
+): UpgradeFacts {
+  const { kind, status } = before;
+  const available = releases.versionsOf(kind);
+  const target = targetVersion(after.spec?.version, available);
+  const isAtHand = isCustom(after) || available.includes(target);
+  const installed = { kind, installed: status?.version };
+  const { kubernetesVersion: cluster, rights, storedVersions } = found ?? nothingFound;
+  return {
+    ...installed,
+    target,
+    isAtHand,
+    environment,
+    hops: isAtHand ? hopsTo(installed, target, available) : null,
+    kubernetes: { cluster, minimum: minimumKubernetes(environment) },
+    rights,
+    storedVersions,
+    set: of?.set ?? null,
+  };
+}
+
+const nothingFound = { kubernetesVersion: null, rights: null, storedVersions: null };
+
+function hubRefusals({ action, message }: HubAnswer): readonly Refusal[] {
+  return action === "refused" ? [coded("Refused", message ?? "")] : [];
+}
+
+/** Why the cluster would refuse, where that is not known already. */
+function otherRefusals(
+  blocked: UpgradeLook["look"]["blocked"],
+  known: readonly Refusal[],
+): readonly Refusal[] {
+  if (blocked === null || known.some(({ reason }) => reason === blocked.reason)) return [];
+  return [coded(blocked.reason, blocked.message)];
+}
+
+function coded(reason: string, message: string): Refusal {
+  return { reason, code: knfOf(reason, { message }), message };
+}

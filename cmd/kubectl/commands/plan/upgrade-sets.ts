@@ -1,0 +1,96 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { Component } from "../../../../api/component.ts";
+import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
+import { ownerSetOf, setsBeside } from "../../hub/set-view.ts";
+import { allKinds } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { clusterIdOf, mapLimited } from "../../spokes/read-clusters.ts";
+import { readPlanFacts } from "../rollout/plan-facts.ts";
+import { planRollout, type RolloutPlanItem } from "../rollout/rollout-plan.ts";
+import type { UpgradeSet } from "./upgrade.ts";
+
+/** The set of a component, with the version that it would give the component. */
+export interface SetAtVersion {
+  readonly set: UpgradeSet;
+  /** Place in the order of the rollout. */
+  readonly place: number;
+  /** Null when the set could not be read. */
+  readonly version: string | null;
+}
+
+interface SetDeps {
+  readonly access: ClusterAccess;
+  readonly version: string;
+  readonly now: () => Date;
+}
+
+const atOnce = 4;
+
+/**
+ * For each component that a set has stamped: what the set would do with it, if the template of the set named `version`. By uid of the component. Throws
+ * what KubeClient throws when the hub does not answer.
+ */
+export async function readSetsAtVersion(
+  components: readonly Component[],
+  { access, now, version }: SetDeps,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, SetAtVersion>> {
+  const stamped = components.filter((component) => ownerSetOf(component) !== undefined);
+  if (stamped.length === 0) return new Map();
+  const sets = (await setsBeside(access, { kinds: allKinds }, signal)) ?? [];
+  const groups = [...Map.groupBy(stamped, setKeyOf)];
+  const found = await mapLimited(groups, atOnce, async ([key, members]) => {
+    const set = sets.find(({ kind, metadata }) => key === keyOf({ ...metadata, kind }));
+    const items = set === undefined ? [] : await planned(set, { access, now, version }, signal);
+    return members.flatMap((component) => atVersion(component, items));
+  });
+  return new Map(found.flat());
+}
+
+function setKeyOf(component: Component): string {
+  const owner = ownerSetOf(component);
+  return owner === undefined ? "" : keyOf(owner);
+}
+
+function keyOf(set: { readonly kind: string; readonly namespace: string; readonly name: string }) {
+  return [set.kind, set.namespace, set.name].join("/");
+}
+
+/** The plan of a set whose template names a version; empty without the right to read what it needs. */
+async function planned(
+  set: FleetSet,
+  { access, now, version }: SetDeps,
+  signal: AbortSignal,
+): Promise<readonly RolloutPlanItem[]> {
+  const { template } = set.spec;
+  const wanted = { ...template, spec: { ...template.spec, version } };
+  try {
+    const changed = { ...set, spec: { ...set.spec, template: wanted } };
+    const { facts } = await readPlanFacts(access, changed, signal);
+    return planRollout(facts, now().getTime()).items;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return [];
+    throw error;
+  }
+}
+
+function atVersion(
+  component: Component,
+  items: readonly RolloutPlanItem[],
+): readonly (readonly [string, SetAtVersion])[] {
+  const owner = ownerSetOf(component);
+  if (owner === undefined) return [];
+  const { uid, name, labels } = component.metadata;
+  const place = items.findIndex(
+    ({ cluster, component: child }) =>
+      child === name && `${cluster.namespace}/${cluster.name}` === clusterIdOf(component),
+  );
+  const item = items[place];
+  const set: UpgradeSet = {
+    ...owner,
+    stage: item?.stage ?? labels?.[setLabels.stage] ?? null,
+    action: item?.action ?? null,
+    message: item?.message ?? null,
+  };
+  return [[uid, { set, place, version: item?.to ?? null }]];
+}

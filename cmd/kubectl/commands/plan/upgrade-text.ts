@@ -1,0 +1,214 @@
+import { plainText } from "../../../../api/foreign-text.ts";
+import { clusterNames, codedReason, nameOf } from "../../output/names.ts";
+import { type Asked, countOf, unreadNotes } from "../../output/notes.ts";
+import { codedError } from "../../output/report.ts";
+import { stepLine, words } from "../../output/steps.ts";
+import { type Cell, orNone, type Table } from "../../output/table.ts";
+import type { PlanItem } from "./plan-item.ts";
+import type { Plan } from "./plan.ts";
+import type { Upgrade } from "./upgrade.ts";
+
+const shortNames = {
+  KnativeServing: "ks",
+  KnativeEventing: "ke",
+  KnativeServingSet: "kss",
+  KnativeEventingSet: "kes",
+} as const;
+const unknown: Cell = { text: "<unknown>", tone: "warning" };
+
+const headers = [
+  "CLUSTER",
+  "NAMESPACE",
+  "COMPONENT",
+  "HOPS",
+  "KUBERNETES",
+  "RIGHTS",
+  "STORED",
+  "RESTARTS",
+  "SET",
+  "STAGE",
+  "MESSAGE",
+];
+
+/** One row for each component: its way to the version, and what its cluster says about the version. In wide output with the workloads that restart, and whole sentences. */
+export function upgradeTable({ items, errors }: Plan, wide: boolean): Table {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  return {
+    headers,
+    mayShorten: ["MESSAGE"],
+    rows: items.flatMap((item): Cell[][] => {
+      const { installation, cluster, upgrade } = item;
+      if (upgrade === null) return [];
+      const { kind, namespace, name } = installation;
+      const { set } = upgrade;
+      return [
+        [
+          clusterOf(cluster),
+          namespace,
+          `${shortNames[kind]}/${name}`,
+          hopsCell(item, upgrade),
+          kubernetesCell(upgrade),
+          rightsCell(upgrade),
+          storedCell(upgrade),
+          restartsCell(item, wide),
+          set === null ? "<none>" : `${shortNames[set.kind]}/${set.name}`,
+          orNone(set?.stage),
+          messageCell(item, { upgrade, errors, wide }),
+        ],
+      ];
+    }),
+  };
+}
+
+function hopsCell({ version }: PlanItem, { hops, refusals }: Upgrade): Cell {
+  const way = [version.installed ?? "none", ...(hops ?? ["?"])].join(" > ");
+  const isRefused = refusals.some(({ reason }) =>
+    ["VersionNotEligible", "ReleaseNotFound"].includes(reason),
+  );
+  return isRefused ? { text: way, tone: "bad" } : way;
+}
+
+function kubernetesCell({ kubernetes: { cluster, minimum }, refusals }: Upgrade): Cell {
+  if (cluster === null) return unknown;
+  const isTooOld = refusals.some(({ reason }) => reason === "KubernetesVersionTooOld");
+  return isTooOld ? { text: `${cluster} < ${minimum}`, tone: "bad" } : cluster;
+}
+
+function rightsCell({ rights }: Upgrade): Cell {
+  if (rights === null) return unknown;
+  const { missing } = rights;
+  if (missing.length === 0) return { text: "all", tone: "good" };
+  const verbs = missing.reduce((sum, one) => sum + one.verbs.length, 0);
+  const isNeeded = missing.some(({ purpose }) => purpose === "install");
+  return { text: `${verbs} missing`, tone: isNeeded ? "bad" : "warning" };
+}
+
+function storedCell({ storedVersions }: Upgrade): Cell {
+  if (storedVersions === null) return unknown;
+  if (storedVersions.length === 0) return { text: "fine", tone: "good" };
+  const dropped = storedVersions.filter((one) => one.dropped.length > 0).length;
+  if (dropped > 0) return { text: `${dropped} refused`, tone: "bad" };
+  return { text: `${storedVersions.length} old`, tone: "warning" };
+}
+
+function restartsOf({ changes }: PlanItem) {
+  return (changes ?? []).filter(({ pods }) => pods > 0);
+}
+
+function restartsCell(item: PlanItem, wide: boolean): Cell {
+  if (item.changes === null) return unknown;
+  const all = restartsOf(item);
+  if (all.length === 0) return "<none>";
+  const pods = all.reduce((sum, one) => sum + one.pods, 0);
+  const names = wide ? `: ${all.map(({ object }) => object.name).join(",")}` : "";
+  return `${countOf(pods, "pod")}${names}`;
+}
+
+interface Saying {
+  readonly upgrade: Upgrade;
+  readonly errors: Plan["errors"];
+  readonly wide: boolean;
+}
+
+/** The first thing in the way; else why the cluster is not known, or what is worth knowing. */
+function messageCell(item: PlanItem, { upgrade, errors, wide }: Saying): Cell {
+  const [first, ...others] = upgrade.refusals;
+  const said = wide ? sentenceOf : codedReason;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  if (first !== undefined) return { text: said(first) + more, tone: "bad" };
+  const refused = item.changes?.find(({ action }) => action === "refused");
+  if (refused !== undefined) return { text: refused.message ?? "refused", tone: "bad" };
+  const unread = unreadError(item, errors);
+  if (unread !== undefined) return { text: said(codedError(unread)), tone: "warning" };
+  return upgrade.hops?.length === 0 ? "installed already" : setText(upgrade, wide);
+}
+
+function unreadError({ cluster, changes }: PlanItem, errors: Plan["errors"]) {
+  if (changes !== null) return undefined;
+  const id = cluster === null ? null : `${cluster.namespace}/${cluster.name}`;
+  return errors.find((error) => error.cluster === id);
+}
+
+/** What the rollout of the set would do, where it does not just write the version. */
+function setText({ set }: Upgrade, wide: boolean): string {
+  if (set === null || set.message === null) return "<none>";
+  const { action, message } = set;
+  return wide ? `${action ?? "unknown"}: ${message}` : (action ?? "unknown");
+}
+
+function sentenceOf(said: Upgrade["refusals"][number]): string {
+  return `${codedReason(said)}: ${said.message}`;
+}
+
+/** The installations, as `-o name` prints them. */
+export function upgradeNames({ items }: Plan): readonly string[] {
+  return items.map(({ installation }) => nameOf(installation));
+}
+
+/** Lines below the table: counts, clusters that could not be read, and the next steps. */
+export function upgradeNotes(
+  { items, errors, summary }: Plan,
+  asked: Asked & { readonly version: string },
+): readonly string[] {
+  const clusters = new Set(items.map(({ cluster }) => JSON.stringify(cluster))).size;
+  const { blocked, components, pods } = summary;
+  const upgrading = items.filter(({ upgrade }) => upgrade?.hops?.length !== 0).length;
+  return [
+    ...(components === 0 ? ["No matching Knative installations found."] : []),
+    `${upgrading} of ${countOf(components, "component")} would get another version; ${countOf(pods, "pod")} would restart.`,
+    ...(blocked === 0
+      ? []
+      : [
+          `${blocked} of ${countOf(components, "component")} could not be upgraded:`,
+          ...refusalLines(items),
+        ]),
+    "Nothing was changed.",
+    ...unreadNotes(errors, { unread: summary.unread, clusters }, asked),
+    ...stepsOf(items, asked),
+  ];
+}
+
+const shownLines = 10;
+
+/** One line for each thing that stands in the way. */
+function refusalLines(items: readonly PlanItem[]): readonly string[] {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  const lines = items.flatMap(({ cluster, installation: { kind, namespace, name }, upgrade }) =>
+    (upgrade?.refusals ?? []).map((one) =>
+      plainText(
+        `  ${clusterOf(cluster)} ${shortNames[kind]}/${name} -n ${namespace}: ${sentenceOf(one)}`,
+      ),
+    ),
+  );
+  const rest = lines.length - shownLines;
+  const more = rest > 0 ? [`  … and ${rest} more (-o json lists all)`] : [];
+  return [...lines.slice(0, shownLines), ...more];
+}
+
+/** One command for a missing right, and one for a component that has to go over another version. */
+function stepsOf(
+  items: readonly PlanItem[],
+  { commands: { knfleet }, version }: Asked & { readonly version: string },
+): readonly string[] {
+  const lacking = items.find(({ upgrade }) => (upgrade?.rights?.missing.length ?? 0) > 0);
+  const far = items.find(({ upgrade }) => (upgrade?.hops?.length ?? 0) > 1);
+  return [
+    ...(lacking === undefined ? [] : [stepLine(`${knfleet} ${rightsCommand(lacking, version)}`)]),
+    ...(far === undefined ? [] : [stepLine(`${knfleet} ${hopCommand(far)}`)]),
+  ];
+}
+
+function rightsCommand({ cluster, installation }: PlanItem, version: string): string {
+  const { kind, namespace, name } = installation;
+  const target =
+    cluster === null
+      ? [`${shortNames[kind]}/${name}`, "-n", namespace]
+      : [`${cluster.namespace}/${cluster.name}`];
+  return words("can-i", ...target, "--version", version, "-o", "clusterrole");
+}
+
+function hopCommand({ installation, upgrade }: PlanItem): string {
+  const { kind, namespace, name } = installation;
+  const [first = ""] = upgrade?.hops ?? [];
+  return words("plan", `${shortNames[kind]}/${name}`, "-n", namespace, "--version", first);
+}
