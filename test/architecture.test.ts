@@ -60,6 +60,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   picocolors: ["cmd"],
   "tar-stream": ["cmd"],
   ink: ["cmd"],
+  "@modelcontextprotocol/sdk": ["cmd"],
   react: ["cmd"],
   rolldown: ["cmd"],
   pino: ["cmd"],

@@ -18,6 +18,7 @@ import {
   treeEntry,
   waitEntry,
 } from "./commands/fleet-entries.ts";
+import { mcpEntry } from "./commands/mcp-entry.ts";
 import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import {
@@ -53,6 +54,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   kubeconfigEntry(),
   credentialEntry(),
   renderEntry(),
+  mcpEntry(),
   completionEntry(),
   versionEntry(),
 ];

@@ -126,27 +126,29 @@ describe("what the plugin can reach at all", () => {
     expect(lost).toEqual([]);
   });
 
-  test("has what draws a screen in one file, which top alone loads", () => {
-    const drawing = files.filter((file) => names([file]).some((name) => name === "ink"));
-    expect(drawing.map(({ modules }) => modules.at(-1))).toEqual([
-      "cmd/kubectl/commands/top/run-screen.ts",
-    ]);
-    const [screen] = drawing.map(({ name }) => name);
+  test.each([
+    ["ink", "top/run-screen.ts", "top/top-action.ts"],
+    ["@modelcontextprotocol/sdk", "mcp/mcp-action.ts", "mcp-entry.ts"],
+  ])("has %s in one file, which one command alone loads", (part, last, command) => {
+    const own = files.filter((file) => names([file]).some((name) => name === part));
+    expect(own.map(({ modules }) => modules.at(-1))).toEqual([`cmd/kubectl/commands/${last}`]);
+    const [only] = own.map(({ name }) => name);
     const users = files.filter(({ imports, lazyImports }) =>
-      [...imports, ...lazyImports].some((name) => name === screen),
+      [...imports, ...lazyImports].some((name) => name === only),
     );
-    expect(users.flatMap(({ modules }) => modules)).toContain(
-      "cmd/kubectl/commands/top/top-action.ts",
-    );
+    expect(users.flatMap(({ modules }) => modules)).toContain(`cmd/kubectl/commands/${command}`);
     expect(users).toHaveLength(1);
-    expect(users.flatMap(({ imports }) => imports)).not.toContain(screen);
+    expect(users.flatMap(({ imports }) => imports)).not.toContain(only);
   });
 
   test("is small", () => {
     const reachable = filesFrom(files, "kubectl-knfleet.js", { lazy: true });
-    const screen = reachable.filter((file) => names([file]).includes("ink"));
-    expect(bytesOf(screen)).toBeLessThan(900_000);
-    expect(bytesOf(reachable) - bytesOf(screen)).toBeLessThan(4_200_000);
+    const bytesWith = (part: string): number =>
+      bytesOf(reachable.filter((file) => names([file]).includes(part)));
+    const [screen, protocol] = ["ink", "@modelcontextprotocol/sdk"].map(bytesWith);
+    expect(screen).toBeLessThan(900_000);
+    expect(protocol).toBeLessThan(350_000);
+    expect(bytesOf(reachable) - (screen ?? 0) - (protocol ?? 0)).toBeLessThan(4_400_000);
     expect(bytesOf(files)).toBeLessThan(8_000_000);
   });
 });

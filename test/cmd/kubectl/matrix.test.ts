@@ -71,8 +71,8 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
 /** Commands that read release files. */
 const rendering = ["render", "plan", "diff", "can-i"];
 
-/** Commands that ask no server. */
-const offline = ["explain", "completion", "render"];
+/** Commands that ask no server; mcp does when a client asks it. */
+const offline = ["explain", "completion", "render", "mcp"];
 
 const names = commandTable().map(({ name }) => name);
 const asking = names.filter((name) => !offline.includes(name));

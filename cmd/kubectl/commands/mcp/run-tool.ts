@@ -1,0 +1,70 @@
+import { jsonOf, isRecord } from "../../../../api/fields.ts";
+import { plainLines } from "../../../../api/foreign-text.ts";
+import type { ActionInput } from "../../action.ts";
+import { explainFailure, runAction } from "../../run-action.ts";
+import { KnownSecrets } from "../gather/known-secrets.ts";
+import { Redactor } from "../gather/write-bundle.ts";
+import { checkedArguments } from "./tool-arguments.ts";
+import { inputOf, type Tool } from "./tools.ts";
+
+/** The answer to a call: a document, or a text that says what went wrong. */
+export interface ToolAnswer {
+  readonly document?: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  /** True when the command could not do its work. An unhealthy fleet is no failure. */
+  readonly isFailure: boolean;
+}
+
+// A model cannot read more, and a client may not take more.
+const maxBytes = 1024 * 1024;
+
+/**
+ * Runs the command of a tool inside this process, and takes what looks like a secret out of its document, as `gather` does. Never rejects for what a user
+ * or a cluster can cause.
+ */
+export async function runTool(
+  tool: Tool,
+  given: unknown,
+  { server, signal }: { readonly server: ActionInput<object>; readonly signal: AbortSignal },
+): Promise<ToolAnswer> {
+  const checked = checkedArguments(tool.schema, given);
+  if (typeof checked === "string") return { text: checked, isFailure: true };
+  const written = { stdout: "", stderr: "" };
+  const { env, now } = server.terminal;
+  const terminal = {
+    args: [],
+    env,
+    now,
+    stdout: { write: (part: string) => (written.stdout += part) },
+    stderr: { write: (part: string) => (written.stderr += part) },
+  };
+  const input = { ...inputOf(checked, server.flags), terminal };
+  const chosen = { entry: tool.entry, input };
+  try {
+    await runAction(chosen, signal);
+  } catch (error) {
+    const help = `kubectl knfleet ${tool.entry.name} --help`;
+    await explainFailure(error, { terminal, chosen, help }, signal);
+  }
+  return answerOf(written);
+}
+
+function answerOf({
+  stdout,
+  stderr,
+}: {
+  readonly stdout: string;
+  readonly stderr: string;
+}): ToolAnswer {
+  const redactor = new Redactor(new KnownSecrets().finder());
+  const document = redactor.value(jsonOf(stdout));
+  const said = redactor.text(plainLines(stderr)).trim();
+  if (!isRecord(document)) return { text: said || "The command was ended", isFailure: true };
+  if (document["summary"] === null && said !== "") return { document, text: said, isFailure: true };
+  const text = JSON.stringify(document);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxBytes) return { document, text, isFailure: false };
+  const size = `${(bytes / 1e6).toFixed(1)} MB`;
+  const advice = "Ask for fewer installations: names, namespace, selector, cluster or on";
+  return { text: `The document has ${size}, which is too much. ${advice}.`, isFailure: true };
+}

@@ -1,0 +1,131 @@
+import type { ActionInput, CommandEntry } from "../../action.ts";
+import type { Flags } from "../../flags.ts";
+import { diffEntry, planEntry } from "../change-entries.ts";
+import {
+  canIEntry,
+  checkEntry,
+  diagnoseEntry,
+  explainEntry,
+  orphansEntry,
+} from "../diagnosis-entries.ts";
+import {
+  deploymentsEntry,
+  eventsEntry,
+  getEntry,
+  logsEntry,
+  statusEntry,
+  treeEntry,
+} from "../fleet-entries.ts";
+import { rolloutEntries } from "../rollout-entries.ts";
+import { versionEntry } from "../workstation-entries.ts";
+import {
+  type ArgumentName,
+  type ToolArguments,
+  toolSchema,
+  type ToolSchema,
+} from "./tool-arguments.ts";
+
+/** A command that only reads, as a tool. */
+export interface Tool {
+  /** The words of the command, with `_` between them. */
+  readonly name: string;
+  readonly description: string;
+  readonly schema: ToolSchema;
+  readonly entry: CommandEntry;
+}
+
+const selection = ["namespace", "selector", "cluster", "on", "failed", "reason"] as const;
+const installations = ["names", ...selection] as const;
+
+type Offered = readonly [
+  entry: CommandEntry,
+  names: readonly ArgumentName[],
+  required?: readonly ArgumentName[],
+];
+
+function rollout(name: string): readonly CommandEntry[] {
+  return rolloutEntries().filter((entry) => entry.name === `rollout ${name}`);
+}
+
+/**
+ * The commands that are offered, with their arguments. None of them writes, opens a connection for somebody else, or gives out a credential; and no
+ * argument names a file of this machine or lets a command write.
+ */
+function offered(): readonly Offered[] {
+  const ofSet = ["set", "namespace"] as const;
+  return [
+    [statusEntry(), [...installations, "live"]],
+    [diagnoseEntry(), ["targets", ...selection]],
+    [explainEntry(), ["words"], ["words"]],
+    [deploymentsEntry(), installations],
+    [treeEntry(), [...installations, "all"]],
+    [eventsEntry(), [...installations, "types", "since", "live"]],
+    [logsEntry(), [...installations, "since", "tail", "container", "live"]],
+    [getEntry(), ["kinds", ...selection, "spokeNamespace", "spokeSelector"], ["kinds"]],
+    [orphansEntry(), ["cluster", "on", "live"]],
+    [checkEntry(), ["cluster", "on", "warnWithin"]],
+    [versionEntry(), ["namespace", "cluster", "on", "live", "client"]],
+    [diffEntry(), installations],
+    [planEntry(), [...installations, "version"], ["version"]],
+    [canIEntry(), ["targets", ...selection, "version"]],
+    ...rollout("status").map((entry): Offered => [entry, ofSet, ofSet]),
+    ...rollout("plan").map((entry): Offered => [entry, ofSet, ofSet]),
+    ...rollout("history").map((entry): Offered => [entry, [...ofSet, "revision"], ofSet]),
+  ];
+}
+
+/** The tools; of a bundle those whose commands read bundles or no cluster at all. */
+export function toolsFor({ bundle }: Pick<Flags, "bundle">): readonly Tool[] {
+  return offered()
+    .filter(([entry]) => bundle === undefined || worksOnBundle(entry))
+    .map(([entry, names, required = []]) => ({
+      name: entry.name.replaceAll(" ", "_"),
+      description: `${entry.summary}. Returns a ${entry.kind ?? "text"} document of knfleet.dev/v1.`,
+      schema: toolSchema(names, required),
+      entry,
+    }));
+}
+
+function worksOnBundle({ readsBundles, needsFleet }: CommandEntry): boolean {
+  return readsBundles === true || needsFleet === undefined;
+}
+
+type Input = Pick<ActionInput<object>, "args" | "flags" | "options">;
+
+/** The input of a command for checked arguments. What the arguments do not say, the flags of the server say. */
+export function inputOf(
+  { names, targets, kinds, words, set, ...others }: ToolArguments,
+  flags: Flags,
+): Input {
+  const { namespace, selector, cluster, on, failed, reason, ...options } = others;
+  const { onNote: _, ...rest } = flags;
+  return {
+    args: [names ?? targets ?? kinds ?? words ?? set ?? []].flat().filter(isText),
+    flags: {
+      ...rest,
+      // Of all namespaces, unless an argument or the server's -n names one.
+      namespace: textOr(namespace, flags.namespace ?? undefined),
+      selector: textOr(selector, flags.selector),
+      cluster: textOr(cluster, flags.cluster),
+      on: textOr(on, flags.on),
+      failed: failed === true || flags.failed,
+      reason: textOr(reason, flags.reason),
+      output: "json",
+      outputGiven: true,
+      template: "",
+      sortBy: undefined,
+      color: "never",
+      quiet: true,
+      input: false,
+    },
+    options,
+  };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function textOr(value: unknown, otherwise: string | undefined): string | undefined {
+  return isText(value) ? value : otherwise;
+}
