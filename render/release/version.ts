@@ -139,7 +139,8 @@ export function assertVersionLabels(manifests: readonly Manifest[], target: stri
   }
 }
 
-const minVersionVariable = "KUBERNETES_MIN_VERSION";
+/** The variable of the controller's environment that names the oldest Kubernetes. */
+export const minVersionVariable = "KUBERNETES_MIN_VERSION";
 // Built into the Knative releases of the bundle. Spec: knative-operator.md 2.8.
 const usualMinimum = "v1.34.0";
 

@@ -44,11 +44,12 @@ export async function comparableOf(
   settings: RenderSettings,
   { kubernetesVersion, namespace: known }: ClusterCircumstances = {},
 ): Promise<Comparable | FleetError> {
-  const { releases, preparations, manifestText } = settings;
+  const { releases, preparations, environment, manifestText } = settings;
   const namespace = known ?? (await settings.namespaceOf(component));
   try {
     const rendered = await render(component, releases, {
       namespace,
+      environment,
       ...(manifestText === undefined ? {} : { manifestText }),
       ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
     });

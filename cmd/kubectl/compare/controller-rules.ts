@@ -8,7 +8,13 @@ import {
   type SpokeNamespaceMode,
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
-import { listControllerDeployments, flagOf, flagValuesOf } from "../hub/find-controller.ts";
+import { minVersionVariable } from "../../../render/release/version.ts";
+import {
+  listControllerDeployments,
+  flagOf,
+  flagValuesOf,
+  variableOf,
+} from "../hub/find-controller.ts";
 import { listInstalledNamespaces } from "../hub/installed-namespaces.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
@@ -58,6 +64,23 @@ export async function readControllerRules(
   } catch (error) {
     signal.throwIfAborted();
     return whyNot(error);
+  }
+}
+
+/** The environment of the controller on the hub, as far as a rendering depends on it; empty when the controller is not found, or cannot be read. */
+export async function controllerEnvironment(
+  { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  try {
+    const deadline = withTimeout(hubTimeoutMs, signal);
+    const all = await listControllerDeployments(hub, deadline);
+    const ours = all.find(({ flavour }) => flavour === "knfleet");
+    const least = ours && variableOf(ours, minVersionVariable);
+    return least === undefined ? {} : { [minVersionVariable]: least };
+  } catch (error) {
+    if (error instanceof ApiError) return {};
+    throw error;
   }
 }
 

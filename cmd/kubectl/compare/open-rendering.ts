@@ -13,7 +13,12 @@ import { renderSettings } from "../commands/render/render-files.ts";
 import { UsageError } from "../errors.ts";
 import { withUsageErrors } from "../selection/input-files.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
-import { type ControllerRules, type ManifestRules, rulesOfHub } from "./controller-rules.ts";
+import {
+  controllerEnvironment,
+  type ControllerRules,
+  type ManifestRules,
+  rulesOfHub,
+} from "./controller-rules.ts";
 import type { RenderSettings } from "./render-component.ts";
 import { namespaceOfHub, type RenderingFlags } from "./rendering-options.ts";
 
@@ -27,11 +32,12 @@ export async function openRendering(
   signal: AbortSignal,
 ): Promise<RenderSettings & AsyncDisposable> {
   const settings = await withUsageErrors(renderSettings(input, signal));
+  const environment = await controllerEnvironment(access, signal);
   const { manifestSource } = input.options;
   const rules = rulesOfHub(access, signal);
   const options = { manifestSource, files: settings.manifestText, rules };
   const namespaceOf = namespaceOfHub(input.options, rules);
-  return { ...settings, namespaceOf, ...openManifestReader(options, signal) };
+  return { ...settings, environment, namespaceOf, ...openManifestReader(options, signal) };
 }
 
 /** Reads manifests by URL as the controller does. */

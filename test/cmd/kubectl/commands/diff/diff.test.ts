@@ -128,6 +128,33 @@ describe("diff", () => {
     expect(exitCode).toBe(0);
   });
 
+  test("renders with the oldest Kubernetes that the hub's controller hands on", async () => {
+    const least = { name: "KUBERNETES_MIN_VERSION", value: "v1.30.0" };
+    const controller = {
+      metadata: {
+        namespace: "knfleet-system",
+        name: "knfleet-controller",
+        uid: "c",
+        resourceVersion: "1",
+      },
+      spec: { template: { spec: { containers: [{ name: "controller", env: [least] }] } } },
+    };
+    await using handed = await startComparingHub(
+      {},
+      {
+        answer: ({ path }) =>
+          path === "/apis/apps/v1/deployments"
+            ? { body: { metadata: { resourceVersion: "1" }, items: [controller] } }
+            : undefined,
+      },
+    );
+    const { stdout, exitCode } = await runText(argsOf(handed, []), { env: handed.env });
+    // The Deployment of this hub was installed without it.
+    expect(stdout).toContain("+            - name: KUBERNETES_MIN_VERSION");
+    expect(stdout).toContain("+              value: v1.30.0");
+    expect(exitCode).toBe(1);
+  });
+
   test("of an installation that this version may not install names the reason, with exit code 3", async () => {
     const status = { observedGeneration: 1, version: "1.20.0", conditions: [] };
     const old = component({ kind: "KnativeEventing", cluster: null, wanted: "1.23", status });

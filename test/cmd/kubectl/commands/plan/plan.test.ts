@@ -224,6 +224,36 @@ describe("plan --version", () => {
     expect(exitCode).toBe(2);
   });
 
+  test("knows the oldest Kubernetes that the hub's controller takes", async () => {
+    const container = {
+      name: "controller",
+      env: [{ name: "KUBERNETES_MIN_VERSION", value: "v1.30.0" }],
+    };
+    const controller = {
+      metadata: {
+        namespace: "knfleet-system",
+        name: "knfleet-controller",
+        uid: "c",
+        resourceVersion: "1",
+      },
+      spec: { template: { spec: { containers: [container] } } },
+    };
+    const { exitCode, stdout } = await upgraded(
+      ({ path }) => {
+        if (path === "/version") return { body: { gitVersion: "v1.30.1" } };
+        if (path !== "/apis/apps/v1/deployments") return undefined;
+        return { body: { metadata: { resourceVersion: "1" }, items: [controller] } };
+      },
+      { args: ["-o", "json"] },
+    );
+    const [item] = JSON.parse(stdout).items;
+    expect(item.upgrade).toMatchObject({
+      kubernetes: { cluster: "v1.30.1", minimum: "v1.30.0" },
+      refusals: [],
+    });
+    expect(exitCode).toBe(1);
+  });
+
   test("of a release that is not at hand is 2", async () => {
     const { exitCode, stdout, stderr } = await upgraded(undefined, { to: "1.24" });
     expect(stdout).toContain("1.22.0 > ?");
