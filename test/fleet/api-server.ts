@@ -129,7 +129,7 @@ function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiS
 
 async function startBeside(first: ServerPlan, parts: Parts): Promise<ServerBeside> {
   await using undo = new AsyncDisposableStack();
-  const storage = undo.use(await startRelay(() => ({ path: etcdSocketOf(first) })));
+  const storage = undo.use(await startRelay(() => ({ path: etcdSocketOf(first.files) })));
   const etcdServers = `http://127.0.0.1:${storage.port}`;
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();

@@ -24,9 +24,9 @@ const etcdSocket = "etcd.sock:0";
 const etcdUrl = `unix://${etcdSocket}`;
 const etcdPeerUrl = "unix://etcd-peer.sock:0";
 
-/** Path of the socket that etcd listens on. */
-export function etcdSocketOf({ files }: Pick<ServerPlan, "files">): string {
-  return files.path(etcdSocket);
+/** Path of the socket that the etcd of a cluster listens on. */
+export function etcdSocketOf({ folder }: { readonly folder: string }): string {
+  return join(folder, etcdSocket);
 }
 
 /** etcd in memory's spirit: nothing is synced to disk, and a lone member need not wait a second for its election. */

@@ -2,14 +2,15 @@ import { megabytes, seconds, tableOf } from "./figures.ts";
 import type { Goal } from "./goals.ts";
 import {
   createEverything,
-  type Experiment,
   goDark,
   installBesideBlackHoles,
   repairTenth,
   rest,
   startCold,
 } from "./scale/experiments.ts";
-import { type ScaleOptions, startScaleFleet } from "./scale/scale-fleet.ts";
+import type { Experiment } from "./scale/measured.ts";
+import { type ScaleOptions, startControllers, startScaleFleet } from "./scale/scale-fleet.ts";
+import { upgradeBySet } from "./scale/set-rollout.ts";
 import { askForStatus } from "./scale/status-of-all.ts";
 
 /** Experiments with so many simulated spokes, both components on each. */
@@ -30,17 +31,21 @@ export async function measureScale(
     say(`Scale ${experiment.id}: ${rowOf(experiment).slice(1).join(", ")}`);
   };
   {
-    await using controller = await scale.startController();
-    add(await createEverything(scale, controller));
+    await using first = await startControllers(scale);
+    add(await createEverything(first));
   }
-  const { experiment, controller } = await startCold(scale);
-  await using _running = controller;
-  add(experiment);
-  add(await rest(scale, controller));
-  add(await askForStatus(scale));
-  add(await repairTenth(scale, controller));
-  add(await goDark(scale, controller));
-  add(await installBesideBlackHoles(scale, controller, say));
+  {
+    const { experiment, running } = await startCold(scale);
+    await using _running = running;
+    add(experiment);
+    add(await rest(running));
+    add(await askForStatus(scale));
+    add(await repairTenth(running));
+    add(await goDark(running));
+  }
+  await using withSets = await startControllers(scale, ["--sets"]);
+  add(await upgradeBySet(withSets, say));
+  add(await installBesideBlackHoles(withSets, say));
   return { spokes: options.spokes, experiments };
 }
 
@@ -61,11 +66,12 @@ const headers = [
   "memory",
   "CPU",
   "event loop p99",
+  "etcd of the hub",
   "",
 ];
 
 function rowOf(experiment: Experiment): readonly string[] {
-  const { id, title, spokes, residentBytes, loopP99Ms, note = "" } = experiment;
+  const { id, title, spokes, residentBytes, loopP99Ms, etcdBytes, note = "" } = experiment;
   return [
     `${id}: ${title}`,
     String(spokes),
@@ -79,6 +85,7 @@ function rowOf(experiment: Experiment): readonly string[] {
     residentBytes === undefined ? "" : megabytes(residentBytes),
     milliseconds(experiment.cpuMs),
     loopP99Ms === undefined ? "" : `${Math.round(loopP99Ms)} ms`,
+    etcdBytes === undefined ? "" : megabytes(etcdBytes),
     note,
   ];
 }
@@ -161,6 +168,19 @@ const goals: readonly ScaleGoal[] = [
     show: ratio,
   },
   {
+    experiment: "g",
+    text: "a set upgrades all: its writes for each cluster",
+    of: ({ setWrites = Number.NaN, spokes }) => setWrites / spokes,
+    limit: 3,
+    show: oneDigit,
+  },
+  {
+    experiment: "g",
+    text: "the same: bytes of its status",
+    of: ({ setStatusBytes }) => setStatusBytes,
+    limit: 32 * 1_024,
+  },
+  {
     experiment: "h",
     text: "kubectl knfleet status -A",
     of: ({ elapsedMs }) => elapsedMs,
@@ -178,9 +198,10 @@ const goals: readonly ScaleGoal[] = [
 
 /** The goals are those for 1,000 spokes on two cores, however many there were. Spec: scale.md 2. */
 export function scaleGoals({ spokes, experiments }: ScaleResult): readonly Goal[] {
-  return goals.map(({ experiment: id, of, text, ...goal }) => {
+  return goals.flatMap(({ experiment: id, of, text, ...goal }) => {
     const experiment = experiments.find((one) => one.id === id);
-    const value = (experiment && of(experiment)) ?? Number.NaN;
-    return { ...goal, text: `${spokes} simulated spokes: ${text}`, value };
+    if (experiment === undefined) return [];
+    const value = of(experiment) ?? Number.NaN;
+    return [{ ...goal, text: `${spokes} simulated spokes: ${text}`, value }];
   });
 }

@@ -2,98 +2,32 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { StoredObject } from "../../simulator/object-store.ts";
 import type { SimulatedSpoke } from "../../simulator/simulator.ts";
-import type { ControllerProcess } from "../../support/controller-process.ts";
 import { createAll } from "../fleet-components.ts";
-import { usageOf } from "../process-usage.ts";
+import { type Experiment, figuresSince, measured, quantiles } from "./measured.ts";
 import {
+  allConnected,
   areTrue,
   componentsFor,
-  connectedTo,
-  hubRequests,
+  type ControlledFleet,
   isTrue,
-  metricOf,
   readComponents,
   removeAll,
   resetTraffic,
   type ScaleFleet,
   spokeTraffic,
+  startControllers,
   until,
 } from "./scale-fleet.ts";
 
-/** What one experiment showed. What it does not measure is absent. */
-export interface Experiment {
-  /** As in the design, `a` to `h`. */
-  readonly id: string;
-  readonly title: string;
-  readonly spokes: number;
-  readonly elapsedMs?: number;
-  readonly p50Ms?: number;
-  readonly p95Ms?: number;
-  readonly hubRequests?: number;
-  readonly hubWrites?: number;
-  readonly spokeRequests?: number;
-  readonly spokeWrites?: number;
-  readonly doubleWrites?: number;
-  readonly residentBytes?: number;
-  readonly cpuMs?: number;
-  readonly loopP99Ms?: number;
-  /** How long the same took without what disturbs it. */
-  readonly aloneMs?: number;
-  /** Anything else, in words. */
-  readonly note?: string;
-}
-
 type Say = (line: string) => void;
-
-interface Measuring {
-  readonly scale: ScaleFleet;
-  readonly controller: ControllerProcess;
-}
-
-/** Runs something and measures the controller meanwhile: time, processor, memory, event loop, and requests to the hub and to spokes. */
-async function measured(
-  { scale, controller }: Measuring,
-  run: () => Promise<void>,
-): Promise<Omit<Experiment, "id" | "title">> {
-  resetTraffic(scale);
-  // The event loop is measured from the last reading on.
-  await controller.metrics();
-  const [since, before] = [new Date(), await usageOf(controller.pid)];
-  const startedAt = performance.now();
-  await run();
-  const elapsedMs = performance.now() - startedAt;
-  const figures = await figuresSince({ scale, controller }, since);
-  return { ...figures, elapsedMs, cpuMs: figures.cpuMs - before.cpuMs };
-}
-
-/** What the controller uses, and what it sent since a time; the processor and the event loop from its start or the last reading on. */
-async function figuresSince({ scale, controller }: Measuring, since: Date) {
-  const { cpuMs, residentBytes } = await usageOf(controller.pid);
-  const lag = await metricOf(controller, "nodejs_eventloop_lag_p99_seconds");
-  const hub = await hubRequests(scale, since);
-  const spokes = spokeTraffic(scale);
-  return {
-    spokes: scale.spokes.length,
-    cpuMs,
-    residentBytes,
-    loopP99Ms: lag * 1_000,
-    hubRequests: hub.all.length,
-    hubWrites: hub.writes,
-    spokeRequests: spokes.requests,
-    spokeWrites: spokes.writes,
-    doubleWrites: spokes.doubleWrites,
-  };
-}
 
 const settled = ["Ready", "AnchorProtected"];
 
 /** b: both components for every spoke, created at once. */
-export async function createEverything(
-  scale: ScaleFleet,
-  controller: ControllerProcess,
-): Promise<Experiment> {
+export async function createEverything(controlled: ControlledFleet): Promise<Experiment> {
+  const { scale } = controlled;
   const all = componentsFor(scale.spokes);
-  const figures = await measured({ scale, controller }, async () => {
+  const figures = await measured(controlled, async () => {
     await createAll(scale.fleet.hub, all);
     await areTrue(scale, all.length, settled);
   });
@@ -101,24 +35,25 @@ export async function createEverything(
 }
 
 /** a: a controller that starts while everything is installed. Leaves it running. */
-export async function startCold(
-  scale: ScaleFleet,
-): Promise<{ readonly experiment: Experiment; readonly controller: ControllerProcess }> {
+export async function startCold(scale: ScaleFleet): Promise<{
+  readonly experiment: Experiment;
+  readonly running: Awaited<ReturnType<typeof startControllers>>;
+}> {
   resetTraffic(scale);
   const [since, startedAt] = [new Date(), performance.now()];
-  const controller = await scale.startController();
-  await connectedTo(controller, scale.spokes.length);
+  const running = await startControllers(scale);
+  await allConnected(running);
   const connectedMs = performance.now() - startedAt;
   await until("all watches to be open", () => watchesAreOpen(scale));
   const elapsedMs = performance.now() - startedAt;
   const experiment = {
     id: "a",
     title: "cold start, everything installed before",
-    ...(await figuresSince({ scale, controller }, since)),
+    ...(await figuresSince(running, since)),
     elapsedMs,
     note: `all connected after ${Math.round(connectedMs / 1_000)} s`,
   };
-  return { experiment, controller };
+  return { experiment, running };
 }
 
 /** Workloads are watched on each spoke, and the guard is proven. */
@@ -140,21 +75,20 @@ const minutes: Rest = { beforeMs: 60_000, ms: 60_000 };
 
 /** c: nothing happens for a while. Re-checks of the guard and the questions how a quiet spoke is are counted apart. */
 export async function rest(
-  scale: ScaleFleet,
-  controller: ControllerProcess,
+  controlled: ControlledFleet,
   { beforeMs, ms }: Rest = minutes,
 ): Promise<Experiment> {
   // The collector frees the objects of a start bit by bit.
   await delay(beforeMs);
-  const figures = await measured({ scale, controller }, () => delay(ms));
-  const { byName } = spokeTraffic(scale);
+  const figures = await measured(controlled, () => delay(ms));
+  const { byName } = spokeTraffic(controlled.scale);
   const names = [...byName.keys()];
   const sum = (isWanted: (name: string) => boolean): number =>
     names.filter(isWanted).reduce((total, name) => total + (byName.get(name) ?? 0), 0);
   const watches = sum((name) => name.startsWith("watch "));
   const checks = sum((name) => name.startsWith("dry-run ") || name === "list namespaces");
   const questions = sum((name) => name === "get /readyz" || name === "get /version");
-  const others = (figures.spokeRequests ?? 0) - watches - checks - questions;
+  const others = figures.spokeRequests - watches - checks - questions;
   return {
     id: "c",
     title: `idle for ${ms / 1_000} s`,
@@ -167,13 +101,11 @@ export async function rest(
 const lostName = "config-logging";
 
 /** d: one object is deleted on a tenth of the spokes at once. */
-export async function repairTenth(
-  scale: ScaleFleet,
-  controller: ControllerProcess,
-): Promise<Experiment> {
+export async function repairTenth(controlled: ControlledFleet): Promise<Experiment> {
+  const { scale } = controlled;
   const some = scale.spokes.filter((_, index) => index % 10 === 0);
   let times: readonly number[] = [];
-  const figures = await measured({ scale, controller }, async () => {
+  const figures = await measured(controlled, async () => {
     times = await Promise.all(some.map(loseAndWait));
   });
   const title = `one object deleted on ${some.length} spokes at once`;
@@ -201,17 +133,17 @@ function isSame({ kind, metadata }: StoredObject, other: StoredObject): boolean 
 
 /** e: everything is installed again, on four fifths of the spokes alone and then beside a fifth that answers nothing. */
 export async function installBesideBlackHoles(
-  scale: ScaleFleet,
-  controller: ControllerProcess,
+  controlled: ControlledFleet,
   say: Say,
 ): Promise<Experiment> {
+  const { scale } = controlled;
   const dark = scale.spokes.filter((_, index) => index % 5 === 4);
   const bright = scale.spokes.filter((spoke) => !dark.includes(spoke));
   const wanted = componentsFor(bright);
   say("Scale e: removing everything");
   await removeAll(scale);
   say("Scale e: installing beside nothing");
-  const alone = await measured({ scale, controller }, async () => {
+  const alone = await measured(controlled, async () => {
     await createAll(scale.fleet.hub, wanted);
     await areTrue(scale, wanted.length, ["Ready"]);
   });
@@ -219,7 +151,7 @@ export async function installBesideBlackHoles(
   await removeAll(scale);
   say(`Scale e: installing beside ${dark.length} spokes that answer nothing`);
   for (const spoke of dark) spoke.setFaults({ isBlackHole: true });
-  const beside = await measured({ scale, controller }, async () => {
+  const beside = await measured(controlled, async () => {
     // Their components come first, so that they are in the way if they can be.
     await createAll(scale.fleet.hub, componentsFor(dark));
     await createAll(scale.fleet.hub, wanted);
@@ -230,19 +162,17 @@ export async function installBesideBlackHoles(
     id: "e",
     title: `everything installed beside ${dark.length} spokes that answer nothing`,
     ...beside,
-    ...(alone.elapsedMs === undefined ? {} : { aloneMs: alone.elapsedMs }),
-    note: `${Math.round((alone.elapsedMs ?? 0) / 1_000)} s without them`,
+    aloneMs: alone.elapsedMs,
+    note: `${Math.round(alone.elapsedMs / 1_000)} s without them`,
   };
 }
 
 /** e2: a fifth of the spokes goes dark. How long until each of their components says that it is not ready. */
-export async function goDark(
-  scale: ScaleFleet,
-  controller: ControllerProcess,
-): Promise<Experiment> {
+export async function goDark(controlled: ControlledFleet): Promise<Experiment> {
+  const { scale } = controlled;
   const dark = scale.spokes.filter((_, index) => index % 5 === 4);
   const names = new Set(dark.map(({ name }) => name));
-  const figures = await measured({ scale, controller }, async () => {
+  const figures = await measured(controlled, async () => {
     for (const spoke of dark) spoke.setFaults({ isBlackHole: true });
     await until("the dark ones to be told", async () => {
       const all = await readComponents(scale);
@@ -253,11 +183,4 @@ export async function goDark(
   });
   for (const spoke of dark) spoke.setFaults({});
   return { id: "e2", title: `${dark.length} spokes go dark`, ...figures };
-}
-
-function quantiles(times: readonly number[]): { readonly p50Ms: number; readonly p95Ms: number } {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (part: number): number =>
-    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-  return { p50Ms: at(0.5), p95Ms: at(0.95) };
 }

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import { operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { type DistFolder, buildDist } from "../../build/dist-folder.ts";
@@ -6,6 +8,7 @@ import { releaseDir } from "../../e2e/release-dir.ts";
 import { requestsTo, writingVerbs } from "../../e2e/requests.ts";
 import type { AuditedRequest } from "../../fleet/audit-log.ts";
 import { type Fleet, startFleet } from "../../fleet/fleet.ts";
+import { applyFile } from "../../fleet/hub-access.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { profileNamespace, publishSpokes } from "../../simulator/publish.ts";
@@ -35,7 +38,15 @@ export interface ScaleFleet extends AsyncDisposable {
   startController(flags?: readonly string[]): Promise<ControllerProcess>;
 }
 
-const replica = { name: "scale" };
+/** A fleet, and the controllers that work on it now. */
+export interface ControlledFleet {
+  readonly scale: ScaleFleet;
+  readonly controllers: readonly ControllerProcess[];
+}
+
+// The one that the roles in docs/ are for.
+const replica = { name: "knfleet-controller" };
+const setsRoleFile = join(import.meta.dirname, "../../../docs/sets-role.yaml");
 const kinds: readonly ComponentKind[] = ["KnativeEventing", "KnativeServing"];
 // Above what any step takes that makes progress.
 const limitMs = 1_800_000;
@@ -62,6 +73,7 @@ export async function startScaleFleet(
   const fleet = undo.use(await startFleet({ spokes: [], log: say }));
   const simulator = undo.use(await startSimulator({ spokes: options.spokes }));
   await fleet.controllerKubeconfig();
+  await applyFile(fleet.hub, setsRoleFile);
   say(`Publishing ${options.spokes} simulated spokes`);
   await publishSpokes(fleet.hub.admin, simulator);
   const usual: ControllerProcessOptions = {
@@ -82,6 +94,19 @@ export async function startScaleFleet(
     providerFile: usual.providerFile ?? "",
     startController: (flags = []) => startControllerProcess({ ...usual, flags }),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Starts a controller. Disposing the answer stops it. */
+export async function startControllers(
+  scale: ScaleFleet,
+  flags: readonly string[] = [],
+): Promise<ControlledFleet & AsyncDisposable> {
+  const controller = await scale.startController(flags);
+  return {
+    scale,
+    controllers: [controller],
+    [Symbol.asyncDispose]: () => controller[Symbol.asyncDispose](),
   };
 }
 
@@ -123,11 +148,17 @@ export async function removeAll(scale: ScaleFleet): Promise<void> {
   await until("all to be gone", async () => (await readComponents(scale)).length === 0);
 }
 
-/** Waits until the controller is connected to so many spokes. */
-export async function connectedTo(controller: ControllerProcess, spokes: number): Promise<void> {
+/** Waits until the controllers are connected to all spokes. */
+export async function allConnected({ scale, controllers }: ControlledFleet): Promise<void> {
+  const { spokes } = scale;
   await until(
-    `${spokes} spokes to be connected`,
-    async () => (await metricOf(controller, "knfleet_connected_spokes")) >= spokes,
+    `${spokes.length} spokes to be connected`,
+    async () => {
+      const counts = await Promise.all(
+        controllers.map((controller) => metricOf(controller, "knfleet_connected_spokes")),
+      );
+      return counts.reduce((sum, count) => sum + count, 0) >= spokes.length;
+    },
     connectedMs,
   );
 }

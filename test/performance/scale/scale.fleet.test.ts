@@ -1,22 +1,21 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { anyReleaseDir } from "../../e2e/release-dir.ts";
-import type { ControllerProcess } from "../../support/controller-process.ts";
 import { createEverything, repairTenth, rest, startCold } from "./experiments.ts";
-import { type ScaleFleet, startScaleFleet } from "./scale-fleet.ts";
+import { type ScaleFleet, startControllers, startScaleFleet } from "./scale-fleet.ts";
 import { askForStatus } from "./status-of-all.ts";
 
 const spokes = 50;
 const say = (line: string): void => console.error(line);
 let scale: ScaleFleet;
-let controller: ControllerProcess | undefined;
+let running: Awaited<ReturnType<typeof startControllers>> | undefined;
 
 beforeAll(async () => {
   scale = await startScaleFleet({ spokes, releases: await anyReleaseDir() }, say);
 }, 1_800_000);
 
 afterAll(async () => {
-  await controller?.[Symbol.asyncDispose]();
+  await running?.[Symbol.asyncDispose]();
   await scale[Symbol.asyncDispose]();
 });
 
@@ -29,8 +28,8 @@ function kindsOfWrites(): readonly (readonly string[])[] {
 }
 
 test("both components on 50 spokes: each spoke is written to alike, by one writer, and the hub a few times for each", async () => {
-  await using first = await scale.startController();
-  const created = await createEverything(scale, first);
+  await using first = await startControllers(scale);
+  const created = await createEverything(first);
   expect(kindsOfWrites()).toHaveLength(1);
   expect(created.spokeWrites).toBe((scale.spokes[0]?.traffic.writes ?? 0) * spokes);
   expect(created.doubleWrites).toBe(0);
@@ -39,8 +38,8 @@ test("both components on 50 spokes: each spoke is written to alike, by one write
 });
 
 test("a controller that starts again writes nothing, and opens each watch of a spoke twice at most", async () => {
-  const { experiment, controller: second } = await startCold(scale);
-  controller = second;
+  const { experiment, running: second } = await startCold(scale);
+  running = second;
   expect(experiment).toMatchObject({ spokeWrites: 0, hubWrites: 0 });
   // The second component on a spoke lets the watches begin again.
   const asked = scale.spokes.map(({ traffic }) => traffic.counts.get("watch deployments") ?? 0);
@@ -48,14 +47,14 @@ test("a controller that starts again writes nothing, and opens each watch of a s
 });
 
 test("while nothing happens there are no requests but watches and checks", async () => {
-  if (controller === undefined) throw new Error("There is no controller");
-  const idle = await rest(scale, controller, { beforeMs: 10_000, ms: 15_000 });
+  if (running === undefined) throw new Error("There is no controller");
+  const idle = await rest(running, { beforeMs: 10_000, ms: 15_000 });
   expect(idle).toMatchObject({ spokeRequests: 0, spokeWrites: 0, hubRequests: 0 });
 });
 
 test("an object that is lost on a tenth of the spokes comes back with one write each", async () => {
-  if (controller === undefined) throw new Error("There is no controller");
-  const repaired = await repairTenth(scale, controller);
+  if (running === undefined) throw new Error("There is no controller");
+  const repaired = await repairTenth(running);
   expect(repaired).toMatchObject({ spokeWrites: spokes / 10, doubleWrites: 0, hubWrites: 0 });
   const writes = scale.spokes.map(({ traffic }) => traffic.writes);
   expect(writes.every((count) => count <= 1)).toBe(true);

@@ -1,5 +1,5 @@
 import { runMeasured } from "../measured-program.ts";
-import type { Experiment } from "./experiments.ts";
+import type { Experiment } from "./measured.ts";
 import type { ScaleFleet } from "./scale-fleet.ts";
 
 /** h: `kubectl knfleet status -A`, which asks every spoke. Throws when it does not tell the answer of each. */
