@@ -42,7 +42,7 @@ const parts = [
 ] as const;
 /** It takes half an hour, so it runs only when it is asked for. */
 const onDemand = ["scale"];
-const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…] [--spokes N]
+const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…] [--spokes N] [--replicas N]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
@@ -53,6 +53,7 @@ Compares knfleet-controller with kubectl apply --server-side on real control pla
   --runs N      installations per figure, of which the median counts (default 5)
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
   --spokes N    simulated spokes of the part scale (default 1000)
+  --replicas N  controllers that share them in its experiments f, with twice as many shards (default 3; 1 leaves f out)
   --rtt LIST    round-trip times in ms (default 0,50,200)`;
 
 interface Options {
@@ -62,6 +63,7 @@ interface Options {
   readonly runs: number;
   readonly rtts: readonly number[];
   readonly spokes: number;
+  readonly replicas: number;
 }
 
 function optionsOf(args: readonly string[]): Options | undefined {
@@ -73,25 +75,30 @@ function optionsOf(args: readonly string[]): Options | undefined {
       quick: { type: "boolean", default: false },
       runs: { type: "string", default: "5" },
       spokes: { type: "string", default: "1000" },
+      replicas: { type: "string", default: "3" },
       rtt: { type: "string", default: "0,50,200" },
       help: { type: "boolean", short: "h", default: false },
     },
   });
   if (values.help) return undefined;
-  const runs = Number(values.runs);
+  const runs = wholeNumber("--runs", values.runs, 1);
+  const spokes = wholeNumber("--spokes", values.spokes, 10);
+  const replicas = wholeNumber("--replicas", values.replicas, 1);
   const rtts = values.rtt.split(",").map(Number);
-  if (!Number.isInteger(runs) || runs < 1) throw new Error("--runs takes a whole number from 1");
-  const spokes = Number(values.spokes);
-  if (!Number.isInteger(spokes) || spokes < 10) {
-    throw new Error("--spokes takes a whole number from 10");
-  }
   if (!rtts.every((rtt) => Number.isFinite(rtt) && rtt >= 0)) {
     throw new Error("--rtt takes milliseconds, separated by commas");
   }
   if (values.only !== undefined && !parts.some((part) => part === values.only)) {
     throw new Error(`--only takes one of ${parts.join(", ")}`);
   }
-  return { only: values.only, json: values.json, quick: values.quick, runs, rtts, spokes };
+  const { only, json, quick } = values;
+  return { only, json, quick, runs, rtts, spokes, replicas };
+}
+
+function wholeNumber(flag: string, text: string, least: number): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= least) return number;
+  throw new Error(`${flag} takes a whole number from ${least}`);
 }
 
 async function bench({ json, ...options }: Options): Promise<void> {
@@ -120,7 +127,7 @@ async function bench({ json, ...options }: Options): Promise<void> {
 
 /** The parts that start what they need by themselves, one after the other. */
 async function measureParts(
-  { only, quick, runs, rtts, spokes }: Omit<Options, "json">,
+  { only, quick, runs, rtts, spokes, replicas }: Omit<Options, "json">,
   say: (line: string) => void,
 ): Promise<Omit<Results, keyof FleetResult>> {
   return {
@@ -132,7 +139,9 @@ async function measureParts(
     webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
     cli: isWanted("cli", only) ? await measureCli(say) : null,
     sets: isWanted("sets", only) ? measureSets(say) : [],
-    scale: isWanted("scale", only) ? await measureScale({ spokes }, say) : null,
+    scale: isWanted("scale", only)
+      ? await measureScale({ spokes, replicas, shards: 2 * replicas }, say)
+      : null,
   };
 }
 

@@ -9,7 +9,13 @@ import {
   startCold,
 } from "./scale/experiments.ts";
 import type { Experiment } from "./scale/measured.ts";
-import { type ScaleOptions, startControllers, startScaleFleet } from "./scale/scale-fleet.ts";
+import { shareFleet } from "./scale/replicas.ts";
+import {
+  type ScaleOptions,
+  type Sharing,
+  startControllers,
+  startScaleFleet,
+} from "./scale/scale-fleet.ts";
 import { upgradeBySet } from "./scale/set-rollout.ts";
 import { askForStatus } from "./scale/status-of-all.ts";
 
@@ -21,7 +27,7 @@ export interface ScaleResult {
 
 /** Runs the experiments one after the other on one hub. */
 export async function measureScale(
-  options: ScaleOptions,
+  options: ScaleOptions & Sharing,
   say: (line: string) => void,
 ): Promise<ScaleResult> {
   await using scale = await startScaleFleet(options, say);
@@ -43,7 +49,8 @@ export async function measureScale(
     add(await repairTenth(running));
     add(await goDark(running));
   }
-  await using withSets = await startControllers(scale, ["--sets"]);
+  if (options.replicas > 1) await shareFleet(scale, options, add);
+  await using withSets = await startControllers(scale, { flags: ["--sets"] });
   add(await upgradeBySet(withSets, say));
   add(await installBesideBlackHoles(withSets, say));
   return { spokes: options.spokes, experiments };
@@ -56,6 +63,7 @@ const count = (value: number | undefined): string => (value === undefined ? "" :
 const headers = [
   "",
   "simulated spokes",
+  "replicas",
   "time",
   "p50",
   "p95",
@@ -75,6 +83,7 @@ function rowOf(experiment: Experiment): readonly string[] {
   return [
     `${id}: ${title}`,
     String(spokes),
+    count(experiment.replicas),
     milliseconds(experiment.elapsedMs),
     milliseconds(experiment.p50Ms),
     milliseconds(experiment.p95Ms),
@@ -97,7 +106,16 @@ export function scaleReport({ experiments }: ScaleResult): string {
 
 interface ScaleGoal extends Omit<Goal, "value"> {
   readonly experiment: string;
-  readonly of: (experiment: Experiment) => number | undefined;
+  readonly of: (experiment: Experiment, all: readonly Experiment[]) => number | undefined;
+}
+
+/** What each further replica takes beside the memory of one. */
+function furtherBytes(
+  { residentBytes = Number.NaN, replicas = 1 }: Experiment,
+  all: readonly Experiment[],
+): number {
+  const alone = all.find(({ id }) => id === "c")?.residentBytes ?? Number.NaN;
+  return (residentBytes - alone) / (replicas - 1);
 }
 
 const oneDigit = (value: number): string => value.toFixed(1);
@@ -168,6 +186,38 @@ const goals: readonly ScaleGoal[] = [
     show: ratio,
   },
   {
+    experiment: "f1",
+    text: "several replicas start: writes to spokes",
+    of: ({ spokeWrites }) => spokeWrites,
+    limit: 0,
+  },
+  {
+    experiment: "f2",
+    text: "idle: memory of each further replica",
+    of: furtherBytes,
+    limit: 200_000_000,
+    show: megabytes,
+  },
+  {
+    experiment: "f3",
+    text: "a replica is killed, until its spokes are served",
+    of: ({ elapsedMs }) => elapsedMs,
+    limit: 25_000,
+    show: seconds,
+  },
+  {
+    experiment: "f3",
+    text: "the same: double writes",
+    of: ({ doubleWrites }) => doubleWrites,
+    limit: 0,
+  },
+  {
+    experiment: "f4",
+    text: "a replica stands still for 30 s: double writes",
+    of: ({ doubleWrites }) => doubleWrites,
+    limit: 0,
+  },
+  {
     experiment: "g",
     text: "a set upgrades all: its writes for each cluster",
     of: ({ setWrites = Number.NaN, spokes }) => setWrites / spokes,
@@ -201,7 +251,7 @@ export function scaleGoals({ spokes, experiments }: ScaleResult): readonly Goal[
   return goals.flatMap(({ experiment: id, of, text, ...goal }) => {
     const experiment = experiments.find((one) => one.id === id);
     if (experiment === undefined) return [];
-    const value = of(experiment) ?? Number.NaN;
+    const value = of(experiment, experiments) ?? Number.NaN;
     return [{ ...goal, text: `${spokes} simulated spokes: ${text}`, value }];
   });
 }

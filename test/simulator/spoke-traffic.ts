@@ -45,6 +45,11 @@ export class SpokeTraffic {
     return this.#doubleWrites;
   }
 
+  /** Who wrote last. */
+  get writer(): string | undefined {
+    return this.#writer;
+  }
+
   /** Requests by `verb resource`, dry runs as `dry-run verb resource`. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;

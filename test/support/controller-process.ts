@@ -74,6 +74,10 @@ export class ControllerProcess implements AsyncDisposable {
     return this.#child.pid;
   }
 
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   /** Resolves when the process has ended. */
   get exited(): Promise<Exit> {
     return this.#exited;
@@ -160,7 +164,7 @@ export class ControllerProcess implements AsyncDisposable {
   ): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     while (!(await check())) {
-      const hasEnded = this.#child.exitCode !== null || this.#child.signalCode !== null;
+      const hasEnded = !this.isRunning;
       if (!hasEnded && performance.now() < deadline) {
         await new Promise((wake) => setTimeout(wake, 20));
         continue;

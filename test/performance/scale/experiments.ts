@@ -14,6 +14,8 @@ import {
   removeAll,
   resetTraffic,
   type ScaleFleet,
+  type Sharing,
+  sharingFlags,
   spokeTraffic,
   startControllers,
   until,
@@ -34,15 +36,19 @@ export async function createEverything(controlled: ControlledFleet): Promise<Exp
   return { id: "b", title: `${all.length} components created at once`, ...figures };
 }
 
-/** a: a controller that starts while everything is installed. Leaves it running. */
-export async function startCold(scale: ScaleFleet): Promise<{
+/** a: a controller that starts while everything is installed, or several that share the fleet. Leaves them running. */
+export async function startCold(
+  scale: ScaleFleet,
+  sharing: Sharing = { replicas: 1, shards: 1 },
+): Promise<{
   readonly experiment: Experiment;
   readonly running: Awaited<ReturnType<typeof startControllers>>;
 }> {
   resetTraffic(scale);
   const [since, startedAt] = [new Date(), performance.now()];
-  const running = await startControllers(scale);
-  await allConnected(running);
+  const { replicas } = sharing;
+  const running = await startControllers(scale, { replicas, flags: sharingFlags(sharing) });
+  await allConnected(running, sharing);
   const connectedMs = performance.now() - startedAt;
   await until("all watches to be open", () => watchesAreOpen(scale));
   const elapsedMs = performance.now() - startedAt;
@@ -113,7 +119,7 @@ export async function repairTenth(controlled: ControlledFleet): Promise<Experime
 }
 
 /** Deletes an object and resolves with the time until it is there again, in ms. */
-async function loseAndWait({ name, store }: SimulatedSpoke): Promise<number> {
+export async function loseAndWait({ name, store }: SimulatedSpoke): Promise<number> {
   const key = `knative-eventing/${lostName}`;
   const lost = store.get("/ConfigMap", key);
   if (lost === undefined) throw new Error(`${name} has no ${lostName}`);
@@ -167,7 +173,7 @@ export async function installBesideBlackHoles(
   };
 }
 
-/** e2: a fifth of the spokes goes dark. How long until each of their components says that it is not ready. */
+/** e2: a fifth of the spokes goes dark. How long until each of their components says that it is not ready. Waits until they are all ready again. */
 export async function goDark(controlled: ControlledFleet): Promise<Experiment> {
   const { scale } = controlled;
   const dark = scale.spokes.filter((_, index) => index % 5 === 4);
@@ -182,5 +188,6 @@ export async function goDark(controlled: ControlledFleet): Promise<Experiment> {
     });
   });
   for (const spoke of dark) spoke.setFaults({});
+  await areTrue(scale, scale.spokes.length * 2, ["Ready"]);
   return { id: "e2", title: `${dark.length} spokes go dark`, ...figures };
 }

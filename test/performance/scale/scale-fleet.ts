@@ -97,17 +97,21 @@ export async function startScaleFleet(
   };
 }
 
-/** Starts a controller. Disposing the answer stops it. */
+/** Starts so many controllers at once, one by default. Disposing the answer stops them. */
 export async function startControllers(
   scale: ScaleFleet,
-  flags: readonly string[] = [],
+  {
+    replicas = 1,
+    flags = [],
+  }: { readonly replicas?: number; readonly flags?: readonly string[] } = {},
 ): Promise<ControlledFleet & AsyncDisposable> {
-  const controller = await scale.startController(flags);
-  return {
-    scale,
-    controllers: [controller],
-    [Symbol.asyncDispose]: () => controller[Symbol.asyncDispose](),
-  };
+  await using undo = new AsyncDisposableStack();
+  const starts = Array.from({ length: replicas }, async () =>
+    undo.use(await scale.startController(flags)),
+  );
+  const controllers = await Promise.all(starts);
+  const running = undo.move();
+  return { scale, controllers, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** Both components for each of some spokes. */
@@ -148,15 +152,31 @@ export async function removeAll(scale: ScaleFleet): Promise<void> {
   await until("all to be gone", async () => (await readComponents(scale)).length === 0);
 }
 
-/** Waits until the controllers are connected to all spokes. */
-export async function allConnected({ scale, controllers }: ControlledFleet): Promise<void> {
+/** How many controllers share the fleet, and in how many parts. */
+export interface Sharing {
+  readonly replicas: number;
+  readonly shards: number;
+}
+
+/** The flags of controllers that share the fleet in so many parts. */
+export function sharingFlags({ shards }: Pick<Sharing, "shards">): readonly string[] {
+  return shards === 1 ? [] : [`--shards=${shards}`];
+}
+
+/** Waits until the controllers are connected to all spokes, each to its share. */
+export async function allConnected(
+  { scale, controllers }: ControlledFleet,
+  { replicas, shards }: Sharing,
+): Promise<void> {
   const { spokes } = scale;
+  const metrics = (name: string): Promise<readonly number[]> =>
+    Promise.all(controllers.map((controller) => metricOf(controller, name)));
   await until(
     `${spokes.length} spokes to be connected`,
     async () => {
-      const counts = await Promise.all(
-        controllers.map((controller) => metricOf(controller, "knfleet_connected_spokes")),
-      );
+      const shares = await metrics("knfleet_shards_held");
+      if (shares.some((share) => share < Math.floor(shards / replicas))) return false;
+      const counts = await metrics("knfleet_connected_spokes");
       return counts.reduce((sum, count) => sum + count, 0) >= spokes.length;
     },
     connectedMs,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { anyReleaseDir } from "../../e2e/release-dir.ts";
 import { createEverything, repairTenth, rest, startCold } from "./experiments.ts";
+import { killOne } from "./replicas.ts";
 import { type ScaleFleet, startControllers, startScaleFleet } from "./scale-fleet.ts";
 import { askForStatus } from "./status-of-all.ts";
 
@@ -62,4 +63,16 @@ test("an object that is lost on a tenth of the spokes comes back with one write 
 
 test("kubectl knfleet status -A tells the answer of every spoke", async () => {
   expect(await askForStatus(scale)).toMatchObject({ spokes });
+});
+
+test("of two replicas that share the fleet one is killed, and the other one serves its spokes, each of which has one writer", async () => {
+  await running?.[Symbol.asyncDispose]();
+  const { experiment, running: both } = await startCold(scale, { replicas: 2, shards: 4 });
+  running = both;
+  expect(experiment).toMatchObject({ spokeWrites: 0, doubleWrites: 0 });
+  const killed = await killOne(both);
+  const writes = scale.spokes.map(({ traffic }) => traffic.writes);
+  expect(writes).toContain(1);
+  expect(writes.every((count) => count <= 1)).toBe(true);
+  expect(killed).toMatchObject({ doubleWrites: 0 });
 });
