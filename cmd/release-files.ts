@@ -56,7 +56,7 @@ export async function ensureReleases(
   signal: AbortSignal,
 ): Promise<EnsuredReleases> {
   const { root = projectRoot, environment, onProgress } = options;
-  const lock = await readLock(join(root, "releases.lock.json"));
+  const lock = await readLock(root);
   const dir = options.dir ?? cacheDirOf(environment, lock.hash);
   try {
     const missing = (await problemsOf(dir, lock.files)).map(({ file }) => file);
@@ -77,7 +77,7 @@ export async function ensureReleases(
 export async function checkReleases(
   options: Pick<EnsureReleasesOptions, "environment" | "dir" | "root">,
 ): Promise<{ readonly dir: string; readonly problems: readonly string[] }> {
-  const lock = await readLock(join(options.root ?? projectRoot, "releases.lock.json"));
+  const lock = await readLock(options.root ?? projectRoot);
   const dir = options.dir ?? cacheDirOf(options.environment, lock.hash);
   const problems = await problemsOf(dir, lock.files);
   const foreign = await findForeignFiles(dir, lock.files);
@@ -92,7 +92,7 @@ export async function checkReleases(
 
 /** Reads the lock file of the releases of this program. Throws FleetError ConfigInvalid. */
 export async function readReleaseLock(root: string = projectRoot): Promise<ReleaseLock> {
-  return await readLock(join(root, "releases.lock.json"));
+  return await readLock(root);
 }
 
 /** Finds files in the folders of the lock that the lock does not list: the controller would install them, too. */

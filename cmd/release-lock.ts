@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { getRawAsset, isSea } from "node:sea";
 import { setTimeout } from "node:timers/promises";
 
 import { withTimeout } from "../access/deadline.ts";
@@ -25,11 +26,19 @@ export interface ReleaseLock {
   readonly files: readonly LockedFile[];
 }
 
-/** Reads a lock file. `hash`: the SHA-256 of its bytes. Throws FleetError ConfigInvalid. */
-export async function readLock(path: string): Promise<ReleaseLock & { readonly hash: string }> {
-  const bytes = await readFile(path).catch((cause: unknown) => {
-    throw new FleetError("ConfigInvalid", `Lock file ${path} cannot be read`, { cause });
-  });
+/** Name of the lock file in the folder of the program, or in the executable that `npm run executable` makes. */
+export const lockName = "releases.lock.json";
+
+/**
+ * Reads the lock file of a folder; an executable has only the one that is in it. `hash`: the SHA-256 of its bytes. Throws FleetError ConfigInvalid.
+ */
+export async function readLock(root: string): Promise<ReleaseLock & { readonly hash: string }> {
+  const path = join(root, lockName);
+  const bytes = isSea()
+    ? Buffer.from(getRawAsset(lockName))
+    : await readFile(path).catch((cause: unknown) => {
+        throw new FleetError("ConfigInvalid", `Lock file ${path} cannot be read`, { cause });
+      });
   const lock = jsonOf(bytes.toString());
   if (!isLock(lock)) throw new FleetError("ConfigInvalid", `Lock file ${path} is not valid`);
   const { repository, commit, files } = lock;

@@ -88,6 +88,13 @@ describe("the Dockerfile", () => {
   });
 });
 
+/** The platforms that executables are made for. */
+function matrixOf(workflow: unknown): readonly { readonly platform: string }[] {
+  const include = valueAt(workflow, "jobs", "executable", "strategy", "matrix", "include");
+  if (!Array.isArray(include)) throw new Error("The workflow makes no executables");
+  return include;
+}
+
 describe.each(workflows)("$name", ({ text }) => {
   const workflow: unknown = parse(text);
 
@@ -121,14 +128,21 @@ describe.each(workflows)("$name", ({ text }) => {
   });
 
   test("checks first, signs image and chart, and says where they come from", () => {
-    expect(valueAt(workflow, "jobs", "publish", "needs")).toBe("check");
+    expect(valueAt(workflow, "jobs", "publish", "needs")).toEqual(["check", "executable"]);
+    expect(valueAt(workflow, "jobs", "executable", "needs")).toBe("check");
     expect(text.match(/cosign sign --yes/g)).toHaveLength(2);
     expect(text.match(/actions\/attest-build-provenance@/g)).toHaveLength(3);
     expect(text).toContain("--type cyclonedx");
     expect(text).toContain("npm audit --omit=dev --audit-level=high");
     // The plugin has the name that krew's manifest and docs/plugin.md give it.
     expect(text).toContain('mv kubectl-knfleet-*.tgz "kubectl-knfleet-$GITHUB_REF_NAME.tar.gz"');
-    expect(read(".krew.yaml")).toContain("/kubectl-knfleet-{{ .TagName }}.tar.gz");
     expect(read("docs/plugin.md")).toContain("`kubectl-knfleet-vVERSION.tar.gz`");
+    // The executables have the names that krew's manifest, Homebrew's formula and docs/plugin.md give them.
+    expect(text).toContain('"kubectl-knfleet-$GITHUB_REF_NAME-$PLATFORM.tar.gz"');
+    for (const { platform } of matrixOf(workflow)) {
+      const name = `kubectl-knfleet-{{ .TagName }}-${platform}.tar.gz`;
+      expect(read(".krew.yaml")).toContain(name);
+      expect(read("docs/plugin.md")).toContain(platform);
+    }
   });
 });

@@ -33,7 +33,7 @@ async function build(folder: string): Promise<void> {
 }
 
 /** The program that people install themselves. All others are in the image. */
-const pluginProgram = "kubectl-knfleet";
+export const pluginProgram = "kubectl-knfleet";
 
 /** A file of `dist/`. Programs are executable. */
 export interface DistFile {
@@ -100,7 +100,7 @@ function manifestOf(root: string, bundled: readonly BundledFile[]): string {
 }
 
 /** The licences and notices of packages, which have to be passed on. */
-function licensesOf(root: string, folders: readonly string[]): string {
+export function licensesOf(root: string, folders: readonly string[]): string {
   const parts = folders.map((folder) => {
     const { name, version, license } = JSON.parse(
       readFileSync(join(root, folder, "package.json"), "utf8"),

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 
-import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { type OutputChunk, type OutputOptions, type Plugin, rolldown } from "rolldown";
 
 /** One JavaScript file of a bundle. */
 export interface BundledFile {
@@ -46,9 +46,25 @@ export function programsOf(root: string): readonly string[] {
  * and lines, so that stack traces are readable. Equal sources give equal files. Rejects for an import that cannot be resolved.
  */
 export async function bundle(root: string): Promise<readonly BundledFile[]> {
+  const chunkFileNames = "chunks/[name]-[hash].js";
+  return await generate(root, programsOf(root), { entryFileNames: "[name].js", chunkFileNames });
+}
+
+/** Bundles one program as one file, which loads nothing but modules of Node; otherwise like `bundle`. */
+export async function bundleWhole(root: string, program: string): Promise<BundledFile> {
+  const [file, ...others] = await generate(root, [program], { codeSplitting: false });
+  if (file === undefined || others.length > 0) throw new Error(`${program} is no single file`);
+  return file;
+}
+
+async function generate(
+  root: string,
+  programs: readonly string[],
+  output: OutputOptions,
+): Promise<readonly BundledFile[]> {
   const build = await rolldown({
     cwd: root,
-    input: Object.fromEntries(programsOf(root).map((name) => [name, `cmd/${name}.ts`])),
+    input: Object.fromEntries(programs.map((name) => [name, `cmd/${name}.ts`])),
     platform: "node",
     plugins: [placesPlugin(root), leanInkPlugin(root)],
     transform: { define: { "process.env.NODE_ENV": '"production"' } },
@@ -59,14 +75,15 @@ export async function bundle(root: string): Promise<readonly BundledFile[]> {
     },
   });
   try {
-    const { output } = await build.generate({
+    const generated = await build.generate({
       format: "esm",
-      entryFileNames: "[name].js",
-      chunkFileNames: "chunks/[name]-[hash].js",
       minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
       comments: { legal: false, annotation: false, jsdoc: false },
+      ...output,
     });
-    return output.filter((file) => file.type === "chunk").map((chunk) => bundledFile(chunk, root));
+    return generated.output
+      .filter((file) => file.type === "chunk")
+      .map((chunk) => bundledFile(chunk, root));
   } finally {
     await build.close();
   }

@@ -1,16 +1,15 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { cp, glob, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { exitCodes } from "../../cmd/kubectl/errors.ts";
 import { createProgram } from "../../cmd/kubectl/program.ts";
-import { isRecord, valueAt } from "../fleet/json-record.ts";
+import { valueAt } from "../fleet/json-record.ts";
 import { buildDist, type DistFolder } from "./dist-folder.ts";
 
 const run = promisify(execFile);
@@ -127,79 +126,6 @@ async function underOldNode(entry: string): Promise<unknown> {
   return run(process.execPath, words, { env: {} }).catch((error: unknown) => error);
 }
 
-describe("the manifest for krew", () => {
-  const pairs = [
-    { os: "darwin", all: ["amd64", "arm64"] },
-    { os: "linux", all: ["386", "amd64", "arm", "arm64", "ppc64le"] },
-    { os: "windows", all: ["386", "amd64", "arm64"] },
-  ].flatMap(({ os, all }) => all.map((arch) => ({ os, arch })));
-  let manifest: unknown;
-  let platforms: readonly unknown[];
-
-  beforeAll(async () => {
-    manifest = await krewManifest(archive);
-    platforms = listAt(manifest, "spec", "platforms");
-  });
-
-  test("has a name, a version and a description as krew's index wants them", async () => {
-    const { version } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
-    expect(manifest).toMatchObject({
-      apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
-      kind: "Plugin",
-      metadata: { name: expect.stringMatching(/^(?!kube-)[a-z]+(?:-[a-z]+)*$/) },
-      spec: {
-        version: `v${version}`,
-        homepage: expect.stringMatching(/^https:/),
-        // One line, and no list of flags.
-        shortDescription: expect.stringMatching(/^(?!.*--)[^\n.]{10,50}$/),
-      },
-    });
-    const text = JSON.stringify(manifest);
-    const { engines } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
-    expect(text).toContain(`Needs Node.js ${engines.node.replace(">=", "")} or newer`);
-  });
-
-  test("every platform is one that exists, none matches two, and none is Windows, where a program ends in .exe", () => {
-    const matched = pairs.map(({ os, arch }) => ({
-      os,
-      count: platforms.filter((platform) => matches(valueAt(platform, "selector"), { os, arch }))
-        .length,
-    }));
-    expect(matched.filter(({ os, count }) => count !== (os === "windows" ? 0 : 1))).toEqual([]);
-    for (const platform of platforms) {
-      expect(pairs.some((pair) => matches(valueAt(platform, "selector"), pair))).toBe(true);
-      expect(valueAt(platform, "uri")).toMatch(/^https:.*\.tar\.gz$/);
-      expect(valueAt(platform, "sha256")).toMatch(/^[0-9a-f]{64}$/);
-      expect(valueAt(platform, "bin")).not.toMatch(/\.exe$/);
-    }
-  });
-
-  test("what krew takes out of the archive has the licence, and runs through krew's link", async () => {
-    const unpacked = join(home, "unpacked");
-    const store = join(home, "store");
-    await mkdir(unpacked);
-    await mkdir(store);
-    await run("tar", ["-xzf", archive, "-C", unpacked]);
-    for (const step of listAt(platforms[0], "files")) {
-      const from = String(valueAt(step, "from"));
-      for await (const path of glob(from, { cwd: unpacked })) {
-        await cp(join(unpacked, path), join(store, String(valueAt(step, "to")), basename(path)), {
-          recursive: true,
-        });
-      }
-    }
-    expect(await readdir(store)).toEqual(expect.arrayContaining(["LICENSE", "package.json"]));
-    const program = join(store, String(valueAt(platforms[0], "bin")));
-    expect((await stat(program)).mode & 0o111).toBe(0o111);
-    const link = join(home, "kubectl-knfleet");
-    await symlink(program, link);
-    const { PATH = "" } = process.env;
-    expect((await run(link, ["--help"], { env: { PATH } })).stdout).toContain(
-      "kubectl knfleet status",
-    );
-  });
-});
-
 test("every plugin for k9s is a command line that kubectl knfleet takes, and their keys do not meet", async () => {
   const text = await readFile(join(project, "docs/k9s-plugins.yaml"), "utf8");
   const plugins = Object.values(JSON.parse(JSON.stringify(valueAt(parse(text), "plugins"))));
@@ -238,34 +164,6 @@ async function chosenBy(words: readonly string[]): Promise<string | undefined> {
   });
   await program.parseAsync([...words], { from: "user" });
   return chosen;
-}
-
-/** The template as krew-release-bot fills it in for a release whose archive is `packed`. */
-async function krewManifest(packed: string): Promise<unknown> {
-  const template = await readFile(join(project, ".krew.yaml"), "utf8");
-  const { version } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
-  const sha256 = createHash("sha256")
-    .update(await readFile(packed))
-    .digest("hex");
-  const filled = template
-    .replace(/\{\{ *addURIAndSha "(.+)" \.TagName *\}\}/, `uri: $1\n      sha256: ${sha256}`)
-    .replaceAll("{{ .TagName }}", `v${version}`);
-  expect(filled).not.toContain("{{");
-  return parse(filled);
-}
-
-function matches(selector: unknown, pair: Readonly<Record<string, string>>): boolean {
-  const labels = valueAt(selector, "matchLabels");
-  const wanted = isRecord(labels) ? Object.entries(labels) : [];
-  const expressions = listAt(selector, "matchExpressions");
-  return (
-    wanted.every(([key, value]) => pair[key] === value) &&
-    expressions.every((expression) => {
-      if (valueAt(expression, "operator") !== "In") throw new Error("krew knows `In` and others");
-      const value = pair[String(valueAt(expression, "key"))];
-      return listAt(expression, "values").includes(value);
-    })
-  );
 }
 
 function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {

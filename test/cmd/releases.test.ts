@@ -51,7 +51,7 @@ describe("npm run releases", () => {
 
 describe("releases.lock.json", () => {
   test("pins every file to one commit of upstream", async () => {
-    const lock = await readLock(join(root, "releases.lock.json"));
+    const lock = await readLock(root);
     expect(lock.commit).toMatch(/^[0-9a-f]{40}$/);
     expect(new Set(lock.files.map(({ path }) => path)).size).toBe(lock.files.length);
     for (const { path, url } of lock.files) {
@@ -66,7 +66,7 @@ describe("releases.lock.json", () => {
     "lists what the list beside the recorded copies says",
     { tags: ["recordings"] },
     async () => {
-      const lock = await readLock(join(root, "releases.lock.json"));
+      const lock = await readLock(root);
       const ours = lock.files.map(({ path, sha256 }) => `${sha256}  ./${path}`).toSorted();
       expect(ours).toEqual(await linesOf(join(recordingsDir, "manifests", "SHA256SUMS")));
     },

@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { isSea } from "node:sea";
 
 import type { Endpoint } from "../../../../access/http/endpoint.ts";
 import type { EndpointProxy } from "../../../../access/http/proxy-url.ts";
@@ -78,7 +79,7 @@ export function lastingProgram(env: Terminal["env"]): Program {
 /** The program that runs now. */
 export function runningProgram(): Program {
   const [, script = ""] = process.argv;
-  return { command: process.execPath, args: [script] };
+  return { command: process.execPath, args: isSea() ? [] : [script] };
 }
 
 function isExecutable(path: string): boolean {
