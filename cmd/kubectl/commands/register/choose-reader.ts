@@ -78,7 +78,8 @@ export function chooseReader(
   if (refusals.length === 0) {
     return {
       why: `No provider of ${place} reads a Secret of the hub (secretreader or kubeconfig-secretreader)`,
-      next: ["Add one to the values of the chart, see docs/providers.md:"],
+      next: ["Add the provider below to the values of the chart; docs/providers.md has others."],
+      lacksValues: true,
     };
   }
   return {

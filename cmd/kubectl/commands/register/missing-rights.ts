@@ -11,12 +11,15 @@ export async function missingRights(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const answers = await Promise.all(rights.map((right) => isAllowed(right, client, signal)));
-  return rights.filter((_, at) => answers[at] === false).map(rightText);
+  const missing = rights.filter((_, at) => answers[at] === false);
+  return [...Map.groupBy(missing, placeText)].map(
+    ([place, all]) => `${all.map(({ verb }) => verb).join(" and ")} ${place}`,
+  );
 }
 
-function rightText({ verb, resource, group, namespace }: Right): string {
-  const place = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  return `${verb} ${resource}${group === "" ? "" : `.${group}`}${place}`;
+function placeText({ resource, group, namespace }: Right): string {
+  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  return `${resource}${group === "" ? "" : `.${group}`}${where}`;
 }
 
 /** A namespace; undefined when it does not exist or may not be read. Throws the errors of KubeClient. */

@@ -4,10 +4,11 @@ import { isIP } from "node:net";
 import { addressGuard } from "../../../../access/http/address-guard.ts";
 import { probeCertificate, probeConnection } from "../../../../access/http/endpoint-probe.ts";
 import { pemOf } from "../../../../access/hub/hub-credentials.ts";
-import { connectHub, type HubConnection } from "../../../../access/hub/hub.ts";
+import { connectHub, type HubConnection, type HubOptions } from "../../../../access/hub/hub.ts";
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
 import { ApiError, ConnectionError, missingRightIn } from "../../../../access/kube/api-error.ts";
 import { accessClusterOf } from "../../../../access/profiles/profile-objects.ts";
+import { FleetError } from "../../../../api/errors.ts";
 import { userAgent } from "../../client-version.ts";
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
@@ -31,23 +32,23 @@ interface SpokeOptions {
   /** File of `--from-kubeconfig`. Undefined: where the hub's context is from. */
   readonly kubeconfig: string | undefined;
   readonly env: Environment;
+  /** What to do when the kubeconfig has no such context. */
+  readonly next: readonly string[];
 }
 
-/** Opens the cluster of a context. Reads files, and sends no request yet. Throws FleetError `ConfigInvalid`. */
+/** Opens the cluster of a context. Reads files, and sends no request yet. Throws UsageError for a kubeconfig that is not usable. */
 export async function openSpoke(
   { hub, spokeTimeoutMs, onRequest }: Pick<Flags, "hub" | "spokeTimeoutMs" | "onRequest">,
-  { context, kubeconfig = hub.kubeconfig, env }: SpokeOptions,
+  { context, kubeconfig = hub.kubeconfig, env, next }: SpokeOptions,
 ): Promise<OpenSpoke> {
   const file = kubeconfig === undefined ? {} : { kubeconfig };
   const source = { environment: env, context, ...file };
-  const { cluster } = loadKubeconfig(source);
-  const caPem = await pemOf(cluster, "certificate-authority");
   const observer = onRequest === undefined ? {} : { onRequest };
-  const connection = await connectHub({ ...source, userAgent, ...observer });
+  const { cluster, connection } = await openContext({ ...source, userAgent, ...observer }, next);
   return {
     context,
     connection,
-    cluster: accessClusterOf(cluster, caPem),
+    cluster,
     timeoutMs: spokeTimeoutMs,
     [Symbol.asyncDispose]() {
       // Not awaited, as for the hub.
@@ -55,6 +56,20 @@ export async function openSpoke(
       return Promise.resolve();
     },
   };
+}
+
+async function openContext(
+  options: HubOptions,
+  next: readonly string[],
+): Promise<Pick<OpenSpoke, "cluster" | "connection">> {
+  try {
+    const { cluster } = loadKubeconfig(options);
+    const caPem = await pemOf(cluster, "certificate-authority");
+    return { cluster: accessClusterOf(cluster, caPem), connection: await connectHub(options) };
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    throw new UsageError(error.sentence, next);
+  }
 }
 
 /** Does work on the cluster of a context. Explains its errors as those of that cluster, because all other errors of a command are about the hub. */
@@ -65,14 +80,23 @@ export async function onSpoke<Result>(
   try {
     return await work;
   } catch (error) {
-    const isOfServer = error instanceof ApiError || error instanceof ConnectionError;
-    if (!isOfServer) throw error;
-    const right = error instanceof ApiError ? missingRightIn(error.message) : undefined;
-    const why = right === undefined ? error.message : `you lack ${right}`;
+    const why = whyNot(error);
+    if (why === undefined) throw error;
     throw new UsageError(`The cluster of context "${context}": ${why}`, [
       words("kubectl", "config", "view", "--minify", "--context", context),
     ]);
   }
+}
+
+/** What went wrong on a cluster, in words; undefined for an error of another kind. */
+function whyNot(error: unknown): string | undefined {
+  if (error instanceof ApiError) {
+    const right = missingRightIn(error.message);
+    return right === undefined ? error.message : `you lack ${right}`;
+  }
+  if (error instanceof ConnectionError) return error.message;
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  return isLate ? "it did not answer in time" : undefined;
 }
 
 /** The addresses of the server's host, as this machine resolves it. Empty when it does not. */

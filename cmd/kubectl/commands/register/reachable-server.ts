@@ -7,6 +7,8 @@ import type { AccessCluster } from "../../../../api/cluster-profile.ts";
 export interface Refusal {
   readonly why: string;
   readonly next: readonly string[];
+  /** The chart lacks values, which are printed below. */
+  readonly lacksValues?: true;
 }
 
 /** What decides under which address the controller reaches the API server of a cluster. */

@@ -13,7 +13,7 @@ import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
 import { groupOf, type NamespacedName } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Flags } from "../../flags.ts";
-import { type Controllers, findControllers } from "../../hub/find-controller.ts";
+import { type Controllers, findControllers, flagValuesOf } from "../../hub/find-controller.ts";
 import { readHubProviderFile } from "../../hub/hub-provider-file.ts";
 import type { OpenHub } from "../../hub/open-hub.ts";
 import { isProfile } from "../../hub/profiles.ts";
@@ -65,12 +65,18 @@ interface HubQuestion {
 function controllerFacts(
   { deployments, leases = [] }: Controllers,
   { providerFile }: Flags,
-): Pick<HubFacts, "hasPods" | "hasController"> {
+): Pick<HubFacts, "hasPods" | "hasController" | "trusted"> {
+  const valuesOf = (flag: string): readonly string[] =>
+    (deployments ?? []).flatMap((deployment) => flagValuesOf(deployment, flag));
+  const trusted = {
+    managers: valuesOf("--trusted-cluster-manager"),
+    namespaces: valuesOf("--trusted-inventory-namespace"),
+  };
   // Without the right to look: a hub whose provider file is that of the chart has the pods of the chart.
-  if (deployments === undefined)
-    return { hasPods: providerFile === undefined, hasController: true };
-  const hasPods = deployments.length > 0;
-  return { hasPods, hasController: hasPods || leases.some(({ holder }) => holder !== "") };
+  const hasPods = deployments === undefined ? providerFile === undefined : deployments.length > 0;
+  const hasController =
+    hasPods || deployments === undefined || leases.some(({ holder }) => holder !== "");
+  return { hasPods, hasController, trusted };
 }
 
 /** Reads the places on the hub where the registration writes: namespaces, Secrets, and the rights there. */

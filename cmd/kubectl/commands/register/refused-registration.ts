@@ -5,6 +5,7 @@ import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
 import {
   idOf,
   isRegistrars,
+  managerText,
   otherRegistrant,
   profileAnnotation,
   registrar,
@@ -20,8 +21,7 @@ export function refusedRegistration(
 }
 
 const installNext: readonly string[] = [
-  "docs/install.md says how to install knfleet on the hub. In short:",
-  "helm install knfleet oci://ghcr.io/knfleet/charts/knfleet --namespace knfleet-system --create-namespace --values values.yaml",
+  "docs/install.md says how to install it. With the values below in values.yaml: helm install knfleet oci://ghcr.io/knfleet/charts/knfleet --namespace knfleet-system --create-namespace --values values.yaml",
   "Or choose the hub with --context.",
 ];
 
@@ -30,7 +30,11 @@ function refusedByHub({ profile }: RegisterRequest, hub: HubFacts): readonly Ref
   const manager = hub.profile?.spec?.clusterManager?.name ?? "";
   const why: Refusal[] = [];
   if (!servesComponents)
-    why.push({ why: "knfleet is not installed on this hub", next: installNext });
+    why.push({
+      why: "knfleet is not installed on this hub",
+      next: installNext,
+      lacksValues: true,
+    });
   if (profileVersion === undefined) {
     why.push({
       why: "This hub has no ClusterProfiles",
@@ -42,19 +46,40 @@ function refusedByHub({ profile }: RegisterRequest, hub: HubFacts): readonly Ref
   if (servesComponents && typeof readers === "string") why.push(noProviderFile(readers));
   if (hub.profile !== undefined && manager !== registrar) {
     why.push({
-      why: `ClusterProfile ${idOf(profile)} belongs to the cluster manager "${manager}"`,
+      why: `ClusterProfile ${idOf(profile)} was written by ${managerText(manager)}`,
       next: ["Take another name with --name, or another namespace with -n."],
     });
   }
-  return [...why, ...lackOfRights("the hub", missingRights)];
+  return [...why, ...refusedByTrust(profile, hub), ...lackOfRights("the hub", missingRights)];
+}
+
+function refusedByTrust(
+  { namespace }: RegisterRequest["profile"],
+  { trusted: { managers, namespaces } }: HubFacts,
+): readonly Refusal[] {
+  const why: Refusal[] = [];
+  if (managers.length > 0 && !managers.includes(registrar)) {
+    why.push({
+      why: `The controller does not trust ClusterProfiles of the manager ${registrar}`,
+      next: [`Add ${registrar} to references.trustedClusterManagers in the values of the chart.`],
+    });
+  }
+  if (namespaces.length > 0 && !namespaces.includes(namespace)) {
+    why.push({
+      why: `The controller does not trust ClusterProfiles of namespace ${namespace}`,
+      next: [`Choose one that it trusts with -n: ${namespaces.join(", ")}.`],
+    });
+  }
+  return why;
 }
 
 function noProviderFile(why: string): Refusal {
   return {
     why: `The hub has no usable provider file: ${why}`,
     next: [
-      "Give the chart these values (helm upgrade --reuse-values --values), see docs/providers.md:",
+      "Give the chart the values below (helm upgrade --reuse-values); docs/providers.md has others.",
     ],
+    lacksValues: true,
   };
 }
 
@@ -62,7 +87,7 @@ function lackOfRights(where: string, missing: readonly string[]): readonly Refus
   if (missing.length === 0) return [];
   return [
     {
-      why: `You may not on ${where}: ${missing.join(", ")}`,
+      why: `You lack rights on ${where}: ${missing.join(", ")}`,
       next: [
         where === "the hub"
           ? "Use a context of an administrator of the hub with --context."

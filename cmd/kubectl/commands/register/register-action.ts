@@ -6,7 +6,14 @@ import { type ActionInput, print, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { openHub } from "../../hub/open-hub.ts";
 import { renderJson } from "../../output/output-format.ts";
-import { commandsOf, renderFailure, words, withHub, withHubSteps } from "../../output/steps.ts";
+import {
+  commandsOf,
+  renderFailure,
+  stepLine,
+  words,
+  withHub,
+  withHubSteps,
+} from "../../output/steps.ts";
 import { askForAgreement } from "../../output/terminal.ts";
 import { walk } from "../diagnose/diagnose-action.ts";
 import { diagnosisExitCode } from "../diagnose/diagnose.ts";
@@ -40,6 +47,10 @@ export async function runRegister(input: Input, signal: AbortSignal): Promise<Ex
     context: request.context,
     kubeconfig: options.fromKubeconfig,
     env: terminal.env,
+    next: [
+      "Name the context of the cluster with --from-context. This lists the contexts:",
+      "kubectl config get-contexts",
+    ],
   });
   const { context } = loadKubeconfig(hub.source);
   const [hubFacts, spokeFacts] = await Promise.all([
@@ -85,10 +96,8 @@ export function refuse(
   for (const { why, next } of refusals) {
     const failure = withHubSteps({ error: why, causes: [], next }, commandsOf(flags));
     terminal.stderr.write(renderFailure(failure));
-    if (next.some((step) => step.endsWith("docs/providers.md:"))) {
-      terminal.stderr.write(`\n${chartValues}\n`);
-    }
   }
+  if (refusals.some(({ lacksValues }) => lacksValues)) terminal.stderr.write(`\n${chartValues}`);
   return exitCodes.failed;
 }
 
@@ -157,14 +166,14 @@ async function walkTo(
   const { flags, terminal } = input;
   const target = `clusterprofile/${idOf(profile)}`;
   const commands = commandsOf(flags);
-  const apply = `Apply a KnativeServing or KnativeEventing with spec.clusterProfileRef: { namespace: ${profile.namespace}, name: ${profile.name} }`;
+  const apply = `Apply a KnativeServing or KnativeEventing with spec.clusterProfileRef: { namespace: ${profile.namespace}, name: ${profile.name} }.`;
   if (!isReachedHere) {
     say(
       `${server} is for the controller, not for this machine, so nothing was asked there.`,
       input,
     );
     const step = words("kubectl", "knfleet", "diagnose", target, "--from", "controller");
-    note([`next: ${withHub(step, commands)}`, `next: ${apply}`], input);
+    note([stepLine(withHub(step, commands)), stepLine(apply)], input);
     return exitCodes.fine;
   }
   const options = {};
@@ -180,7 +189,7 @@ async function walkTo(
     const plain = { ...flags, output: "table" as const };
     await print(diagnosisRendering(shown, { flags: plain, terminal: aside }), plain, aside);
   }
-  if (code === exitCodes.fine) note([`next: ${apply}`], input);
+  if (code === exitCodes.fine) note([stepLine(apply)], input);
   return code;
 }
 

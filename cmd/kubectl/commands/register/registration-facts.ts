@@ -27,6 +27,8 @@ export interface HubFacts {
   readonly isLocal: boolean;
   readonly hasPods: boolean;
   readonly hasController: boolean;
+  /** Cluster managers and namespaces whose ClusterProfiles the controller trusts. Empty: all. */
+  readonly trusted: Readonly<Record<"managers" | "namespaces", readonly string[]>>;
   /** API version of ClusterProfile; undefined: the hub serves none. */
   readonly profileVersion: string | undefined;
   readonly servesComponents: boolean;

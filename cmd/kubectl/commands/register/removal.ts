@@ -9,6 +9,7 @@ import {
   idOf,
   isRegistrars,
   isTokenSecretOf,
+  managerText,
   otherRegistrant,
   profileAnnotation,
   registrar,
@@ -47,8 +48,8 @@ export function refusedRemoval(
   if (manager !== registrar) {
     return [
       {
-        why: `ClusterProfile ${id} belongs to the cluster manager "${manager}", and not to register`,
-        next: ["Its manager has to remove it."],
+        why: `ClusterProfile ${id} was written by ${managerText(manager)}, and not by register`,
+        next: ["Whoever wrote it has to delete it."],
       },
     ];
   }

@@ -34,6 +34,11 @@ export function isRegistrars({ metadata }: Manifest): boolean {
   return metadata.labels?.[managedBy] === registrar;
 }
 
+/** A cluster manager by its name in a ClusterProfile. */
+export function managerText(manager: string): string {
+  return manager === "" ? "hand" : `the cluster manager "${manager}"`;
+}
+
 /** `namespace/name` as annotations have it. */
 export function idOf({ namespace, name }: NamespacedName): string {
   return `${namespace}/${name}`;
@@ -44,9 +49,11 @@ export function otherRegistrant(
   object: KubeObject | undefined,
   { profile, hubUid }: Pick<Registrant, "profile" | "hubUid">,
 ): string | undefined {
-  const { [profileAnnotation]: id, [hubAnnotation]: uid } = object?.metadata.annotations ?? {};
-  if (id === undefined || (id === idOf(profile) && uid === hubUid)) return undefined;
-  return uid === hubUid ? `ClusterProfile ${id}` : `ClusterProfile ${id} of another hub`;
+  const { [profileAnnotation]: id, [hubAnnotation]: uid = "" } = object?.metadata.annotations ?? {};
+  // The uid is empty where somebody who may not read it has registered.
+  const isSameHub = [uid, hubUid].includes("") || uid === hubUid;
+  if (id === undefined || (id === idOf(profile) && isSameHub)) return undefined;
+  return isSameHub ? `ClusterProfile ${id}` : `ClusterProfile ${id} of another hub`;
 }
 
 /** What `register` applies on a spoke, in this order: namespace, ServiceAccount, ClusterRole and its binding. `namespace` and `role`: what is there. */

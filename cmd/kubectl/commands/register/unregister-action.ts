@@ -1,7 +1,6 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import { FleetError } from "../../../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { type ActionInput, tableText } from "../../action.ts";
@@ -95,15 +94,14 @@ async function spokeOf(
   { flags, options, terminal: { env } }: Input,
 ): Promise<OpenSpoke | undefined> {
   if (options.keepSpoke === true) return undefined;
-  const context = options.fromContext ?? registeredOf(profile).context;
-  try {
-    return await openSpoke(flags, { context, kubeconfig: options.fromKubeconfig, env });
-  } catch (error) {
-    if (!(error instanceof FleetError)) throw error;
-    throw new UsageError(error.message, [
+  return openSpoke(flags, {
+    context: options.fromContext ?? registeredOf(profile).context,
+    kubeconfig: options.fromKubeconfig,
+    env,
+    next: [
       "Name the context of the cluster with --from-context, or leave the cluster alone with --keep-spoke.",
-    ]);
-  }
+    ],
+  });
 }
 
 async function readHubRemovals(

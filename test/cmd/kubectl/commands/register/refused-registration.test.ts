@@ -63,6 +63,16 @@ describe("refused, each with a next step", () => {
       why: /is for ClusterProfile edge\/eu-1/,
     },
     {
+      name: "a controller that trusts other managers",
+      hub: { trusted: { managers: ["ocm"], namespaces: ["fleet"] } },
+      why: /not trust .* knfleet-register/,
+    },
+    {
+      name: "a controller that trusts other namespaces",
+      hub: { trusted: { managers: ["knfleet-register"], namespaces: ["edge"] } },
+      why: /not trust .* namespace fleet/,
+    },
+    {
       name: "no right to mint",
       spoke: { missingRights: ["create secrets"] },
       why: /the cluster: create secrets/,
@@ -89,6 +99,16 @@ describe("refused, each with a next step", () => {
     expect("reader" in found).toBe(false);
     const refusals = "reader" in found ? [] : found;
     expect(refusals.map((refusal) => refusal.why)).toEqual([expect.stringMatching(why)]);
+  });
+
+  test.each([
+    [{ hub: { servesComponents: false } }, true],
+    [{ hub: { readers: "there is none" } }, true],
+    [{ hub: { readers: readers() } }, true],
+    [{ hub: { profile: foreign } }, undefined],
+  ])("%j prints values for the chart: %s", (changes, lacksValues) => {
+    const found = plan(changes);
+    expect("reader" in found || found.map((refusal) => refusal.lacksValues)).toEqual([lacksValues]);
   });
 
   test("all reasons are told at once", () => {

@@ -58,6 +58,7 @@ export const hub: HubFacts = {
   isLocal: false,
   hasPods: true,
   hasController: true,
+  trusted: { managers: [], namespaces: [] },
   profileVersion: "multicluster.x-k8s.io/v1alpha1",
   servesComponents: true,
   readers: readers(tokens),
