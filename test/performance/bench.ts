@@ -40,7 +40,7 @@ const parts = [
   "sets",
   "scale",
 ] as const;
-/** It takes half an hour, so it runs only when it is asked for. */
+/** It takes 45 minutes, so it runs only when it is asked for. */
 const onDemand = ["scale"];
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…] [--spokes N] [--replicas N]
 
@@ -48,7 +48,7 @@ Compares knfleet-controller with kubectl apply --server-side on real control pla
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
                 rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
                 webhook, kubectl knfleet with 200 spokes, decisions about large fleet sets (without any cluster), or a
-                thousand simulated spokes (half an hour, and only when it is asked for)
+                thousand simulated spokes (45 minutes, and only when it is asked for)
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
