@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { ensureBinaries, ensureInventoryCrds } from "./binaries.ts";
+import { ensureBinaries, ensureModuleFiles } from "./binaries.ts";
 import { MissingToolError } from "./go-tool.ts";
 
 let folder: string;
@@ -126,21 +126,21 @@ describe("programs that are missing", () => {
   });
 });
 
-describe("the CRDs of the Cluster Inventory API", () => {
+describe("files of a Go module", () => {
   test("are copied out of the module once and need no Go afterwards", async () => {
     const source = join(folder, "module", "config", "crd", "bases");
     await mkdir(source, { recursive: true });
     await writeFile(join(source, "a.yaml"), "kind: CustomResourceDefinition");
     await fakeGo({ download: join(folder, "module") });
-    const crds = await ensureInventoryCrds({ env });
+    const crds = await ensureModuleFiles("inventory-crds", { env });
     await rm(join(folder, "bin", "go"));
-    expect(await ensureInventoryCrds({ env })).toBe(crds);
+    expect(await ensureModuleFiles("inventory-crds", { env })).toBe(crds);
     expect(await readdir(crds)).toEqual(["a.yaml"]);
-    expect(crds).toMatch(/cluster-inventory-api-v0\.\d+\.\d+$/);
+    expect(crds).toMatch(/cluster-inventory-api@v0\.\d+\.\d+$/);
   });
 
   test("are named when there is no Go", async () => {
-    await expect(ensureInventoryCrds({ env })).rejects.toThrow(MissingToolError);
+    await expect(ensureModuleFiles("inventory-crds", { env })).rejects.toThrow(MissingToolError);
   });
 });
 

@@ -1,5 +1,5 @@
 import { cp, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 
 import {
   assetVariable,
@@ -8,11 +8,17 @@ import {
   isExecutable,
   type BuildContext,
 } from "./binary-cache.ts";
-import { moduleFolder, sourceOf, type BinaryName, type BinaryPaths } from "./binary-catalogue.ts";
+import {
+  moduleFiles,
+  moduleFolder,
+  sourceOf,
+  type BinaryName,
+  type BinaryPaths,
+  type BinarySource,
+  type ModuleFiles,
+} from "./binary-catalogue.ts";
 import { MissingToolError, runGo } from "./go-tool.ts";
 import { valueAt } from "./json-record.ts";
-
-const inventoryModule = "sigs.k8s.io/cluster-inventory-api";
 
 export interface BinariesOptions {
   /** Called with one line at a time: what is being built and for how long. Default: nothing is said. */
@@ -52,29 +58,32 @@ export async function ensureBinaries<Name extends BinaryName>(
 }
 
 /**
- * Folder with the CRDs of the Cluster Inventory API, copied out of its Go module once, so that later runs need no Go.
- * Throws `MissingToolError` when they are in no cache and there is no Go.
+ * Folder with files that a Go module of the fleet brings along, copied out of the module once, so that later runs need no
+ * Go. Throws `MissingToolError` when they are in no cache and there is no Go.
  */
-export async function ensureInventoryCrds(options: BinariesOptions = {}): Promise<string> {
+export async function ensureModuleFiles(
+  files: ModuleFiles,
+  options: BinariesOptions = {},
+): Promise<string> {
   const context = contextOf(options);
-  const version = await inventoryVersion();
-  const kept = join(cacheFolder(context.env), "crds", `cluster-inventory-api-${version}`);
+  const { pins, module, path } = moduleFiles[files];
+  const pinned = `${module}@${await versionOf(module, pins)}`;
+  const kept = join(cacheFolder(context.env), "files", files, basename(pinned));
   if ((await readdir(kept).catch(() => [])).length > 0) return kept;
-  const module = `${inventoryModule}@${version}`;
-  const answer = await runGo(["mod", "download", "-json", module], {
-    cwd: moduleFolder("plugins"),
+  const answer = await runGo(["mod", "download", "-json", pinned], {
+    cwd: moduleFolder(pins),
     ...context,
   });
   if (answer.code === "not-found") {
     throw new MissingToolError(
-      `Missing for the test fleet: the CRDs of ${module}\nTried: ${kept}; \`go\` on PATH\nInstall Go 1.26 or newer`,
+      `Missing for the test fleet: ${path} of ${pinned}\nTried: ${kept}; \`go\` on PATH\nInstall Go 1.26 or newer`,
     );
   }
   const source: unknown = answer.code === 0 ? valueAt(JSON.parse(answer.stdout), "Dir") : undefined;
   if (typeof source !== "string") {
-    throw new Error(`\`go mod download ${module}\` failed:\n${answer.stderr.trim().slice(-1000)}`);
+    throw new Error(`\`go mod download ${pinned}\` failed:\n${answer.stderr.trim().slice(-1000)}`);
   }
-  await copyInto(join(source, "config", "crd", "bases"), kept);
+  await copyInto(join(source, path), kept);
   return kept;
 }
 
@@ -99,11 +108,12 @@ async function givenBinary(name: BinaryName, env: NodeJS.ProcessEnv): Promise<st
   return (await isExecutable(path)) ? path : undefined;
 }
 
-/** The version that the plugins are built from. */
-async function inventoryVersion(): Promise<string> {
-  const goMod = await readFile(join(moduleFolder("plugins"), "go.mod"), "utf8");
-  const [, version] = /^\s+sigs\.k8s\.io\/cluster-inventory-api (v\S+)/m.exec(goMod) ?? [];
-  if (version === undefined) throw new Error(`binaries/plugins/go.mod has no ${inventoryModule}`);
+/** The version of a Go module that one of the fleet's own modules pins. */
+async function versionOf(module: string, pins: BinarySource["module"]): Promise<string> {
+  const goMod = await readFile(join(moduleFolder(pins), "go.mod"), "utf8");
+  const line = goMod.split("\n").find((text) => text.trim().startsWith(`${module} v`));
+  const version = line?.trim().split(" ")[1];
+  if (version === undefined) throw new Error(`binaries/${pins}/go.mod has no ${module}`);
   return version;
 }
 

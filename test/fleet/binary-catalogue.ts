@@ -13,6 +13,7 @@ export interface BinarySource {
     | "kubernetes-1.35"
     | "tools"
     | "plugins"
+    | "ocm"
     | "knative-serving"
     | "knative-eventing";
   readonly importPath: string;
@@ -37,6 +38,16 @@ export const binaryNames = [
   "knative-serving-webhook",
   "knative-eventing-controller",
   "knative-eventing-webhook",
+  "ocm-registration",
+  "ocm-work",
+  "ocm-placement",
+  "ocm-addon",
+  "cluster-proxy",
+  "cluster-proxy-addon-manager",
+  "cluster-proxy-addon-agent",
+  "konnectivity-server",
+  "konnectivity-agent",
+  "managed-serviceaccount",
 ] as const;
 
 /** Knative's own programs, for `npm run knative`. */
@@ -48,6 +59,21 @@ export const knativeBinaries = [
 ] as const satisfies readonly BinaryName[];
 
 export type KnativeBinary = (typeof knativeBinaries)[number];
+
+/** Open Cluster Management with cluster-proxy and managed-serviceaccount. */
+export const ocmBinaries = [
+  "ocm-registration",
+  "ocm-work",
+  "ocm-placement",
+  "ocm-addon",
+  "cluster-proxy",
+  "cluster-proxy-addon-manager",
+  "cluster-proxy-addon-agent",
+  "konnectivity-server",
+  "konnectivity-agent",
+  "managed-serviceaccount",
+  "clusterprofile-credentials-plugin",
+] as const satisfies readonly BinaryName[];
 
 /** What `startFleet` needs. */
 export const serverBinaries = [
@@ -67,6 +93,45 @@ export const olderServers = {
 
 const inventory = "sigs.k8s.io/cluster-inventory-api/plugins";
 
+/** Files that a Go module brings along: where they are in it, and which module of `binaries/` pins its version. */
+export const moduleFiles = {
+  "inventory-crds": {
+    pins: "plugins",
+    module: "sigs.k8s.io/cluster-inventory-api",
+    path: "config/crd/bases",
+  },
+  "ocm-hub-crds": {
+    pins: "ocm",
+    module: "open-cluster-management.io/ocm",
+    path: "manifests/cluster-manager/hub/crds",
+  },
+  "ocm-spoke-crds": {
+    pins: "ocm",
+    module: "open-cluster-management.io/ocm",
+    path: "manifests/klusterlet/managed",
+  },
+  "cluster-proxy-chart": {
+    pins: "ocm",
+    module: "open-cluster-management.io/cluster-proxy",
+    path: "charts/cluster-proxy",
+  },
+  "managed-serviceaccount-chart": {
+    pins: "plugins",
+    module: "open-cluster-management.io/managed-serviceaccount",
+    path: "charts/managed-serviceaccount",
+  },
+} as const satisfies Readonly<Record<string, PinnedFiles>>;
+
+interface PinnedFiles {
+  readonly pins: BinarySource["module"];
+  readonly module: string;
+  readonly path: string;
+}
+
+export type ModuleFiles = keyof typeof moduleFiles;
+
+const managedServiceAccount = "open-cluster-management.io/managed-serviceaccount/cmd";
+
 const sources: Readonly<Record<BinaryName, BinarySource>> = {
   etcd: { module: "kubernetes", importPath: "go.etcd.io/etcd/server/v3" },
   "kube-apiserver": kubernetes("kube-apiserver"),
@@ -82,9 +147,10 @@ const sources: Readonly<Record<BinaryName, BinarySource>> = {
   },
   "clusterprofile-credentials-plugin": {
     module: "plugins",
-    importPath:
-      "open-cluster-management.io/managed-serviceaccount/cmd/clusterprofile-credentials-plugin",
+    importPath: `${managedServiceAccount}/clusterprofile-credentials-plugin`,
   },
+  // Not in `ocm`: it needs a newer controller-runtime than OCM's webhooks compile with.
+  "managed-serviceaccount": { module: "plugins", importPath: managedServiceAccount },
   "kube-apiserver-1.35": kubernetes("kube-apiserver", "kubernetes-1.35"),
   "kube-controller-manager-1.35": kubernetes("kube-controller-manager", "kubernetes-1.35"),
   "kube-scheduler-1.35": kubernetes("kube-scheduler", "kubernetes-1.35"),
@@ -92,6 +158,15 @@ const sources: Readonly<Record<BinaryName, BinarySource>> = {
   "knative-serving-webhook": knative("serving", "webhook"),
   "knative-eventing-controller": knative("eventing", "controller"),
   "knative-eventing-webhook": knative("eventing", "webhook"),
+  "ocm-registration": ocm("ocm/cmd/registration"),
+  "ocm-work": ocm("ocm/cmd/work"),
+  "ocm-placement": ocm("ocm/cmd/placement"),
+  "ocm-addon": ocm("ocm/cmd/addon"),
+  "cluster-proxy": ocm("cluster-proxy/cmd/cluster-proxy"),
+  "cluster-proxy-addon-manager": ocm("cluster-proxy/cmd/addon-manager"),
+  "cluster-proxy-addon-agent": ocm("cluster-proxy/cmd/addon-agent"),
+  "konnectivity-server": konnectivity("server"),
+  "konnectivity-agent": konnectivity("agent"),
 };
 
 export type ServerBinary = (typeof serverBinaries)[number];
@@ -138,4 +213,12 @@ function kubernetes(
 
 function knative(product: "serving" | "eventing", command: string): BinarySource {
   return { module: `knative-${product}`, importPath: `knative.dev/${product}/cmd/${command}` };
+}
+
+function ocm(path: string): BinarySource {
+  return { module: "ocm", importPath: `open-cluster-management.io/${path}` };
+}
+
+function konnectivity(command: string): BinarySource {
+  return { module: "ocm", importPath: `sigs.k8s.io/apiserver-network-proxy/cmd/${command}` };
 }

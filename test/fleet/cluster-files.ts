@@ -63,6 +63,7 @@ export async function writeClusterFiles(
     writeFile(join(folder, file), content, { mode: 0o600 });
   await Promise.all([
     write("ca.pem", authority.certificatePem),
+    write("ca-key.pem", authority.keyPem),
     // An authority of its own, or every client certificate could claim to be the front proxy.
     write("front-proxy-ca.pem", createAuthority(`${name}-front-proxy-ca`).certificatePem),
     write("serving.pem", serving.certificatePem),

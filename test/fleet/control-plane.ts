@@ -100,6 +100,9 @@ export async function controllerManagerCommand(plan: ServerPlan): Promise<Server
     "--node-monitor-grace-period=1h",
     "--service-account-private-key-file=tokens-key.pem",
     "--root-ca-file=ca.pem",
+    // Signs the certificates of agents that register.
+    "--cluster-signing-cert-file=ca.pem",
+    "--cluster-signing-key-file=ca-key.pem",
     `--controllers=*,${absentControllers.map((name) => `-${name}`).join(",")}`,
   ]);
 }

@@ -1,4 +1,4 @@
-import { ensureBinaries, ensureInventoryCrds } from "./binaries.ts";
+import { ensureBinaries, ensureModuleFiles } from "./binaries.ts";
 import { serverBinaries } from "./binary-catalogue.ts";
 import type { Cluster, ClusterOptions } from "./cluster.ts";
 import {
@@ -57,7 +57,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const { log = () => undefined, spokes } = options;
   const plugins: readonly PluginName[] = ["secretreader", "kubeconfig-secretreader"];
   const binary = await ensureBinaries([...serverBinaries, ...plugins], { log });
-  const inventoryCrds = await ensureInventoryCrds({ log });
+  const inventoryCrds = await ensureModuleFiles("inventory-crds", { log });
   const hubPlan = { admissionWebhooks: true, kwok: false, ...options.hub, name: "hub" };
   const plans = [hubPlan, ...spokePlans(spokes)];
   return runClusters(plans, { binary, log }, async (running) => {
