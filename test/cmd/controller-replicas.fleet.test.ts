@@ -1,8 +1,11 @@
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
 import { operatorApiVersion } from "../../api/component.ts";
+import { shardOf } from "../../api/shards.ts";
+import { replicaKubeconfig } from "../e2e/built-in-access.ts";
 import type { Access } from "../fleet/cluster.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
@@ -10,8 +13,10 @@ import { startRelay } from "../fleet/relay.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { runText } from "./kubectl/run-text.ts";
 
 const root = resolve(import.meta.dirname, "../..");
+const releaseDir = join(root, "test/fixtures/release");
 const fleet = useFleet({ spokes: 0 });
 
 /** With exactly the rights that docs/hub-role.yaml gives. */
@@ -26,8 +31,14 @@ async function replica({ server }: Partial<Access> = {}): Promise<ControllerProc
   });
   const access = { identity, ...(server === undefined ? {} : { server }) };
   const kubeconfig = await hub.writeKubeconfig("replica.kubeconfig", access);
-  const releaseDir = join(root, "test/fixtures/release");
   return startControllerProcess({ kubeconfig, releaseDir, leaderElection: true });
+}
+
+/** One of several that share the fleet, with the rights that the chart gives those. */
+async function sharingReplica(shards: number): Promise<ControllerProcess> {
+  const kubeconfig = await replicaKubeconfig(fleet().hub, { name: "sharing" });
+  const flags = [`--shards=${shards}`];
+  return startControllerProcess({ kubeconfig, releaseDir, leaderElection: true, flags });
 }
 
 async function leaseField(name: "holderIdentity" | "renewTime"): Promise<unknown> {
@@ -162,5 +173,58 @@ describe("two replicas", () => {
     expect(exit).toEqual({ code: 1, signal: null });
     await using next = await controller.startAgain();
     await waitFor("the next one to lead", () => leads(next), { timeoutMs: 60_000 });
+  });
+});
+
+/** What `kubectl knfleet` prints of the hub, as a document. */
+async function document(...args: readonly string[]): Promise<unknown> {
+  const env = { KUBECONFIG: fleet().hub.adminKubeconfigPath };
+  const { stdout } = await runText([...args, "-o", "json"], { env, at: new Date() });
+  return JSON.parse(stdout);
+}
+
+describe("kubectl knfleet", () => {
+  // The replicas of this test have one host name.
+  const name = hostname();
+
+  test("names the leader", async () => {
+    await using leader = await replica();
+    await leader.logged({ msg: "Reconciling" });
+    expect(await document("version")).toMatchObject({
+      summary: { shards: 1, replicas: [{ name, shards: [0], fleet: true }] },
+    });
+  });
+
+  test("names the replicas that share the fleet, and what none of them serves", async () => {
+    const { admin } = fleet().hub;
+    const [shards, namespace] = [2, "served"];
+    const key = { apiVersion: operatorApiVersion, kind: "KnativeEventing", namespace, name: "a" };
+    await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    const spec = { clusterProfileRef: { namespace: "fleet", name: "nowhere" } };
+    const { apiVersion, kind } = key;
+    await admin.create({ apiVersion, kind, metadata: { namespace, name: "a" }, spec });
+    const shard = shardOf("fleet/nowhere", shards);
+    {
+      await using _one = await sharingReplica(shards);
+      await using _two = await sharingReplica(shards);
+      await expect
+        .poll(() => document("version"), { timeout: 60_000 })
+        .toMatchObject({ summary: { shards, replicas: [{ name, shards: [0, 1], fleet: true }] } });
+      expect(await document("status", "-n", namespace)).toMatchObject({
+        items: [{ replica: { name, shard, shards } }],
+      });
+      const step = { id: "replica", state: "OK", message: `${name} serves shard ${shard} of 2` };
+      expect(await document("diagnose", "ke/a", "-n", namespace)).toMatchObject({
+        items: [{ hops: expect.arrayContaining([expect.objectContaining(step)]) }],
+      });
+    }
+    expect(await document("version")).toMatchObject({
+      summary: { shards, replicas: [{ name: null, shards: [0, 1], fleet: true }] },
+    });
+    expect(await document("status", "-n", namespace)).toMatchObject({
+      items: [{ replica: { name: null, shard, shards } }],
+    });
+    await admin.patch(key, { metadata: { finalizers: null } });
+    await admin.remove(key);
   });
 });

@@ -198,7 +198,7 @@ describe("version", () => {
     const [head = "", table = ""] = stdout.split("\n\n");
     // Other tests may have left a controller on the hub.
     expect(head).toMatch(
-      /^Client Version: \S+\n(?:Controller Version: .+\n)*Hub Version: v1\.36\.3$/,
+      /^Client Version: \S+\n(?:(?:Controller Version|Replica): .+\n)*Hub Version: v1\.36\.3$/,
     );
     expect(rowsOf(table)).toContainEqual(
       expect.objectContaining({
