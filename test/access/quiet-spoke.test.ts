@@ -202,17 +202,23 @@ test("a spoke that lets the opening of watches hang is asked", async () => {
   expect(await ended).toBeInstanceOf(FleetError);
 });
 
+const plain = { headers: { "content-type": "text/plain; charset=utf-8" } };
 const inPlace: readonly { readonly what: string; readonly away: StubAnswer }[] = [
   { what: "502", away: { status: 502, body: "<html>Bad Gateway</html>" } },
   { what: "503 with Retry-After", away: { status: 503, headers: { "retry-after": "120" } } },
   { what: "504", away: { status: 504 } },
   { what: "404", away: { status: 404, body: "default backend - 404" } },
+  { what: "400 because it has no tunnel", away: { ...plain, status: 400, body: "rpc error: EOF" } },
+  {
+    what: "401 because its spoke is frozen",
+    away: { ...plain, status: 401, body: "managed cluster authentication failed: timeout" },
+  },
   { what: "a redirect", away: { status: 302, headers: { location: "https://login.test/" } } },
 ];
 
 // The watches end and cannot be opened again, so that none of them is there to fall silent.
 test.each(inPlace)(
-  "a spoke in whose place a load balancer answers $what is lost until it is back",
+  "a spoke in whose place a load balancer or a proxy answers $what is lost until it is back",
   async ({ away }) => {
     let isAway = false;
     const { keeper, client } = await connected(() => ({}), {
