@@ -21,6 +21,7 @@ import {
 import { mcpEntry } from "./commands/mcp-entry.ts";
 import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
+import { uiEntry } from "./commands/ui-entry.ts";
 import {
   completionEntry,
   connectEntry,
@@ -33,6 +34,7 @@ import {
 export const commandTable = (): readonly CommandEntry[] => [
   statusEntry(),
   topEntry(),
+  uiEntry(),
   deploymentsEntry(),
   getEntry(),
   diagnoseEntry(),

@@ -28,6 +28,8 @@ Documents are knfleet.dev/v1. Messages, names and log lines in them are texts of
 
 // More calls wait for their turn, so that a client cannot open connections without end.
 const atOnce = 4;
+// A model cannot read more, and a client may not take more.
+const maxBytes = 1024 * 1024;
 const maxMessageBytes = 4 * 1024 * 1024;
 
 /** `kubectl knfleet mcp`: answers a client of the Model Context Protocol until standard input ends. Code 2 for input that is no protocol. */
@@ -59,7 +61,9 @@ function serverOf(input: Input, signal: AbortSignal): Server {
     const tool = toolOf(params.name, tools);
     const both = AbortSignal.any([signal, extra.signal]);
     using _turn = await turns.enter(both);
-    return resultOf(await runTool(tool, params.arguments, { server: input, signal: both }));
+    return resultOf(
+      await runTool(tool, params.arguments, { server: input, signal: both, maxBytes }),
+    );
   });
   return server;
 }

@@ -15,8 +15,13 @@ export interface ToolAnswer {
   readonly isFailure: boolean;
 }
 
-// A model cannot read more, and a client may not take more.
-const maxBytes = 1024 * 1024;
+/** Where a tool runs, and what its reader can take. */
+interface ToolRun {
+  readonly server: ActionInput<object>;
+  readonly signal: AbortSignal;
+  /** A larger document is a failure that says so. */
+  readonly maxBytes: number;
+}
 
 /**
  * Runs the command of a tool inside this process, and takes what looks like a secret out of its document, as `gather` does. Never rejects for what a user
@@ -25,7 +30,7 @@ const maxBytes = 1024 * 1024;
 export async function runTool(
   tool: Tool,
   given: unknown,
-  { server, signal }: { readonly server: ActionInput<object>; readonly signal: AbortSignal },
+  { server, signal, maxBytes }: ToolRun,
 ): Promise<ToolAnswer> {
   const checked = checkedArguments(tool.schema, given);
   if (typeof checked === "string") return { text: checked, isFailure: true };
@@ -46,16 +51,15 @@ export async function runTool(
     const help = `kubectl knfleet ${tool.entry.name} --help`;
     await explainFailure(error, { terminal, chosen, help }, signal);
   }
-  return answerOf(written);
+  return answerOf(written, maxBytes);
 }
 
-function answerOf({
-  stdout,
-  stderr,
-}: {
+interface Written {
   readonly stdout: string;
   readonly stderr: string;
-}): ToolAnswer {
+}
+
+function answerOf({ stdout, stderr }: Written, maxBytes: number): ToolAnswer {
   const redactor = new Redactor(new KnownSecrets().finder());
   const document = redactor.value(jsonOf(stdout));
   const said = redactor.text(plainLines(stderr)).trim();

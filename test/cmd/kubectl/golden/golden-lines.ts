@@ -122,6 +122,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   "rollout adopt": { file: "commands/rollout/adopt.test.ts", why: "prints a set" },
   register: { file: "commands/register/register.fleet.test.ts", why: "writes to two clusters" },
   unregister: { file: "commands/register/register.fleet.test.ts", why: "deletes on two clusters" },
+  ui: { file: "commands/ui/ui.test.ts", why: "serves a page", readsBundles: true },
   mcp: { file: "commands/mcp/mcp.test.ts", why: "speaks a protocol", readsBundles: true },
   connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
 };

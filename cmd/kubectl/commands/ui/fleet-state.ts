@@ -1,0 +1,97 @@
+import { plainText } from "../../../../api/foreign-text.ts";
+import { withCodes } from "../../output/report.ts";
+import { KnownSecrets } from "../gather/known-secrets.ts";
+import { Redactor } from "../gather/write-bundle.ts";
+import type { FleetStatus } from "../status/status.ts";
+import type { FleetFeed, FleetState } from "../top/fleet-feed.ts";
+
+/** How fresh the fleet on the page is: one message of the stream. */
+export interface PageState {
+  /** Grows with each change; a page that has this revision is up to date. */
+  readonly revision: number;
+  readonly hubReadAt: string;
+  /** Null before every cluster was read once, and with --no-live. */
+  readonly spokesReadAt: string | null;
+  /** The round through the clusters that is under way. */
+  readonly round: { readonly done: number; readonly total: number } | null;
+  /** Why the hub cannot be read now. */
+  readonly trouble: string | null;
+  /** When the bundle was gathered; null for a fleet. */
+  readonly recordedAt: string | null;
+}
+
+// A round through a thousand clusters changes the fleet a thousand times.
+const paceMs = 500;
+
+/** The fleet as the page gets it: documents without what looks like a secret, and listeners that are called twice a second at most. */
+export class PageFleet {
+  readonly #redactor = new Redactor(new KnownSecrets().finder());
+  readonly #listeners = new Set<(state: PageState) => void>();
+  readonly #recordedAt: Date | undefined;
+  #feed: FleetFeed | undefined;
+  #revision = 1;
+  #made: { readonly revision: number; readonly text: string } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(recordedAt: Date | undefined) {
+    this.#recordedAt = recordedAt;
+  }
+
+  /** Says which feed the fleet comes from. */
+  follow(feed: FleetFeed): void {
+    this.#feed = feed;
+  }
+
+  /** The feed has changed. */
+  changed(): void {
+    this.#revision += 1;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const state = this.state();
+      for (const listener of this.#listeners) listener(state);
+    }, paceMs);
+  }
+
+  /** How fresh the fleet is. */
+  state(): PageState {
+    const { hubReadAt, spokesReadAt, round, trouble } = this.#read();
+    return {
+      revision: this.#revision,
+      hubReadAt: hubReadAt.toISOString(),
+      spokesReadAt: spokesReadAt?.toISOString() ?? null,
+      round,
+      trouble: trouble === null ? null : plainText(this.#redactor.text(trouble)),
+      recordedAt: this.#recordedAt?.toISOString() ?? null,
+    };
+  }
+
+  /** The fleet without what looks like a secret: the text of the FleetStatus document, as `status -o json` prints it. */
+  documentText(): string {
+    if (this.#made?.revision !== this.#revision) {
+      const document = this.#redactor.value(withCodes(this.report()));
+      this.#made = { revision: this.#revision, text: JSON.stringify(document) };
+    }
+    return this.#made.text;
+  }
+
+  /** The fleet as it is now. */
+  report(): FleetStatus {
+    return this.#read().report;
+  }
+
+  /** Calls the listener after changes, until the returned function is called. */
+  listen(listener: (state: PageState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#listeners.clear();
+  }
+
+  #read(): FleetState {
+    if (this.#feed === undefined) throw new Error("The page has no fleet yet");
+    return this.#feed.state();
+  }
+}

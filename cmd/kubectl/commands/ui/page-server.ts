@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { Window } from "../../../../access/http/window.ts";
+import type { ActionInput } from "../../action.ts";
+import { messageOf, UsageError } from "../../errors.ts";
+import { statusHtml } from "../status/status-html.ts";
+import { answerApi } from "./api.ts";
+import { Door } from "./door.ts";
+import type { PageFleet, PageState } from "./fleet-state.ts";
+
+interface ServerOptions {
+  /** 0: a free one. */
+  readonly port: number;
+  /** The input of the command, with which the commands of the API run. */
+  readonly input: ActionInput<object>;
+  readonly fleet: PageFleet;
+}
+
+/** The running server. Its disposal ends all connections. */
+export interface PageServer extends AsyncDisposable {
+  /** Opens the page, once. */
+  readonly url: string;
+}
+
+// More reads of clusters wait for their turn.
+const readsAtOnce = 4;
+const limits = { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 };
+const maxConnections = 64;
+const heartbeatMs = 15_000;
+
+/** Serves the page on 127.0.0.1, and on ::1 where there is such an address. Throws UsageError when the port is taken. */
+export async function servePage(options: ServerOptions, signal: AbortSignal): Promise<PageServer> {
+  await using ending = new AsyncDisposableStack();
+  const first = await listen("127.0.0.1", options.port).catch((error: unknown) => {
+    throw new UsageError(`Port ${options.port} cannot be used: ${messageOf(error)}`, [
+      "Name another one with --port, or none.",
+    ]);
+  });
+  ending.defer(() => end(first));
+  const { port } = addressOf(first);
+  // The address that is printed is the other one: a computer without ::1 is served as well.
+  const second = await listen("::1", port).catch(() => undefined);
+  if (second !== undefined) ending.defer(() => end(second));
+  const door = new Door(port);
+  const turns = new Window(readsAtOnce);
+  for (const server of [first, second]) {
+    server?.on("request", (request, response) => {
+      void answer({ request, response }, { ...options, door, turns, signal }).catch(() => {
+        // The browser went away, or the command ends.
+        response.destroy();
+      });
+    });
+  }
+  const running = ending.move();
+  return {
+    url: `http://127.0.0.1:${port}${door.entrance}`,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function listen(host: string, port: number): Promise<Server> {
+  const server = createServer(limits);
+  server.maxConnections = maxConnections;
+  server.listen({ host, port, exclusive: true });
+  await once(server, "listening");
+  return server;
+}
+
+function addressOf(server: Server): AddressInfo {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("The server has no port");
+  return address;
+}
+
+async function end(server: Server): Promise<void> {
+  server.close();
+  server.closeAllConnections();
+  await once(server, "close");
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+interface Serving extends ServerOptions {
+  readonly door: Door;
+  readonly turns: Window;
+  readonly signal: AbortSignal;
+}
+
+const plain = "text/plain; charset=utf-8";
+const html = "text/html; charset=utf-8";
+const json = "application/json; charset=utf-8";
+
+async function answer({ request, response }: Exchange, serving: Serving): Promise<void> {
+  const { method, url, headers } = request;
+  const { host, origin, cookie } = headers;
+  const verdict = serving.door.check({ method, url, host, origin, cookie });
+  if (verdict.kind === "refused") {
+    if (verdict.status === 405) response.setHeader("Allow", "GET");
+    send(response, { status: verdict.status, type: plain, text: `${verdict.text}.\n` });
+    return;
+  }
+  if (verdict.kind === "welcomed") {
+    response.setHeader("Set-Cookie", verdict.cookie);
+    send(response, { status: 200, type: html, text: welcome });
+    return;
+  }
+  await answerPath({ request, response }, verdict, serving);
+}
+
+interface Asked {
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+async function answerPath(
+  { request, response }: Exchange,
+  { path, query }: Asked,
+  { fleet, input, turns, signal }: Serving,
+): Promise<void> {
+  if (path === "/") {
+    const text = statusHtml(fleet.report());
+    send(response, { status: 200, type: html, text, policy: staticPolicy });
+    return;
+  }
+  const name = /^\/api\/v1\/([a-z]+)$/.exec(path)?.[1];
+  if (name === undefined) {
+    send(response, { status: 404, type: plain, text: "There is no such page.\n" });
+  } else if (name === "stream") {
+    stream({ request, response }, fleet);
+  } else if (name === "status" && query.size === 0) {
+    send(response, { status: 200, type: json, text: fleet.documentText() });
+  } else {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const both = AbortSignal.any([signal, gone.signal]);
+    using _turn = await turns.enter(both);
+    const { status, text } = await answerApi(name, query, { server: input, signal: both });
+    send(response, { status, type: json, text });
+  }
+}
+
+interface Page {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+  readonly policy?: string;
+}
+
+const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const staticPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+
+function send(response: ServerResponse, { status, type, text, policy: own = policy }: Page): void {
+  response.writeHead(status, {
+    ...safeHeaders,
+    "Content-Type": type,
+    "Content-Security-Policy": own,
+  });
+  response.end(text);
+}
+
+const safeHeaders = {
+  "Cache-Control": "no-store",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+};
+
+// No redirect: after a click in another site a browser sends a strict cookie only with what this page itself asks for.
+const welcome = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>Knative fleet</title><a href="/">Knative fleet</a></html>
+`;
+
+/** Sends how fresh the fleet is, now and after each change, until the browser goes away. */
+function stream({ request, response }: Exchange, fleet: PageFleet): void {
+  response.writeHead(200, {
+    ...safeHeaders,
+    "Content-Type": "text/event-stream",
+    "Content-Security-Policy": policy,
+  });
+  const tell = (state: PageState): void => {
+    // A browser that does not read gets the next one.
+    if (!response.writableNeedDrain) response.write(`data: ${JSON.stringify(state)}\n\n`);
+  };
+  tell(fleet.state());
+  const stop = fleet.listen(tell);
+  const beat = setInterval(() => response.write(":\n\n"), heartbeatMs);
+  request.once("close", () => {
+    clearInterval(beat);
+    stop();
+  });
+}

@@ -1,0 +1,99 @@
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+
+import { withTimeout } from "../../../../access/deadline.ts";
+import { type ActionInput, limitsOf, selectionOf } from "../../action.ts";
+import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
+import { keepSpokes } from "../../spokes/kept-spokes.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { statusHtml } from "../status/status-html.ts";
+import { type FleetFeed, openFleetFeed } from "../top/fleet-feed.ts";
+import { PageFleet } from "./fleet-state.ts";
+import { openBrowser } from "./open-browser.ts";
+import { servePage } from "./page-server.ts";
+
+/** Flags of `ui` alone. */
+interface UiFlags {
+  readonly live?: boolean;
+  readonly port?: string;
+  readonly open?: boolean;
+  readonly once?: string;
+}
+
+type Input = ActionInput<UiFlags>;
+
+/** `kubectl knfleet ui`: serves the page until the signal aborts or --timeout is over, or writes it with `--once`. */
+export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { flags: asked, options, terminal } = given;
+  const port = checkedPort(given);
+  const flags = { ...asked, namespace: asked.namespace ?? undefined };
+  const input = { ...given, flags };
+  const live = options.live ?? true;
+  const isLimited = options.once !== undefined || flags.timeoutGiven;
+  await using ending = new AsyncDisposableStack();
+  const end = new AbortController();
+  ending.defer(() => end.abort());
+  const both = AbortSignal.any([signal, end.signal]);
+  const until = isLimited ? withTimeout(flags.timeoutMs, both) : both;
+  const wanted = { env: terminal.env, spokes: live };
+  const access = ending.use(keepSpokes(ending.use(await openClusterAccess(flags, wanted, until))));
+  const fleet = ending.use(new PageFleet(flags.recorded?.recordedAt));
+  const feed = await openFleetFeed(
+    {
+      access,
+      selection: selectionOf([], flags, access),
+      limits: limitsOf(flags, undefined),
+      live,
+      watch: options.once === undefined && flags.recorded === undefined,
+      now: terminal.now,
+      onChange: () => fleet.changed(),
+    },
+    until,
+  );
+  fleet.follow(feed);
+  if (options.once !== undefined) return await writeOnce(feed, options.once, terminal);
+  const server = ending.use(await servePage({ port, input, fleet }, until));
+  await announce(server.url, input, ending);
+  if (!until.aborted) await once(until, "abort");
+  return signal.aborted ? exitCodes.interrupted : exitCodes.fine;
+}
+
+/** The port that is asked for; 0 for any. Throws UsageError for flags that the page cannot obey. */
+function checkedPort({ flags, options }: Pick<Input, "flags" | "options">): number {
+  if (flags.outputGiven) {
+    throw new UsageError(`ui shows a page: there is no -o ${flags.output}`, [
+      "kubectl knfleet status -A -o html",
+    ]);
+  }
+  if (flags.sortBy !== undefined) throw new UsageError("ui has no --sort-by: the page sorts");
+  const { port = "0" } = options;
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+    throw new UsageError(`Invalid value "${port}" for --port: want 1 to 65535`);
+  }
+  return Number(port);
+}
+
+async function writeOnce(
+  feed: FleetFeed,
+  path: string,
+  { stderr }: Input["terminal"],
+): Promise<ExitCode> {
+  await feed.readOnce;
+  const { report } = feed.state();
+  await writeFile(path, statusHtml(report)).catch((error: unknown) => {
+    throw new UsageError(`The file ${path} cannot be written: ${messageOf(error)}`);
+  });
+  stderr.write(`Wrote ${path}\n`);
+  return report.complete ? exitCodes.fine : exitCodes.incomplete;
+}
+
+/** Prints the address, and opens the browser unless there is none. */
+async function announce(
+  url: string,
+  { flags, options, terminal }: Input,
+  ending: AsyncDisposableStack,
+): Promise<void> {
+  terminal.stdout.write(`${url}\n`);
+  if (options.open ?? true) ending.use(await openBrowser(url, terminal.env));
+  if (!flags.quiet) terminal.stderr.write("The address opens the page once. Ctrl-C ends it.\n");
+}

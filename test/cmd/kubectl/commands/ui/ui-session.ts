@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type IncomingHttpHeaders, request } from "node:http";
+import { text } from "node:stream/consumers";
+
+import { knfleetFile } from "../../run-knfleet.ts";
+
+/** An answer of the page's server. */
+export interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+interface Asking {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A running `kubectl knfleet ui`. */
+export interface UiSession extends AsyncDisposable {
+  /** The address that the command printed. */
+  readonly url: URL;
+  /** What the command wrote on standard error. */
+  readonly said: () => string;
+  /** Asks for a path exactly as it is given, without a cookie. */
+  ask(path: string, asking?: Asking): Promise<Answer>;
+  /** The same with the cookie, which the first call gets. */
+  read(path: string): Promise<Answer>;
+  /** Ends the command as Ctrl-C does, and returns its exit code. */
+  interrupt(): Promise<number | null>;
+}
+
+/** Starts the real program, which opens no browser. */
+export async function startUi(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<UiSession> {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(process.execPath, [knfleetFile, "ui", "--no-open", ...args], {
+    env: { PATH, HOME, KUBECONFIG: "/nowhere", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (part: Buffer) => (said += part.toString()));
+  const closed = once(child, "close");
+  const first = await Promise.race([once(child.stdout, "data"), closed.then(() => [""])]);
+  if (!String(first[0]).startsWith("http")) throw new Error(`The page is not served: ${said}`);
+  const url = new URL(String(first[0]).trim());
+  const ask = (path: string, asking: Asking = {}): Promise<Answer> => send(url, path, asking);
+  let cookie: Promise<string> | undefined;
+  const interrupt = async (): Promise<number | null> => {
+    child.kill("SIGINT");
+    await closed;
+    return child.exitCode;
+  };
+  return {
+    url,
+    said: () => said,
+    ask,
+    async read(path) {
+      cookie ??= ask(url.pathname + url.search).then(cookieOf);
+      return await ask(path, { headers: { cookie: await cookie } });
+    },
+    interrupt,
+    async [Symbol.asyncDispose]() {
+      await interrupt();
+    },
+  };
+}
+
+/** The cookie that an answer sets, without its attributes. */
+export function cookieOf({ headers }: Pick<Answer, "headers">): string {
+  return headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+}
+
+async function send(url: URL, path: string, { method = "GET", headers = {} }: Asking) {
+  const { hostname: host, port } = url;
+  const sent = request({ host, port, path, method, headers, agent: false });
+  sent.end();
+  const [response] = await once(sent, "response");
+  return { status: response.statusCode, headers: response.headers, text: await text(response) };
+}
