@@ -22,6 +22,7 @@ const namespacedKinds: Readonly<Record<string, string>> = {
   "networking.istio.io": "Gateway",
   "multicluster.x-k8s.io": "ClusterProfile PlacementDecision",
   "cluster.open-cluster-management.io": "PlacementDecision",
+  "cluster.x-k8s.io": "Cluster",
   "knfleet.dev": "KnativeServingSet KnativeEventingSet",
   "operator.knative.dev": "KnativeServing KnativeEventing",
 };

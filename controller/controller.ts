@@ -22,7 +22,7 @@ import type { Clock } from "./queue/clock.ts";
 import { readHubId, ClusterVersions } from "./reconcile/cluster-facts.ts";
 import { Neighbours } from "./reconcile/neighbours.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
-import { ServedParts } from "./served-parts.ts";
+import { ServedParts, type ServedPartsOptions } from "./served-parts.ts";
 
 export interface ControllerSettings {
   /** Milliseconds between two attempts for a component that is not ready. */
@@ -63,6 +63,8 @@ export interface ControllerDeps {
     circumstances: Pick<LeaderOptions, "onTrouble" | "mayHaveLeader">,
     signal: AbortSignal,
   ) => Promise<Leadership>;
+  /** Absent: no ClusterProfiles are written. */
+  readonly discovery?: ServedPartsOptions["discovery"];
   readonly requests: MetricSources["requests"];
   /** Absent: the path to the spokes is not measured. */
   readonly path?: MetricSources["path"];
@@ -128,6 +130,7 @@ class FleetController implements Controller {
       connectedSpokes: () => connectedSpokes(this.#components.all(), spokes),
       components: () => [...this.#components.all()].filter((one) => this.#dispatcher.serves(one)),
       sets: () => this.#parts?.sets?.all() ?? [],
+      discovered: () => this.#parts?.discovery?.states() ?? [],
       requests,
       areGrantsValid: () => references?.isValid,
       ...(path === undefined ? {} : { path }),

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
-import { type Component, componentKinds } from "../api/component.ts";
+import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { timestampOf } from "../api/conditions.ts";
-import { type FleetSet, fleetSetApiVersion } from "../api/fleet-set.ts";
+import { fleetSetApiVersion } from "../api/fleet-set.ts";
+import type { KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { lastingLogFieldsOf, type Log } from "./log.ts";
 import type { Clock } from "./queue/clock.ts";
@@ -15,8 +16,12 @@ export interface EventRecorderOptions {
   readonly log: Log;
 }
 
-/** What Events are about. */
-export type EventSubject = Component | FleetSet;
+/** What Events are about: a component, a set, or an object that discovery reads or writes. */
+export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
+  readonly metadata: Pick<KubeObject["metadata"], "name" | "uid" | "resourceVersion"> & {
+    readonly namespace: string;
+  };
+};
 
 /** An Event before it is written. */
 export interface NewEvent {
@@ -157,15 +162,23 @@ function eventName({ metadata }: EventSubject, event: NewEvent): string {
 }
 
 function sourceOf(subject: EventSubject): string {
-  if (subject.apiVersion === fleetSetApiVersion) return "knfleet-set";
-  return componentKinds[subject.kind].eventSource;
+  if (isComponent(subject)) return componentKinds[subject.kind].eventSource;
+  return subject.apiVersion === fleetSetApiVersion ? "knfleet-set" : "knfleet-discovery";
+}
+
+function isComponent(subject: EventSubject): subject is Component {
+  return subject.apiVersion === operatorApiVersion && subject.kind in componentKinds;
 }
 
 /** How lines of the log name it. */
 function fieldsOf(subject: EventSubject): object {
-  if (subject.apiVersion !== fleetSetApiVersion) return lastingLogFieldsOf(subject);
-  const { namespace, name, uid } = subject.metadata;
-  return { set: `${subject.kind} ${namespace}/${name}`, uid };
+  if (isComponent(subject)) return lastingLogFieldsOf(subject);
+  const { apiVersion, kind, metadata } = subject;
+  const { namespace, name, uid } = metadata;
+  return {
+    [apiVersion === fleetSetApiVersion ? "set" : "object"]: `${kind} ${namespace}/${name}`,
+    uid,
+  };
 }
 
 function countOf(event: Readonly<Record<string, unknown>> | undefined): number {

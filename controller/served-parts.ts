@@ -7,6 +7,7 @@ import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { type Part, shardOf } from "../api/shards.ts";
 import { targetIdOf } from "./component-identity.ts";
 import type { Components } from "./components.ts";
+import { Discovery, type DiscoveryOptions } from "./discovery/discovery.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { EventRecorder } from "./events.ts";
 import type { PartWork } from "./leader/leader.ts";
@@ -30,6 +31,8 @@ export interface ServedPartsOptions {
   readonly shards: number;
   /** Roll KnativeServingSets and KnativeEventingSets out. */
   readonly sets: boolean;
+  /** Absent: no ClusterProfiles are written. */
+  readonly discovery?: Pick<DiscoveryOptions, "settings" | "check">;
   /** Whether another process may have written before. */
   readonly mayFollowAnother: boolean;
   /** Called before the first part is served. */
@@ -60,6 +63,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
   readonly claims: ClusterClaims | undefined;
   readonly #stop = new AbortController();
   #sets: FleetSets | undefined;
+  #discovery: Discovery | undefined;
   #isStarted = false;
   #isRefreshing = false;
 
@@ -80,6 +84,11 @@ export class ServedParts implements PartWork, AsyncDisposable {
   /** Undefined while another process rolls sets out, or none does. */
   get sets(): FleetSets | undefined {
     return this.#sets;
+  }
+
+  /** Undefined while another process discovers clusters, or none does. */
+  get discovery(): Discovery | undefined {
+    return this.#discovery;
   }
 
   /** What writes to the hub for a shard that is served. */
@@ -124,7 +133,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
     if (!this.#isStarted) start();
     this.#isStarted = true;
     for (const part of parts) {
-      if (part === "fleet") this.#startSets(signal);
+      if (part === "fleet") this.#startFleetWork(signal);
       else dispatcher.serve(part);
     }
     this.#noteChange();
@@ -134,7 +143,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
   async end(part: Part): Promise<void> {
     const { clock, dispatcher, spokes, shards, log } = this.#options;
     using limit = withClockTimeout(clock, leaveLimitMs, new AbortController().signal);
-    if (part === "fleet") await this.#stopSets();
+    if (part === "fleet") await this.#stopFleetWork();
     else await abortable(dispatcher.leave(part), limit.signal);
     const isLeft = (spoke: string): boolean => shardOf(spoke, shards) === part;
     this.claims?.forget(isLeft);
@@ -146,7 +155,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
 
   /** The work of the shards must have ended before. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stopSets();
+    await this.#stopFleetWork();
     this.#stop.abort(new DOMException("The controller stops", "AbortError"));
     for (const part of this.#served.keys()) this.#stopWrites(part);
   }
@@ -180,14 +189,20 @@ export class ServedParts implements PartWork, AsyncDisposable {
     this.#served.delete(part);
   }
 
-  #startSets(signal: AbortSignal): void {
-    const { sets } = this.#options;
-    if (sets) this.#sets = new FleetSets({ ...this.#options, ...this.of("fleet") }, signal);
+  #startFleetWork(signal: AbortSignal): void {
+    const { sets, discovery } = this.#options;
+    const deps = { ...this.#options, ...this.of("fleet") };
+    if (sets) this.#sets = new FleetSets(deps, signal);
+    if (discovery === undefined) return;
+    const isUsed = (profile: string): boolean => this.#isUsed(profile);
+    this.#discovery = new Discovery({ ...deps, ...discovery, isUsed }, signal);
   }
 
-  async #stopSets(): Promise<void> {
+  async #stopFleetWork(): Promise<void> {
     await this.#sets?.[Symbol.asyncDispose]();
+    await this.#discovery?.[Symbol.asyncDispose]();
     this.#sets = undefined;
+    this.#discovery = undefined;
   }
 
   #noteChange(): void {

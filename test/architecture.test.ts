@@ -27,6 +27,7 @@ const controllerRooms: Readonly<Record<string, readonly string[]>> = {
   reconcile: ["guard", "apply", "observe", "metrics", "queue"],
   uninstall: ["reconcile", "guard", "apply", "observe", "queue"],
   sets: ["queue"],
+  discovery: ["queue"],
 };
 
 /** Folders without I/O, and the modules of Node that they may import all the same. */

@@ -14,14 +14,25 @@ const resources = clusterProfileApiVersions.map((version) =>
   knownResource(version, "ClusterProfile"),
 );
 
-/** Reads ClusterProfiles in the first API version that the hub serves. Tries the next version when the hub no longer serves it (L08). */
-export class ServedProfiles implements Pick<KubeClient, "list" | "watch"> {
+/** Reads a kind, by default ClusterProfile, in the first API version that the hub serves. Tries the next version when the hub no longer serves it (L08). */
+export class ServedKind implements Pick<KubeClient, "list" | "watch"> {
   readonly #client: Pick<KubeClient, "list" | "watch">;
+  /** The kind in each version, in order of preference. */
+  readonly #resources: readonly ResourceType[];
   /** Index of the version in use. */
   #version = 0;
 
-  constructor(client: Pick<KubeClient, "list" | "watch">) {
+  constructor(
+    client: Pick<KubeClient, "list" | "watch">,
+    versions: readonly ResourceType[] = resources,
+  ) {
     this.#client = client;
+    this.#resources = versions;
+  }
+
+  /** The API version in use, which the hub serves when a list or a watch has succeeded. */
+  get apiVersion(): string {
+    return this.#resource().apiVersion;
   }
 
   list(
@@ -55,15 +66,15 @@ export class ServedProfiles implements Pick<KubeClient, "list" | "watch"> {
   }
 
   #resource(): ResourceType {
-    const resource = resources[this.#version];
-    if (resource === undefined) throw new Error("No version of ClusterProfile is known");
+    const resource = this.#resources[this.#version];
+    if (resource === undefined) throw new Error("No version of the kind is known");
     return resource;
   }
 
   /** Switches to the next version after a 404; throws every other error. */
   #tryOther(error: unknown): void {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    this.#version = (this.#version + 1) % resources.length;
+    this.#version = (this.#version + 1) % this.#resources.length;
   }
 }
 

@@ -15,21 +15,38 @@ export interface KubeconfigUser {
 /** A kubeconfig is not usable. The message is the end of a sentence and never quotes the kubeconfig. */
 export class KubeconfigUserError extends Error {}
 
+/** A context of a kubeconfig with its cluster and its user. */
+export interface KubeconfigContext {
+  readonly name: string;
+  readonly cluster: Fields;
+  readonly user: Fields;
+}
+
 /**
  * Token and inline client certificate of the user of a context; an empty `context` means the current one. Ignores servers, files
  * and login plugins. Throws KubeconfigUserError. Spec: cluster-inventory.md 4.2.
  */
 export function kubeconfigUser(text: string, context: string): KubeconfigUser {
-  const config = configOf(text);
+  const config = parseKubeconfig(text);
   if (Array.isArray(config["extensions"]) && config["extensions"].length > 0) {
     throw new KubeconfigUserError("has extensions, which are not supported");
   }
-  const name = context === "" ? textOf(config["current-context"]) : context;
-  if (name === "") throw new KubeconfigUserError("has no current-context");
-  const chosen = entryOf(config, { list: "contexts", field: "context", name });
-  if (chosen === undefined) throw new KubeconfigUserError("does not have the context");
-  const user = entryOf(config, { list: "users", field: "user", name: textOf(chosen["user"]) });
-  if (user === undefined) throw new KubeconfigUserError("does not have the user of the context");
+  return credentialOf(userOf(config, contextOf(config, context)));
+}
+
+/** A context of a kubeconfig that was parsed; an empty name means the current one. Throws KubeconfigUserError. */
+export function kubeconfigContext(config: Fields, context: string): KubeconfigContext {
+  const chosen = contextOf(config, context);
+  const name = textOf(chosen["cluster"]);
+  const cluster = entryOf(config, { list: "clusters", field: "cluster", name });
+  if (cluster === undefined) {
+    throw new KubeconfigUserError("does not have the cluster of the context");
+  }
+  return { name: contextName(config, context), cluster, user: userOf(config, chosen) };
+}
+
+/** The credential of a user that the reader takes. Throws KubeconfigUserError. */
+export function credentialOf(user: Fields): KubeconfigUser {
   const token = textOf(user["token"]);
   const pair = pairOf(user);
   if (token === "" && pair === undefined) {
@@ -38,7 +55,27 @@ export function kubeconfigUser(text: string, context: string): KubeconfigUser {
   return { ...(token === "" ? {} : { token }), ...pair };
 }
 
-function configOf(text: string): Fields {
+function contextName(config: Fields, context: string): string {
+  const name = context === "" ? textOf(config["current-context"]) : context;
+  if (name === "") throw new KubeconfigUserError("has no current-context");
+  return name;
+}
+
+function contextOf(config: Fields, context: string): Fields {
+  const name = contextName(config, context);
+  const chosen = entryOf(config, { list: "contexts", field: "context", name });
+  if (chosen === undefined) throw new KubeconfigUserError("does not have the context");
+  return chosen;
+}
+
+function userOf(config: Fields, context: Fields): Fields {
+  const user = entryOf(config, { list: "users", field: "user", name: textOf(context["user"]) });
+  if (user === undefined) throw new KubeconfigUserError("does not have the user of the context");
+  return user;
+}
+
+/** Parses a kubeconfig within limits of size and cost. Throws KubeconfigUserError. */
+export function parseKubeconfig(text: string): Fields {
   if (costProblem(text, "yaml") !== undefined) throw new KubeconfigUserError("is too large");
   const document = parseDocument(text, { logLevel: "silent" });
   if (document.errors.length > 0) throw new KubeconfigUserError("is not YAML");
@@ -60,8 +97,8 @@ function plainOf(read: () => unknown): unknown {
 }
 
 interface EntryRef {
-  readonly list: "contexts" | "users";
-  readonly field: "context" | "user";
+  readonly list: "contexts" | "users" | "clusters";
+  readonly field: "context" | "user" | "cluster";
   readonly name: string;
 }
 

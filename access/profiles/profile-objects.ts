@@ -6,20 +6,26 @@ import type { SecretReader } from "../plugins/built-in-plugins.ts";
 /** The label with which the Cluster Inventory API names the manager of a ClusterProfile. */
 const managerLabel = "x-k8s.io/cluster-manager";
 
-/** What a producer of ClusterProfiles knows of one cluster. */
-export interface ProfileSource extends NamespacedName {
+/** What a producer of ClusterProfiles writes into the status of one. */
+export interface ProfileStatusSource extends NamespacedName {
   /** API version of ClusterProfile that the hub serves. */
   readonly apiVersion: string;
+  /** Undefined: the way to the cluster is not known. */
+  readonly access: AccessProvider | undefined;
+  /** Conditions without their times. */
+  readonly conditions: readonly Omit<Condition, "lastTransitionTime">[];
+  /** Kubernetes version, as the cluster writes it. Undefined: unknown. */
+  readonly kubernetes: string | undefined;
+  readonly properties?: Readonly<Record<string, string>>;
+}
+
+/** What a producer of ClusterProfiles knows of one cluster. */
+export interface ProfileSource extends ProfileStatusSource {
   /** `spec.clusterManager.name`. The CRD forbids to change it. */
   readonly manager: string;
   readonly displayName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  readonly access: AccessProvider;
-  /** Conditions without their times. */
-  readonly conditions: readonly Omit<Condition, "lastTransitionTime">[];
-  /** Kubernetes version, as the cluster writes it. */
-  readonly kubernetes: string;
 }
 
 /** The ClusterProfile of a cluster, without its status. */
@@ -35,11 +41,12 @@ export function profileManifest(source: ProfileSource): Manifest {
 
 /** What to apply to the status of that ClusterProfile. A condition that is as before keeps its time. */
 export function profileStatusManifest(
-  source: ProfileSource,
+  source: ProfileStatusSource,
   present: ClusterProfile | undefined,
   now: Date,
 ): Manifest {
-  const { apiVersion, namespace, name, kubernetes, access } = source;
+  const { apiVersion, namespace, name, kubernetes, access, properties = {} } = source;
+  const named = Object.entries(properties).map(([property, value]) => ({ name: property, value }));
   const types = source.conditions.map(({ type }) => type);
   const before = (present?.status?.conditions ?? []).filter(({ type }) => types.includes(type));
   return {
@@ -47,12 +54,13 @@ export function profileStatusManifest(
     kind: "ClusterProfile",
     metadata: { namespace, name },
     status: {
-      version: { kubernetes },
+      ...(kubernetes === undefined ? {} : { version: { kubernetes } }),
       conditions: source.conditions.reduce<readonly Condition[]>(
         (list, condition) => withCondition(list, condition, now),
         before,
       ),
-      accessProviders: [access],
+      ...(named.length === 0 ? {} : { properties: named }),
+      ...(access === undefined ? {} : { accessProviders: [access] }),
     },
   };
 }
@@ -75,14 +83,20 @@ export function accessEntry({
   reader,
   secret,
   cluster,
+  context,
 }: {
   readonly provider: string;
   readonly reader: SecretReader;
   readonly secret: CredentialSecret;
   readonly cluster: AccessCluster;
+  /** Context of the kubeconfig in the Secret; default: the current one. */
+  readonly context?: string;
 }): AccessProvider {
   const { namespace, name, key } = secret;
-  const extension = reader === "secretreader" ? { clusterName: name } : { namespace, name, key };
+  const extension =
+    reader === "secretreader"
+      ? { clusterName: name }
+      : { namespace, name, key, ...(context === undefined ? {} : { context }) };
   return {
     name: provider,
     cluster: {

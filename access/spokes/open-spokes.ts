@@ -8,7 +8,7 @@ import { abortable, withTimeout } from "../deadline.ts";
 import { WriteRefusedError } from "../http/write-permit.ts";
 import { reflectorKey } from "../kube/kept-objects.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import { ServedProfiles } from "../kube/profile-versions.ts";
+import { ServedKind } from "../kube/profile-versions.ts";
 import { Reflector } from "../kube/reflector.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import {
@@ -97,7 +97,7 @@ class SpokeFleet implements Spokes {
     options.path?.setProviderFileValid(true);
     this.#profiles = new Reflector(
       {
-        client: new ServedProfiles(hub),
+        client: new ServedKind(hub),
         ref: { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") },
         keep: withoutManagedFields,
         maxBackoffMs,

@@ -4,6 +4,7 @@ import {
   ManifestSource,
   type ManifestSourceOptions,
 } from "../../access/manifests/manifest-source.ts";
+import { endpointChecker } from "../../access/profiles/check-endpoint.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
 import { openReferences } from "../../access/providers/references.ts";
 import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
@@ -16,7 +17,7 @@ import { systemClock } from "../../controller/queue/clock.ts";
 import { openReleases } from "../open-releases.ts";
 import { type Candidacy, standForLease } from "./candidacy.ts";
 import { referenceSettings } from "./flag-values.ts";
-import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
+import { type ControllerFlags, discoverySettings, pollIntervalOf } from "./flags.ts";
 import { Resources, type Service } from "./run.ts";
 
 export interface ControllerSurroundings {
@@ -69,6 +70,7 @@ export async function startControllerService(
     lead: candidacy.lead(hubs.connections),
     requests: counters,
     path,
+    ...discoveryOf(flags, { userAgent, environment }),
   };
   const deps = { ...hubs.clients, spokes, references, ...world, ...content, ...work };
   const settings = { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress };
@@ -79,6 +81,15 @@ export async function startControllerService(
     ending: () => running.last,
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   };
+}
+
+function discoveryOf(
+  flags: ControllerFlags,
+  options: Parameters<typeof endpointChecker>[0],
+): Pick<ControllerDeps, "discovery"> {
+  const settings = discoverySettings(flags);
+  if (settings.producers.length === 0) return {};
+  return { discovery: { settings, check: endpointChecker(options) } };
 }
 
 /** Opens two connections to the hub, so that an install on the hub itself delays no other request. */

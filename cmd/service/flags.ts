@@ -1,6 +1,11 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
 import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import {
+  type DiscoverySettings,
+  type Producer,
+  producers,
+} from "../../controller/discovery/source.ts";
 import { type AnchorProtection, anchorProtections } from "../../controller/guard/protection.ts";
 import type { ListenAddress } from "../../controller/health.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
@@ -18,6 +23,7 @@ import {
   switchOf,
   withFolder,
   withSource,
+  withText,
 } from "./flag-values.ts";
 
 /** The parsed flags of `knfleet-controller`. */
@@ -35,6 +41,12 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly anchorProtection: AnchorProtection;
   readonly anchorProtectionCrds: boolean;
   readonly sets: boolean;
+  readonly discover: readonly Producer[];
+  readonly discoverNamespace: string | undefined;
+  readonly discoverSourceNamespace: readonly string[];
+  readonly discoverSelector: string | undefined;
+  readonly discoverKubeconfigLabel: string;
+  readonly discoverKubeconfigKey: string;
   readonly shards: number;
   readonly leaderElection: boolean;
   readonly disableHa: boolean;
@@ -66,8 +78,8 @@ export function controllerCommand(version: string): Command {
     .version(version, "--version", "print the version")
     .helpOption("-h, --help", "print this help");
   const access = [...clusterOptions(), ...referenceOptions()];
-  for (const option of [...access, ...workOptions(), ...replicaOptions(), ...processOptions()])
-    command.addOption(option);
+  const work = [...workOptions(), ...discoveryOptions(), ...replicaOptions()];
+  for (const option of [...access, ...work, ...processOptions()]) command.addOption(option);
   return command;
 }
 
@@ -133,6 +145,38 @@ function workOptions(): readonly Option[] {
   ];
 }
 
+function discoveryOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--discover <producers>",
+      `what to write ClusterProfiles from, with commas: ${producers.join(", ")}`,
+    )
+      .argParser(producersOf)
+      .default([], "nothing"),
+    new Option(
+      "--discover-namespace <name>",
+      "namespace of these ClusterProfiles (default: that of their source)",
+    ),
+    new Option(
+      "--discover-source-namespace <name>",
+      "namespace whose Secrets and Clusters are read; can be given several times",
+    )
+      .argParser(withText)
+      .default([], "all"),
+    new Option(
+      "--discover-selector <selector>",
+      "labels of these Secrets and Clusters (default: any)",
+    ),
+    new Option(
+      "--discover-kubeconfig-label <label>",
+      "label that has the value true on a Secret with a kubeconfig",
+    ).default("sigs.k8s.io/multicluster-runtime-kubeconfig"),
+    new Option("--discover-kubeconfig-key <key>", "key of the kubeconfig in such a Secret").default(
+      "kubeconfig",
+    ),
+  ];
+}
+
 function replicaOptions(): readonly Option[] {
   return [
     new Option(
@@ -169,6 +213,26 @@ function processOptions(): readonly Option[] {
 /** The poll interval in ms. Less than a second means 10 s, as upstream does. Spec: knative-operator.md 6.2. */
 export function pollIntervalOf(flagMs: number): number {
   return flagMs < 1_000 ? 10_000 : flagMs;
+}
+
+/** The settings of discovery. */
+export function discoverySettings(flags: ControllerFlags): DiscoverySettings {
+  return {
+    producers: flags.discover,
+    namespace: flags.discoverNamespace ?? "",
+    sourceNamespaces: flags.discoverSourceNamespace,
+    selector: flags.discoverSelector ?? "",
+    kubeconfigLabel: flags.discoverKubeconfigLabel,
+    kubeconfigKey: flags.discoverKubeconfigKey,
+  };
+}
+
+function producersOf(text: string): readonly Producer[] {
+  const names = text.split(",").map((name) => name.trim());
+  const known = producers.filter((producer) => names.includes(producer));
+  const isKnown = (name: string): boolean => name === "" || known.some((one) => one === name);
+  if (names.every(isKnown)) return known;
+  throw new InvalidArgumentError(`Want some of ${producers.join(", ")}, with commas.`);
 }
 
 function countOf(text: string): number {

@@ -7,6 +7,7 @@ import type { FleetSet } from "../../api/fleet-set.ts";
 import { contestedCondition } from "../../api/reasons.ts";
 import { targetIdOf } from "../component-identity.ts";
 import type { QueueObserver } from "../queue/queue.ts";
+import { addDiscoveryMetrics, type DiscoveredCluster } from "./discovery-metrics.ts";
 import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 import { addPathMetrics, addRequestMetrics, type RequestSource } from "./path-metrics.ts";
 import { addQueueMetrics, type QueueSources } from "./queue-metrics.ts";
@@ -34,6 +35,7 @@ export interface MetricSources extends QueueSources {
   connectedSpokes(): number;
   components(): Iterable<Component>;
   sets(): Iterable<FleetSet>;
+  discovered(): Iterable<DiscoveredCluster>;
   /** The requests to all clusters. */
   readonly requests: RequestSource;
   /** Shards of the fleet, served or not. */
@@ -54,6 +56,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   addRequestMetrics(registry, sources.requests);
   addComponentMetrics(registry, () => sources.components());
   addSetMetrics(registry, () => sources.sets());
+  addDiscoveryMetrics(registry, () => sources.discovered());
   if (sources.path !== undefined) addPathMetrics(registry, sources.path);
   const grants = {
     name: "knfleet_reference_grants_valid",

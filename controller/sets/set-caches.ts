@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { ServedProfiles } from "../../access/kube/profile-versions.ts";
+import { ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector, type ReflectorHandlers } from "../../access/kube/reflector.ts";
 import {
   type ClusterProfile,
@@ -152,7 +152,7 @@ export class SetCaches implements Disposable {
   }
 
   #watchProfiles(): Reflector {
-    const client = new ServedProfiles(this.#options.client);
+    const client = new ServedKind(this.#options.client);
     const ref = { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") };
     return new Reflector(
       { client, ref, keep: whatCountsOf },

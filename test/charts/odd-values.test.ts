@@ -46,6 +46,14 @@ describe("values that a person writes by mistake are refused in words", () => {
       says: "sets.enabled: needs webhook.enabled=true",
     },
     {
+      flags: ["--set=discovery.producers={cluster-api}"],
+      says: "discovery.producers: needs multicluster.enabled=true",
+    },
+    {
+      flags: [...plugin("/p"), "--set=discovery.producers={registered,cluster-api}"],
+      says: "discovery.sourceNamespaces: name the namespaces",
+    },
+    {
       flags: [String.raw`--set=commonLabels.app\.kubernetes\.io/name=x`],
       says: 'commonLabels: the label "app.kubernetes.io/name" is the chart\'s own',
     },

@@ -312,7 +312,7 @@ describe("parts that are left out", () => {
     expect(kindsOf(of("cert-manager"))).toContain("Certificate");
   });
 
-  test("nothing but the chosen namespace has Secrets that the controller may read", () => {
+  test("nothing but the chosen namespaces has Secrets that the controller may read", () => {
     const objects = of("full");
     const bound = objects.filter(isForController).flatMap((binding) => {
       const name = String(valueAt(binding, "roleRef", "name"));
@@ -322,6 +322,10 @@ describe("parts that are left out", () => {
         .filter(({ resources }) => resources.includes("secrets"))
         .map(({ verbs }) => ({ namespace: binding.metadata.namespace, verbs }));
     });
-    expect(bound).toEqual([{ namespace: "fleet-credentials", verbs: ["get"] }]);
+    const namespace = "fleet-credentials";
+    expect(bound).toEqual([
+      { namespace, verbs: ["get", "list", "watch"] },
+      { namespace, verbs: ["get"] },
+    ]);
   });
 });

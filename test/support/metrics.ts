@@ -14,6 +14,7 @@ export function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
     connectedSpokes: () => 0,
     components: () => [],
     sets: () => [],
+    discovered: () => [],
     shards: 1,
     requests: new RequestCounters(),
     ...sources,

@@ -1,6 +1,6 @@
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { getProfile, ServedProfiles } from "../../access/kube/profile-versions.ts";
+import { getProfile, ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Log } from "../../access/log.ts";
 import type { ProviderFile } from "../../access/providers/provider-config.ts";
@@ -77,7 +77,7 @@ function followProfiles(
   follow: Follow,
 ): Pick<HubFacts, "profile" | "profiles"> {
   const keep = withoutManagedFields;
-  const served = new ServedProfiles(client);
+  const served = new ServedKind(client);
   const known = follow({ ...profileCollection, keep, client: served });
   const lookedUp = createBriefMemory<KubeObject | undefined>(now, () => rememberedMs);
   const listed = createBriefMemory<readonly KubeObject[]>(now, () => rememberedMs);

@@ -1,6 +1,6 @@
 import { withTimeout } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { getProfile, ServedProfiles } from "../../../access/kube/profile-versions.ts";
+import { getProfile, ServedKind } from "../../../access/kube/profile-versions.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
@@ -112,7 +112,7 @@ async function listProfiles(
 ): Promise<readonly ClusterProfile[]> {
   const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
   const scope = namespace === undefined ? {} : { namespace };
-  const { items } = await new ServedProfiles(hub).list({ resource, ...scope }, {}, signal);
+  const { items } = await new ServedKind(hub).list({ resource, ...scope }, {}, signal);
   // Items of a list carry neither apiVersion nor kind.
   return items
     .map((item) => ({ ...item, apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" }))
@@ -146,7 +146,7 @@ export async function onSelectedClusters(
   const named = components.filter(({ spec }) => isNamed(spec?.clusterProfileRef, cluster));
   if (on === undefined) return named;
   const matches = labelMatcher(on, "--on");
-  const { items } = await new ServedProfiles(access.hub).list(
+  const { items } = await new ServedKind(access.hub).list(
     { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") },
     {},
     signal,

@@ -1,4 +1,4 @@
-import { ServedProfiles } from "../../../../access/kube/profile-versions.ts";
+import { ServedKind } from "../../../../access/kube/profile-versions.ts";
 import { clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
 import { fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -44,7 +44,7 @@ export async function listHubNames(
     of === "clusters"
       ? knownResource(clusterProfileApiVersion, "ClusterProfile")
       : knownResource("v1", "Namespace");
-  const client = of === "clusters" ? new ServedProfiles(access.hub) : access.hub;
+  const client = of === "clusters" ? new ServedKind(access.hub) : access.hub;
   const { items } = await client.list({ resource }, { metadataOnly: true }, signal);
   const counts = Map.groupBy(items, ({ metadata }) => metadata.name);
   return items.map(({ metadata: { name, namespace: place = "" } }): Word => {

@@ -1,7 +1,7 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { ServedProfiles } from "../../../../access/kube/profile-versions.ts";
+import { ServedKind } from "../../../../access/kube/profile-versions.ts";
 import { type ClusterProfile, clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
 import { type FleetSet, fleetSetKinds } from "../../../../api/fleet-set.ts";
@@ -43,7 +43,7 @@ export async function readPlanFacts(
   const placement = from === "Selector" ? undefined : placementKinds[from];
   const [components, profiles, placements, sets] = await Promise.all([
     list.everywhere(resource, [home]),
-    list.everywhere(profileResource, selector?.namespaces ?? [home], new ServedProfiles(hub)),
+    list.everywhere(profileResource, selector?.namespaces ?? [home], new ServedKind(hub)),
     placement && list.in(knownResource(placement.apiVersion, placement.kind), home),
     otherSets(access, set, deadline).catch((error: unknown) => {
       unread.push(`other sets: ${forbidden(error)}`);

@@ -1,6 +1,6 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../../../../access/kube/kube-client.ts";
-import { getProfile, ServedProfiles } from "../../../../../access/kube/profile-versions.ts";
+import { getProfile, ServedKind } from "../../../../../access/kube/profile-versions.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
@@ -162,7 +162,7 @@ async function readStoredProfile(
     return await getProfile(client, ref, signal);
   } catch (error) {
     const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
-    return findInList({ resource, ...ref }, { client: new ServedProfiles(client), error }, signal);
+    return findInList({ resource, ...ref }, { client: new ServedKind(client), error }, signal);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ServedProfiles } from "../../../../../access/kube/profile-versions.ts";
+import { ServedKind } from "../../../../../access/kube/profile-versions.ts";
 import {
   loadProviderFile,
   parseProviderFile,
@@ -215,7 +215,7 @@ async function findSharedAdditions(
   ];
   if (policies.length === 0) return [];
   const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
-  const list = await new ServedProfiles(hub).list({ resource }, {}, signal).catch(ifDenied);
+  const list = await new ServedKind(hub).list({ resource }, {}, signal).catch(ifDenied);
   const offering = (list?.items ?? []).filter((profile) =>
     ["accessProviders", "credentialProviders"].some((field) =>
       itemsAt(profile, "status", field).some((offer) => stringAt(offer, "name") === name),

@@ -1,0 +1,110 @@
+import type { AccessCluster } from "../../api/cluster-profile.ts";
+import { FleetError } from "../../api/errors.ts";
+import { jsonOf, recordAt, textAt } from "../../api/fields.ts";
+import { foreignText } from "../../api/foreign-text.ts";
+import { withTimeout } from "../deadline.ts";
+import { addressGuard } from "../http/address-guard.ts";
+import { endpointOf } from "../http/endpoint.ts";
+import { cannotWork } from "../http/liveness.ts";
+import { refuserOf } from "../http/refusal.ts";
+import { RequestCounters } from "../http/request-counters.ts";
+import type { TransportAnswer } from "../http/request.ts";
+import { Transport } from "../http/transport.ts";
+import { ConnectionError } from "../kube/api-error.ts";
+import { anyEndpoint } from "./kubeconfig-clusters.ts";
+
+/** Whether an API server answers, and which version it has. */
+export type EndpointCheck =
+  /** `kubernetes` is undefined when the server tells its version only to users that it knows. */
+  | { readonly kind: "answers"; readonly kubernetes: string | undefined }
+  /** `reason` is for a condition. `message` is text of ours. */
+  | {
+      readonly kind: "fails";
+      readonly reason: "Unreachable" | "TLSUntrusted" | "EndpointInvalid";
+      readonly message: string;
+    };
+
+/** Checks one API server. Rejects only with the reason of the signal. */
+export type CheckEndpoint = (cluster: AccessCluster, signal: AbortSignal) => Promise<EndpointCheck>;
+
+interface CheckOptions {
+  readonly userAgent: string;
+  /** `KUBERNETES_SERVICE_HOST` is read: in a pod, loopback addresses are refused. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+const limitMs = 10_000;
+const longestVersion = 64;
+
+/**
+ * Makes the check that tells whether the cluster of a ClusterProfile answers. It asks for `/readyz` and `/version` on a connection of its own and sends no credential, so
+ * 401 and 403 are answers, too. It takes 10 s at most.
+ */
+export function endpointChecker({ userAgent, environment }: CheckOptions): CheckEndpoint {
+  const guard = addressGuard({ loopback: (environment["KUBERNETES_SERVICE_HOST"] ?? "") === "" });
+  // Not those of the metrics: a series for each discovered server says nothing.
+  const counters = new RequestCounters();
+  return async (cluster, signal) => {
+    const limit = withTimeout(limitMs, signal);
+    try {
+      const endpoint = endpointOf(cluster, anyEndpoint);
+      await using transport = new Transport({ endpoint, userAgent, counters, guard });
+      return await checkOver(transport, limit);
+    } catch (error) {
+      signal.throwIfAborted();
+      return failureOf(error);
+    }
+  };
+}
+
+async function checkOver(transport: Transport, signal: AbortSignal): Promise<EndpointCheck> {
+  const ready = await ask(transport, "/readyz", signal).catch(unlessRedirect);
+  if (ready !== undefined && (cannotWork(ready) || isUnreached(ready))) {
+    return unreachable(`It answered ${ready.status} to GET /readyz`);
+  }
+  const version = await ask(transport, "/version", signal);
+  const { status, text } = version;
+  if (![200, 401, 403, 429].includes(status) || isUnreached(version)) {
+    return unreachable(`It answered ${status} to GET /version`);
+  }
+  const kubernetes = status === 200 ? textAt(recordAt(jsonOf(text)), "gitVersion") : undefined;
+  return {
+    kind: "answers",
+    kubernetes: kubernetes === undefined ? undefined : foreignText(kubernetes, longestVersion),
+  };
+}
+
+function ask(transport: Transport, path: string, signal: AbortSignal): Promise<TransportAnswer> {
+  const headers = { accept: "application/json, */*" };
+  const request = { method: "GET", path, headers, verb: "probe", timeoutMs: limitMs } as const;
+  return transport.send({ ...request, answer: "status" }, signal);
+}
+
+/** A gateway that knows only the paths of resources may redirect to a login. */
+function unlessRedirect(error: unknown): undefined {
+  if (error instanceof ConnectionError && error.failure === "other") return undefined;
+  throw error;
+}
+
+/** A proxy answered in place of the API server, because it could not ask it. */
+function isUnreached(answer: TransportAnswer): boolean {
+  return answer.status === 401 && refuserOf(answer) === "unreached";
+}
+
+function unreachable(message: string): EndpointCheck {
+  return { kind: "fails", reason: "Unreachable", message };
+}
+
+function failureOf(error: unknown): EndpointCheck {
+  if (error instanceof FleetError) {
+    return { kind: "fails", reason: "EndpointInvalid", message: error.sentence };
+  }
+  if (!(error instanceof ConnectionError)) {
+    // The time is over: every other error of a transport is a ConnectionError.
+    return unreachable(`There was no answer within ${limitMs / 1_000} s`);
+  }
+  const { failure, message } = error;
+  if (failure === "untrusted") return { kind: "fails", reason: "TLSUntrusted", message };
+  if (failure === "notAllowed") return { kind: "fails", reason: "EndpointInvalid", message };
+  return unreachable(message);
+}

@@ -1,0 +1,132 @@
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { isSameJson } from "../../api/fields.ts";
+import type { Next } from "../queue/delays.ts";
+import { WorkQueue } from "../queue/queue.ts";
+import { ProfileKeeper, type ProfileKeeperOptions, type ProfileState } from "./keep-profile.ts";
+import { managerOf, type PlannedProfile, planProfiles } from "./plan.ts";
+import { SourceCaches } from "./source-caches.ts";
+import { type DiscoverySettings, managers } from "./source.ts";
+
+export interface DiscoveryOptions extends Omit<ProfileKeeperOptions, "caches"> {
+  readonly hub: Pick<KubeClient, "get" | "list" | "watch" | "apply" | "remove">;
+  readonly settings: DiscoverySettings;
+}
+
+/** How a profile stands, for the metrics. */
+export interface DiscoveredState {
+  readonly manager: string;
+  readonly state: ProfileState;
+}
+
+/** Changes within this time are planned together. */
+const planMs = 100;
+/** A profile that could not be written is tried again after this time at the latest. */
+const retryMs = 60_000;
+const workersAtOnce = 16;
+// A cluster that has not answered after this time gives its place to another one.
+const slowMs = 1_000;
+
+/**
+ * Writes ClusterProfiles from kubeconfig Secrets and from Clusters of Cluster API, and keeps the health of those that `register` made. Exists while this process holds the part
+ * `fleet`; everything that has to outlive it is in the objects on the hub. It never writes a profile of another manager, and never uninstalls anything.
+ */
+export class Discovery implements AsyncDisposable {
+  readonly #options: DiscoveryOptions;
+  readonly #stop = new AbortController();
+  readonly #caches: SourceCaches;
+  readonly #keeper: ProfileKeeper;
+  readonly #queue: WorkQueue;
+  readonly #states = new Map<string, DiscoveredState>();
+  #plan: ReadonlyMap<string, PlannedProfile> = new Map();
+  #planning: Disposable | undefined;
+
+  constructor(options: DiscoveryOptions, signal: AbortSignal) {
+    this.#options = options;
+    const { hub, settings, clock, log, random } = options;
+    this.#queue = new WorkQueue({
+      work: (key, ended) => this.#work(key, ended),
+      onBug: (key, err) => log.error({ profile: key, err }, "A look at a source failed"),
+      concurrency: workersAtOnce,
+      laneConcurrency: 1,
+      slowMs,
+      clock,
+      random,
+    });
+    const onChange = (): void => this.#changed();
+    const onProfile = (key: string): void => {
+      if (this.#plan.has(key)) this.#queue.add(key, key);
+    };
+    const stopped = AbortSignal.any([signal, this.#stop.signal]);
+    this.#caches = new SourceCaches({ hub, settings, log, onChange, onProfile }, stopped);
+    this.#keeper = new ProfileKeeper({ ...options, caches: this.#caches });
+    this.#queue.start();
+    log.info({ producers: settings.producers }, "Discovering clusters");
+  }
+
+  /** The states of all profiles that discovery knows. */
+  states(): Iterable<DiscoveredState> {
+    return this.#states.values();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new DOMException("Discovery has ended", "AbortError"));
+    this.#planning?.[Symbol.dispose]();
+    this.#caches[Symbol.dispose]();
+    await this.#queue[Symbol.asyncDispose]();
+  }
+
+  #changed(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#planning ??= this.#options.clock.after(planMs, () => {
+      this.#planning = undefined;
+      this.#replan();
+    });
+  }
+
+  #replan(): void {
+    if (!this.#caches.hasProfiles) return;
+    const before = this.#plan;
+    this.#plan = planProfiles({
+      sources: this.#caches.sources(),
+      profiles: this.#caches.profiles.values(),
+      namespace: this.#options.settings.namespace,
+      complete: this.#caches.complete(),
+    });
+    for (const key of new Set([...before.keys(), ...this.#plan.keys()])) {
+      if (!isSamePlan(before.get(key), this.#plan.get(key))) this.#queue.add(key, key);
+    }
+  }
+
+  async #work(key: string, signal: AbortSignal): Promise<Next> {
+    const planned = this.#plan.get(key);
+    if (planned === undefined) {
+      this.#states.delete(key);
+      this.#keeper.forget(key);
+      return { kind: "done" };
+    }
+    try {
+      const { state, next } = await this.#keeper.keep(key, planned, signal);
+      this.#setState(key, planned, state);
+      return next;
+    } catch (err) {
+      if (signal.aborted) return { kind: "done" };
+      this.#setState(key, planned, "failed");
+      this.#options.log.warn({ profile: key, err }, "Could not write a discovered ClusterProfile");
+      return { kind: "backoff", mostMs: retryMs };
+    }
+  }
+
+  #setState(key: string, planned: PlannedProfile, state: ProfileState): void {
+    const manager =
+      "source" in planned ? managers[planned.source.producer] : managerOf(planned.profile);
+    this.#states.set(key, { manager, state });
+  }
+}
+
+/** The profile itself does not count: each change of it leads to a look. */
+function isSamePlan(one: PlannedProfile | undefined, other: PlannedProfile | undefined): boolean {
+  if (one?.kind !== other?.kind) return false;
+  if (one === undefined || other === undefined) return true;
+  if (!("source" in one) || !("source" in other)) return true;
+  return isSameJson(one.source, other.source);
+}

@@ -1,0 +1,61 @@
+import type { CheckEndpoint, EndpointCheck } from "../../access/profiles/check-endpoint.ts";
+import type { AccessCluster } from "../../api/cluster-profile.ts";
+import { canonicalJson } from "../../api/fields.ts";
+import type { Clock } from "../queue/clock.ts";
+
+/** How long an answer counts. */
+const answeredMs = 60_000;
+const failedMs = 15_000;
+/** One lost packet is no outage: a server that answered is asked again before anything is said. */
+const doubtedMs = 5_000;
+
+interface KnownCheck {
+  /** The address that was checked. */
+  readonly of: string;
+  readonly result: EndpointCheck;
+  readonly dueAt: number;
+  readonly isDoubted: boolean;
+}
+
+interface PacedChecksOptions {
+  readonly check: CheckEndpoint;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** Remembers the last check of each cluster until the next one is due. A changed address is checked at once. */
+export class PacedChecks {
+  readonly #options: PacedChecksOptions;
+  readonly #known = new Map<string, KnownCheck>();
+
+  constructor(options: PacedChecksOptions) {
+    this.#options = options;
+  }
+
+  /** The result that counts now for the cluster of a profile. Rejects with the reason of the signal. */
+  async run(key: string, cluster: AccessCluster, signal: AbortSignal): Promise<EndpointCheck> {
+    const { check, clock } = this.#options;
+    const of = canonicalJson(cluster);
+    const known = this.#known.get(key);
+    const before = known?.of === of ? known : undefined;
+    if (before !== undefined && clock.now() < before.dueAt) return before.result;
+    const result = await check(cluster, signal);
+    const isDoubted =
+      result.kind === "fails" && before?.result.kind === "answers" && !before.isDoubted;
+    const counts = isDoubted ? before.result : result;
+    const ms = isDoubted ? doubtedMs : result.kind === "answers" ? answeredMs : failedMs;
+    const dueAt = clock.now() + ms * (0.9 + this.#options.random() / 5);
+    this.#known.set(key, { of, result: counts, dueAt, isDoubted });
+    return counts;
+  }
+
+  /** Milliseconds until the next check of a profile. */
+  untilDueMs(key: string): number {
+    const dueAt = this.#known.get(key)?.dueAt ?? this.#options.clock.now() + failedMs;
+    return Math.max(0, dueAt - this.#options.clock.now());
+  }
+
+  forget(key: string): void {
+    this.#known.delete(key);
+  }
+}

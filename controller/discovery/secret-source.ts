@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+
+import {
+  type KubeconfigCluster,
+  kubeconfigClusters,
+  type RefusedKubeconfig,
+} from "../../access/profiles/kubeconfig-clusters.ts";
+import { recordAt, textAt } from "../../api/fields.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import {
+  annotatedProperties,
+  copiedLabels,
+  type DiscoverySettings,
+  identityOfSource,
+  type Source,
+  type SourceAccess,
+  type SourceObject,
+} from "./source.ts";
+
+const contextsAnnotation = "knfleet.dev/contexts";
+/** Type of the Secrets that Cluster API makes. */
+const clusterApiType = "cluster.x-k8s.io/secret";
+
+const missing = { kind: "missing", why: "does not exist" } as const;
+
+interface ContextAccess {
+  /** Undefined: the current context. */
+  readonly context: string | undefined;
+  readonly access: SourceAccess;
+}
+
+/** The label selector of Secrets with a kubeconfig. */
+export function secretSelector({ kubeconfigLabel, selector }: DiscoverySettings): string {
+  return [`${kubeconfigLabel}=true`, ...(selector === "" ? [] : [selector])].join(",");
+}
+
+/** The clusters of a Secret with a kubeconfig: one, or one a context where its annotation `knfleet.dev/contexts: "*"` asks for that. */
+export function sourcesOfSecret(
+  secret: KubeObject,
+  settings: DiscoverySettings,
+): readonly Source[] {
+  // Cluster API's own Secrets are read by its producer, which knows more about the cluster.
+  const isOfClusterApi = secret["type"] === clusterApiType;
+  if (isOfClusterApi && settings.producers.includes("cluster-api")) return [];
+  const { metadata } = secret;
+  const object = sourceObjectOf(secret, "v1", "Secret");
+  const { kubeconfigKey: key, kubeconfigLabel } = settings;
+  const common = {
+    producer: "kubeconfig-secrets",
+    object,
+    createdAt: metadata.creationTimestamp ?? "",
+    labels: copiedLabels(metadata.labels, [kubeconfigLabel]),
+    properties: annotatedProperties(metadata.annotations),
+    secret: { namespace: object.metadata.namespace, name: metadata.name, key },
+  } as const;
+  const name = metadata.name.replace(/(?<=.)-kubeconfig$/, "");
+  const contexts = metadata.annotations?.[contextsAnnotation] === "*" ? "all" : "current";
+  return readContexts(secret, key, contexts).map(({ context, access }) => {
+    return {
+      ...common,
+      identity: identityOfSource(object, context),
+      name: context === undefined ? name : `${name}-${contextPart(context)}`,
+      ...(context === undefined ? {} : { context }),
+      access,
+    };
+  });
+}
+
+/** How a Secret says that the cluster of its current context is reached. */
+export function accessOfSecret(secret: KubeObject | undefined, key: string): SourceAccess {
+  const [one] = secret === undefined ? [] : readContexts(secret, key, "current");
+  return one?.access ?? missing;
+}
+
+/** The object that Events are about. */
+export function sourceObjectOf(
+  { metadata }: KubeObject,
+  apiVersion: string,
+  kind: string,
+): SourceObject {
+  const { namespace = "", name, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } };
+}
+
+function readContexts(
+  secret: KubeObject,
+  key: string,
+  contexts: "current" | "all",
+): readonly ContextAccess[] {
+  const base64 = textAt(recordAt(secret, "data"), key) ?? "";
+  if (base64 === "") return [{ context: undefined, access: missing }];
+  const text = Buffer.from(base64, "base64").toString("utf8");
+  return kubeconfigClusters(text, contexts).map((one) => ({
+    context: one.isCurrent ? undefined : one.context,
+    access: accessOf(one),
+  }));
+}
+
+function accessOf(one: KubeconfigCluster | RefusedKubeconfig): SourceAccess {
+  return "why" in one
+    ? { kind: "refused", why: one.why }
+    : { kind: "cluster", cluster: one.cluster };
+}
+
+/** A context as a part of a name. Two contexts never share one. */
+function contextPart(context: string): string {
+  const part = context.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  const trimmed = part.replaceAll(/^-+|-+$/g, "");
+  if (trimmed === context) return trimmed;
+  const digest = createHash("sha256").update(context).digest("hex").slice(0, 8);
+  return trimmed === "" ? digest : `${trimmed}-${digest}`;
+}

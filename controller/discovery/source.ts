@@ -1,0 +1,136 @@
+import type { CredentialSecret } from "../../access/profiles/profile-objects.ts";
+import type { AccessCluster } from "../../api/cluster-profile.ts";
+import type { Condition, KubeObject } from "../../api/kubernetes.ts";
+
+/** What ClusterProfiles can be made from, or kept up to date, as `--discover` names it. */
+export const producers = ["kubeconfig-secrets", "cluster-api", "registered"] as const;
+
+export type Producer = (typeof producers)[number];
+
+/** `spec.clusterManager.name` of the profiles that a producer writes. */
+export const managers = {
+  "kubeconfig-secrets": "knfleet-kubeconfig",
+  "cluster-api": "knfleet-cluster-api",
+  /** The profiles of `kubectl knfleet register`. Discovery writes only their health and version. */
+  registered: "knfleet-register",
+} as const satisfies Readonly<Record<Producer, string>>;
+
+export interface DiscoverySettings {
+  readonly producers: readonly Producer[];
+  /** Namespace of the profiles; empty: that of the source. */
+  readonly namespace: string;
+  /** Namespaces of the sources; empty: all. */
+  readonly sourceNamespaces: readonly string[];
+  /** Label selector of the sources; empty: all. */
+  readonly selector: string;
+  /** Label that a Secret with a kubeconfig has with the value `true`. */
+  readonly kubeconfigLabel: string;
+  /** Key of the Secret that holds the kubeconfig. */
+  readonly kubeconfigKey: string;
+}
+
+/** The object on the hub that a source is read from. */
+export type SourceObject = Pick<KubeObject, "apiVersion" | "kind"> & {
+  readonly metadata: Pick<KubeObject["metadata"], "name" | "uid" | "resourceVersion"> & {
+    readonly namespace: string;
+  };
+};
+
+/** How a source says that its cluster is reached. */
+export type SourceAccess =
+  /** `why` is the end of a sentence that begins with the kubeconfig. */
+  | { readonly kind: "refused" | "missing"; readonly why: string }
+  | { readonly kind: "cluster"; readonly cluster: AccessCluster }
+  /** The kubeconfig is in the Secret and was not read yet. */
+  | { readonly kind: "unread" };
+
+/** The health that a source itself tells. */
+export type SourceHealth = Omit<Condition, "type" | "lastTransitionTime">;
+
+/** A cluster that an object on the hub describes. Holds no credential. */
+export interface Source {
+  readonly producer: Producer;
+  readonly object: SourceObject;
+  /** The same for one cluster of one object, also after the object was deleted and created again. */
+  readonly identity: string;
+  /** Name of its profile, unless another source has it. */
+  readonly name: string;
+  readonly createdAt: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly properties: Readonly<Record<string, string>>;
+  readonly secret: CredentialSecret;
+  /** Context of the kubeconfig. Undefined: the current one. */
+  readonly context?: string;
+  readonly access: SourceAccess;
+  /** Undefined: a check of the API server decides. */
+  readonly health?: SourceHealth;
+  /** Kubernetes version that the source tells. Undefined: the API server is asked. */
+  readonly kubernetes?: string;
+}
+
+const discoveredFrom = "knfleet.dev/discovered-from";
+const discoveredContext = "knfleet.dev/discovered-context";
+const propertyPrefix = "knfleet.dev/property.";
+// They say how the source is managed, not what its cluster is.
+const ownDomains: readonly string[] = ["kubernetes.io", "helm.sh", "app.kubernetes.io"];
+
+/** The labels of a source that its profile gets. */
+export function copiedLabels(
+  labels: Readonly<Record<string, string>> = {},
+  leftOut: readonly string[] = [],
+): Readonly<Record<string, string>> {
+  const copied = Object.entries(labels).filter(([key]) => {
+    const [domain = "", name] = key.split("/");
+    return !leftOut.includes(key) && (name === undefined || !ownDomains.includes(domain));
+  });
+  return Object.fromEntries(copied);
+}
+
+/** `status.properties` from the annotations `knfleet.dev/property.NAME` of a source. */
+export function annotatedProperties(
+  annotations: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const properties = Object.entries(annotations).flatMap(([key, value]) => {
+    const name = key.startsWith(propertyPrefix) ? key.slice(propertyPrefix.length) : "";
+    // The CRD has a limit for values, and refuses the whole status for one that is longer.
+    return name === "" || value === "" ? [] : [[name, value.slice(0, 1_024)] as const];
+  });
+  return Object.fromEntries(properties);
+}
+
+/** Identity of a source: of an object, or of one context in it. */
+export function identityOfSource(
+  { kind, metadata }: SourceObject,
+  context: string | undefined,
+): string {
+  const { namespace, name } = metadata;
+  return [kind, namespace, name, ...(context === undefined ? [] : [context])].join("/");
+}
+
+/** The annotations by which a profile names its source. */
+export function sourceAnnotations({
+  object,
+  context,
+}: Pick<Source, "object" | "context">): Readonly<Record<string, string>> {
+  const { apiVersion, kind, metadata } = object;
+  const { namespace, name, uid } = metadata;
+  return {
+    [discoveredFrom]: [apiVersion, kind, namespace, name, uid].join("/"),
+    ...(context === undefined ? {} : { [discoveredContext]: context }),
+  };
+}
+
+/** The identity of the source that a profile was made from. Undefined when the profile names none. */
+export function identityInProfile({
+  metadata,
+}: {
+  readonly metadata: Pick<KubeObject["metadata"], "annotations">;
+}): string | undefined {
+  const parts = metadata.annotations?.[discoveredFrom]?.split("/") ?? [];
+  const [kind, namespace, name, uid] = parts.slice(-4);
+  if (kind === undefined || namespace === undefined || name === undefined || uid === undefined) {
+    return undefined;
+  }
+  const context = metadata.annotations?.[discoveredContext];
+  return [kind, namespace, name, ...(context === undefined ? [] : [context])].join("/");
+}

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+
+import type { EndpointCheck } from "../../../access/profiles/check-endpoint.ts";
+import { PacedChecks } from "../../../controller/discovery/paced-checks.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const answers: EndpointCheck = { kind: "answers", kubernetes: "v1.36.1" };
+const fails: EndpointCheck = { kind: "fails", reason: "Unreachable", message: "silent" };
+const [cluster, moved] = ["https://a", "https://b"].map((server) => ({ server }));
+const { signal } = new AbortController();
+
+/** Checks whose server answers as it is told, and the servers that were asked. */
+function checksOf(first: EndpointCheck) {
+  const clock = new FakeClock();
+  const asked: (string | undefined)[] = [];
+  const world = { answer: first, clock, asked };
+  const check = ({ server }: { readonly server?: string }): Promise<EndpointCheck> => {
+    asked.push(server);
+    return Promise.resolve(world.answer);
+  };
+  const checks = new PacedChecks({ check, clock, random: () => 0.5 });
+  const run = (way = cluster): Promise<EndpointCheck> => checks.run("fleet/a", { ...way }, signal);
+  return { ...world, world, checks, run };
+}
+
+test("an answer counts for a minute, a failure for 15 s", async () => {
+  const { world, clock, asked, checks, run } = checksOf(fails);
+  expect(await run()).toBe(fails);
+  expect(checks.untilDueMs("fleet/a")).toBe(15_000);
+  await clock.advance(14_999);
+  await run();
+  expect(asked).toHaveLength(1);
+  world.answer = answers;
+  await clock.advance(1);
+  expect(await run()).toBe(answers);
+  expect(checks.untilDueMs("fleet/a")).toBe(60_000);
+});
+
+test("a server that answered is asked twice before it counts as unreachable", async () => {
+  const { world, clock, asked, checks, run } = checksOf(answers);
+  await run();
+  world.answer = fails;
+  await clock.advance(60_000);
+  expect(await run()).toBe(answers);
+  expect(checks.untilDueMs("fleet/a")).toBe(5_000);
+  await clock.advance(5_000);
+  expect(await run()).toBe(fails);
+  expect(asked).toHaveLength(3);
+});
+
+test("another address is asked at once, and nothing is doubted there", async () => {
+  const { world, asked, checks, run } = checksOf(answers);
+  await run();
+  world.answer = fails;
+  expect(await run(moved)).toBe(fails);
+  expect(asked).toEqual(["https://a", "https://b"]);
+  checks.forget("fleet/a");
+  await run(moved);
+  expect(asked).toHaveLength(3);
+});

@@ -1,0 +1,192 @@
+import { expect, test } from "vitest";
+
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { sourceOfCluster } from "../../../controller/discovery/cluster-api-source.ts";
+import { secretSelector, sourcesOfSecret } from "../../../controller/discovery/secret-source.ts";
+import type { SourceHealth } from "../../../controller/discovery/source.ts";
+import { cluster, clusterOf, secretOf, settings } from "./source-objects.ts";
+
+test("Secrets are chosen by the label with the value true, and by the selector", () => {
+  const label = `${settings.kubeconfigLabel}=true`;
+  expect(secretSelector(settings)).toBe(label);
+  expect(secretSelector({ ...settings, selector: "env=prod" })).toBe(`${label},env=prod`);
+});
+
+test("a source holds no credential", () => {
+  const sources = sourcesOfSecret(secretOf("spoke-1"), settings);
+  expect(sources).toMatchObject([
+    {
+      producer: "kubeconfig-secrets",
+      identity: "Secret/team-a/spoke-1",
+      name: "spoke-1",
+      access: { kind: "cluster", cluster },
+      secret: { namespace: "team-a", name: "spoke-1", key: "kubeconfig" },
+    },
+  ]);
+  expect(JSON.stringify(sources)).not.toContain("T1");
+});
+
+test.each([
+  ["spoke-1", ["spoke-1"]],
+  ["spoke-1-kubeconfig", ["spoke-1"]],
+  ["-kubeconfig", ["-kubeconfig"]],
+])("the profile of Secret %s is named after its cluster", (name, names) => {
+  expect(sourcesOfSecret(secretOf(name), settings).map((one) => one.name)).toEqual(names);
+});
+
+test("a Secret may ask for a profile of each context", () => {
+  const contexts = ["main", "eu", "arn:aws:eks/EU_1"];
+  const one = secretOf("many", { contexts });
+  expect(sourcesOfSecret(one, settings).map(({ name }) => name)).toEqual(["many"]);
+  const all = secretOf("many", { contexts, metadata: annotated({ "knfleet.dev/contexts": "*" }) });
+  expect(sourcesOfSecret(all, settings).map(({ name, context }) => [name, context])).toEqual([
+    ["many", undefined],
+    ["many-eu", "eu"],
+    [expect.stringMatching(/^many-arn-aws-eks-eu-1-[0-9a-f]{8}$/), "arn:aws:eks/EU_1"],
+  ]);
+});
+
+function annotated(annotations: Readonly<Record<string, string>>) {
+  return { annotations };
+}
+
+test("labels are copied but for those that say how the source is managed", () => {
+  const labels = {
+    [settings.kubeconfigLabel]: "true",
+    region: "eu",
+    "example.com/tier": "prod",
+    "topology.kubernetes.io/zone": "a",
+    "kubernetes.io/metadata.name": "x",
+    "app.kubernetes.io/managed-by": "Helm",
+    "helm.sh/chart": "x",
+  };
+  const [source] = sourcesOfSecret(secretOf("spoke-1", { metadata: { labels } }), settings);
+  expect(source?.labels).toEqual({
+    region: "eu",
+    "example.com/tier": "prod",
+    "topology.kubernetes.io/zone": "a",
+  });
+});
+
+test("properties come from annotations", () => {
+  const annotations = {
+    "knfleet.dev/property.gpu": "yes",
+    "knfleet.dev/property.": "x",
+    "knfleet.dev/property.none": "",
+    "knfleet.dev/property.long": "x".repeat(2_000),
+    other: "x",
+  };
+  const [source] = sourcesOfSecret(secretOf("spoke-1", { metadata: { annotations } }), settings);
+  expect(source?.properties).toEqual({ gpu: "yes", long: "x".repeat(1_024) });
+});
+
+test.each<[string, KubeObject, string]>([
+  ["a program", secretOf("s", { user: { exec: { command: "x" } } }), "refused"],
+  ["no kubeconfig", { ...secretOf("s"), data: {} }, "missing"],
+  ["a broken kubeconfig", secretOf("s", { kubeconfig: { contexts: "none" } }), "refused"],
+])("a Secret with %s is a source without access", (_what, secret, kind) => {
+  expect(sourcesOfSecret(secret, settings)).toMatchObject([{ name: "s", access: { kind } }]);
+});
+
+test("the Secrets of Cluster API belong to its producer, if that runs", () => {
+  const secret = secretOf("spoke-1-kubeconfig", { type: "cluster.x-k8s.io/secret" });
+  expect(sourcesOfSecret(secret, settings)).toEqual([]);
+  const alone = { ...settings, producers: ["kubeconfig-secrets"] } as const;
+  expect(sourcesOfSecret(secret, alone)).toMatchObject([{ name: "spoke-1" }]);
+});
+
+test("a Cluster of Cluster API names Secret, version and infrastructure", () => {
+  const spec = {
+    topology: { version: "v1.36.1" },
+    infrastructureRef: { kind: "DockerCluster", name: "prod" },
+  };
+  const metadata = { labels: { env: "prod" }, ...annotated({ "knfleet.dev/property.gpu": "no" }) };
+  expect(sourceOfCluster(clusterOf("prod", { spec }, metadata))).toMatchObject({
+    producer: "cluster-api",
+    identity: "Cluster/team-a/prod",
+    name: "prod",
+    labels: { env: "prod", "cluster.x-k8s.io/cluster-name": "prod" },
+    properties: { gpu: "no", "cluster.x-k8s.io/infrastructure-kind": "DockerCluster" },
+    secret: { namespace: "team-a", name: "prod-kubeconfig", key: "value" },
+    access: { kind: "unread" },
+    kubernetes: "v1.36.1",
+  });
+});
+
+const [older, probe, plane] = ["v1beta1", "RemoteConnectionProbe", "ControlPlaneAvailable"];
+const conditionsOf = (
+  ...conditions: readonly (readonly [string | undefined, string, string?])[]
+) => ({
+  conditions: conditions.map(([type, status, reason = "Why"]) => ({ type, status, reason })),
+});
+
+test.each<{
+  readonly name: string;
+  readonly version?: string | undefined;
+  readonly status?: object;
+  readonly deleted?: boolean;
+  readonly health: Partial<SourceHealth>;
+}>([
+  { name: "without a status", health: { status: "False", reason: "NotInitialized" } },
+  {
+    name: "that is initialized",
+    status: { initialization: { controlPlaneInitialized: true } },
+    health: { status: "True", reason: "Ready" },
+  },
+  {
+    name: "that answers its probe",
+    status: conditionsOf([probe, "True"], [plane, "True"], ["Available", "False"]),
+    health: { status: "True" },
+  },
+  {
+    name: "that does not answer its probe",
+    status: conditionsOf([plane, "True"], [probe, "False", "ProbeFailed"]),
+    health: { status: "False", reason: "ProbeFailed" },
+  },
+  {
+    name: "whose control plane is not known",
+    status: conditionsOf([plane, "Unknown", "InternalError"], [probe, "True"]),
+    health: { status: "Unknown", reason: "InternalError" },
+  },
+  {
+    name: "with a reason that is none",
+    status: conditionsOf([plane, "False", ""]),
+    health: { status: "False", reason: "NotReady" },
+  },
+  {
+    name: "that is being deleted",
+    deleted: true,
+    status: conditionsOf([probe, "True"]),
+    health: { status: "False", reason: "ClusterDeleting" },
+  },
+  { name: "without a status", version: older, health: { reason: "NotInitialized" } },
+  {
+    name: "with an older condition",
+    version: older,
+    status: conditionsOf(["ControlPlaneInitialized", "True"]),
+    health: { status: "True" },
+  },
+  {
+    name: "with an older field",
+    version: older,
+    status: { controlPlaneReady: true },
+    health: { status: "True" },
+  },
+  {
+    name: "with the newer conditions",
+    version: older,
+    status: { controlPlaneReady: true, v1beta2: conditionsOf([probe, "False", "ProbeFailed"]) },
+    health: { status: "False", reason: "ProbeFailed" },
+  },
+])(
+  "a Cluster $name ($version) has a health",
+  ({ version = "v1beta2", status, deleted, health }) => {
+    const metadata = deleted === true ? { deletionTimestamp: "2026-11-02T00:00:00Z" } : {};
+    const apiVersion = `cluster.x-k8s.io/${version}`;
+    const object = {
+      ...clusterOf("prod", status === undefined ? {} : { status }, metadata),
+      apiVersion,
+    };
+    expect(sourceOfCluster(object).health).toMatchObject(health);
+  },
+);
