@@ -16,7 +16,6 @@ import {
 } from "../../output/steps.ts";
 import { askForAgreement } from "../../output/terminal.ts";
 import { walk } from "../diagnose/diagnose-action.ts";
-import { diagnosisExitCode } from "../diagnose/diagnose.ts";
 import { diagnosisRendering } from "../diagnose/diagnosis-text.ts";
 import { openSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";
@@ -178,7 +177,6 @@ async function walkTo(
   }
   const options = {};
   const report = await walk({ ...input, args: [target], options }, {}, signal);
-  const code = diagnosisExitCode(report, "error");
   const shown = withHubSteps(report, commands);
   const isTable = flags.output === "table" || flags.output === "wide";
   if (isTable) {
@@ -189,8 +187,14 @@ async function walkTo(
     const plain = { ...flags, output: "table" as const };
     await print(diagnosisRendering(shown, { flags: plain, terminal: aside }), plain, aside);
   }
-  if (code === exitCodes.fine) note([stepLine(apply)], input);
-  return code;
+  const hops = report.items.flatMap((item) => item.hops);
+  // What fails on the hub, such as a controller that starts just now, says nothing about the cluster.
+  const isBroken = hops.some(
+    ({ state, code }) => state === "FAIL" && code?.startsWith("KNF1") !== true,
+  );
+  if (isBroken) return exitCodes.unhealthy;
+  note([stepLine(apply)], input);
+  return exitCodes.fine;
 }
 
 function note(

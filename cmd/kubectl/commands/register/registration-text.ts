@@ -23,6 +23,8 @@ export function shownObjects(
       ttlSeconds === undefined
         ? "the hub's identity"
         : `the hub's identity; its token lives ${durationOf(ttlSeconds)}`,
+    Namespace: "for the identity",
+    ClusterRoleBinding: "gives the identity the role",
     ClusterRole: "what the controller may do: docs/spoke-role.yaml",
   };
   return [
@@ -31,7 +33,11 @@ export function shownObjects(
       manifest,
       about: manifest === token ? "a token that stays" : (abouts[manifest.kind] ?? ""),
     })),
-    ...namespaces.map((manifest) => ({ cluster: "hub" as const, manifest, about: "" })),
+    ...namespaces.map((manifest) => ({
+      cluster: "hub" as const,
+      manifest,
+      about: "not there yet",
+    })),
     { cluster: "hub", manifest: secret, about: `the token, for provider ${reader.provider}` },
     {
       cluster: "hub",
@@ -61,7 +67,7 @@ export function objectsTable(objects: readonly ShownObject[]): Table {
       kind,
       metadata.namespace ?? "<none>",
       metadata.name ?? "",
-      about === "" ? "<none>" : about,
+      about,
     ]),
   };
 }

@@ -75,7 +75,7 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
 }
 
 function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => ShownObject {
-  return (manifest) => ({ cluster, manifest, about: "" });
+  return (manifest) => ({ cluster, manifest, about: "is deleted" });
 }
 
 async function usersOf(profile: ClusterProfile, access: ClusterAccess, signal: AbortSignal) {

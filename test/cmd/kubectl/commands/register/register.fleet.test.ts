@@ -59,16 +59,16 @@ beforeAll(async () => {
 afterAll(async () => controller[Symbol.asyncDispose]());
 
 /** Runs the plugin with a kubeconfig of the hub and one of the spoke. Tokens must never be in what it prints. */
-async function knfleet(...args: readonly string[]): Promise<Ran & { readonly ms: number }> {
+async function knfleet(...args: readonly string[]): Promise<Ran> {
   const { hub, spokes } = fleet();
   const files = [hub, ...spokes].map(({ adminKubeconfigPath }) => adminKubeconfigPath);
   const env = { KUBECONFIG: files.join(":"), KNFLEET_PROVIDER_FILE: providerFile };
-  const begin = performance.now();
   const ran = await runKnfleet(args, { env });
-  const ms = performance.now() - begin;
   const token = (await tokenOnHub()) ?? "no token yet";
-  expect(`${ran.stdout}${ran.stderr}`).not.toContain(token);
-  return { ...ran, ms };
+  const printed = `${ran.stdout}${ran.stderr}`;
+  expect(printed).not.toContain(token);
+  expect(printed).not.toContain(Buffer.from(token).toString("base64"));
+  return ran;
 }
 
 async function tokenOnHub(): Promise<string | undefined> {
@@ -114,6 +114,18 @@ describe("before anything is written", () => {
     expect(await fleet().hub.admin.get(profile)).toBeUndefined();
   });
 
+  test("without the right to mint nothing is written, and the missing rights are named", async () => {
+    const spoke = fleet().spoke(0);
+    const { token } = await spoke.serviceAccountToken({ namespace: "default", name: "viewer" });
+    const kubeconfig = await spoke.writeKubeconfig("viewer.kubeconfig", { identity: { token } });
+    const from = ["--from-kubeconfig", kubeconfig, "--ttl", "1h", "--yes"];
+    const { stderr, exitCode } = await knfleet(...line, ...from);
+    expect(stderr).toContain("error: You lack rights on the cluster: ");
+    expect(stderr).toContain("create serviceaccounts/token in namespace knfleet");
+    expect(exitCode).toBe(2);
+    expect(await spoke.admin.get(account)).toBeUndefined();
+  });
+
   test("a controller in a pod cannot reach a loopback address", async () => {
     const deployment = {
       apiVersion: "apps/v1",
@@ -143,13 +155,12 @@ describe("before anything is written", () => {
 });
 
 describe("a spoke", () => {
-  test("is registered within five seconds, and the walk to it is well", async () => {
-    const { stdout, stderr, exitCode, ms } = await knfleet(...line, "--yes");
+  test("is registered, and the walk to it is well", async () => {
+    const { stdout, stderr, exitCode } = await knfleet(...line, "--yes");
     expect(stdout).toContain("ClusterProfile fleet/eu-1 is registered. Its token stays");
     expect(stdout).not.toContain("FAIL");
     expect(stderr).toContain("clusterProfileRef: { namespace: fleet, name: eu-1 }");
     expect(exitCode).toBe(0);
-    expect(ms).toBeLessThan(5_000);
     const found = await fleet().hub.admin.get(profile);
     expect(found?.metadata.labels).toMatchObject({
       region: "eu",
@@ -166,8 +177,9 @@ describe("a spoke", () => {
 
   test("gets a new token when it is registered again, the labels stay, and the controller goes on", async () => {
     const before = await tokenOnHub();
-    const { exitCode } = await knfleet("register", "eu-1", "--from-context", "spoke-1", "--yes");
+    const { exitCode, stderr } = await knfleet(...line.slice(0, 4), "--yes", "-v=9");
     expect(exitCode).toBe(0);
+    expect(stderr).toContain("PATCH");
     const after = await tokenOnHub();
     expect(after).not.toBe(before);
     expect(await tokenSecrets()).toHaveLength(1);
@@ -185,7 +197,7 @@ describe("a spoke", () => {
   });
 
   test("gets a token that ends, and the older one that stays is gone", async () => {
-    const { stdout, exitCode } = await knfleet(...line, "--ttl", "1h", "--yes");
+    const { stdout, exitCode } = await knfleet(...line, "--ttl", "1h", "--yes", "-v=9");
     expect(stdout).toMatch(/Its token ends at \d{4}-/);
     expect(exitCode).toBe(0);
     expect(await tokenSecrets()).toEqual([]);
