@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { LinePace } from "../../access/log.ts";
 import { isSameJson } from "../../api/fields.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
@@ -22,6 +23,7 @@ export interface DiscoveredState {
 const planMs = 100;
 /** A profile that could not be written is tried again after this time at the latest. */
 const retryMs = 60_000;
+const leastRetryMs = 5_000;
 const workersAtOnce = 16;
 // A cluster that has not answered after this time gives its place to another one.
 const slowMs = 1_000;
@@ -39,6 +41,7 @@ export class Discovery implements AsyncDisposable {
   readonly #states = new Map<string, DiscoveredState>();
   #plan: ReadonlyMap<string, PlannedProfile> = new Map();
   #planning: Disposable | undefined;
+  readonly #lines = new LinePace();
 
   constructor(options: DiscoveryOptions, signal: AbortSignal) {
     this.#options = options;
@@ -111,9 +114,18 @@ export class Discovery implements AsyncDisposable {
     } catch (err) {
       if (signal.aborted) return { kind: "done" };
       this.#setState(key, planned, "failed");
-      this.#options.log.warn({ profile: key, err }, "Could not write a discovered ClusterProfile");
-      return { kind: "backoff", mostMs: retryMs };
+      this.#warn(key, err);
+      return { kind: "backoff", leastMs: leastRetryMs, mostMs: retryMs };
     }
+  }
+
+  /** A missing namespace or right concerns all profiles in it, which are not logged one by one. */
+  #warn(key: string, err: unknown): void {
+    const [namespace = ""] = key.split("/");
+    const leftOut = this.#lines.admit(namespace);
+    if (leftOut === undefined) return;
+    const fields = { profile: key, leftOut, err };
+    this.#options.log.warn(fields, "Could not write a discovered ClusterProfile");
   }
 
   #setState(key: string, planned: PlannedProfile, state: ProfileState): void {

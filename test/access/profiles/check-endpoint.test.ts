@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+
+import { endpointChecker } from "../../../access/profiles/check-endpoint.ts";
+import { createAuthority } from "../../fleet/certificates.ts";
+import { type StubAnswer, startApiStub } from "../api-stub.ts";
+
+const authority = createAuthority("spoke");
+const hosts = ["127.0.0.1"];
+const identity = authority.issue({ commonName: "spoke", usage: "server", hosts });
+const ca = Buffer.from(authority.certificatePem).toString("base64");
+const otherCa = Buffer.from(createAuthority("other").certificatePem).toString("base64");
+const check = endpointChecker({ userAgent: "test", environment: {} });
+const checkInPod = endpointChecker({
+  userAgent: "test",
+  environment: { KUBERNETES_SERVICE_HOST: "10.0.0.1" },
+});
+const { signal } = new AbortController();
+const json = { "content-type": "application/json" };
+const ready: StubAnswer = { body: "ok" };
+const version: StubAnswer = { headers: json, body: '{"gitVersion":"v1.36.1"}' };
+const denied = (status: number): StubAnswer => ({ status, headers: json, body: "{}" });
+
+async function checkStub(answers: Readonly<Record<string, StubAnswer>>, trust = ca) {
+  const answer = ({ path }: { readonly path: string }): StubAnswer => answers[path] ?? {};
+  await using stub = await startApiStub({ identity, answer });
+  const cluster = { server: stub.server, "certificate-authority-data": trust };
+  const [result, requests] = [await check(cluster, signal), stub.requests];
+  expect(requests.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+  return result;
+}
+
+test.each<{
+  readonly name: string;
+  readonly readyz: StubAnswer;
+  readonly version: StubAnswer;
+  readonly result: string | undefined;
+}>([
+  { name: "is ready", readyz: ready, version, result: "v1.36.1" },
+  { name: "knows nobody", readyz: denied(401), version: denied(401), result: undefined },
+  { name: "lets nobody in", readyz: denied(403), version: denied(403), result: undefined },
+  {
+    name: "stops",
+    readyz: { status: 500, body: "[-]shutdown failed" },
+    version,
+    result: "v1.36.1",
+  },
+  {
+    name: "redirects to a login",
+    readyz: { status: 302, headers: { location: "/login" } },
+    version,
+    result: "v1.36.1",
+  },
+])("a server that $name answers", async ({ readyz, version: told, result }) => {
+  expect(await checkStub({ "/readyz": readyz, "/version": told })).toEqual({
+    kind: "answers",
+    kubernetes: result,
+  });
+});
+
+test.each<{ readonly name: string; readonly readyz: StubAnswer; readonly version?: StubAnswer }>([
+  { name: "whose etcd fails", readyz: { status: 500, body: "[-]etcd failed: reason withheld" } },
+  { name: "behind a balancer without servers", readyz: { status: 503, body: "no upstream" } },
+  {
+    name: "that its proxy does not reach",
+    readyz: {
+      status: 401,
+      headers: { "content-type": "text/plain" },
+      body: "managed cluster authentication failed: x",
+    },
+  },
+  { name: "that breaks off", readyz: { reset: true } },
+  { name: "that is none", readyz: denied(404), version: denied(404) },
+])("a server $name does not answer", async ({ readyz, version: told = version }) => {
+  expect(await checkStub({ "/readyz": readyz, "/version": told })).toMatchObject({
+    kind: "fails",
+    reason: "Unreachable",
+  });
+});
+
+test("the certificate of a server is verified, and addresses of the pod itself are refused", async () => {
+  expect(await checkStub({}, otherCa)).toMatchObject({ kind: "fails", reason: "TLSUntrusted" });
+  const local = { server: "https://127.0.0.1:6443", "certificate-authority-data": ca };
+  const invalid = { kind: "fails", reason: "EndpointInvalid" };
+  expect(await checkInPod(local, signal)).toMatchObject(invalid);
+  expect(await check({ ...local, server: "ftp://a" }, signal)).toMatchObject(invalid);
+});
