@@ -157,6 +157,17 @@ test("docs/sets.md begins with the set of docs/examples", () => {
   expect(parse(first?.text ?? "")).toEqual(parse(read("docs/examples/sets.yaml")));
 });
 
+test("docs/examples/ocm has the values of docs/providers.md", () => {
+  const block = examples.find(({ name }) => name === "ocm.yaml");
+  expect(parse(read("docs/examples/ocm/values.yaml"))).toEqual(parse(block?.text ?? ""));
+});
+
+test("docs/examples/ocm brings the role of docs/spoke-role.yaml to a cluster", () => {
+  const work: unknown = parse(read("docs/examples/ocm/access.yaml"));
+  const role: unknown = parse(read("docs/spoke-role.yaml"));
+  expect(valueAt(work, "spec", "workload", "manifests", 0)).toEqual(role);
+});
+
 test("docs/sets.md names every field of a set", () => {
   const [, below = ""] = read("docs/sets.md").split("\n## Every field\n");
   const [section = ""] = below.split("\n## ");

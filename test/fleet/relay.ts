@@ -13,6 +13,8 @@ import { portOf } from "./ports.ts";
 export interface Relay extends AsyncDisposable {
   /** 0 for a Unix socket. */
   readonly port: number;
+  /** How many connections came so far. */
+  readonly connections: number;
   /** From now on no byte passes, and no connection is ended. */
   hold(): void;
 }
@@ -24,7 +26,9 @@ export async function startRelay(
 ): Promise<Relay> {
   const sockets = new Set<Socket>();
   let isHeld = false;
+  let connections = 0;
   const server = createServer({ noDelay: true }, (from) => {
+    connections += 1;
     const to = connect(target());
     for (const [socket, other] of [
       [from, to],
@@ -43,6 +47,9 @@ export async function startRelay(
   await once(server, "listening");
   return {
     port: listen.path === undefined ? portOf(server.address()) : 0,
+    get connections() {
+      return connections;
+    },
     hold() {
       isHeld = true;
       for (const socket of sockets) socket.unpipe().pause();

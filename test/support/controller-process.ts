@@ -14,6 +14,8 @@ export interface ControllerProcessOptions {
   /** Further flags, after those that come from the options above. */
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** A command that starts the program, in surroundings of its own. */
+  readonly through?: readonly string[];
   /** Wait for the Lease instead of working alone. */
   readonly leaderElection?: boolean;
   /** How long `ready` waits; default one minute. */
@@ -58,9 +60,10 @@ export class ControllerProcess implements AsyncDisposable {
   /** Starts the binary and waits for nothing; `startControllerProcess` is what most tests want. */
   constructor(options: ControllerProcessOptions) {
     this.#options = options;
-    const { program = binary } = options;
-    const args = [...imageArguments(), program, ...flagsOf(options)];
-    this.#child = spawn(process.execPath, args, {
+    const { program = binary, through = [] } = options;
+    const line = [...through, process.execPath, ...imageArguments(), program];
+    const [command = "", ...args] = [...line, ...flagsOf(options)];
+    this.#child = spawn(command, args, {
       env: { ...programEnvironment(), ...options.environment },
       stdio: ["ignore", "pipe", "pipe"],
     });

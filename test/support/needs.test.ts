@@ -32,14 +32,18 @@ async function unmet(): Promise<readonly string[]> {
   return needs.filter(({ skip }) => skip).map(({ name, description }) => `${name}: ${description}`);
 }
 
+// The environment of these tests has no PATH, and so no unshare.
+const namespaces =
+  "namespaces: network and mount namespaces of their own (Linux with unshare, mount and ip)";
 const recordings =
   "recordings: recorded objects of upstream, which are not part of the project (../shared)";
 
-test("a checkout with nothing beside it lacks both, and says why", async () => {
+test("a checkout with nothing beside it lacks all, and says why", async () => {
   environment["KNFLEET_RELEASES_PROBLEM"] = "a.yaml could not be downloaded";
   expect(await unmet()).toEqual([
     "release-files: Knative's release files, which could not be downloaded: a.yaml could not be downloaded",
     recordings,
+    namespaces,
   ]);
 });
 
@@ -47,6 +51,7 @@ test("without `npm test` nothing was downloaded", async () => {
   expect(await unmet()).toEqual([
     expect.stringMatching(/files, which are not on this machine \(`npm run releases` downloads/u),
     recordings,
+    namespaces,
   ]);
 });
 
@@ -69,9 +74,9 @@ test("a mirror serves, and stays served without it", async () => {
   await mkdir(mirror);
   await writeFile(join(mirror, "a.yaml"), "kind: A\n");
   environment["KNFLEET_RELEASE_MIRROR"] = mirror;
-  expect(await unmet()).toEqual([recordings]);
+  expect(await unmet()).toEqual([recordings, namespaces]);
   delete environment["KNFLEET_RELEASE_MIRROR"];
-  expect(await unmet()).toEqual([recordings]);
+  expect(await unmet()).toEqual([recordings, namespaces]);
 });
 
 test("a folder that was named as the mirror and is none ends the run", async () => {
@@ -83,5 +88,5 @@ test("what stands beside the checkout serves", async () => {
   await mkdir(join(folder, "shared/vectors/render"), { recursive: true });
   await mkdir(join(folder, "shared/manifests"));
   await writeFile(join(folder, "shared/manifests/a.yaml"), "kind: A\n");
-  expect(await unmet()).toEqual([]);
+  expect(await unmet()).toEqual([namespaces]);
 });

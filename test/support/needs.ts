@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 
@@ -37,7 +38,19 @@ export async function needsOfTests(environment: Environment, root = projectRoot)
       description: "recorded objects of upstream, which are not part of the project (../shared)",
       ...(existsSync(join(root, "../shared/vectors/render")) ? {} : { skip: true }),
     },
+    {
+      name: "namespaces",
+      description: "network and mount namespaces of their own (Linux with unshare, mount and ip)",
+      ...(hasNamespaces(environment) ? {} : { skip: true }),
+    },
   ];
+}
+
+/** Whether this user may make the namespaces in which test/fleet/ocm plays pods. */
+function hasNamespaces({ PATH = "" }: Environment): boolean {
+  const made = ["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork"];
+  const line = [...made, "ip", "link", "set", "lo", "up"];
+  return spawnSync("unshare", line, { env: { PATH }, stdio: "ignore" }).status === 0;
 }
 
 async function releasesProblem(

@@ -6,7 +6,7 @@ import { ensureModuleFiles } from "../binaries.ts";
 import type { ModuleFiles } from "../binary-catalogue.ts";
 import type { Cluster } from "../cluster.ts";
 import { conditionOf } from "../json-record.ts";
-import { manifestsIn } from "../manifest-files.ts";
+import { manifestsIn, readManifestFolder } from "../manifest-files.ts";
 import { waitFor } from "../wait-for.ts";
 
 /** Which ClusterProfile CRD a hub has: the one of the fleet, with lists as maps, or that of OCM, with atomic lists. */
@@ -19,6 +19,15 @@ export async function installHubCrds(hub: Cluster, profileCrd: ProfileCrd): Prom
   const crds = await crdsOf("ocm-hub-crds");
   const wanted = crds.filter(({ metadata }) => profileCrd === "ocm" || metadata.name !== profiles);
   await install(hub, wanted);
+}
+
+/** Puts the ClusterProfile CRD of the Cluster Inventory API in the place of that of OCM. */
+export async function installInventoryCrd(hub: Cluster): Promise<void> {
+  const crds = await readManifestFolder(await ensureModuleFiles("inventory-crds"));
+  await install(
+    hub,
+    crds.filter(({ metadata }) => metadata.name === profiles),
+  );
 }
 
 /** Installs the CRDs that OCM's agents need on a spoke, and waits until they are served. */

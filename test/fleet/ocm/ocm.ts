@@ -6,6 +6,7 @@ import { ensureBinaries } from "../binaries.ts";
 import { ocmBinaries } from "../binary-catalogue.ts";
 import type { Cluster, Fleet } from "../fleet.ts";
 import { startWatchdog } from "../watchdog.ts";
+import { startAddons, type Addons } from "./addons.ts";
 import { accept, startAgent, type Agent } from "./agent.ts";
 import type { ProfileCrd } from "./crds.ts";
 import { startHubManagers } from "./hub.ts";
@@ -17,6 +18,8 @@ export interface Ocm extends AsyncDisposable {
   startAgent(spoke: Cluster): Promise<Agent>;
   /** Lets a spoke in whose agent asks for it, and waits until it is available. */
   accept(spoke: Cluster): Promise<KubeObject>;
+  /** Starts cluster-proxy and managed-serviceaccount. */
+  startAddons(): Promise<Addons>;
 }
 
 /**
@@ -41,6 +44,7 @@ export async function startOcm(
   return {
     startAgent: async (spoke) => running.use(await startAgent(fleet.hub, spoke, deps)),
     accept: (spoke) => accept(fleet.hub, spoke.name),
+    startAddons: async () => running.use(await startAddons(fleet.hub, deps)),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
