@@ -37,13 +37,16 @@ interface PlanFacts {
 const maxName = 63;
 const ownManagers: ReadonlySet<string> = new Set(Object.values(managers));
 
-/** Decides for each profile what is to be done, by `namespace/name`. */
+/** Decides for each profile what is to be done, by `namespace/name`. A source whose name is taken has a key of its own. */
 export function planProfiles(facts: PlanFacts): ReadonlyMap<string, PlannedProfile> {
   const { complete } = facts;
   const profiles = new Map([...facts.profiles].map((one) => [reflectorKey(one.metadata), one]));
   const plan = new Map<string, PlannedProfile>();
   for (const [source, ref] of namedSources(facts, profiles)) {
-    plan.set(reflectorKey(ref), plannedFor(source, ref, profiles.get(reflectorKey(ref))));
+    const key = reflectorKey(ref);
+    const planned = plannedFor(source, ref, profiles.get(key));
+    // A profile that `register` made is kept up to date although a source wants its name.
+    plan.set(planned.kind === "taken" ? `${key} for ${source.identity}` : key, planned);
   }
   for (const [key, profile] of profiles) {
     const producer = complete.find((one) => managers[one] === managerOf(profile));

@@ -85,13 +85,17 @@ const table: readonly {
     name: "a profile of another manager is left alone",
     sources: [secretIn("a", "x"), secretIn("a", "y")],
     profiles: [profileOn("fleet/x", { manager: "ocm" }), profileOn("fleet/z", { manager: "ocm" })],
-    plan: { "fleet/x": "taken a by ocm", "fleet/y": "discovered a" },
+    plan: { "fleet/x for Secret/a/x": "taken a by ocm", "fleet/y": "discovered a" },
   },
   {
     name: "a registered profile is left alone, too, but for its health",
     sources: [secretIn("a", "x")],
     profiles: ["fleet/x", "fleet/y"].map((key) => profileOn(key, { manager: "knfleet-register" })),
-    plan: { "fleet/x": "taken a by knfleet-register", "fleet/y": "registered" },
+    plan: {
+      "fleet/x for Secret/a/x": "taken a by knfleet-register",
+      "fleet/x": "registered",
+      "fleet/y": "registered",
+    },
   },
   {
     name: "the profile of one producer is not for a source of another one",
@@ -130,7 +134,7 @@ test.each(table)("$name", ({ sources = [], profiles = [], plan, ...facts }) => {
     const pattern = new RegExp(`^${key.replaceAll(/\*+/g, "[a-z0-9-]+")}$`);
     expect(texts.some(([name]) => pattern.test(name))).toBe(true);
   }
-  for (const [key] of texts) expect(key.split("/")[1]?.length).toBeLessThanOrEqual(63);
+  for (const [key] of texts) expect(key.split(/[/ ]/)[1]?.length).toBeLessThanOrEqual(63);
 });
 
 test("a profile of one context goes to no other context of its Secret", () => {
