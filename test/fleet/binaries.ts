@@ -16,6 +16,7 @@ import {
   type BinaryPaths,
   type BinarySource,
   type ModuleFiles,
+  type PinnedFiles,
 } from "./binary-catalogue.ts";
 import { MissingToolError, runGo } from "./go-tool.ts";
 import { valueAt } from "./json-record.ts";
@@ -66,8 +67,8 @@ export async function ensureModuleFiles(
   options: BinariesOptions = {},
 ): Promise<string> {
   const context = contextOf(options);
-  const { pins, module, path } = moduleFiles[files];
-  const pinned = `${module}@${await versionOf(module, pins)}`;
+  const { pins, module, path, version }: PinnedFiles = moduleFiles[files];
+  const pinned = `${module}@${version ?? (await versionOf(module, pins))}`;
   const kept = join(cacheFolder(context.env), "files", files, basename(pinned));
   if ((await readdir(kept).catch(() => [])).length > 0) return kept;
   const answer = await runGo(["mod", "download", "-json", pinned], {

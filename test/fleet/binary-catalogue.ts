@@ -100,6 +100,13 @@ export const moduleFiles = {
     module: "sigs.k8s.io/cluster-inventory-api",
     path: "config/crd/bases",
   },
+  // No program of the fleet is built from it, so no go.mod has its version.
+  "cluster-api-crds": {
+    pins: "tools",
+    module: "sigs.k8s.io/cluster-api",
+    version: "v1.14.2",
+    path: "core/config/crd/bases",
+  },
   "ocm-hub-crds": {
     pins: "ocm",
     module: "open-cluster-management.io/ocm",
@@ -122,9 +129,12 @@ export const moduleFiles = {
   },
 } as const satisfies Readonly<Record<string, PinnedFiles>>;
 
-interface PinnedFiles {
+/** Files of a Go module that the fleet needs. */
+export interface PinnedFiles {
   readonly pins: BinarySource["module"];
   readonly module: string;
+  /** Absent: the version in the go.mod of `pins`. */
+  readonly version?: string;
   readonly path: string;
 }
 

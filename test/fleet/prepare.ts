@@ -9,7 +9,8 @@ try {
   const charts = ["cluster-proxy-chart", "managed-serviceaccount-chart"] as const;
   const servers = [...serverBinaries, ...Object.values(olderServers)];
   await ensureBinaries([...servers, ...clients, ...ocmBinaries], { log });
-  const files = ["inventory-crds", "ocm-hub-crds", "ocm-spoke-crds", ...charts] as const;
+  const crds = ["inventory-crds", "cluster-api-crds", "ocm-hub-crds", "ocm-spoke-crds"] as const;
+  const files = [...crds, ...charts] as const;
   for (const one of files) await ensureModuleFiles(one, { log });
 } catch (error) {
   log(`Error: ${error instanceof Error ? error.message : String(error)}`);
