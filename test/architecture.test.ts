@@ -63,6 +63,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ink: ["cmd"],
   "@modelcontextprotocol/sdk": ["cmd"],
   react: ["cmd"],
+  preact: ["cmd"],
+  htm: ["cmd"],
   rolldown: ["cmd"],
   pino: ["cmd"],
   "prom-client": ["controller", "webhook"],

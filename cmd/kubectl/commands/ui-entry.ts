@@ -8,13 +8,14 @@ export const uiEntry = (): CommandEntry => ({
   name: "ui",
   args: "",
   summary: "Show the fleet as a page in the browser",
-  text: "Serves a page on this computer alone, and opens it in the browser. The page only reads, with your kubeconfig. The address that is printed opens it once; after that\nthe browser has a cookie, and nobody else gets in. The hub is watched, and the spokes are read anew every ten seconds. -n, -l, --cluster, --on, --failed and --reason\nselect what the page shows; without -n it is every namespace. With --bundle it is the fleet as gather wrote it. Ctrl-C ends it. docs/ui.md.",
+  text: "Serves a page on this computer alone, and opens it in the browser. The page only reads, with your kubeconfig. The address that is printed opens it once; after that\nthe browser has a cookie, and nobody else gets in. The hub is watched, and the spokes are read anew every ten seconds. -n, -l, --cluster, --on, --failed and --reason\nselect what the page shows; without -n it is every namespace. With --bundle it is the fleet as gather wrote it. Keys: / goes to\nthe filter, j and k go down and up. Ctrl-C ends it.",
   examples: [
     ["kubectl knfleet ui", "the whole fleet in the browser"],
     [
       "kubectl knfleet ui --no-open --port 8080",
       "on another computer, behind ssh -L 8080:127.0.0.1:8080",
     ],
+    ["kubectl knfleet ui --cluster 'eu-*' -l env=prod", "a part of the fleet"],
     ["kubectl knfleet ui --once fleet.html", "one file that needs no server"],
     ["kubectl knfleet ui --bundle fleet.tgz", "as it was when gather wrote the bundle"],
   ],

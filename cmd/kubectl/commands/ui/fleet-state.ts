@@ -2,7 +2,6 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { withCodes } from "../../output/report.ts";
 import { KnownSecrets } from "../gather/known-secrets.ts";
 import { Redactor } from "../gather/write-bundle.ts";
-import type { FleetStatus } from "../status/status.ts";
 import type { FleetFeed, FleetState } from "../top/fleet-feed.ts";
 
 /** How fresh the fleet on the page is: one message of the stream. */
@@ -18,6 +17,13 @@ export interface PageState {
   readonly trouble: string | null;
   /** When the bundle was gathered; null for a fleet. */
   readonly recordedAt: string | null;
+  /** The beginning of commands, with the flags that the page was started with. */
+  readonly knfleet: string;
+}
+
+interface PageOptions {
+  readonly recordedAt: Date | undefined;
+  readonly knfleet: string;
 }
 
 // A round through a thousand clusters changes the fleet a thousand times.
@@ -27,14 +33,14 @@ const paceMs = 500;
 export class PageFleet {
   readonly #redactor = new Redactor(new KnownSecrets().finder());
   readonly #listeners = new Set<(state: PageState) => void>();
-  readonly #recordedAt: Date | undefined;
+  readonly #options: PageOptions;
   #feed: FleetFeed | undefined;
   #revision = 1;
   #made: { readonly revision: number; readonly text: string } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(recordedAt: Date | undefined) {
-    this.#recordedAt = recordedAt;
+  constructor(options: PageOptions) {
+    this.#options = options;
   }
 
   /** Says which feed the fleet comes from. */
@@ -54,29 +60,26 @@ export class PageFleet {
 
   /** How fresh the fleet is. */
   state(): PageState {
+    const { recordedAt, knfleet } = this.#options;
     const { hubReadAt, spokesReadAt, round, trouble } = this.#read();
     return {
       revision: this.#revision,
-      hubReadAt: hubReadAt.toISOString(),
-      spokesReadAt: spokesReadAt?.toISOString() ?? null,
+      hubReadAt: timeText(hubReadAt),
+      spokesReadAt: spokesReadAt === null ? null : timeText(spokesReadAt),
       round,
       trouble: trouble === null ? null : plainText(this.#redactor.text(trouble)),
-      recordedAt: this.#recordedAt?.toISOString() ?? null,
+      recordedAt: recordedAt === undefined ? null : timeText(recordedAt),
+      knfleet,
     };
   }
 
   /** The fleet without what looks like a secret: the text of the FleetStatus document, as `status -o json` prints it. */
   documentText(): string {
     if (this.#made?.revision !== this.#revision) {
-      const document = this.#redactor.value(withCodes(this.report()));
+      const document = this.#redactor.value(withCodes(this.#read().report));
       this.#made = { revision: this.#revision, text: JSON.stringify(document) };
     }
     return this.#made.text;
-  }
-
-  /** The fleet as it is now. */
-  report(): FleetStatus {
-    return this.#read().report;
   }
 
   /** Calls the listener after changes, until the returned function is called. */
@@ -94,4 +97,9 @@ export class PageFleet {
     if (this.#feed === undefined) throw new Error("The page has no fleet yet");
     return this.#feed.state();
   }
+}
+
+/** RFC 3339 in seconds, as documents have it. */
+function timeText(time: Date): string {
+  return time.toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { Window } from "../../../../access/http/window.ts";
 import type { ActionInput } from "../../action.ts";
 import { messageOf, UsageError } from "../../errors.ts";
-import { statusHtml } from "../status/status-html.ts";
+import { pageIcon, servedPage } from "../../page/page-html.ts";
+import { pageScript, pageStyle } from "../../page/page-text.ts";
 import { answerApi } from "./api.ts";
 import { Door } from "./door.ts";
 import type { PageFleet, PageState } from "./fleet-state.ts";
@@ -95,6 +96,14 @@ const plain = "text/plain; charset=utf-8";
 const html = "text/html; charset=utf-8";
 const json = "application/json; charset=utf-8";
 
+/** What the page is made of, by path. */
+const files: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
+  "/": { type: html, text: servedPage },
+  "/icon.svg": { type: "image/svg+xml", text: pageIcon },
+  "/page.js": { type: "text/javascript; charset=utf-8", text: pageScript },
+  "/page.css": { type: "text/css; charset=utf-8", text: pageStyle },
+};
+
 async function answer({ request, response }: Exchange, serving: Serving): Promise<void> {
   const { method, url, headers } = request;
   const { host, origin, cookie } = headers;
@@ -122,9 +131,9 @@ async function answerPath(
   { path, query }: Asked,
   { fleet, input, turns, signal }: Serving,
 ): Promise<void> {
-  if (path === "/") {
-    const text = statusHtml(fleet.report());
-    send(response, { status: 200, type: html, text, policy: staticPolicy });
+  const file = Object.hasOwn(files, path) ? files[path] : undefined;
+  if (file !== undefined) {
+    send(response, { status: 200, ...file });
     return;
   }
   const name = /^\/api\/v1\/([a-z]+)$/.exec(path)?.[1];
@@ -148,17 +157,15 @@ interface Page {
   readonly status: number;
   readonly type: string;
   readonly text: string;
-  readonly policy?: string;
 }
 
 const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const staticPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-function send(response: ServerResponse, { status, type, text, policy: own = policy }: Page): void {
+function send(response: ServerResponse, { status, type, text }: Page): void {
   response.writeHead(status, {
     ...safeHeaders,
     "Content-Type": type,
-    "Content-Security-Policy": own,
+    "Content-Security-Policy": policy,
   });
   response.end(text);
 }

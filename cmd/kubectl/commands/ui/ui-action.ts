@@ -4,9 +4,10 @@ import { writeFile } from "node:fs/promises";
 import { withTimeout } from "../../../../access/deadline.ts";
 import { type ActionInput, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
+import { commandsOf } from "../../output/steps.ts";
+import { writtenPage } from "../../page/page-html.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { statusHtml } from "../status/status-html.ts";
 import { type FleetFeed, openFleetFeed } from "../top/fleet-feed.ts";
 import { PageFleet } from "./fleet-state.ts";
 import { openBrowser } from "./open-browser.ts";
@@ -37,7 +38,12 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   const until = isLimited ? withTimeout(flags.timeoutMs, both) : both;
   const wanted = { env: terminal.env, spokes: live };
   const access = ending.use(keepSpokes(ending.use(await openClusterAccess(flags, wanted, until))));
-  const fleet = ending.use(new PageFleet(flags.recorded?.recordedAt));
+  const fleet = ending.use(
+    new PageFleet({
+      recordedAt: flags.recorded?.recordedAt,
+      knfleet: commandsOf(flags).knfleet,
+    }),
+  );
   const feed = await openFleetFeed(
     {
       access,
@@ -51,7 +57,9 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
     until,
   );
   fleet.follow(feed);
-  if (options.once !== undefined) return await writeOnce(feed, options.once, terminal);
+  if (options.once !== undefined) {
+    return await writeOnce({ feed, fleet, path: options.once }, terminal);
+  }
   const server = ending.use(await servePage({ port, input, fleet }, until));
   await announce(server.url, input, ending);
   if (!until.aborted) await once(until, "abort");
@@ -73,18 +81,23 @@ function checkedPort({ flags, options }: Pick<Input, "flags" | "options">): numb
   return Number(port);
 }
 
+interface Once {
+  readonly feed: FleetFeed;
+  readonly fleet: PageFleet;
+  readonly path: string;
+}
+
 async function writeOnce(
-  feed: FleetFeed,
-  path: string,
+  { feed, fleet, path }: Once,
   { stderr }: Input["terminal"],
 ): Promise<ExitCode> {
   await feed.readOnce;
-  const { report } = feed.state();
-  await writeFile(path, statusHtml(report)).catch((error: unknown) => {
+  const text = writtenPage(fleet.documentText(), JSON.stringify(fleet.state()));
+  await writeFile(path, text).catch((error: unknown) => {
     throw new UsageError(`The file ${path} cannot be written: ${messageOf(error)}`);
   });
   stderr.write(`Wrote ${path}\n`);
-  return report.complete ? exitCodes.fine : exitCodes.incomplete;
+  return feed.state().report.complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
 /** Prints the address, and opens the browser unless there is none. */

@@ -33,10 +33,15 @@ describe("of a bundle", () => {
     expect(ui.said()).not.toContain(ui.url.searchParams.get("token"));
   });
 
-  test("the page allows nothing that is not its own", async () => {
-    const { status, headers, text } = await ui.read("/");
-    expect({ status, text }).toMatchObject({ status: 200, text: expect.stringContaining("<html") });
-    expect(headers["content-security-policy"]).toMatch(/^default-src '(?:self|none)'; /);
+  test.each([
+    ["/", "text/html; charset=utf-8"],
+    ["/page.js", "text/javascript; charset=utf-8"],
+    ["/page.css", "text/css; charset=utf-8"],
+    ["/icon.svg", "image/svg+xml"],
+  ])("%s allows nothing that is not its own", async (path, type) => {
+    const { status, headers } = await ui.read(path);
+    expect({ status, type: headers["content-type"] }).toEqual({ status: 200, type });
+    expect(headers["content-security-policy"]).toMatch(/^default-src 'self'; /);
     expect(headers).toMatchObject({
       "cache-control": "no-store",
       "referrer-policy": "no-referrer",

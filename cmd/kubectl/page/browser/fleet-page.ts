@@ -1,0 +1,239 @@
+import { useMemo, useRef, useState } from "preact/hooks";
+
+import type { FleetStatus } from "../../commands/status/status.ts";
+import { ageOf } from "../../output/duration.ts";
+import { words } from "../../output/steps.ts";
+import {
+  type CauseView,
+  type FleetFilter,
+  type FleetRow,
+  type FleetView,
+  fleetView,
+  inShownOrder,
+  pageStates,
+  type VersionView,
+} from "../fleet-view.ts";
+import { html, type Markup } from "./html.ts";
+import { Badge, Command, Section, Table } from "./parts.ts";
+
+/** What every page needs. */
+export interface PageProps {
+  readonly status: FleetStatus;
+  /** The time that ages are counted to. */
+  readonly now: Date;
+  /** The beginning of commands. */
+  readonly knfleet: string;
+}
+
+interface FleetProps extends PageProps {
+  readonly filter: FleetFilter;
+  readonly onFilter: (filter: FleetFilter) => void;
+}
+
+/** The page of the fleet. */
+export function FleetPage({ status, now, knfleet, filter, onFilter }: FleetProps): Markup {
+  const view = useMemo(() => fleetView(status, filter), [status, filter]);
+  const search = (text: string): void => {
+    onFilter({ text, state: null });
+    document.querySelector("#filter")?.scrollIntoView({ block: "start" });
+  };
+  return html`<h1 tabindex="-1">Knative fleet</h1>
+    <${Counts} view=${view} filter=${filter} onFilter=${onFilter} />
+    ${
+      view.causes.length === 0
+        ? null
+        : html`<${Section} title="What is wrong">
+            <ul class="causes">
+              ${view.causes.map((cause) => html`<${Cause} cause=${cause} knfleet=${knfleet} search=${search} />`)}
+            </ul>
+          <//>`
+    }
+    <${Sets} status=${status} knfleet=${knfleet} />
+    <${Versions} versions=${view.versions} search=${search} />
+    <${Section} title="Installations">
+      <${Search} view=${view} filter=${filter} onFilter=${onFilter} />
+      <${Rows} rows=${view.rows} now=${now} />
+    <//>`;
+}
+
+interface CountsProps {
+  readonly view: FleetView;
+  readonly filter: FleetFilter;
+  readonly onFilter: (filter: FleetFilter) => void;
+}
+
+function Counts({ view: { counts, total }, filter, onFilter }: CountsProps): Markup {
+  const toggle = (state: FleetFilter["state"]): void =>
+    onFilter({ ...filter, state: filter.state === state ? null : state });
+  return html`<div class="counts" role="group" aria-label="Installations by state">
+    <button type="button" aria-pressed=${filter.state === null} onClick=${() => toggle(null)}>
+      <b>${total}</b> Installations
+    </button>
+    ${pageStates.map(
+      ({ name, title }) =>
+        html`<button
+          type="button"
+          class=${counts[name] === 0 ? "none" : name}
+          aria-pressed=${filter.state === name}
+          onClick=${() => toggle(name)}
+        >
+          <b>${counts[name]}</b> ${title}
+        </button>`,
+    )}
+  </div>`;
+}
+
+interface CauseProps {
+  readonly cause: CauseView;
+  readonly knfleet: string;
+  readonly search: (text: string) => void;
+}
+
+function Cause({ cause, knfleet, search }: CauseProps): Markup {
+  const { reason, code, provider, count, clusters, message } = cause;
+  const where = clusters === 1 ? "1 cluster" : `${clusters} clusters`;
+  return html`<li>
+    <button type="button" class="link" onClick=${() => search(`reason:${reason}`)}>
+      <b>${count}</b> ${reason}
+    </button>
+    <span class="dim">${[code, where, provider].filter((text) => text !== null).join(" · ")}</span>
+    ${message === null ? null : html`<p>${message}</p>`}
+    <${Command} command=${`${knfleet} ${words("diagnose", "-A", "--reason", reason)}`} />
+  </li>`;
+}
+
+function Sets({ status: { sets }, knfleet }: Pick<PageProps, "status" | "knfleet">): Markup {
+  if (sets === null || sets.length === 0) return null;
+  const rows = sets.map((set) => {
+    const name = `${set.kind === "KnativeServingSet" ? "kss" : "kes"}/${set.name}`;
+    const command = `${knfleet} ${words("rollout", "status", name, "-n", set.namespace)}`;
+    return [
+      html`<b>${name}</b><br /><span class="dim">${set.namespace}</span>`,
+      set.version ?? "none",
+      set.phase ?? "none",
+      set.stage ?? "none",
+      html`<progress
+          max=${set.selected}
+          value=${set.done}
+          aria-label=${`Done of ${name}`}
+        ></progress>
+        ${set.done}/${set.selected}`,
+      String(set.failed),
+      html`${set.message}<${Command} command=${command} />`,
+    ];
+  });
+  const headers = ["Set", "Version", "Phase", "Stage", "Done", "Failed", "Next"];
+  return html`<${Section} title="Fleet sets">
+    <${Table} label="Fleet sets" headers=${headers} rows=${rows} />
+  <//>`;
+}
+
+interface VersionsProps {
+  readonly versions: readonly VersionView[];
+  readonly search: (text: string) => void;
+}
+
+function Versions({ versions, search }: VersionsProps): Markup {
+  return html`<${Section} title="Versions">
+    <ul class="bars">
+      ${versions.map(
+        ({ version, count, share }) =>
+          html`<li>
+            <button type="button" class="link" onClick=${() => search(`version:${version}`)}>
+              ${version}
+            </button>
+            <span class="track"
+              ><span class="bar" style=${{ width: `${share * 100}%` }}></span
+            ></span>
+            <span class="number">${count}</span>
+          </li>`,
+      )}
+    </ul>
+  <//>`;
+}
+
+function Search({ view, filter, onFilter }: CountsProps): Markup {
+  const onInput = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void =>
+    onFilter({ ...filter, text: currentTarget.value });
+  return html`<div class="search">
+    <label for="filter">Filter</label>
+    <input
+      id="filter"
+      type="search"
+      placeholder="words, reason:…, version:…, cluster:…, namespace:…"
+      autocomplete="off"
+      spellcheck=${false}
+      value=${filter.text}
+      onInput=${onInput}
+    />
+    <span class="dim" role="status">${view.rows.length} of ${view.total}</span>
+  </div>`;
+}
+
+const firstRows = 200;
+const headers = [
+  "Installation",
+  "Cluster",
+  "Version",
+  "Hub says",
+  "Cluster says",
+  "Reason",
+  "Since",
+];
+
+/** Rows keep their places while the page is open; a new order is offered. */
+function Rows({ rows, now }: { readonly rows: readonly FleetRow[]; readonly now: Date }): Markup {
+  const [limit, setLimit] = useState(firstRows);
+  const order = useRef<readonly string[]>([]);
+  const [, sortAnew] = useState(0);
+  const kept = inShownOrder(rows, order.current);
+  if (kept.length > order.current.length) order.current = kept.map(({ key }) => key);
+  const isOther = kept.some(({ key }, at) => key !== rows[at]?.key);
+  const sort = (): void => {
+    order.current = [];
+    sortAnew((count) => count + 1);
+  };
+  return html`${
+      isOther
+        ? html`<p>
+            <button type="button" onClick=${sort}>The order has changed: sort anew</button>
+          </p>`
+        : null
+    }
+    <table class="fleet">
+      <thead>
+        <tr>
+          ${headers.map((header) => html`<th scope="col">${header}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${kept.slice(0, limit).map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)}
+      </tbody>
+    </table>
+    ${
+      kept.length > limit
+        ? html`<p>
+            <button type="button" onClick=${() => setLimit(kept.length)}>
+              Show all ${kept.length}
+            </button>
+          </p>`
+        : null
+    }`;
+}
+
+function Row({ row, now }: { readonly row: FleetRow; readonly now: Date }): Markup {
+  const { item, state, title, cluster, version } = row;
+  return html`<tr class=${state}>
+    <th scope="row">
+      <a href=${`#/installation/${row.key}`}>${title}</a> <span class="dim">${item.namespace}</span>
+    </th>
+    <td data-label="Cluster">${cluster}</td>
+    <td data-label="Version">${version}</td>
+    <td data-label="Hub says">${row.hub}</td>
+    <td data-label="Cluster says">${row.live}</td>
+    <td data-label="Reason">
+      ${item.reason === null ? null : html`<${Badge} tone=${state} text=${item.reason} />`}
+    </td>
+    <td data-label="Since" class="number">${item.since === null ? "" : ageOf(item.since, now)}</td>
+  </tr>`;
+}

@@ -1,0 +1,235 @@
+import { useEffect, useState } from "preact/hooks";
+
+import type { DiagnosisReport } from "../../commands/diagnose/diagnosis.ts";
+import type { EventItem } from "../../commands/events/events.ts";
+import type { StatusItem } from "../../commands/status/status-item.ts";
+import type { FleetStatus } from "../../commands/status/status.ts";
+import type { TreeNode } from "../../commands/tree/tree-node.ts";
+import { ageOf } from "../../output/duration.ts";
+import type { Report } from "../../output/report.ts";
+import { keyOf, pageStateOf, shortNameOf } from "../fleet-view.ts";
+import { nextCommands } from "../installation-view.ts";
+import { readDocument } from "./documents.ts";
+import type { PageProps } from "./fleet-page.ts";
+import { Graph } from "./graph.ts";
+import { html, type Markup } from "./html.ts";
+import { Badge, Command, Section, Table } from "./parts.ts";
+
+interface InstallationProps extends PageProps {
+  readonly installationKey: string;
+  /** False on a page that was written as one file. */
+  readonly isServed: boolean;
+  /** True for a bundle: there is no cluster to connect to. */
+  readonly isRecorded: boolean;
+}
+
+/** The page of one installation. */
+export function InstallationPage({
+  status,
+  now,
+  knfleet,
+  installationKey,
+  isServed,
+  isRecorded,
+}: InstallationProps): Markup {
+  const item = status.items.find((one) => keyOf(one) === installationKey);
+  if (item === undefined) {
+    return html`<h1 tabindex="-1">Not found</h1>
+      <p>The fleet has no such installation now.</p>
+      <p><a href="#/">The whole fleet</a></p>`;
+  }
+  return html`<p><a href="#/">Fleet</a></p>
+    <h1 tabindex="-1">${shortNameOf(item)} <span class="dim">${item.namespace}</span></h1>
+    <${Facts} item=${item} now=${now} />
+    <${Section} title="Next">
+      ${nextCommands(item, { knfleet, isRecorded }).map((next) => html`<${Command} ...${next} />`)}
+    <//>
+    ${isServed ? html`<${Details} key=${installationKey} item=${item} now=${now} />` : null}`;
+}
+
+function Facts({ item, now }: { readonly item: StatusItem; readonly now: Date }): Markup {
+  const { cluster, live, hub } = item;
+  const facts: readonly (readonly [string, string | null])[] = [
+    ["Cluster", cluster === null ? "the hub" : `${cluster.namespace}/${cluster.name}`],
+    ["Version", item.version],
+    ["Wanted", item.wantedVersion],
+    ["Hub says", hub.state],
+    ["Cluster says", live.state],
+    ["Not available", [...live.notAvailable, ...live.missing].join(", ")],
+    ["Namespace", item.targetNamespace],
+    ["Provider", live.provider],
+    ["Server", live.server],
+    ["Kubernetes", live.kubernetesVersion],
+  ];
+  return html`${
+      item.reason === null
+        ? null
+        : html`<div class=${`why-box ${pageStateOf(item)}`}>
+            <b>${item.reason}</b> <span class="dim">${item.code}</span>
+            ${item.since === null ? null : html`<span class="dim"> for ${ageOf(item.since, now)}</span>`}
+            <p>${item.message}</p>
+          </div>`
+    }
+    <dl class="facts">
+      ${facts
+        .filter(([, value]) => value !== null && value !== "")
+        .map(
+          ([name, value]) =>
+            html`<div>
+              <dt>${name}</dt>
+              <dd>${value}</dd>
+            </div>`,
+        )}
+    </dl>`;
+}
+
+type Trees = Report<"Tree", unknown, TreeNode>;
+type Events = Report<"EventList", unknown, EventItem>;
+
+function Details({ item, now }: { readonly item: StatusItem; readonly now: Date }): Markup {
+  const query = new URLSearchParams({ names: shortNameOf(item), namespace: item.namespace });
+  // Read anew when the row changes.
+  const stamp = JSON.stringify([item.hub, item.live]);
+  const status = useDocument<FleetStatus>(`status?${query}`, stamp);
+  const tree = useDocument<Trees>(`tree?${query}`, stamp);
+  const events = useDocument<Events>(`events?${query}`, stamp);
+  const detail = status.document?.items[0]?.detail;
+  return html`<${Section} title="Conditions">
+      <${Waiting} reading=${status} />
+      ${detail && html`<${Conditions} detail=${detail} now=${now} />`}
+    <//>
+    <${Section} title="Deployments"> ${detail && html`<${Deployments} detail=${detail} />`} <//>
+    <${Section} title="From the hub to the pods">
+      <${Waiting} reading=${tree} />
+      ${tree.document && html`<${Graph} trees=${tree.document.items} />`}
+    <//>
+    <${Section} title="Events">
+      <${Waiting} reading=${events} />
+      ${events.document && html`<${TimeLine} events=${events.document.items} now=${now} />`}
+    <//>
+    <${Diagnose} item=${item} />`;
+}
+
+interface Reading<Document> {
+  readonly document?: Document;
+  readonly error?: string;
+}
+
+/** Reads a document, and again when the stamp changes; the last one is shown until then. */
+function useDocument<Document>(path: string, stamp: string): Reading<Document> {
+  const [reading, setReading] = useState<Reading<Document>>({});
+  useEffect(() => {
+    const end = new AbortController();
+    readDocument<Document>(path, end.signal).then(
+      (document) => setReading({ document }),
+      (error: unknown) => {
+        if (!end.signal.aborted) setReading((last) => ({ ...last, error: String(error) }));
+      },
+    );
+    return () => end.abort();
+  }, [path, stamp]);
+  return reading;
+}
+
+function Waiting({ reading }: { readonly reading: Reading<unknown> }): Markup {
+  if (reading.error !== undefined) return html`<p class="bad-text">${reading.error}</p>`;
+  return reading.document === undefined ? html`<p class="dim" role="status">Reading…</p>` : null;
+}
+
+type Detail = NonNullable<StatusItem["detail"]>;
+
+function Conditions({ detail, now }: { readonly detail: Detail; readonly now: Date }): Markup {
+  const rows = detail.conditions.map(({ type, status, reason, code, message, since }) => [
+    type,
+    html`<${Badge} tone=${status === "True" ? "healthy" : "bad"} text=${status} />`,
+    html`${reason} <span class="dim">${code}</span>`,
+    since === null ? "" : ageOf(since, now),
+    message,
+  ]);
+  const headers = ["Condition", "Status", "Reason", "Since", "Message"];
+  return html`<${Table} label="Conditions" headers=${headers} rows=${rows} />`;
+}
+
+function Deployments({ detail }: { readonly detail: Detail }): Markup {
+  if (detail.deployments === null) return html`<p class="dim">The cluster was not read.</p>`;
+  const rows = [
+    ...detail.deployments.map(({ namespace, name, available, ready, desired }) => [
+      name,
+      namespace,
+      `${ready}/${desired}`,
+      html`<${Badge}
+        tone=${available ? "healthy" : "bad"}
+        text=${available ? "Available" : "Not available"}
+      />`,
+    ]),
+    ...detail.missing.map((name) => [name, "", "", html`<${Badge} tone="bad" text="Missing" />`]),
+  ];
+  const headers = ["Deployment", "Namespace", "Ready", "State"];
+  return html`<${Table} label="Deployments" headers=${headers} rows=${rows} />`;
+}
+
+const shownEvents = 100;
+
+function TimeLine({
+  events,
+  now,
+}: {
+  readonly events: readonly EventItem[];
+  readonly now: Date;
+}): Markup {
+  if (events.length === 0) return html`<p class="dim">There are no Events.</p>`;
+  return html`<ol class="events">
+    ${events.slice(0, shownEvents).map(
+      ({ time, type, reason, message, count, about, cluster }) =>
+        html`<li class=${type === "Warning" ? "bad" : "healthy"}>
+          <span class="number">${time === null ? "" : ageOf(time, now)}</span>
+          <div>
+            <b>${reason}</b>${count > 1 ? ` ×${count}` : ""}${" "}
+            <span class="dim">${type} · ${about.kind} ${about.name} · ${cluster ?? "hub"}</span>
+            <p>${message}</p>
+          </div>
+        </li>`,
+    )}
+  </ol>`;
+}
+
+/** The walk of `diagnose`, which is run when somebody asks for it. */
+function Diagnose({ item }: { readonly item: StatusItem }): Markup {
+  const [reading, setReading] = useState<Reading<DiagnosisReport> | null>(null);
+  const query = new URLSearchParams({ targets: shortNameOf(item), namespace: item.namespace });
+  const run = (): void => {
+    setReading({});
+    readDocument<DiagnosisReport>(`diagnosis?${query}`).then(
+      (document) => setReading({ document }),
+      (error: unknown) => setReading({ error: String(error) }),
+    );
+  };
+  const walk = reading?.document?.items[0];
+  return html`<${Section} title="Diagnosis">
+    <p><button type="button" onClick=${run}>Walk from the hub to the pods</button></p>
+    ${reading && html`<${Waiting} reading=${reading} />`}
+    ${
+      walk?.rootCause &&
+      html`<div class="why-box bad">
+        <b>${walk.rootCause.name}</b> <span class="dim">${walk.rootCause.code}</span>
+        <p>${walk.rootCause.message}</p>
+        ${walk.rootCause.next.map((step) => html`<${Command} command=${step} />`)}
+      </div>`
+    }
+    ${
+      walk &&
+      html`<${Table}
+        label="Steps of the walk"
+        headers=${["Step", "State", "Time", "Result"]}
+        rows=${walk.hops.map(({ title, state, durationMs, message }) => [
+          title,
+          html`<${Badge} tone=${tones[state] ?? "none"} text=${state} />`,
+          durationMs === null ? "" : `${durationMs} ms`,
+          message,
+        ])}
+      />`
+    }
+  <//>`;
+}
+
+const tones: Readonly<Record<string, string>> = { OK: "healthy", WARN: "progress", FAIL: "bad" };

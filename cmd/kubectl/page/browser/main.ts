@@ -1,0 +1,141 @@
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import type { FleetStatus } from "../../commands/status/status.ts";
+import type { PageState } from "../../commands/ui/fleet-state.ts";
+import { ageOf } from "../../output/duration.ts";
+import type { FleetFilter } from "../fleet-view.ts";
+import { routeOf } from "../installation-view.ts";
+import { followFleet, writtenPage } from "./documents.ts";
+import { FleetPage } from "./fleet-page.ts";
+import { html, type Markup } from "./html.ts";
+import { InstallationPage } from "./installation-page.ts";
+
+const written = writtenPage();
+
+function App(): Markup {
+  const [status, setStatus] = useState<FleetStatus | undefined>(written?.status);
+  const [state, setState] = useState<PageState | undefined>(written?.state);
+  const [lost, setLost] = useState<string | null>(null);
+  const [filter, setFilter] = useState<FleetFilter>({ text: "", state: null });
+  const route = routeOf(useHash());
+  const time = useNow();
+  useEffect(() => {
+    if (written !== undefined) return;
+    followFleet({
+      onStatus: setStatus,
+      onState: (next) => {
+        setState(next);
+        setLost(null);
+      },
+      onLost: setLost,
+    });
+  }, []);
+  if (status === undefined || state === undefined) {
+    return html`<main>
+      <h1>Knative fleet</h1>
+      <p role="status">${lost ?? "Reading the fleet…"}</p>
+    </main>`;
+  }
+  const now =
+    written === undefined && state.recordedAt === null ? time : recordedTime(state, status);
+  const props = { status, now, knfleet: state.knfleet };
+  return html`<header><${Freshness} state=${state} now=${time} lost=${lost} /></header>
+    <main>
+      ${
+        route.page === "installation"
+          ? html`<${InstallationPage}
+              ...${props}
+              installationKey=${route.key}
+              isServed=${written === undefined}
+              isRecorded=${state.recordedAt !== null}
+            />`
+          : html`<${FleetPage} ...${props} filter=${filter} onFilter=${setFilter} />`
+      }
+    </main>`;
+}
+
+/** Ages of what does not change are those of the moment at which it was read. */
+function recordedTime({ recordedAt }: PageState, { generatedAt }: FleetStatus): Date {
+  return new Date(recordedAt ?? generatedAt);
+}
+
+interface FreshnessProps {
+  readonly state: PageState;
+  readonly now: Date;
+  readonly lost: string | null;
+}
+
+function Freshness({ state, now, lost }: FreshnessProps): Markup {
+  const trouble =
+    lost ?? (state.trouble === null ? null : `The hub cannot be read: ${state.trouble}`);
+  return html`<a href="#/">knfleet</a>
+    <span class="dim">${freshnessText(state, now)}</span>
+    ${trouble === null ? null : html`<p class="trouble" role="alert">${trouble}</p>`}`;
+}
+
+function freshnessText(
+  { recordedAt, hubReadAt, spokesReadAt, round }: PageState,
+  now: Date,
+): string {
+  if (recordedAt !== null) return `As it was at ${recordedAt}`;
+  if (written !== undefined) return `As it was at ${hubReadAt}`;
+  const hub = `Hub read ${ageOf(hubReadAt, now)} ago`;
+  if (round !== null && spokesReadAt === null)
+    return `${hub} · clusters ${round.done} of ${round.total}`;
+  return spokesReadAt === null ? hub : `${hub} · clusters ${ageOf(spokesReadAt, now)} ago`;
+}
+
+function useHash(): string {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const changed = (): void => setHash(location.hash);
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  useEffect(() => {
+    if (hash === "") return;
+    scrollTo(0, 0);
+    document.querySelector("h1")?.focus({ preventScroll: true });
+  }, [hash]);
+  return hash;
+}
+
+function useNow(): Date {
+  const [now, setNow] = useState(new Date());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(new Date()), 5_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** `/` goes to the filter, Escape leaves it, j and k go down and up the installations. */
+function onKey(event: KeyboardEvent): void {
+  const { target, key } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target instanceof HTMLInputElement) {
+    if (key === "Escape") target.blur();
+    return;
+  }
+  const step = steps.get(key);
+  if (step !== undefined) moveTo(step);
+  if (key !== "/") return;
+  event.preventDefault();
+  document.querySelector<HTMLInputElement>("#filter")?.focus();
+}
+
+const steps: ReadonlyMap<string, number> = new Map([
+  ["j", 1],
+  ["k", -1],
+]);
+
+function moveTo(step: number): void {
+  const links = [...document.querySelectorAll<HTMLAnchorElement>("table.fleet a")];
+  const at = links.findIndex((link) => link === document.activeElement);
+  links[at < 0 ? 0 : Math.max(0, at + step)]?.focus();
+}
+
+document.addEventListener("keydown", onKey);
+const root = document.getElementById("page");
+if (root !== null) render(html`<${App} />`, root);

@@ -1,0 +1,71 @@
+import { useState } from "preact/hooks";
+
+import { html, type Markup } from "./html.ts";
+
+interface CommandProps {
+  readonly why?: string;
+  readonly command: string;
+}
+
+/** A command with a button that copies it. */
+export function Command({ why, command }: CommandProps): Markup {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(command);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2_000);
+  };
+  return html`<div class="command">
+    ${why === undefined ? null : html`<span class="why">${why}</span>`}
+    <code>${command}</code>
+    <button type="button" onClick=${() => void copy()} aria-label=${`Copy: ${command}`}>
+      ${isCopied ? "Copied" : "Copy"}
+    </button>
+  </div>`;
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly children?: unknown;
+}
+
+/** A part of a page with its heading. */
+export function Section({ title, children }: SectionProps): Markup {
+  return html`<section>
+    <h2>${title}</h2>
+    ${children}
+  </section>`;
+}
+
+interface TableProps {
+  readonly label: string;
+  readonly headers: readonly string[];
+  /** Cells that are text, or markup. */
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/** A table that scrolls inside itself where the window is narrow. */
+export function Table({ label, headers, rows }: TableProps): Markup {
+  return html`<div class="wide" tabindex="0" role="region" aria-label=${label}>
+    <table>
+      <thead>
+        <tr>
+          ${headers.map((header) => html`<th scope="col">${header}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${row.map((cell) => html`<td>${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** A state in a word with its colour; the word alone is enough. */
+export function Badge({ tone, text }: { readonly tone: string; readonly text: string }): Markup {
+  return html`<span class=${`badge ${tone}`}>${text}</span>`;
+}

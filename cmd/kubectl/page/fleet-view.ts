@@ -1,0 +1,193 @@
+import type { StatusItem } from "../commands/status/status-item.ts";
+import type { FleetStatus } from "../commands/status/status.ts";
+
+/** The states that the page counts. An installation that is deleted or unreachable is nothing else. */
+export type PageStateName = "bad" | "unreachable" | "deleting" | "progress" | "healthy";
+
+/** The states in the order of the page: what needs a person stands first. */
+export const pageStates: readonly { readonly name: PageStateName; readonly title: string }[] = [
+  { name: "bad", title: "Not healthy" },
+  { name: "unreachable", title: "Unreachable" },
+  { name: "deleting", title: "Deleting" },
+  { name: "progress", title: "In progress" },
+  { name: "healthy", title: "Healthy" },
+];
+
+const unreachable: readonly string[] = ["Unreachable", "Denied", "NoAccess"];
+
+/** The state under which the page counts an installation. */
+export function pageStateOf({ hub, live, severity }: StatusItem): PageStateName {
+  if (hub.state === "Deleting") return "deleting";
+  if (unreachable.includes(live.state)) return "unreachable";
+  if (severity === "error") return "bad";
+  return severity === "warning" ? "progress" : "healthy";
+}
+
+/** What the reader asked for. */
+export interface FleetFilter {
+  /** Words that all have to occur, also as `reason:`, `version:`, `cluster:`, `namespace:`. */
+  readonly text: string;
+  readonly state: PageStateName | null;
+}
+
+/** One installation as a row. */
+export interface FleetRow {
+  readonly key: string;
+  readonly item: StatusItem;
+  readonly state: PageStateName;
+  readonly title: string;
+  readonly cluster: string;
+  readonly version: string;
+  /** What the hub says, and what the cluster says, in a word. */
+  readonly hub: string;
+  readonly live: string;
+}
+
+/** A cause that several installations may share. */
+export interface CauseView {
+  readonly reason: string;
+  readonly code: string | null;
+  readonly provider: string | null;
+  readonly count: number;
+  readonly clusters: number;
+  /** The message of the first one. */
+  readonly message: string | null;
+}
+
+/** A bar of the histogram. */
+export interface VersionView {
+  readonly version: string;
+  readonly count: number;
+  /** Of the largest bar, 0 to 1. */
+  readonly share: number;
+}
+
+/** The page of the fleet. */
+export interface FleetView {
+  readonly counts: Readonly<Record<PageStateName, number>>;
+  readonly total: number;
+  readonly causes: readonly CauseView[];
+  readonly versions: readonly VersionView[];
+  /** The rows that the filter leaves. */
+  readonly rows: readonly FleetRow[];
+}
+
+/** Names one installation in addresses and lists. */
+export function keyOf({ kind, namespace, name }: Pick<StatusItem, "kind" | "namespace" | "name">) {
+  return [kind, namespace, name].map(encodeURIComponent).join("/");
+}
+
+/** The name of an installation as commands take it. */
+export function shortNameOf({ kind, name }: Pick<StatusItem, "kind" | "name">): string {
+  return `${kind === "KnativeServing" ? "ks" : "ke"}/${name}`;
+}
+
+/** The page of a fleet. Counts and causes are of the whole fleet; the filter selects rows. */
+export function fleetView({ items }: Pick<FleetStatus, "items">, filter: FleetFilter): FleetView {
+  const rows = items.map(rowOf);
+  const counts = { bad: 0, unreachable: 0, deleting: 0, progress: 0, healthy: 0 };
+  for (const { state } of rows) counts[state] += 1;
+  const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const isShown = (row: FleetRow): boolean =>
+    (filter.state === null || row.state === filter.state) &&
+    words.every((word) => hasWord(row, word));
+  return {
+    counts,
+    total: rows.length,
+    causes: causesOf(rows),
+    versions: versionsOf(rows),
+    rows: rows.filter(isShown),
+  };
+}
+
+function rowOf(item: StatusItem): FleetRow {
+  const { live, hub } = item;
+  return {
+    key: keyOf(item),
+    item,
+    state: pageStateOf(item),
+    title: shortNameOf(item),
+    cluster: item.cluster === null ? "hub" : item.cluster.name,
+    version: item.version ?? "none",
+    hub: hub.state,
+    live: liveText(live),
+  };
+}
+
+function liveText({ state, deployments, notAvailable, missing }: StatusItem["live"]): string {
+  const count = notAvailable.length + missing.length;
+  if (state !== "NotAvailable" || deployments === null || count === 0) return state;
+  return `${count} of ${deployments + missing.length} not available`;
+}
+
+const fields: Readonly<Record<string, (row: FleetRow) => readonly (string | null)[]>> = {
+  reason: ({ item }) => [item.reason, item.code],
+  version: ({ version }) => [version],
+  cluster: ({ item, cluster }) => [cluster, item.cluster?.namespace ?? null],
+  namespace: ({ item }) => [item.namespace],
+};
+
+function hasWord(row: FleetRow, word: string): boolean {
+  const at = word.indexOf(":");
+  const field = at < 0 ? undefined : fieldOf(word.slice(0, at));
+  if (field !== undefined) return isIn(field(row), word.slice(at + 1));
+  const all = Object.values(fields).flatMap((values) => values(row));
+  return isIn([...all, row.title, row.item.kind, row.hub, row.live, row.item.message], word);
+}
+
+function fieldOf(name: string) {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+function isIn(values: readonly (string | null)[], word: string): boolean {
+  return values.some((value) => value?.toLowerCase().includes(word) === true);
+}
+
+/** Most frequent first; of equal ones the first that the fleet lists. */
+function causesOf(rows: readonly FleetRow[]): readonly CauseView[] {
+  const unwell = rows.filter(({ item }) => item.severity === "error");
+  const groups = Map.groupBy(unwell, ({ item: { reason, code, live } }) =>
+    JSON.stringify([reason, code, live.provider]),
+  );
+  return [...groups.values()]
+    .flatMap((group) => {
+      const [first] = group;
+      if (first === undefined) return [];
+      const { reason, code, live, message } = first.item;
+      return [
+        {
+          reason: reason ?? "Unknown",
+          code,
+          provider: live.provider,
+          count: group.length,
+          clusters: new Set(group.map(({ cluster }) => cluster)).size,
+          message,
+        },
+      ];
+    })
+    .toSorted((one, other) => other.count - one.count);
+}
+
+/** Newest version first, and what has none last. */
+function versionsOf(rows: readonly FleetRow[]): readonly VersionView[] {
+  const groups = Map.groupBy(rows, ({ version }) => version);
+  const largest = Math.max(1, ...[...groups.values()].map((group) => group.length));
+  return [...groups]
+    .map(([version, group]) => ({ version, count: group.length, share: group.length / largest }))
+    .toSorted((one, other) => compareVersions(other.version, one.version));
+}
+
+function compareVersions(one: string, other: string): number {
+  const numbers = Number(/^\d/.test(one)) - Number(/^\d/.test(other));
+  return numbers === 0 ? one.localeCompare(other, "en", { numeric: true }) : numbers;
+}
+
+/** The rows in the order in which they are shown already, so that nothing moves under a reader; new rows come last. */
+export function inShownOrder(
+  rows: readonly FleetRow[],
+  shown: readonly string[],
+): readonly FleetRow[] {
+  const places = new Map(shown.map((key, at) => [key, at]));
+  const placeOf = ({ key }: FleetRow): number => places.get(key) ?? shown.length;
+  return rows.toSorted((one, other) => placeOf(one) - placeOf(other));
+}

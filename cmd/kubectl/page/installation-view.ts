@@ -1,0 +1,68 @@
+import type { StatusItem } from "../commands/status/status-item.ts";
+import { words } from "../output/steps.ts";
+import { shortNameOf } from "./fleet-view.ts";
+
+/** A command to copy, and what it is for. */
+export interface NextCommand {
+  readonly why: string;
+  readonly command: string;
+}
+
+type Named = Pick<StatusItem, "kind" | "namespace" | "name" | "cluster" | "reason" | "severity">;
+
+interface Beginning {
+  /** The beginning of commands, with the flags that the page was started with. */
+  readonly knfleet: string;
+  /** True for a bundle: there is no cluster to connect to. */
+  readonly isRecorded: boolean;
+}
+
+/** What one may do next for an installation, the most useful first. */
+export function nextCommands(
+  item: Named,
+  { knfleet, isRecorded }: Beginning,
+): readonly NextCommand[] {
+  const { namespace, cluster, reason, severity } = item;
+  const name = shortNameOf(item);
+  const of = (verb: string): string => `${knfleet} ${words(verb, name, "-n", namespace)}`;
+  const isFine = severity === "ok";
+  return [
+    ...(isFine ? [] : [{ why: "Find the root cause", command: of("diagnose") }]),
+    ...(isFine || reason === null
+      ? []
+      : [{ why: "What the reason means", command: `${knfleet} ${words("explain", reason)}` }]),
+    { why: "Its row, conditions and Deployments", command: of("status") },
+    { why: "Its logs, and what the controller logged", command: of("logs") },
+    { why: "How its cluster differs", command: of("diff") },
+    ...(cluster === null || isRecorded
+      ? []
+      : [
+          {
+            why: "A shell on its cluster",
+            command: `${knfleet} ${words("connect", `${cluster.namespace}/${cluster.name}`)}`,
+          },
+        ]),
+  ];
+}
+
+/** Which page an address is. */
+export type Route =
+  | { readonly page: "fleet" }
+  /** `key`: of `keyOf`. */
+  | { readonly page: "installation"; readonly key: string };
+
+/** The page of the part of an address behind `#`. What is not understood is the fleet. */
+export function routeOf(hash: string): Route {
+  const [, page, ...key] = hash.replace(/^#/, "").split("/");
+  if (page !== "installation" || key.length !== 3 || !key.every(isEncoded))
+    return { page: "fleet" };
+  return { page, key: key.join("/") };
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    return encodeURIComponent(decodeURIComponent(text)) === text;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+
+import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
+import {
+  fleetView,
+  inShownOrder,
+  keyOf,
+  pageStateOf,
+  type PageStateName,
+} from "../../../../cmd/kubectl/page/fleet-view.ts";
+import { itemOf } from "./sample-items.ts";
+
+const all = { text: "", state: null };
+
+test.each<[state: PageStateName, item: StatusItem]>([
+  ["healthy", itemOf({})],
+  ["progress", itemOf({ severity: "warning" })],
+  ["bad", itemOf({ severity: "error" })],
+  ["bad", itemOf({ severity: "error", live: { state: "NotAvailable" } })],
+  ["unreachable", itemOf({ severity: "error", live: { state: "Unreachable" } })],
+  ["unreachable", itemOf({ severity: "error", live: { state: "Denied" } })],
+  ["unreachable", itemOf({ severity: "error", live: { state: "NoAccess" } })],
+  ["healthy", itemOf({ live: { state: "Skipped" } })],
+  ["deleting", itemOf({ severity: "warning", hub: { state: "Deleting" } })],
+  ["deleting", itemOf({ hub: { state: "Deleting" }, live: { state: "Unreachable" } })],
+])("the page counts as %s", (state, item) => {
+  expect(pageStateOf(item)).toBe(state);
+});
+
+test("an empty fleet is a page, too", () => {
+  expect(fleetView({ items: [] }, all)).toEqual({
+    counts: { bad: 0, unreachable: 0, deleting: 0, progress: 0, healthy: 0 },
+    total: 0,
+    causes: [],
+    versions: [],
+    rows: [],
+  });
+});
+
+const lost = { severity: "error", reason: "Unreachable", code: "KNF4002" } as const;
+const items = [
+  itemOf({ name: "a", cluster: "eu-1", version: "1.22.0", ...lost, message: "Nobody answers" }),
+  itemOf({ name: "b", cluster: "eu-2", version: "1.9.0", ...lost }),
+  itemOf({ name: "c", cluster: "eu-2", kind: "KnativeEventing", version: null, ...lost }),
+  itemOf({ name: "d", cluster: "us-1", severity: "error", reason: "ApplyFailed" }),
+  itemOf({ name: "e", namespace: "team-b" }),
+];
+
+test("causes are grouped, most frequent first, whatever the filter is", () => {
+  const { causes, counts } = fleetView({ items }, { text: "nothing has this", state: null });
+  expect(causes).toEqual([
+    {
+      reason: "Unreachable",
+      code: "KNF4002",
+      provider: null,
+      count: 3,
+      clusters: 2,
+      message: "Nobody answers",
+    },
+    { reason: "ApplyFailed", code: null, provider: null, count: 1, clusters: 1, message: null },
+  ]);
+  expect(counts).toMatchObject({ bad: 4, healthy: 1 });
+});
+
+test("versions are sorted as numbers, newest first, with their share of the largest", () => {
+  const more = [...items, itemOf({ name: "f", version: "1.9.0" })];
+  expect(fleetView({ items: more }, all).versions).toEqual([
+    { version: "1.23.0", count: 2, share: 1 },
+    { version: "1.22.0", count: 1, share: 0.5 },
+    { version: "1.9.0", count: 2, share: 1 },
+    { version: "none", count: 1, share: 0.5 },
+  ]);
+});
+
+describe("the filter", () => {
+  test.each<[text: string, state: PageStateName | null, names: string]>([
+    ["", null, "abcde"],
+    ["  ", null, "abcde"],
+    ["", "healthy", "e"],
+    ["", "deleting", ""],
+    ["eu-2", null, "bc"],
+    ["EU-2", "bad", "bc"],
+    ["eu-2 eventing", null, "c"],
+    ["ks/a", null, "a"],
+    ["answers", null, "a"],
+    ["knf4002", null, "abc"],
+    ["reason:apply", null, "d"],
+    ["reason:knf4002", null, "abc"],
+    ["reason:eu-2", null, ""],
+    ["version:1.2", null, "ade"],
+    ["cluster:us", null, "d"],
+    ["namespace:team-b", null, "e"],
+    ["namespace:", null, "abcde"],
+    ["unknown:eu", null, ""],
+    ["constructor:", null, ""],
+    ["__proto__:x", null, ""],
+    ["<script>", null, ""],
+    ["(", null, ""],
+  ])("%j of state %s shows %j", (text, state, names) => {
+    const { rows } = fleetView({ items }, { text, state });
+    expect(rows.map(({ item }) => item.name).join("")).toBe(names);
+  });
+});
+
+test("rows that are shown keep their places, and new ones come last", () => {
+  const { rows } = fleetView({ items }, all);
+  const [a, b, c, d, e] = rows.map(({ key }) => key);
+  const namesIn = (shown: readonly (string | undefined)[]) =>
+    inShownOrder(rows, shown.map(String))
+      .map(({ item }) => item.name)
+      .join("");
+  expect(namesIn([])).toBe("abcde");
+  expect(namesIn([e, d, c, b, a])).toBe("edcba");
+  expect(namesIn([d, "gone", b])).toBe("dbace");
+});
+
+test("a key names one installation, whatever its name is", () => {
+  expect(keyOf(itemOf({ name: "a/b#c<d>" }))).toBe("KnativeServing/team-a/a%2Fb%23c%3Cd%3E");
+});
+
+test("the state of a cluster says how many Deployments are not available", () => {
+  const live = {
+    state: "NotAvailable",
+    deployments: 3,
+    notAvailable: ["x"],
+    missing: ["y"],
+  } as const;
+  const { rows } = fleetView({ items: [itemOf({ live })] }, all);
+  expect(rows[0]?.live).toBe("2 of 4 not available");
+});

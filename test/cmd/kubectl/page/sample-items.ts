@@ -1,0 +1,50 @@
+import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
+
+interface Given {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly kind?: StatusItem["kind"];
+  readonly cluster?: string | null;
+  readonly version?: string | null;
+  readonly severity?: StatusItem["severity"];
+  readonly reason?: string;
+  readonly code?: StatusItem["code"];
+  readonly message?: string;
+  readonly hub?: Partial<StatusItem["hub"]>;
+  readonly live?: Partial<StatusItem["live"]>;
+}
+
+const nothing = { reason: null, code: null, message: null, since: null };
+
+/** An installation in a FleetStatus, well unless something else is said. */
+export function itemOf(given: Given): StatusItem {
+  const { cluster = "spoke-1", hub, live, ...others } = given;
+  return {
+    namespace: "team-a",
+    name: "knative-serving",
+    kind: "KnativeServing",
+    cluster: cluster === null ? null : { namespace: "fleet", name: cluster },
+    version: "1.23.0",
+    wantedVersion: null,
+    createdAt: null,
+    targetNamespace: null,
+    severity: "ok",
+    ...nothing,
+    detail: null,
+    replica: null,
+    ...others,
+    hub: { state: "Ready", ...nothing, ...hub },
+    live: {
+      state: "Ready",
+      ...nothing,
+      namespace: null,
+      deployments: null,
+      notAvailable: [],
+      missing: [],
+      server: null,
+      provider: null,
+      kubernetesVersion: null,
+      ...live,
+    },
+  };
+}
