@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { byText } from "../../api/fields.ts";
 import { bundle, type BundledFile, filesFrom, programsOf } from "./bundle.ts";
 import { runProgram } from "./run-program.ts";
+import { pagePath } from "./ui-page.ts";
 
 const usage = `Usage: npm run build [-- --output DIR]
 
@@ -67,10 +68,14 @@ export function distFiles(root: string, bundled: readonly BundledFile[]): readon
     .toSorted(byText(({ name }) => name));
 }
 
+/** Packages inside the script of the page, which is a text in the bundle. */
+export const pagePackages = ["node_modules/htm", "node_modules/preact"];
+
 /** Folders of the bundled packages, as in package-lock.json, sorted. */
 export function packagesIn(files: readonly BundledFile[]): readonly string[] {
   const found = files.flatMap(({ modules }) =>
     modules.flatMap((path) => {
+      if (path === pagePath) return pagePackages;
       const at = path.lastIndexOf("node_modules/");
       if (at < 0) return [];
       const parts = path.slice(at).split("/");

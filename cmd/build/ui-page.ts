@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 import { rolldown } from "rolldown";
 
@@ -18,20 +18,32 @@ const project = join(import.meta.dirname, "../..");
 /** The generated file, relative to the project. */
 export const pagePath = "cmd/kubectl/page/page-text.ts";
 
-/** The generated file's text: the script, for a browser, and the style. Equal sources give equal text. */
-export async function pageText(): Promise<string> {
+/** The generated file. */
+export interface Page {
+  /** The script, for a browser, and the style. Equal sources give equal text. */
+  readonly text: string;
+  /** Source files with code in the script, relative to the project. */
+  readonly modules: readonly string[];
+}
+
+/** Makes the generated file from its sources. */
+export async function makePage(): Promise<Page> {
   const style = await readFile(join(project, "cmd/kubectl/page/browser/style.css"), "utf8");
-  const script = await scriptText();
+  const { script, modules } = await makeScript();
   if (/<\/script|<!--/i.test(script)) throw new Error("The script would end inside its element");
-  return `/** The script of the page. Made by \`npm run ui-page\` from the sources beside this file. */
+  const text = `/** The script of the page. Made by \`npm run ui-page\` from the sources beside this file. */
 export const pageScript = ${JSON.stringify(script)};
 
 /** The style of the page. */
 export const pageStyle = ${JSON.stringify(style.replaceAll(/\s*\n\s*/g, "\n"))};
 `;
+  return { text, modules };
 }
 
-async function scriptText(): Promise<string> {
+async function makeScript(): Promise<{
+  readonly script: string;
+  readonly modules: readonly string[];
+}> {
   const build = await rolldown({
     cwd: project,
     input: "cmd/kubectl/page/browser/main.ts",
@@ -46,7 +58,8 @@ async function scriptText(): Promise<string> {
     });
     const [chunk, ...others] = output;
     if (others.length > 0) throw new Error("The script is no single file");
-    return chunk.code.trim();
+    const modules = Object.keys(chunk.modules).map((id) => relative(project, id));
+    return { script: chunk.code.trim(), modules };
   } finally {
     await build.close();
   }
@@ -54,7 +67,7 @@ async function scriptText(): Promise<string> {
 
 if (import.meta.main) {
   await runGenerator(usage, async (onlyCheck) => {
-    const text = await pageText();
+    const { text } = await makePage();
     const path = join(project, pagePath);
     const found = await readFile(path, "utf8").catch(() => undefined);
     if (found === text) return "The page is up to date";

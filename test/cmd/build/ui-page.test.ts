@@ -3,12 +3,17 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { pagePath, pageText } from "../../../cmd/build/ui-page.ts";
+import { pagePackages } from "../../../cmd/build/build.ts";
+import { makePage, pagePath } from "../../../cmd/build/ui-page.ts";
 import { pageScript, pageStyle } from "../../../cmd/kubectl/page/page-text.ts";
 
 test("the page is made from its sources: npm run ui-page", async () => {
   const file = join(import.meta.dirname, "../../..", pagePath);
-  expect(readFileSync(file, "utf8") === (await pageText())).toBe(true);
+  const { text, modules } = await makePage();
+  expect(readFileSync(file, "utf8") === text).toBe(true);
+  // Their licences are passed on with the bundle.
+  const packages = modules.flatMap((path) => /^node_modules\/[^/]+/.exec(path) ?? []);
+  expect([...new Set(packages)].toSorted()).toEqual(pagePackages);
 });
 
 test("script and style are small, and ask no other host", () => {
