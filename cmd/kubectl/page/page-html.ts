@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import type { PageState } from "../commands/ui/fleet-state.ts";
 import { pageScript, pageStyle } from "./page-text.ts";
 
 const head = `<!doctype html>
@@ -24,18 +25,26 @@ export const servedPage = `${head}<link rel="icon" href="/icon.svg">
 </html>
 `;
 
+interface Written {
+  /** A FleetStatus document. */
+  readonly status: unknown;
+  readonly state: PageState;
+  /** Markup that is shown where no script may run. */
+  readonly tables: string;
+}
+
 /**
- * The page as one file, with the texts of a FleetStatus document and of a PageState. People open it from a mail: its policy allows this script and this
- * style, and nothing else, whatever the documents hold.
+ * The page as one file. People open it from a mail: its policy allows this script and this style, and nothing else, whatever the document holds.
  */
-export function writtenPage(status: string, state: string): string {
+export function writtenPage({ status, state, tables }: Written): string {
   const policy = `default-src 'none'; script-src '${hashOf(pageScript)}'; style-src '${hashOf(pageStyle)}'; base-uri 'none'; form-action 'none'`;
   // Inside a script element only `<` has a meaning, and no JSON needs it as it is.
-  const data = `{"status":${status},"state":${state}}`.replaceAll("<", String.raw`\u003c`);
+  const data = JSON.stringify({ status, state }).replaceAll("<", String.raw`\u003c`);
   return `${head}<meta http-equiv="Content-Security-Policy" content="${policy}">
 <style>${pageStyle}</style>
 </head>
 <body><div id="page"></div>
+<noscript>${tables}</noscript>
 <script type="application/json" id="fleet">${data}</script>
 <script>${pageScript}</script>
 </body>

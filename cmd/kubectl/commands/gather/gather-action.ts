@@ -81,7 +81,11 @@ async function renderPage(
     { access: recordedAccess(fleet), now: () => fleet.recordedAt },
     signal,
   );
-  return { path: "index.html", text: statusHtml(report) };
+  const { recordedAt } = fleet;
+  return {
+    path: "index.html",
+    text: statusHtml(report, { recordedAt, knfleet: "kubectl knfleet" }),
+  };
 }
 
 /** The clusters with digests in place of the values of Secrets. The values become known secrets. */

@@ -139,7 +139,10 @@ async function printReport(
     return;
   }
   if (flags.output === "html") {
-    terminal.stdout.write((await import("./status-html.ts")).statusHtml(report));
+    const { statusHtml } = await import("./status-html.ts");
+    const { knfleet } = askedOf(selection, flags).commands;
+    const recordedAt = flags.recorded?.recordedAt;
+    terminal.stdout.write(statusHtml(report, { recordedAt, knfleet }));
     return;
   }
   const times = timesOf(flags, terminal);

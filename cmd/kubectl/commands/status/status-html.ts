@@ -1,15 +1,42 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { codedError } from "../../output/report.ts";
-import type { Cell } from "../../output/table.ts";
+import { codedError, stampAt, withCodes } from "../../output/report.ts";
+import type { Cell, Tone } from "../../output/table.ts";
+import { writtenPage } from "../../page/page-html.ts";
+import { KnownSecrets } from "../gather/known-secrets.ts";
+import { Redactor } from "../gather/write-bundle.ts";
+import type { PageState } from "../ui/fleet-state.ts";
 import { setsTable } from "./status-sets.ts";
 import { statusTable } from "./status-text.ts";
 import type { FleetStatus } from "./status.ts";
 
+/** What the page says besides the fleet. */
+interface Written {
+  /** When the bundle was gathered; undefined for a fleet. */
+  readonly recordedAt: Date | undefined;
+  /** The beginning of commands. */
+  readonly knfleet: string;
+}
+
 /**
- * The fleet as one page: no script, nothing that a browser would fetch, everything of clusters escaped. Times are those of the moment at
- * which the fleet was read, which the page names.
+ * The fleet as one file: the page of `ui` as it is now, without what looks like a secret. Where no script may run, as in a mail, it is tables. Times are those of
+ * the moment at which the fleet was read, which the page names.
  */
-export function statusHtml(report: FleetStatus): string {
+export function statusHtml(report: FleetStatus, { recordedAt, knfleet }: Written): string {
+  const redactor = new Redactor(new KnownSecrets().finder());
+  const state: PageState = {
+    revision: 1,
+    hubReadAt: report.generatedAt,
+    spokesReadAt: null,
+    round: null,
+    trouble: null,
+    recordedAt: recordedAt === undefined ? null : stampAt(recordedAt).generatedAt,
+    knfleet,
+  };
+  const document = redactor.value(withCodes(report));
+  return writtenPage({ status: document, state, tables: redactor.text(tablesOf(report)) });
+}
+
+function tablesOf(report: FleetStatus): string {
   const { summary, generatedAt, cliVersion, errors } = report;
   const { headers, rows } = statusTable(report, true, (time) => time ?? "<unknown>");
   const sets = setsTable(report.sets ?? [], true);
@@ -27,37 +54,12 @@ export function statusHtml(report: FleetStatus): string {
       reason,
       message,
     ]);
-  return `${head}<body>
-<h1>Knative fleet</h1>
+  return `<main><h1>Knative fleet</h1>
 <p>Read at <time datetime="${escaped(generatedAt)}">${escaped(generatedAt)}</time> by kubectl knfleet ${escaped(cliVersion)}.</p>
-<p>${summary.total} installations: <b class="good">${summary.healthy} healthy</b>, <b class="warning">${summary.warnings} in progress</b>, <b class="bad">${summary.errors} not healthy</b>. The clusters of ${summary.unread} could not be read.</p>
-${tableOf("Installations", headers, rows)}${tableOf("Fleet sets", sets.headers, sets.rows)}${tableOf("Causes", ["COUNT", "CODE", "REASON", "PROVIDER"], causes)}${tableOf("What could not be read", ["CLUSTER", "CODE", "REASON", "MESSAGE"], unread)}</body>
-</html>
+<p>${summary.total} installations: <b class="badge healthy">${summary.healthy} healthy</b>, <b class="badge progress">${summary.warnings} in progress</b>, <b class="badge bad">${summary.errors} not healthy</b>. The clusters of ${summary.unread} could not be read.</p>
+${tableOf("Installations", headers, rows)}${tableOf("Fleet sets", sets.headers, sets.rows)}${tableOf("Causes", ["COUNT", "CODE", "REASON", "PROVIDER"], causes)}${tableOf("What could not be read", ["CLUSTER", "CODE", "REASON", "MESSAGE"], unread)}</main>
 `;
 }
-
-// People open this page from a mail: the policy forbids it everything, whatever its text is.
-const head = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Knative fleet</title>
-<style>
-:root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --warning: #9a6700; --bad: #cf222e; }
-@media (prefers-color-scheme: dark) { :root { --good: #3fb950; --warning: #d29922; --bad: #f85149; } }
-body { font: 14px/1.5 system-ui, sans-serif; margin: 2rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; }
-caption { font-weight: bold; text-align: left; padding: 1rem 0 .3rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
-td:last-child { white-space: normal; min-width: 20rem; }
-.good { color: var(--good); } .warning { color: var(--warning); } .bad { color: var(--bad); }
-</style>
-</head>
-`;
 
 function tableOf(
   title: string,
@@ -72,8 +74,16 @@ function tableOf(
 
 function cellOf(cell: Cell): string {
   if (typeof cell === "string") return `<td>${escaped(cell)}</td>`;
-  return `<td class="${cell.tone}">${escaped(cell.text)}</td>`;
+  const tone = cell.tone === undefined ? "" : tones[cell.tone];
+  return `<td class="badge ${tone}">${escaped(cell.text)}</td>`;
 }
+
+/** The names of tones on the page. */
+const tones: Readonly<Record<Tone, string>> = {
+  good: "healthy",
+  warning: "progress",
+  bad: "bad",
+};
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",

@@ -4,10 +4,11 @@ import { writeFile } from "node:fs/promises";
 import { withTimeout } from "../../../../access/deadline.ts";
 import { type ActionInput, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
+import type { Flags } from "../../flags.ts";
 import { commandsOf } from "../../output/steps.ts";
-import { writtenPage } from "../../page/page-html.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { statusHtml } from "../status/status-html.ts";
 import { type FleetFeed, openFleetFeed } from "../top/fleet-feed.ts";
 import { PageFleet } from "./fleet-state.ts";
 import { openBrowser } from "./open-browser.ts";
@@ -38,12 +39,7 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   const until = isLimited ? withTimeout(flags.timeoutMs, both) : both;
   const wanted = { env: terminal.env, spokes: live };
   const access = ending.use(keepSpokes(ending.use(await openClusterAccess(flags, wanted, until))));
-  const fleet = ending.use(
-    new PageFleet({
-      recordedAt: flags.recorded?.recordedAt,
-      knfleet: commandsOf(flags).knfleet,
-    }),
-  );
+  const fleet = ending.use(new PageFleet(fromOf(flags)));
   const feed = await openFleetFeed(
     {
       access,
@@ -58,7 +54,7 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   );
   fleet.follow(feed);
   if (options.once !== undefined) {
-    return await writeOnce({ feed, fleet, path: options.once }, terminal);
+    return await writeOnce({ feed, flags, path: options.once }, terminal);
   }
   const server = ending.use(await servePage({ port, input, fleet }, until));
   await announce(server.url, input, ending);
@@ -83,21 +79,27 @@ function checkedPort({ flags, options }: Pick<Input, "flags" | "options">): numb
 
 interface Once {
   readonly feed: FleetFeed;
-  readonly fleet: PageFleet;
+  readonly flags: Flags;
   readonly path: string;
 }
 
 async function writeOnce(
-  { feed, fleet, path }: Once,
+  { feed, flags, path }: Once,
   { stderr }: Input["terminal"],
 ): Promise<ExitCode> {
   await feed.readOnce;
-  const text = writtenPage(fleet.documentText(), JSON.stringify(fleet.state()));
+  const { report } = feed.state();
+  const text = statusHtml(report, fromOf(flags));
   await writeFile(path, text).catch((error: unknown) => {
     throw new UsageError(`The file ${path} cannot be written: ${messageOf(error)}`);
   });
   stderr.write(`Wrote ${path}\n`);
-  return feed.state().report.complete ? exitCodes.fine : exitCodes.incomplete;
+  return report.complete ? exitCodes.fine : exitCodes.incomplete;
+}
+
+/** What the page says besides the fleet. */
+function fromOf(flags: Flags) {
+  return { recordedAt: flags.recorded?.recordedAt, knfleet: commandsOf(flags).knfleet };
 }
 
 /** Prints the address, and opens the browser unless there is none. */

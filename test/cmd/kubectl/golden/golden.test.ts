@@ -36,7 +36,8 @@ async function ranOn(scene: SceneName, line: readonly string[], looks: Looks) {
     ...(looks.columns === undefined ? {} : { columns: looks.columns }),
   });
   const stderr = ran.stderr.replaceAll(bundle, "fleet.tgz");
-  return { ...ran, stdout: withoutMachine(ran.stdout), stderr };
+  const stdout = withoutMachine(ran.stdout).replaceAll(bundle, "fleet.tgz");
+  return { ...ran, stdout, stderr };
 }
 
 async function section(scene: SceneName, args: readonly string[], looks: Looks): Promise<string> {

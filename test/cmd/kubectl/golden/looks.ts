@@ -1,3 +1,4 @@
+import { pageScript, pageStyle } from "../../../../cmd/kubectl/page/page-text.ts";
 import type { RunText, runText } from "../run-text.ts";
 import type { Formats } from "./golden-lines.ts";
 
@@ -49,9 +50,12 @@ export function textOf({ stdout, stderr, exitCode }: Awaited<ReturnType<typeof r
   return `${stdout}--- stderr\n${stderr}--- exit code ${exitCode}\n`;
 }
 
-/** A text without what is of the machine that runs the tests. */
+/** A text without what is of the machine that runs the tests, and without script and style of the page, which browser tests look at. */
 export function withoutMachine(text: string): string {
   return text
+    .replace(pageScript, "the script")
+    .replace(pageStyle, "the style")
+    .replaceAll(/'sha256-[^']+'/g, "'sha256-…'")
     .replaceAll(process.version, "v24.0.0")
     .replaceAll(`${process.platform}/${process.arch}`, "linux/x64");
 }

@@ -6,9 +6,8 @@ import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { statusHtml } from "../../../../cmd/kubectl/commands/status/status-html.ts";
 import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
-import type { PageState } from "../../../../cmd/kubectl/commands/ui/fleet-state.ts";
-import { writtenPage } from "../../../../cmd/kubectl/page/page-html.ts";
 import { startChangingCluster } from "../changing-cluster.ts";
 import { startUi, type UiSession } from "../commands/ui/ui-session.ts";
 import { component } from "../fleet-facts.ts";
@@ -169,21 +168,12 @@ describe("one file", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  const state: PageState = {
-    revision: 1,
-    hubReadAt: "2026-11-21T12:00:00Z",
-    spokesReadAt: null,
-    round: null,
-    trouble: null,
-    recordedAt: null,
-    knfleet: "kubectl knfleet",
-  };
   const stamp = { generatedAt: "2026-11-21T12:00:00Z", cliVersion: "1.0.0" };
 
   async function openFile(items: Parameters<typeof fleetStatusOf>[0]): Promise<OpenPage> {
     const path = join(folder, "fleet.html");
-    const status = JSON.stringify(fleetStatusOf(items, [], stamp));
-    await writeFile(path, writtenPage(status, JSON.stringify(state)));
+    const from = { recordedAt: undefined, knfleet: "kubectl knfleet" };
+    await writeFile(path, statusHtml(fleetStatusOf(items, [], stamp), from));
     return await openPage(browser, pathToFileURL(path).href);
   }
 
@@ -202,6 +192,17 @@ describe("one file", () => {
     await page.waitForSelector("h1:has-text('<img')");
     expect(await page.locator("img").count()).toBe(0);
     expect(troubles).toEqual([]);
+  });
+
+  test("is tables where no script may run", async () => {
+    const path = join(folder, "tables.html");
+    const status = fleetStatusOf([itemOf({ name: "<b>" })], [], stamp);
+    await writeFile(path, statusHtml(status, { recordedAt: undefined, knfleet: "kubectl" }));
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(path).href);
+    expect(await page.textContent("tbody td >> nth=1")).toBe("<b>");
+    await context.close();
   });
 
   test("of an empty fleet says so", async () => {
