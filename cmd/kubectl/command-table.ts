@@ -19,6 +19,7 @@ import {
   waitEntry,
 } from "./commands/fleet-entries.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
+import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
 import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import { uiEntry } from "./commands/ui-entry.ts";
@@ -52,6 +53,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   canIEntry(),
   registerEntry(),
   unregisterEntry(),
+  ...migrateEntries(),
   connectEntry(),
   kubeconfigEntry(),
   credentialEntry(),
@@ -62,4 +64,4 @@ export const commandTable = (): readonly CommandEntry[] => [
 ];
 
 /** The first words of commands that have two. */
-export const commandGroups = (): readonly CommandGroup[] => [rolloutGroup()];
+export const commandGroups = (): readonly CommandGroup[] => [rolloutGroup(), migrateGroup()];

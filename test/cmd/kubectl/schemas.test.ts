@@ -37,7 +37,8 @@ function documentIn(text: string): unknown {
 const goldenFiles = readdirSync(goldenFolder, { encoding: "utf8", recursive: true }).filter(
   (file) => file.endsWith("json.txt"),
 );
-const kinds = commandTable().flatMap(({ kind }) => kind ?? []);
+// Both directions of a migration print the same document.
+const kinds = [...new Set(commandTable().flatMap(({ kind }) => kind ?? []))];
 
 describe("the JSON Schemas of the package", () => {
   test("are there for every document, and for no other", () => {

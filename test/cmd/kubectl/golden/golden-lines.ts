@@ -123,6 +123,11 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   register: { file: "commands/register/register.fleet.test.ts", why: "writes to two clusters" },
   unregister: { file: "commands/register/register.fleet.test.ts", why: "deletes on two clusters" },
   ui: { file: "commands/ui/ui.test.ts", why: "serves a page", readsBundles: true },
+  "migrate from-upstream": {
+    served: [["migrate", "from-upstream"]],
+    report: { fields: [".id", ".state"] },
+  },
+  "migrate to-upstream": { served: [["migrate", "to-upstream"]] },
   mcp: { file: "commands/mcp/mcp.test.ts", why: "speaks a protocol", readsBundles: true },
   connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
 };

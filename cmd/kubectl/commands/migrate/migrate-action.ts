@@ -1,0 +1,229 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { withTimeout } from "../../../../access/deadline.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import { type ActionInput, limitsOf, openReading, print, tableText } from "../../action.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { stampAt } from "../../output/report.ts";
+import { commandsOf } from "../../output/steps.ts";
+import { askForAgreement } from "../../output/terminal.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { carryOut } from "./carry-out.ts";
+import type { Direction } from "./migration-facts.ts";
+import {
+  type MigrationPlan,
+  migrationExitCode,
+  migrationPlan,
+  type NumberedStep,
+} from "./migration-plan.ts";
+import { detailsOf, migrationDetails, migrationTable } from "./migration-text.ts";
+import { type MigrationLook, type MigrationReading, readMigration } from "./read-migration.ts";
+
+/** Flags of `migrate` alone. */
+interface MigrateFlags {
+  readonly check?: boolean;
+  readonly apply?: boolean;
+  readonly skipUnread?: boolean;
+  readonly yes?: boolean;
+}
+
+type Input = ActionInput<MigrateFlags>;
+
+/** `kubectl knfleet migrate from-upstream`. */
+export function runFromUpstream(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  return runMigrate("from-upstream", input, signal);
+}
+
+/** `kubectl knfleet migrate to-upstream`. */
+export function runToUpstream(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  return runMigrate("to-upstream", input, signal);
+}
+
+async function runMigrate(
+  direction: Direction,
+  input: Input,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  checkLine(input);
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: true }, signal);
+  const { limits, end } = openReading(flags, terminal);
+  const reading = { direction, access, limits, now: terminal.now };
+  const look = await readMigration(reading, signal).finally(end);
+  const plan = planOf(look, input);
+  if (options.apply !== true) return await show(plan, input);
+  if (migrationExitCode(plan) === exitCodes.fine) return await show(plan, input);
+  showBefore(plan, input);
+  if (plan.summary.blocked > 0) return exitCodes.failed;
+  if (isHeld(plan, options)) {
+    tellUnread(plan, new Set(), input);
+    return exitCodes.incomplete;
+  }
+  await askForAgreement(
+    questions[direction],
+    { yes: options.yes === true, input: flags.input },
+    terminal,
+  );
+  const quiet = { ...reading, limits: limitsOf(flags, undefined) };
+  const last = await migrate(quiet, input, signal);
+  if (isDocument(input)) await show(last.plan, input);
+  return last.code;
+}
+
+const questions = {
+  "from-upstream": "Migrate this hub and its clusters from upstream's operator to knfleet.",
+  "to-upstream": "Migrate this hub and its clusters from knfleet to upstream's operator.",
+} as const;
+
+/** Throws UsageError for names and selectors, and for flags that exclude each other. */
+function checkLine({ args, flags, options }: Input): void {
+  const { selector, cluster, on, reason, failed } = flags;
+  const filters = [...args, selector, cluster, on, reason].filter((one) => one !== undefined);
+  if (filters.length > 0 || failed) {
+    throw new UsageError("A migration is about all components of the hub: it selects none");
+  }
+  if (options.apply === true && options.check === true) {
+    throw new UsageError("--check and --apply exclude each other");
+  }
+}
+
+/** Whether a cluster that cannot be read holds the migration. */
+function isHeld({ errors }: MigrationPlan, { skipUnread }: MigrateFlags): boolean {
+  return errors.length > 0 && skipUnread !== true;
+}
+
+function planOf({ facts, errors }: MigrationLook, { terminal }: Pick<Input, "terminal">) {
+  return migrationPlan(facts, errors, stampAt(terminal.now()));
+}
+
+async function show(plan: MigrationPlan, { flags, terminal }: Input): Promise<ExitCode> {
+  const commands = commandsOf(flags);
+  const { unread, clusters } = { unread: plan.errors.length, clusters: plan.summary.clusters };
+  await print(
+    {
+      document: plan,
+      table: () => migrationTable(plan),
+      footer: migrationDetails(plan, { wide: flags.output === "wide", commands }),
+      names: plan.items.map(({ id }) => id),
+      notes: [
+        ...(plan.summary.toDo > 0 ? ["Nothing was changed; --apply does it."] : []),
+        ...unreadNotes(plan.errors, { unread, clusters }),
+      ],
+    },
+    flags,
+    terminal,
+  );
+  return migrationExitCode(plan);
+}
+
+/** Whether standard output is for a document of the end. */
+function isDocument({ flags: { output } }: Pick<Input, "flags">): boolean {
+  return output !== "table" && output !== "wide";
+}
+
+/** Shows the plan before it is carried out: on standard error where a document of the end is asked for. */
+function showBefore(plan: MigrationPlan, input: Input): void {
+  const { flags, terminal } = input;
+  const wide = flags.output === "wide";
+  const output = isDocument(input) ? terminal.stderr : terminal.stdout;
+  if (isDocument(input) && flags.quiet) return;
+  const shown = { ...terminal, stdout: output };
+  const table = tableText(
+    migrationTable(plan),
+    { ...flags, output: wide ? "wide" : "table" },
+    shown,
+  );
+  output.write(`${table}${migrationDetails(plan, { wide, commands: commandsOf(flags) })}\n`);
+}
+
+interface Ended {
+  readonly plan: MigrationPlan;
+  readonly code: ExitCode;
+}
+
+// Helm and the rollout of what it installs take minutes, and a person may be slow.
+const defaultWaitMs = 3_600_000;
+const pauseMs = 2_000;
+
+/** Carries the steps out in their order. Each look at the fleet says anew what is done, so a run that was interrupted goes on where it was. */
+async function migrate(
+  reading: MigrationReading,
+  input: Input,
+  signal: AbortSignal,
+): Promise<Ended> {
+  const { flags } = input;
+  const waitMs = flags.timeoutGiven ? flags.timeoutMs : defaultWaitMs;
+  const over = withTimeout(waitMs, signal);
+  const told = new Set<string>();
+  for (;;) {
+    const look = await readMigration(reading, signal);
+    const plan = planOf(look, input);
+    if (isHeld(plan, input.options)) {
+      tellUnread(plan, told, input);
+      if (over.aborted) return { plan, code: exitCodes.incomplete };
+      await delay(pauseMs, undefined, { signal });
+      continue;
+    }
+    tellDone(plan, told, input);
+    const step = plan.items.find(({ state }) => state === "Blocked") ?? firstOpen(plan);
+    if (step === undefined) return { plan, code: migrationExitCode(plan) };
+    if (step.state === "Blocked") {
+      tell(`blocked: ${step.number} ${step.id}: ${step.message}`, input);
+      tell(detailsOf(step, { wide: false, commands: commandsOf(flags) }), input);
+      return { plan, code: exitCodes.failed };
+    }
+    tellOpen(step, told, input);
+    if (step.by === "command") await carryOut(step.id, { ...reading, look }, signal);
+    if (step.by !== "command" || told.has(`again ${step.id}`)) {
+      if (over.aborted) return lateEnd(plan, step, input);
+      await delay(pauseMs, undefined, { signal });
+    }
+    told.add(`again ${step.id}`);
+  }
+}
+
+function lateEnd(plan: MigrationPlan, { number, id, message }: NumberedStep, input: Input): Ended {
+  tell(`Not done in time: ${number} ${id}: ${message}`, input);
+  tell("Run the command again: it goes on where it was.", input);
+  return { plan, code: exitCodes.timedOut };
+}
+
+/** Says once of each cluster that it cannot be read. */
+function tellUnread({ errors }: MigrationPlan, told: Set<string>, input: Input): void {
+  for (const { cluster, message } of errors) {
+    const line = `not read: ${cluster ?? "the hub"}: ${message} (--skip-unread goes on without it)`;
+    if (!told.has(line)) tell(line, input);
+    told.add(line);
+  }
+}
+
+function firstOpen({ items }: MigrationPlan): NumberedStep | undefined {
+  return items.find(({ state }) => state !== "Done");
+}
+
+/** Says once of each step that it is done, up to the first that is not. */
+function tellDone(plan: MigrationPlan, told: Set<string>, input: Input): void {
+  for (const { id, number, state, message } of plan.items) {
+    if (state !== "Done") return;
+    if (told.has(`done ${id}`)) continue;
+    told.add(`done ${id}`);
+    tell(`done: ${number} ${id}: ${message}`, input);
+  }
+}
+
+/** Says once of each message of a step that it is to do, with what to run by hand. */
+function tellOpen(step: NumberedStep, told: Set<string>, input: Input): void {
+  const line = `${step.by === "you" ? "by hand" : "to do"}: ${step.number} ${step.id}: ${step.message}`;
+  if (told.has(line)) return;
+  told.add(line);
+  tell(line, input);
+  if (step.by !== "you") return;
+  tell(detailsOf(step, { wide: true, commands: commandsOf(input.flags) }), input);
+}
+
+function tell(text: string, { flags, terminal }: Pick<Input, "flags" | "terminal">): void {
+  const line = text.endsWith("\n") ? text : `${plainText(text)}\n`;
+  if (!isDocument({ flags })) terminal.stdout.write(line);
+  else if (!flags.quiet) terminal.stderr.write(line);
+}
