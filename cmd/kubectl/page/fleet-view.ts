@@ -100,7 +100,8 @@ export function fleetView({ items }: Pick<FleetStatus, "items">, filter: FleetFi
   };
 }
 
-function rowOf(item: StatusItem): FleetRow {
+/** One installation as a row. */
+export function rowOf(item: StatusItem): FleetRow {
   const { live, hub } = item;
   return {
     key: keyOf(item),

@@ -10,7 +10,8 @@ export interface NextCommand {
 
 type Named = Pick<StatusItem, "kind" | "namespace" | "name" | "cluster" | "reason" | "severity">;
 
-interface Beginning {
+/** How commands begin. */
+export interface Beginning {
   /** The beginning of commands, with the flags that the page was started with. */
   readonly knfleet: string;
   /** True for a bundle: there is no cluster to connect to. */
@@ -30,7 +31,9 @@ export function nextCommands(
     ...(isFine ? [] : [{ why: "Find the root cause", command: of("diagnose") }]),
     ...(isFine || reason === null
       ? []
-      : [{ why: "What the reason means", command: `${knfleet} ${words("explain", reason)}` }]),
+      : [
+          { why: "What the reason means", command: words("kubectl", "knfleet", "explain", reason) },
+        ]),
     { why: "Its row, conditions and Deployments", command: of("status") },
     { why: "Its logs, and what the controller logged", command: of("logs") },
     { why: "How its cluster differs", command: of("diff") },
@@ -49,14 +52,17 @@ export function nextCommands(
 export type Route =
   | { readonly page: "fleet" }
   /** `key`: of `keyOf`. */
-  | { readonly page: "installation"; readonly key: string };
+  | { readonly page: "installation"; readonly key: string }
+  /** `key`: of `clusterKey`. */
+  | { readonly page: "cluster"; readonly key: string };
 
 /** The page of the part of an address behind `#`. What is not understood is the fleet. */
 export function routeOf(hash: string): Route {
   const [, page, ...key] = hash.replace(/^#/, "").split("/");
-  if (page !== "installation" || key.length !== 3 || !key.every(isEncoded))
-    return { page: "fleet" };
-  return { page, key: key.join("/") };
+  if (!key.every((part) => part !== "" && isEncoded(part))) return { page: "fleet" };
+  const isKnown =
+    (page === "installation" && key.length === 3) || (page === "cluster" && key.length === 2);
+  return isKnown ? { page, key: key.join("/") } : { page: "fleet" };
 }
 
 function isEncoded(text: string): boolean {

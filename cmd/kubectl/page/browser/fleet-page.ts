@@ -3,6 +3,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import { ageOf } from "../../output/duration.ts";
 import { words } from "../../output/steps.ts";
+import { clusterKey } from "../cluster-view.ts";
 import {
   type CauseView,
   type FleetFilter,
@@ -52,7 +53,7 @@ export function FleetPage({ status, now, knfleet, filter, onFilter }: FleetProps
     <${Versions} versions=${view.versions} search=${search} />
     <${Section} title="Installations">
       <${Search} view=${view} filter=${filter} onFilter=${onFilter} />
-      <${Rows} rows=${view.rows} now=${now} />
+      <${Rows} rows=${view.rows} filter=${filter} now=${now} />
     <//>`;
 }
 
@@ -171,24 +172,22 @@ function Search({ view, filter, onFilter }: CountsProps): Markup {
 }
 
 const firstRows = 200;
-const headers = [
-  "Installation",
-  "Cluster",
-  "Version",
-  "Hub says",
-  "Cluster says",
-  "Reason",
-  "Since",
-];
 
-/** Rows keep their places while the page is open; a new order is offered. */
-function Rows({ rows, now }: { readonly rows: readonly FleetRow[]; readonly now: Date }): Markup {
-  const [limit, setLimit] = useState(firstRows);
+interface RowsProps {
+  readonly rows: readonly FleetRow[];
+  readonly filter: FleetFilter;
+  readonly now: Date;
+}
+
+/** Rows keep their places while the page is open; a new order is offered. Of many rows the first are shown, which is enough to read and quick to filter. */
+function Rows({ rows, filter, now }: RowsProps): Markup {
+  const [whole, setWhole] = useState<FleetFilter | null>(null);
   const order = useRef<readonly string[]>([]);
   const [, sortAnew] = useState(0);
   const kept = inShownOrder(rows, order.current);
   if (kept.length > order.current.length) order.current = kept.map(({ key }) => key);
   const isOther = kept.some(({ key }, at) => key !== rows[at]?.key);
+  const limit = whole === filter ? kept.length : firstRows;
   const sort = (): void => {
     order.current = [];
     sortAnew((count) => count + 1);
@@ -200,34 +199,56 @@ function Rows({ rows, now }: { readonly rows: readonly FleetRow[]; readonly now:
           </p>`
         : null
     }
-    <table class="fleet">
-      <thead>
-        <tr>
-          ${headers.map((header) => html`<th scope="col">${header}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${kept.slice(0, limit).map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)}
-      </tbody>
-    </table>
+    <${RowTable}>
+      ${kept.slice(0, limit).map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)}
+    <//>
     ${
       kept.length > limit
         ? html`<p>
-            <button type="button" onClick=${() => setLimit(kept.length)}>
-              Show all ${kept.length}
-            </button>
+            <button type="button" onClick=${() => setWhole(filter)}>Show all ${kept.length}</button>
           </p>`
         : null
     }`;
 }
 
-function Row({ row, now }: { readonly row: FleetRow; readonly now: Date }): Markup {
+const headers = [
+  "Installation",
+  "Cluster",
+  "Version",
+  "Hub says",
+  "Cluster says",
+  "Reason",
+  "Since",
+];
+
+/** The table that holds rows. */
+export function RowTable({ children }: { readonly children?: unknown }): Markup {
+  return html`<table class="fleet">
+    <thead>
+      <tr>
+        ${headers.map((header) => html`<th scope="col">${header}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${children}
+    </tbody>
+  </table>`;
+}
+
+/** One installation. */
+export function Row({ row, now }: { readonly row: FleetRow; readonly now: Date }): Markup {
   const { item, state, title, cluster, version } = row;
   return html`<tr class=${state}>
     <th scope="row">
       <a href=${`#/installation/${row.key}`}>${title}</a> <span class="dim">${item.namespace}</span>
     </th>
-    <td data-label="Cluster">${cluster}</td>
+    <td data-label="Cluster">
+      ${
+        item.cluster === null
+          ? cluster
+          : html`<a href=${`#/cluster/${clusterKey(item.cluster)}`}>${cluster}</a>`
+      }
+    </td>
     <td data-label="Version">${version}</td>
     <td data-label="Hub says">${row.hub}</td>
     <td data-label="Cluster says">${row.live}</td>

@@ -1,19 +1,18 @@
-import { useEffect, useState } from "preact/hooks";
-
-import type { DiagnosisReport } from "../../commands/diagnose/diagnosis.ts";
 import type { EventItem } from "../../commands/events/events.ts";
 import type { StatusItem } from "../../commands/status/status-item.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { TreeNode } from "../../commands/tree/tree-node.ts";
 import { ageOf } from "../../output/duration.ts";
 import type { Report } from "../../output/report.ts";
+import { clusterKey } from "../cluster-view.ts";
 import { keyOf, pageStateOf, shortNameOf } from "../fleet-view.ts";
 import { nextCommands } from "../installation-view.ts";
-import { readDocument } from "./documents.ts";
+import { Diagnose } from "./diagnosis.ts";
 import type { PageProps } from "./fleet-page.ts";
 import { Graph } from "./graph.ts";
 import { html, type Markup } from "./html.ts";
 import { Badge, Command, Section, Table } from "./parts.ts";
+import { useDocument, Waiting } from "./reading.ts";
 
 interface InstallationProps extends PageProps {
   readonly installationKey: string;
@@ -50,7 +49,6 @@ export function InstallationPage({
 function Facts({ item, now }: { readonly item: StatusItem; readonly now: Date }): Markup {
   const { cluster, live, hub } = item;
   const facts: readonly (readonly [string, string | null])[] = [
-    ["Cluster", cluster === null ? "the hub" : `${cluster.namespace}/${cluster.name}`],
     ["Version", item.version],
     ["Wanted", item.wantedVersion],
     ["Hub says", hub.state],
@@ -71,6 +69,16 @@ function Facts({ item, now }: { readonly item: StatusItem; readonly now: Date })
           </div>`
     }
     <dl class="facts">
+      <div>
+        <dt>Cluster</dt>
+        <dd>
+          ${
+            cluster === null
+              ? "the hub"
+              : html`<a href=${`#/cluster/${clusterKey(cluster)}`}>${cluster.name}</a>`
+          }
+        </dd>
+      </div>
       ${facts
         .filter(([, value]) => value !== null && value !== "")
         .map(
@@ -107,33 +115,7 @@ function Details({ item, now }: { readonly item: StatusItem; readonly now: Date 
       <${Waiting} reading=${events} />
       ${events.document && html`<${TimeLine} events=${events.document.items} now=${now} />`}
     <//>
-    <${Diagnose} item=${item} />`;
-}
-
-interface Reading<Document> {
-  readonly document?: Document;
-  readonly error?: string;
-}
-
-/** Reads a document, and again when the stamp changes; the last one is shown until then. */
-function useDocument<Document>(path: string, stamp: string): Reading<Document> {
-  const [reading, setReading] = useState<Reading<Document>>({});
-  useEffect(() => {
-    const end = new AbortController();
-    readDocument<Document>(path, end.signal).then(
-      (document) => setReading({ document }),
-      (error: unknown) => {
-        if (!end.signal.aborted) setReading((last) => ({ ...last, error: String(error) }));
-      },
-    );
-    return () => end.abort();
-  }, [path, stamp]);
-  return reading;
-}
-
-function Waiting({ reading }: { readonly reading: Reading<unknown> }): Markup {
-  if (reading.error !== undefined) return html`<p class="bad-text">${reading.error}</p>`;
-  return reading.document === undefined ? html`<p class="dim" role="status">Reading…</p>` : null;
+    <${Diagnose} targets=${shortNameOf(item)} namespace=${item.namespace} />`;
 }
 
 type Detail = NonNullable<StatusItem["detail"]>;
@@ -192,44 +174,3 @@ function TimeLine({
     )}
   </ol>`;
 }
-
-/** The walk of `diagnose`, which is run when somebody asks for it. */
-function Diagnose({ item }: { readonly item: StatusItem }): Markup {
-  const [reading, setReading] = useState<Reading<DiagnosisReport> | null>(null);
-  const query = new URLSearchParams({ targets: shortNameOf(item), namespace: item.namespace });
-  const run = (): void => {
-    setReading({});
-    readDocument<DiagnosisReport>(`diagnosis?${query}`).then(
-      (document) => setReading({ document }),
-      (error: unknown) => setReading({ error: String(error) }),
-    );
-  };
-  const walk = reading?.document?.items[0];
-  return html`<${Section} title="Diagnosis">
-    <p><button type="button" onClick=${run}>Walk from the hub to the pods</button></p>
-    ${reading && html`<${Waiting} reading=${reading} />`}
-    ${
-      walk?.rootCause &&
-      html`<div class="why-box bad">
-        <b>${walk.rootCause.name}</b> <span class="dim">${walk.rootCause.code}</span>
-        <p>${walk.rootCause.message}</p>
-        ${walk.rootCause.next.map((step) => html`<${Command} command=${step} />`)}
-      </div>`
-    }
-    ${
-      walk &&
-      html`<${Table}
-        label="Steps of the walk"
-        headers=${["Step", "State", "Time", "Result"]}
-        rows=${walk.hops.map(({ title, state, durationMs, message }) => [
-          title,
-          html`<${Badge} tone=${tones[state] ?? "none"} text=${state} />`,
-          durationMs === null ? "" : `${durationMs} ms`,
-          message,
-        ])}
-      />`
-    }
-  <//>`;
-}
-
-const tones: Readonly<Record<string, string>> = { OK: "healthy", WARN: "progress", FAIL: "bad" };

@@ -5,9 +5,10 @@ import type { FleetStatus } from "../../commands/status/status.ts";
 import type { PageState } from "../../commands/ui/fleet-state.ts";
 import { ageOf } from "../../output/duration.ts";
 import type { FleetFilter } from "../fleet-view.ts";
-import { routeOf } from "../installation-view.ts";
+import { type Route, routeOf } from "../installation-view.ts";
+import { ClusterPage } from "./cluster-page.ts";
 import { followFleet, writtenPage } from "./documents.ts";
-import { FleetPage } from "./fleet-page.ts";
+import { FleetPage, type PageProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { InstallationPage } from "./installation-page.ts";
 
@@ -18,7 +19,7 @@ function App(): Markup {
   const [state, setState] = useState<PageState | undefined>(written?.state);
   const [lost, setLost] = useState<string | null>(null);
   const [filter, setFilter] = useState<FleetFilter>({ text: "", state: null });
-  const route = routeOf(useHash());
+  const hash = useHash();
   const time = useNow();
   useEffect(() => {
     if (written !== undefined) return;
@@ -39,20 +40,27 @@ function App(): Markup {
   }
   const now =
     written === undefined && state.recordedAt === null ? time : recordedTime(state, status);
-  const props = { status, now, knfleet: state.knfleet };
+  const isServed = written === undefined;
+  const isRecorded = state.recordedAt !== null;
+  const props = { status, now, knfleet: state.knfleet, isServed, isRecorded };
   return html`<header><${Freshness} state=${state} now=${time} lost=${lost} /></header>
-    <main>
-      ${
-        route.page === "installation"
-          ? html`<${InstallationPage}
-              ...${props}
-              installationKey=${route.key}
-              isServed=${written === undefined}
-              isRecorded=${state.recordedAt !== null}
-            />`
-          : html`<${FleetPage} ...${props} filter=${filter} onFilter=${setFilter} />`
-      }
-    </main>`;
+    <main>${pageOf(routeOf(hash), { ...props, filter, onFilter: setFilter })}</main>`;
+}
+
+interface AllProps extends PageProps {
+  readonly isServed: boolean;
+  readonly isRecorded: boolean;
+  readonly filter: FleetFilter;
+  readonly onFilter: (filter: FleetFilter) => void;
+}
+
+function pageOf(route: Route, props: AllProps): Markup {
+  const { page } = route;
+  if (page === "installation") {
+    return html`<${InstallationPage} ...${props} installationKey=${route.key} />`;
+  }
+  if (page === "cluster") return html`<${ClusterPage} ...${props} clusterKey=${route.key} />`;
+  return html`<${FleetPage} ...${props} />`;
 }
 
 /** Ages of what does not change are those of the moment at which it was read. */
@@ -131,7 +139,7 @@ const steps: ReadonlyMap<string, number> = new Map([
 ]);
 
 function moveTo(step: number): void {
-  const links = [...document.querySelectorAll<HTMLAnchorElement>("table.fleet a")];
+  const links = [...document.querySelectorAll<HTMLAnchorElement>("table.fleet th a")];
   const at = links.findIndex((link) => link === document.activeElement);
   links[at < 0 ? 0 : Math.max(0, at + step)]?.focus();
 }

@@ -18,6 +18,10 @@ describe("an address", () => {
     ["#/installation/KnativeServing/a", fleet],
     ["#/installation/KnativeServing/a/b/c", fleet],
     ["#/installation/KnativeServing/a/%E0%A4%A", fleet],
+    ["#/installation/KnativeServing//b", fleet],
+    ["#/cluster/a", fleet],
+    ["#/cluster/a/b/c", fleet],
+    ["#/cluster/a/", fleet],
   ])("%j is the fleet", (hash, route) => {
     expect(routeOf(hash)).toEqual(route);
   });
@@ -26,6 +30,10 @@ describe("an address", () => {
     const key = keyOf(itemOf({ name }));
     expect(routeOf(`#/installation/${key}`)).toEqual({ page: "installation", key });
   });
+});
+
+test("an address names a cluster", () => {
+  expect(routeOf("#/cluster/fleet/eu-1")).toEqual({ page: "cluster", key: "fleet/eu-1" });
 });
 
 describe("next commands", () => {
@@ -38,7 +46,7 @@ describe("next commands", () => {
   test("of what is wrong begin with the diagnosis", () => {
     expect(commandsOf({ severity: "error", reason: "ApplyFailed" })).toEqual([
       "… diagnose ks/knative-serving -n team-a",
-      "… explain ApplyFailed",
+      "kubectl knfleet explain ApplyFailed",
       "… status ks/knative-serving -n team-a",
       "… logs ks/knative-serving -n team-a",
       "… diff ks/knative-serving -n team-a",

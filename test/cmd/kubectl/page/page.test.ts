@@ -76,11 +76,24 @@ describe.each(sceneNames)("of the recorded fleet %s", (scene) => {
     await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
     await page.waitForSelector("text=From the hub to the pods");
     await expect.poll(() => page.getByText("Reading…").count()).toBe(0);
-    await page.click("text=Walk from the hub to the pods");
+    await page.click("text=Run the diagnosis");
     await page.waitForSelector("[aria-label='Steps of the walk'] tbody tr");
     await expectGoodLooks(open);
     await page.goBack();
     await page.waitForSelector("table.fleet");
+  });
+
+  test("its cluster is one click further, with the walk to it", async () => {
+    const { page } = open;
+    await page.click("table.fleet tbody td a");
+    await page.waitForSelector("h1:has-text('cluster')");
+    await page.waitForSelector("table.fleet tbody tr");
+    await page.click("text=Run the diagnosis");
+    await expect.poll(() => page.getByText("Reading…").count()).toBe(0);
+    await page.waitForSelector("[aria-label='Steps of the walk'], .bad-text");
+    await expectGoodLooks(open);
+    await page.goBack();
+    await page.waitForSelector("#filter");
   });
 
   test("nothing is on the console, and no other host is asked", () => {
