@@ -13,7 +13,7 @@ export function addDiscoveryMetrics(
 ): void {
   const gauge: Gauge = new Gauge({
     name: "knfleet_discovered_clusters",
-    help: "Clusters that discovery knows, by manager of their ClusterProfile and state",
+    help: "Clusters that discovery knows, by manager of their ClusterProfile and state: healthy, unhealthy, refused, taken, gone, failed",
     labelNames: ["manager", "state"],
     registers: [registry],
     collect() {
