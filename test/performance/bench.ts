@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 
 import { type AccessResult, measureAccess } from "./access-part.ts";
 import { cliGoals, type CliResult, measureCli } from "./cli-part.ts";
+import { clustersGoals, type ClustersResult, measureClusters } from "./clusters-part.ts";
 import { firstGoals, type FirstOnSpoke, firstReport, measureFirst } from "./first-part.ts";
 import { fleetGoals, type FleetOfTen, measureFleetOfTen } from "./fleet-part.ts";
 import { type Goal, goalTable } from "./goals.ts";
@@ -38,6 +39,7 @@ const parts = [
   "webhook",
   "cli",
   "sets",
+  "clusters",
   "scale",
 ] as const;
 /** It takes 45 minutes, so it runs only when it is asked for. */
@@ -47,8 +49,8 @@ const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE]
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
                 rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
-                webhook, kubectl knfleet with 200 spokes, decisions about large fleet sets (without any cluster), or a
-                thousand simulated spokes (45 minutes, and only when it is asked for)
+                webhook, kubectl knfleet with 200 spokes, decisions about large fleet sets (without any cluster),
+                how long a cluster takes to be registered and discovered, or a thousand simulated spokes (45 minutes, and only when it is asked for)
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
@@ -139,6 +141,7 @@ async function measureParts(
     webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
     cli: isWanted("cli", only) ? await measureCli(say) : null,
     sets: isWanted("sets", only) ? measureSets(say) : [],
+    clusters: isWanted("clusters", only) ? await measureClusters(runs, say) : null,
     scale: isWanted("scale", only)
       ? await measureScale({ spokes, replicas, shards: 2 * replicas }, say)
       : null,
@@ -154,6 +157,7 @@ interface Results extends FleetResult {
   readonly webhook: WebhookResult | null;
   readonly cli: CliResult | null;
   readonly sets: readonly SetsResult[];
+  readonly clusters: ClustersResult | null;
   readonly scale: ScaleResult | null;
 }
 
@@ -166,6 +170,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...(results.webhook === null ? [] : webhookGoals(results.webhook)),
     ...(results.cli === null ? [] : cliGoals(results.cli)),
     ...setsGoals(results.sets),
+    ...(results.clusters === null ? [] : clustersGoals(results.clusters)),
     ...(results.scale === null ? [] : scaleGoals(results.scale)),
     ...installGoals(results.installs),
     ...firstGoals(results.first),
