@@ -6,7 +6,7 @@ import type { FleetFeed, FleetState } from "../top/fleet-feed.ts";
 
 /** How fresh the fleet on the page is: one message of the stream. */
 export interface PageState {
-  /** Grows with each change; a page that has this revision is up to date. */
+  /** Grows when the fleet changes; a page that has this revision is up to date. */
   readonly revision: number;
   readonly hubReadAt: string;
   /** Null before every cluster was read once, and with --no-live. */
@@ -36,6 +36,7 @@ export class PageFleet {
   readonly #options: PageOptions;
   #feed: FleetFeed | undefined;
   #revision = 1;
+  #content = "";
   #made: { readonly revision: number; readonly text: string } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -48,11 +49,14 @@ export class PageFleet {
     this.#feed = feed;
   }
 
-  /** The feed has changed. */
+  /** The feed has changed. Its revision grows only when the fleet did, because a page reads the whole fleet for each. */
   changed(): void {
-    this.#revision += 1;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
+      const { items, errors, sets } = this.#read().report;
+      const content = JSON.stringify([items, errors, sets]);
+      if (content !== this.#content) this.#revision += 1;
+      this.#content = content;
       const state = this.state();
       for (const listener of this.#listeners) listener(state);
     }, paceMs);
