@@ -16,19 +16,21 @@ export interface RunOptions {
   readonly command?: string;
   /** Added to `PATH` and `HOME`, which alone are passed on. */
   readonly env?: Readonly<Record<string, string>>;
+  /** When it is ended; default two minutes. */
+  readonly timeoutMs?: number;
   /** Called with the running process, for example to interrupt it. */
   readonly during?: (child: ChildProcess) => void | Promise<void>;
 }
 
-/** Runs `kubectl knfleet` with arguments, or another command with them, in a process of its own; ends it after two minutes. */
+/** Runs `kubectl knfleet` with arguments, or another command with them, in a process of its own. */
 export async function runKnfleet(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { command, env = {}, during } = options;
+  const { command, env = {}, during, timeoutMs: timeout = 120_000 } = options;
   const line = command === undefined ? [knfleetFile, ...args] : args;
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(command ?? process.execPath, line, {
     env: { PATH, HOME, ...env },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 120_000,
+    timeout,
   });
   const [stdout, stderr] = await Promise.all([
     text(child.stdout),

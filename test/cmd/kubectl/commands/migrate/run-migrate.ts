@@ -10,7 +10,9 @@ export function runMigrate(
   args: readonly string[],
   { env, moments }: { readonly env: Readonly<Record<string, string>>; readonly moments: Moments },
 ): Promise<Ran> {
-  return runKnfleet(["migrate", ...args], { env, during: (child) => keepCompany(child, moments) });
+  const during = (child: ChildProcess): Promise<void> => keepCompany(child, moments);
+  // A migration waits until all Deployments are as they were.
+  return runKnfleet(["migrate", ...args], { env, during, timeoutMs: 240_000 });
 }
 
 async function keepCompany(child: ChildProcess, moments: Moments): Promise<void> {
