@@ -19,44 +19,13 @@ export interface BinarySource {
   readonly importPath: string;
 }
 
-/** Every program that `ensureBinaries` knows. */
-export const binaryNames = [
-  "etcd",
-  "kube-apiserver",
-  "kube-controller-manager",
-  "kube-scheduler",
-  "kubectl",
-  "kwok",
-  "secretreader",
-  "kubeconfig-secretreader",
-  "helm",
-  "clusterprofile-credentials-plugin",
-  "kube-apiserver-1.35",
-  "kube-controller-manager-1.35",
-  "kube-scheduler-1.35",
-  "knative-serving-controller",
-  "knative-serving-webhook",
-  "knative-eventing-controller",
-  "knative-eventing-webhook",
-  "ocm-registration",
-  "ocm-work",
-  "ocm-placement",
-  "ocm-addon",
-  "cluster-proxy",
-  "cluster-proxy-addon-manager",
-  "cluster-proxy-addon-agent",
-  "konnectivity-server",
-  "konnectivity-agent",
-  "managed-serviceaccount",
-] as const;
-
 /** Knative's own programs, for `npm run knative`. */
 export const knativeBinaries = [
   "knative-eventing-controller",
   "knative-eventing-webhook",
   "knative-serving-controller",
   "knative-serving-webhook",
-] as const satisfies readonly BinaryName[];
+] as const;
 
 export type KnativeBinary = (typeof knativeBinaries)[number];
 
@@ -73,7 +42,25 @@ export const ocmBinaries = [
   "konnectivity-agent",
   "managed-serviceaccount",
   "clusterprofile-credentials-plugin",
-] as const satisfies readonly BinaryName[];
+] as const;
+
+/** Every program that `ensureBinaries` knows. */
+export const binaryNames = [
+  "etcd",
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kubectl",
+  "kwok",
+  "secretreader",
+  "kubeconfig-secretreader",
+  "helm",
+  "kube-apiserver-1.35",
+  "kube-controller-manager-1.35",
+  "kube-scheduler-1.35",
+  ...knativeBinaries,
+  ...ocmBinaries,
+] as const;
 
 /** What `startFleet` needs. */
 export const serverBinaries = [
