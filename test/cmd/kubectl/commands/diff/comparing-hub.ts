@@ -57,6 +57,24 @@ export interface ComparingHub extends StubHub {
   readonly releaseDir: string;
 }
 
+/** Answers with a controller that takes Kubernetes from a version on. */
+export function controllerTaking(minimum: string): Answer {
+  const env = [{ name: "KUBERNETES_MIN_VERSION", value: minimum }];
+  const controller = {
+    metadata: {
+      namespace: "knfleet-system",
+      name: "knfleet-controller",
+      uid: "c",
+      resourceVersion: "1",
+    },
+    spec: { template: { spec: { containers: [{ name: "controller", env }] } } },
+  };
+  return ({ path }) =>
+    path === "/apis/apps/v1/deployments"
+      ? { body: { metadata: { resourceVersion: "1" }, items: [controller] } }
+      : undefined;
+}
+
 interface Options {
   /** The component; absent: one that is installed. */
   readonly installed?: KubeObject;

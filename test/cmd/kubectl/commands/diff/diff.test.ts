@@ -9,7 +9,12 @@ import { waitFor } from "../../../../fleet/wait-for.ts";
 import { component } from "../../fleet-facts.ts";
 import { runKnfleet } from "../../run-knfleet.ts";
 import { runText, type RunText } from "../../run-text.ts";
-import { secretValue, startComparingHub, type ComparingHub } from "./comparing-hub.ts";
+import {
+  controllerTaking,
+  secretValue,
+  startComparingHub,
+  type ComparingHub,
+} from "./comparing-hub.ts";
 
 const other = "b3RoZXItc2VjcmV0";
 
@@ -129,25 +134,7 @@ describe("diff", () => {
   });
 
   test("renders with the oldest Kubernetes that the hub's controller hands on", async () => {
-    const least = { name: "KUBERNETES_MIN_VERSION", value: "v1.30.0" };
-    const controller = {
-      metadata: {
-        namespace: "knfleet-system",
-        name: "knfleet-controller",
-        uid: "c",
-        resourceVersion: "1",
-      },
-      spec: { template: { spec: { containers: [{ name: "controller", env: [least] }] } } },
-    };
-    await using handed = await startComparingHub(
-      {},
-      {
-        answer: ({ path }) =>
-          path === "/apis/apps/v1/deployments"
-            ? { body: { metadata: { resourceVersion: "1" }, items: [controller] } }
-            : undefined,
-      },
-    );
+    await using handed = await startComparingHub({}, { answer: controllerTaking("v1.30.0") });
     const { stdout, exitCode } = await runText(argsOf(handed, []), { env: handed.env });
     // The Deployment of this hub was installed without it.
     expect(stdout).toContain("+            - name: KUBERNETES_MIN_VERSION");

@@ -8,7 +8,7 @@ import { component } from "../../fleet-facts.ts";
 import { reviews } from "../../reviews.ts";
 import { runText } from "../../run-text.ts";
 import type { Answer } from "../../stub-hub.ts";
-import { startComparingHub, type ComparingHub } from "../diff/comparing-hub.ts";
+import { controllerTaking, startComparingHub, type ComparingHub } from "../diff/comparing-hub.ts";
 
 const older = {
   "ServiceAccount/thin": undefined,
@@ -225,25 +225,10 @@ describe("plan --version", () => {
   });
 
   test("knows the oldest Kubernetes that the hub's controller takes", async () => {
-    const container = {
-      name: "controller",
-      env: [{ name: "KUBERNETES_MIN_VERSION", value: "v1.30.0" }],
-    };
-    const controller = {
-      metadata: {
-        namespace: "knfleet-system",
-        name: "knfleet-controller",
-        uid: "c",
-        resourceVersion: "1",
-      },
-      spec: { template: { spec: { containers: [container] } } },
-    };
+    const controller = controllerTaking("v1.30.0");
     const { exitCode, stdout } = await upgraded(
-      ({ path }) => {
-        if (path === "/version") return { body: { gitVersion: "v1.30.1" } };
-        if (path !== "/apis/apps/v1/deployments") return undefined;
-        return { body: { metadata: { resourceVersion: "1" }, items: [controller] } };
-      },
+      (request) =>
+        request.path === "/version" ? { body: { gitVersion: "v1.30.1" } } : controller(request),
       { args: ["-o", "json"] },
     );
     const [item] = JSON.parse(stdout).items;
