@@ -65,6 +65,18 @@ export function destroyWhenSilent(socket: Socket, silence: Silence): void {
   socket.once("close", () => clearInterval(timer));
 }
 
+/** The request by which an API server is asked whether it answers (`/version`) or works (`/readyz`). */
+export function probeRequest(path: "/readyz" | "/version", timeoutMs: number) {
+  return {
+    method: "GET",
+    path,
+    verb: "probe",
+    headers: { accept: "application/json, */*" },
+    answer: "status",
+    timeoutMs,
+  } as const;
+}
+
 // An API server lists its checks, one a line. Every request needs its storage.
 const checkList = /^\[[+-]\]\S/;
 const storageFailed = /^\[-\](?:ping|etcd)\b/m;

@@ -1,6 +1,6 @@
 import { FleetError } from "../../api/errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import { cannotWork, type Silence } from "../http/liveness.ts";
+import { cannotWork, probeRequest, type Silence } from "../http/liveness.ts";
 import { withPermit, type WritePermit } from "../http/permitted-requester.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "../http/proxy-url.ts";
 import { RequestCounters } from "../http/request-counters.ts";
@@ -82,7 +82,10 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     context: config.context,
     namespace: config.namespace,
     endpoint,
-    isWorking: async (signal) => !cannotWork(await gate.send(readyQuestion, signal)),
+    isWorking: async (signal) => {
+      const request = probeRequest("/readyz", readyTimeoutMs);
+      return !cannotWork(await gate.send({ ...request, idempotent: true }, signal));
+    },
     clientWith: (permit) => createKubeClient(withPermit(gate, permit)),
     reconnect: () => requester.reconnect(),
     exchange: () => {
@@ -97,15 +100,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
   };
 }
 
-const readyQuestion = {
-  method: "GET",
-  path: "/readyz",
-  verb: "probe",
-  headers: { accept: "application/json, */*" },
-  idempotent: true,
-  answer: "status",
-  timeoutMs: 10_000,
-} as const;
+const readyTimeoutMs = 10_000;
 
 async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
   const server = URL.parse(textOf(cluster["server"]));

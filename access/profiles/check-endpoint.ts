@@ -5,7 +5,7 @@ import { foreignText } from "../../api/foreign-text.ts";
 import { withTimeout } from "../deadline.ts";
 import { addressGuard } from "../http/address-guard.ts";
 import { endpointOf } from "../http/endpoint.ts";
-import { cannotWork } from "../http/liveness.ts";
+import { cannotWork, probeRequest } from "../http/liveness.ts";
 import { refuserOf } from "../http/refusal.ts";
 import { RequestCounters } from "../http/request-counters.ts";
 import type { TransportAnswer } from "../http/request.ts";
@@ -58,11 +58,13 @@ export function endpointChecker({ userAgent, environment }: CheckOptions): Check
 }
 
 async function checkOver(transport: Transport, signal: AbortSignal): Promise<EndpointCheck> {
-  const ready = await ask(transport, "/readyz", signal).catch(unlessRedirect);
+  const ready = await transport
+    .send(probeRequest("/readyz", limitMs), signal)
+    .catch(unlessRedirect);
   if (ready !== undefined && (cannotWork(ready) || isUnreached(ready))) {
     return unreachable(`It answered ${ready.status} to GET /readyz`);
   }
-  const version = await ask(transport, "/version", signal);
+  const version = await transport.send(probeRequest("/version", limitMs), signal);
   const { status, text } = version;
   if (![200, 401, 403, 429].includes(status) || isUnreached(version)) {
     return unreachable(`It answered ${status} to GET /version`);
@@ -72,12 +74,6 @@ async function checkOver(transport: Transport, signal: AbortSignal): Promise<End
     kind: "answers",
     kubernetes: kubernetes === undefined ? undefined : foreignText(kubernetes, longestVersion),
   };
-}
-
-function ask(transport: Transport, path: string, signal: AbortSignal): Promise<TransportAnswer> {
-  const headers = { accept: "application/json, */*" };
-  const request = { method: "GET", path, headers, verb: "probe", timeoutMs: limitMs } as const;
-  return transport.send({ ...request, answer: "status" }, signal);
 }
 
 /** A gateway that knows only the paths of resources may redirect to a login. */

@@ -5,7 +5,7 @@ import type { Code } from "../../api/reasons.ts";
 import { AnswerBudget } from "../answer-limits.ts";
 import { TurnWaits } from "../deadline.ts";
 import type { Times } from "../http/connector.ts";
-import { cannotWork } from "../http/liveness.ts";
+import { cannotWork, probeRequest } from "../http/liveness.ts";
 import { RequestCounters } from "../http/request-counters.ts";
 import type { TransportAnswer } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
@@ -25,14 +25,6 @@ const probeTimeoutMs = 10_000;
 const questionSlackMs = 1_000;
 // Pause after a rejected credential, as for plugins. Callers get the error at once in this time.
 const rejectedPauseMs = 5_000;
-const question = {
-  method: "GET",
-  verb: "probe",
-  headers: { accept: "application/json, */*" },
-  idempotent: false,
-  answer: "status",
-  isQuestion: true,
-} as const;
 const codes: Partial<Record<ConnectionFailure, Code>> = {
   untrusted: "TLSUntrusted",
   notAllowed: "EndpointInvalid",
@@ -124,7 +116,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
 
   /** Asks the server for its version. Does not repeat the request for a busy server, which is reachable. Throws `FleetError`. */
   async probe(signal: AbortSignal): Promise<void> {
-    const request = { ...question, path: "/version", timeoutMs: probeTimeoutMs };
+    const request = questionOf("/version", probeTimeoutMs);
     try {
       const { status } = await this.#steps.measureRequest(() =>
         this.#requester.send(request, signal),
@@ -200,7 +192,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
 
   /** Sends a question. One limit covers answer and credential, because a plugin may take 30 s. */
   async #sendQuestion(
-    path: string,
+    path: "/readyz" | "/version",
     signal: AbortSignal,
     timeoutMs: number,
   ): Promise<TransportAnswer> {
@@ -208,7 +200,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     const text = `${this.#profileName()}: GET ${path} had no answer within ${ms / 1_000} s, the time for its credential included`;
     const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
     using limit = this.#waits.limit(signal, { ms, reason });
-    const request = { ...question, path, timeoutMs };
+    const request = questionOf(path, timeoutMs);
     return await this.#requester.send(request, limit.signal);
   }
 
@@ -234,6 +226,11 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     const message = `${this.#profileName()}: ${error.message}`;
     return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }
+}
+
+/** It is sent at once, even when the window is full, and once. */
+function questionOf(path: "/readyz" | "/version", timeoutMs: number) {
+  return { ...probeRequest(path, timeoutMs), idempotent: false, isQuestion: true } as const;
 }
 
 // After ten seconds in two questions, in either order, a server counts as lost.
