@@ -56,6 +56,9 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly logFormat: (typeof logFormats)[number];
 }
 
+/** Each shard has a Lease, which is written every 2 s. */
+const mostShards = 100;
+
 const description = `Reconciles KnativeServing and KnativeEventing onto the clusters that their clusterProfileRef names, or onto the hub itself.
 
 Runs on the hub, with a kubeconfig or as a pod. docs/flags.md says more about each flag.`;
@@ -124,7 +127,7 @@ function workOptions(): readonly Option[] {
       .argParser(durationOf)
       .default(21_600_000, "6h"),
     new Option("--concurrency <number>", "components worked on at the same time")
-      .argParser(countOf)
+      .argParser(numberUpTo(9_999))
       .default(16),
     spokeNamespaceOption(),
     new Option(
@@ -183,7 +186,7 @@ function replicaOptions(): readonly Option[] {
       "--shards <number>",
       "parts of the fleet that the replicas share among each other; 1: one replica works",
     )
-      .argParser(shardsOf)
+      .argParser(numberUpTo(mostShards))
       .default(1),
     new Option("--leader-election [bool]", "work only while holding the Lease knfleet-controller")
       .argParser(switchOf)
@@ -235,14 +238,10 @@ function producersOf(text: string): readonly Producer[] {
   throw new InvalidArgumentError(`Want some of ${producers.join(", ")}, with commas.`);
 }
 
-function countOf(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Want a number from 1 to 9999.");
-  return Number(text);
-}
-
-/** Each shard has a Lease, which is written every 2 s. */
-function shardsOf(text: string): number {
-  if (!/^(?:[1-9]\d?|100)$/.test(text))
-    throw new InvalidArgumentError("Want a number from 1 to 100.");
-  return Number(text);
+/** Parses a whole number from 1 to `most`. */
+function numberUpTo(most: number): (text: string) => number {
+  return (text) => {
+    if (/^[1-9]\d*$/.test(text) && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`Want a number from 1 to ${most}.`);
+  };
 }

@@ -11,7 +11,7 @@ import {
 
 /** What one experiment showed. What it does not measure is absent. */
 export interface Experiment {
-  /** As in the design, `a` to `h`, with a number where there are several. */
+  /** A letter, and a number where there are several. */
   readonly id: string;
   readonly title: string;
   readonly spokes: number;
