@@ -10,10 +10,10 @@ import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import { builtInProviderFile, type Replica, replicaKubeconfig } from "./built-in-access.ts";
+import { writingVerbs } from "./requests.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
 const fleet = useFleet({ spokes: [{ admissionWebhooks: false }] });
-const writing = ["create", "update", "patch", "delete", "deletecollection"];
 const objects = 120;
 const slowRttMs = 300;
 
@@ -91,7 +91,10 @@ async function ready(key: ObjectKey): Promise<KubeObject> {
 
 /** What a replica wrote to a cluster, but for the Lease itself. */
 async function writesOf(name: string, cluster: Cluster): Promise<readonly AuditedRequest[]> {
-  const writes = await cluster.auditLog.requests({ user: new RegExp(`:${name}$`), verb: writing });
+  const writes = await cluster.auditLog.requests({
+    user: new RegExp(`:${name}$`),
+    verb: writingVerbs,
+  });
   return writes.filter(({ resource }) => resource !== "leases");
 }
 

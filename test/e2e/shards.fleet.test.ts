@@ -9,13 +9,13 @@ import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import { builtInProviderFile, replicaKubeconfig } from "./built-in-access.ts";
+import { writingVerbs } from "./requests.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
 const shards = 4;
 const fleet = useFleet({
   spokes: Array.from({ length: shards }, () => ({ admissionWebhooks: false })),
 });
-const writing = ["create", "update", "patch", "delete", "deletecollection"];
 const objects = 60;
 const account = { name: "sharing" };
 let releaseDir: string;
@@ -129,7 +129,7 @@ function identityOf(replica: ControllerProcess): string {
 async function writersTo(cluster: Cluster, since: Date): Promise<readonly string[]> {
   const writes = await cluster.auditLog.requests({
     userAgent: "knfleet-controller",
-    verb: writing,
+    verb: writingVerbs,
     since,
   });
   const writers = writes.map(({ userAgent }) => /\((.*)\)/.exec(userAgent)?.[1] ?? userAgent);
@@ -295,7 +295,7 @@ test("of two ClusterProfiles that lead to one cluster the first one has it, unti
   );
   const requests = await spoke.auditLog.requests({
     userAgent: "knfleet-controller",
-    verb: writing,
+    verb: writingVerbs,
     since,
   });
   expect(requests.filter(({ uri }) => !uri.includes("dryRun=All"))).toEqual([]);

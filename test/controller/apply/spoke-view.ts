@@ -1,10 +1,9 @@
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import type { Rendered } from "../../../render/release/releases.ts";
+import { writingVerbs } from "../../e2e/requests.ts";
 import type { AuditedRequest } from "../../fleet/audit-log.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { userAgent } from "./installer.ts";
-
-const writeVerbs = ["create", "update", "patch", "delete", "deletecollection"];
 
 /** What the engine sent to a spoke, without the lists and watches of its view. */
 export async function sentTo(spoke: Cluster, since: Date): Promise<readonly AuditedRequest[]> {
@@ -14,7 +13,7 @@ export async function sentTo(spoke: Cluster, since: Date): Promise<readonly Audi
 
 /** What the engine wrote, as `verb resource name`. */
 export async function writtenTo(spoke: Cluster, since: Date): Promise<readonly string[]> {
-  const requests = await spoke.auditLog.requests({ userAgent, since, verb: writeVerbs });
+  const requests = await spoke.auditLog.requests({ userAgent, since, verb: writingVerbs });
   return requests.map(({ verb, resource, name }) => `${verb} ${resource} ${name}`);
 }
 
