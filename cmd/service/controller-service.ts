@@ -11,6 +11,7 @@ import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
 import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import { type ControllerDeps, startController } from "../../controller/controller.ts";
+import { installCrds } from "../../controller/install-crds.ts";
 import type { WorkConnection } from "../../controller/leader/lease-echo.ts";
 import type { Log } from "../../controller/log.ts";
 import { systemClock } from "../../controller/queue/clock.ts";
@@ -50,6 +51,7 @@ export async function startControllerService(
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...common };
   const candidate = await standForLease(flags, { hub: source, identity, log });
   const candidacy = opened.use("the connection for the Lease", candidate);
+  if (flags.installCrds) await bringCrds(source, { version, log }, signal);
   const hubs = await openHubs(opened, source, candidacy);
   const trust = referenceSettings(flags);
   const references = opened.use("the grants", await openReferences(trust, log, signal));
@@ -81,6 +83,16 @@ export async function startControllerService(
     ending: () => running.last,
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   };
+}
+
+/** Over a connection of its own: CRDs are written before there is a leader. */
+async function bringCrds(
+  hub: HubOptions,
+  { version, log }: Pick<ControllerSurroundings, "version" | "log">,
+  signal: AbortSignal,
+): Promise<void> {
+  await using connection = await connectHub(hub);
+  await installCrds({ client: connection.client, version, clock: systemClock, log }, signal);
 }
 
 function discoveryOf(

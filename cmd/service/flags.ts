@@ -41,6 +41,7 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly anchorProtection: AnchorProtection;
   readonly anchorProtectionCrds: boolean;
   readonly sets: boolean;
+  readonly installCrds: boolean;
   readonly discover: readonly Producer[];
   readonly discoverNamespace: string | undefined;
   readonly discoverSourceNamespace: readonly string[];
@@ -143,6 +144,9 @@ function workOptions(): readonly Option[] {
       .argParser(switchOf)
       .default(false),
     new Option("--sets [bool]", "roll KnativeServingSets and KnativeEventingSets out")
+      .argParser(switchOf)
+      .default(false),
+    new Option("--install-crds [bool]", "install the CRDs of the components at the start")
       .argParser(switchOf)
       .default(false),
   ];
