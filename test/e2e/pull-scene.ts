@@ -1,0 +1,103 @@
+import { join, resolve } from "node:path";
+
+import { afterAll, beforeAll } from "vitest";
+
+import type { NamespacedName } from "../../api/kubernetes.ts";
+import type { Cluster, Fleet } from "../fleet/fleet.ts";
+import { isRecord, valueAt } from "../fleet/json-record.ts";
+import { readManifests } from "../fleet/manifest-files.ts";
+import type { Agent } from "../fleet/ocm/agent.ts";
+import { startOcm } from "../fleet/ocm/ocm.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+
+/** A hub and a spoke that Open Cluster Management has registered, whose ClusterProfile has no way in. */
+export interface PullScene {
+  readonly fleet: Fleet;
+  readonly hub: Cluster;
+  readonly spoke: Cluster;
+  /** The agent of Open Cluster Management on the spoke. Disposing ends it. */
+  readonly agent: Agent;
+}
+
+const examples = resolve(import.meta.dirname, "../../docs/examples/ocm");
+const patience = { timeoutMs: 180_000 };
+
+/** Sets the scene for all tests of a file; the agent carries out works. */
+export function usePullScene(): () => PullScene {
+  const fleet = useFleet({ spokes: 1 });
+  const stack = new AsyncDisposableStack();
+  let scene: PullScene | undefined;
+  beforeAll(async () => {
+    const { hub } = fleet();
+    const spoke = fleet().spoke(0);
+    const ocm = stack.use(await startOcm(fleet(), { profileCrd: "inventory", log: printLine }));
+    for (const manifest of await readManifests(join(examples, "hub.yaml"))) {
+      await waitFor("the manifest to be taken", () => hub.admin.apply(manifest));
+    }
+    const agent = await ocm.startAgent(spoke);
+    await ocm.accept(spoke);
+    await agent.startWork();
+    scene = { fleet: fleet(), hub, spoke, agent };
+  }, 1_800_000);
+  afterAll(() => stack.disposeAsync());
+  return () => {
+    if (scene === undefined) throw new Error("The scene exists only in tests and hooks");
+    return scene;
+  };
+}
+
+function printLine(line: string): void {
+  console.error(line);
+}
+
+/**
+ * Plays the pod of a Deployment that a work brings: as soon as the Deployment is there, starts the controller of this project with its arguments and
+ * variables, and with a token of its ServiceAccount. So its rights are those of the work. The process lasts until it is disposed.
+ */
+export async function playAgent(
+  spoke: Cluster,
+  { namespace, name, releaseDir }: NamespacedName & { readonly releaseDir: string },
+): Promise<ControllerProcess> {
+  const key = { apiVersion: "apps/v1", kind: "Deployment", namespace, name };
+  const found = async () => spoke.admin.get(key);
+  const deployment = await waitFor(`Deployment ${namespace}/${name}`, found, patience);
+  const pod = valueAt(deployment, "spec", "template", "spec");
+  const container = valueAt(pod, "containers", 0);
+  const account = String(valueAt(pod, "serviceAccountName"));
+  const kubeconfig = await spoke.writeKubeconfig(`${name}.kubeconfig`, {
+    identity: { token: await tokenOf(spoke, { namespace, name: account }) },
+  });
+  return startControllerProcess({
+    kubeconfig,
+    releaseDir,
+    leaderElection: true,
+    flags: listOf(valueAt(container, "args")).map(String),
+    environment: variablesOf(container, namespace),
+  });
+}
+
+/** What a kubelet gets for a pod; the rights of the account may come later. */
+async function tokenOf({ admin }: Cluster, { namespace, name }: NamespacedName): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const asked = () => admin.request("POST", path, request);
+  const answer = await waitFor(`ServiceAccount ${namespace}/${name}`, asked, patience);
+  return String(valueAt(answer, "status", "token"));
+}
+
+/** A variable without a value is the namespace of the pod. */
+function variablesOf(container: unknown, namespace: string): Readonly<Record<string, string>> {
+  const variables = listOf(valueAt(container, "env")).filter(isRecord);
+  return Object.fromEntries(
+    variables.map(({ name, value }) => [
+      String(name),
+      typeof value === "string" ? value : namespace,
+    ]),
+  );
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
