@@ -192,6 +192,8 @@ export const codes = [
   "Unreachable",
   "NotKubernetes",
   "TLSUntrusted",
+  "NotManagedByOCM",
+  "WorkForbidden",
 ] as const;
 
 export type Code = (typeof codes)[number];

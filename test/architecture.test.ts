@@ -26,6 +26,7 @@ const controllerRooms: Readonly<Record<string, readonly string[]>> = {
   guard: ["apply", "queue"],
   reconcile: ["guard", "apply", "observe", "metrics", "queue"],
   uninstall: ["reconcile", "guard", "apply", "observe", "queue"],
+  pull: ["uninstall", "reconcile", "observe", "queue"],
   sets: ["queue"],
   discovery: ["queue"],
 };

@@ -42,6 +42,12 @@ export const accessCodes = {
     meaning: "The ClusterProfile's extension data for the exec plugin cannot be used.",
     next: "Correct the extension in status.accessProviders that the message names.",
   },
+  KNF2009: {
+    name: "NotManagedByOCM",
+    meaning:
+      "The ClusterProfile names no ManagedCluster of Open Cluster Management, or the hub has none of that name, so no work can bring Knative to the cluster.",
+    next: "Let the cluster join Open Cluster Management, or take knfleet.dev/delivery=Pull off the component.",
+  },
   KNF3001: {
     name: "ProviderFileNotNamed",
     meaning:

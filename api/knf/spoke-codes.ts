@@ -105,6 +105,12 @@ export const spokeCodes = {
       "The identity is that of an administrator or a person, so the guard of the anchor does not keep others from its rights.",
     next: "Give the controller a ServiceAccount of its own on the spoke.",
   },
+  KNF5005: {
+    name: "WorkForbidden",
+    meaning:
+      "The agent of Open Cluster Management may not apply an object of a work on the spoke; the message names it.",
+    next: "Give the work agent on the spoke the named right, by a ClusterRole with the label open-cluster-management.io/aggregate-to-work=true.",
+  },
   KNF6001: {
     name: "KubernetesTooOld",
     meaning: "The spoke's Kubernetes is older than Knative demands.",

@@ -25,6 +25,7 @@ import {
   waitingMessage,
   failedJobsMessage,
 } from "./progress.ts";
+import { withoutUntold } from "./told.ts";
 
 /** Failures whose condition has upstream's reason `Error`. Upstream has no reason for the other ones. */
 const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "ReleaseNotFound"];
@@ -39,6 +40,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
     conditions = withCondition(conditions, entry, now);
   }
   if (outcome.kind === "applied") conditions = withConflict(conditions, outcome, now);
+  if (outcome.kind === "told") conditions = withoutUntold(conditions, outcome);
   conditions = withProtection(conditions, outcome, now);
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
   const { generation } = metadata;
@@ -108,6 +110,8 @@ function conditionsOf(
 ): readonly Entry[] {
   const cluster = clusterNameOf(component);
   if (outcome.kind === "applied") return appliedConditions(current, outcome);
+  if (outcome.kind === "told")
+    return [trueCondition("TargetClusterResolved"), ...outcome.conditions];
   const steps = stepConditions(outcome.steps);
   if (outcome.kind === "failed") {
     const isRemoval = component.metadata.deletionTimestamp !== undefined;
@@ -286,6 +290,9 @@ function trueCondition(type: ConditionType): Entry {
 }
 
 function installedFields(outcome: Outcome): Pick<ComponentStatus, "version" | "manifests"> {
+  if (outcome.kind === "told") {
+    return outcome.version === undefined ? {} : { version: outcome.version };
+  }
   if (outcome.kind !== "applied") return {};
   const { failed, parked } = outcome.changes;
   if (failed.length + parked.length > 0) return {};

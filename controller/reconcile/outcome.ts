@@ -13,6 +13,7 @@ import type { Protection } from "../guard/protection.ts";
 import type { VisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Doubt } from "./doubt.ts";
 import type { Removing } from "./progress.ts";
+import type { Told } from "./told.ts";
 
 /** The first steps of an attempt, and whether they succeeded. */
 export interface Steps {
@@ -40,6 +41,8 @@ type Progression =
     }
   /** No attempt: the watches contradict a claim of the status; see doubt.ts. */
   | { readonly kind: "seen"; readonly doubt: Doubt }
+  /** What a controller on the spoke tells of a pulled component; see controller/pull. */
+  | ({ readonly kind: "told" } & Told)
   | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Removing }
   | {
       readonly kind: "applied";

@@ -75,6 +75,8 @@ const removalPaceMs = 10_000;
 /** When to come back after an outcome. `pollMs` is the interval at which an installation that is not ready is checked. */
 export function nextOf(outcome: Outcome, pollMs: number): Next {
   if (outcome.kind === "applied") return afterApplied(outcome, pollMs);
+  // What changes is told by the watches of the works.
+  if (outcome.kind === "told") return { kind: "done" };
   // An attempt without a result is repeated.
   if (outcome.kind !== "failed") return { kind: "backoff" };
   const { error, isRemoval = false } = outcome;

@@ -50,13 +50,18 @@ function workEvents(change: StatusChange, outcome: Outcome): readonly NewEvent[]
   const { before, after } = change;
   if (outcome.kind === "failed") return isForNow(outcome.error) ? pauseEvents(change) : [];
   if (outcome.kind === "applied") return applyEvents(change, outcome);
-  if (outcome.kind === "seen") return [];
+  if (isOfOthers(outcome)) return [];
   const is = conditionIn(after, "InstallSucceeded");
   if (is?.status !== "Unknown" || wasUnderway(before, is)) return [];
   if (outcome.kind === "working") return [beginningEvent(before, outcome.version)];
   const { reason = "", message = "" } = is;
   // Without the number of objects, which changes.
   return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
+}
+
+/** Whether the outcome is what the cluster showed, and not what an attempt of this controller did. */
+function isOfOthers({ kind }: Outcome): boolean {
+  return kind === "seen" || kind === "told";
 }
 
 /** Work that waits for a busy cluster. One Event, and none when the beginning of the same work had one. */
@@ -190,7 +195,7 @@ function isNewlyUnavailable(change: StatusChange, outcome: Outcome): boolean {
   const [was, is] = conditionsIn(change, "DeploymentsAvailable");
   if (is?.status !== "False") return false;
   const wasAvailable = was?.status !== "False";
-  if (outcome.kind === "seen") return wasAvailable;
+  if (isOfOthers(outcome)) return wasAvailable;
   if (outcome.kind !== "applied") return false;
   const { stuck = [] } = outcome.readiness;
   const isKnown = stuck.some((text) => was?.message?.includes(text));

@@ -4,6 +4,7 @@ import {
   type PlacementDecision,
 } from "../../access/providers/placement.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { managedClusterLabel } from "../../api/delivery.ts";
 import { isRecord, listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
@@ -34,7 +35,7 @@ export const ocmLabels = {
   placement: "cluster.open-cluster-management.io/placement",
   group: "cluster.open-cluster-management.io/decision-group-name",
   /** Label of a ClusterProfile: the name of its ManagedCluster. */
-  cluster: "open-cluster-management.io/cluster-name",
+  cluster: managedClusterLabel,
 } as const;
 
 /** `spec.clusterManager.name` of ClusterProfiles that Open Cluster Management wrote. */

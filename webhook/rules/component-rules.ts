@@ -27,6 +27,7 @@ import {
 } from "./options.ts";
 import { placement } from "./placement.ts";
 import {
+  delivery,
   duplicate,
   duplicateUnknown,
   duplicateWarning,
@@ -62,6 +63,7 @@ export const componentRules: Readonly<Record<string, Rule>> = {
   "reference-right-unknown": { code: 500, check: referenceRightUnknown },
   "reference-permitted": { code: 403, check: referencePermitted },
   "reference-immutable": { code: 403, check: referenceImmutable },
+  delivery: { code: 422, check: delivery },
   duplicate: { code: 409, check: duplicate },
   "duplicate-unknown": { code: 500, check: duplicateUnknown },
   name: { code: 422, check: componentName },
@@ -111,7 +113,7 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
 };
 
 const aboutCluster =
-  /^(?:name|reference-.*|duplicate|duplicate-unknown|manifest-right|manifest-right-unknown|profile|trust|provider|plugin)$/;
+  /^(?:name|reference-.*|delivery|duplicate|duplicate-unknown|manifest-right|manifest-right-unknown|profile|trust|provider|plugin)$/;
 
 /** The rules for a spec whose name, cluster, author and stored state do not matter: those that the specs of a set are held to. */
 export const specRules = withoutCluster(componentRules);

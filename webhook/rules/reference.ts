@@ -3,11 +3,13 @@ import { distrustedProfile, refusedReference } from "../../access/providers/refe
 import { selectProvider } from "../../access/providers/select-provider.ts";
 import { type ClusterProfile, isHealthy } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
+import { deliveryAnnotation } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord, isSameJson, recordAt } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { isLabelName, isSubdomain } from "./names.ts";
 import {
+  below,
   type Check,
   type ComponentFacts,
   type Fields,
@@ -142,7 +144,7 @@ export const profileTrusted: Check = (subject, facts) => {
 
 /** One of the provider files on the hub serves the profile. */
 export const providerThere: Check = (subject, facts) => {
-  const profile = visibleProfile(subject, facts);
+  const profile = dialledProfile(subject, facts);
   if (profile === undefined || facts.providers === undefined) return [];
   const tried = facts.providers.map((file) => providerFor(profile, file));
   const problems = tried.filter((one) => one instanceof FleetError);
@@ -151,7 +153,7 @@ export const providerThere: Check = (subject, facts) => {
 
 /** The plugin of the provider exists. */
 export const pluginThere: Check = (subject, facts) =>
-  visibleProfile(subject, facts) === undefined ? [] : problemAt(path, facts.pluginProblem);
+  dialledProfile(subject, facts) === undefined ? [] : problemAt(path, facts.pluginProblem);
 
 /** The profile, for a user who may know about it. */
 function visibleProfile(
@@ -160,6 +162,12 @@ function visibleProfile(
 ): ClusterProfile | undefined {
   if (ref === undefined || mayUse !== true) return undefined;
   return typeof profile === "object" ? profile : undefined;
+}
+
+/** The visible profile of a component whose cluster the controller dials. */
+function dialledProfile(subject: Subject, facts: ComponentFacts): ClusterProfile | undefined {
+  const { [deliveryAnnotation]: value } = recordAt(subject.metadata, "annotations");
+  return value === "Pull" ? undefined : visibleProfile(subject, facts);
 }
 
 /** The provider of a file that the controller would reach a profile with, or why there is none. */
@@ -171,6 +179,20 @@ export function providerFor(profile: ClusterProfile, file: ProviderFile): Provid
     throw error;
   }
 }
+
+/** The delivery is one that there is, and only a spoke is delivered to by a ManifestWork. */
+export const delivery: Check = ({ metadata = {}, ref }) => {
+  const { [deliveryAnnotation]: value } = recordAt(metadata, "annotations");
+  const at = below("metadata", "annotations", deliveryAnnotation);
+  if (value === undefined || value === "Push") return [];
+  if (value !== "Pull")
+    return [{ path: at, message: `must be Push or Pull (is ${quoteValue(value)})` }];
+  return problemIf(
+    ref === undefined,
+    at,
+    "Pull needs spec.clusterProfileRef: the hub itself is not a spoke",
+  );
+};
 
 function refusal(why: string | undefined) {
   return problemAt(path, why === undefined ? undefined : `ReferenceNotPermitted: ${why}`);

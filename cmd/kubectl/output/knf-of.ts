@@ -22,6 +22,8 @@ export const knfOfCode: Readonly<Record<Code, KnfCode>> = {
   Unreachable: "KNF4009",
   NotKubernetes: "KNF4015",
   TLSUntrusted: "KNF4010",
+  NotManagedByOCM: "KNF2009",
+  WorkForbidden: "KNF5005",
 };
 
 /** The number of each reason of the controller without a code. The other reasons only say that an attempt goes on. */

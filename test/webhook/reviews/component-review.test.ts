@@ -282,3 +282,15 @@ describe("the marks of a fleet set", () => {
     );
   });
 });
+
+describe("the annotation knfleet.dev/delivery", () => {
+  test.each([
+    ["Push", remote, []],
+    ["Pull", remote, []],
+    ["pull", remote, [expect.stringContaining("must be Push or Pull")]],
+    ["Pull", {}, [expect.stringContaining("Pull needs spec.clusterProfileRef")]],
+  ])("%s with the spec %j", async (delivery, spec, lines) => {
+    const metadata = { annotations: { "knfleet.dev/delivery": delivery } };
+    expect(linesOf(await review(written(spec, { metadata })))).toEqual(lines);
+  });
+});

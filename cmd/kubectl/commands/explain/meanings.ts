@@ -102,6 +102,10 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
   Unreachable: "The API server could not be reached, or stopped to answer.",
   NotKubernetes: "What answers in place of the API server is none.",
   TLSUntrusted: "The API server showed a certificate that is not trusted.",
+  NotManagedByOCM:
+    "Pull delivery: the ClusterProfile names no ManagedCluster of Open Cluster Management, or the hub has none of that name.",
+  WorkForbidden:
+    "Pull delivery: the agent of Open Cluster Management may not apply an object of a work on the spoke; the message names it.",
 };
 
 /** Reasons of conditions while work goes on, with what each says. */

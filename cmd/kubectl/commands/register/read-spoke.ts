@@ -2,13 +2,13 @@ import { withTimeout } from "../../../../access/deadline.ts";
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import type { Right } from "../can-i/access-review.ts";
 import { missingRights, readNamespace } from "./missing-rights.ts";
 import { certificateNames, onSpoke, type OpenSpoke, serverAddresses } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { SpokeFacts } from "./registration-facts.ts";
 import { spokeNamespace } from "./spoke-objects.ts";
-import { spokeRoleName } from "./spoke-role.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 

@@ -2,6 +2,7 @@ import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ComponentKey } from "../../../../api/component.ts";
 import { isRecord, textAt } from "../../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
+import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { words } from "../../output/steps.ts";
 import type { Refusal } from "./reachable-server.ts";
 import { registeredAnnotations } from "./registration.ts";
@@ -14,7 +15,6 @@ import {
   profileAnnotation,
   registrar,
 } from "./spoke-objects.ts";
-import { spokeRoleName } from "./spoke-role.ts";
 
 /** What a registration recorded in its ClusterProfile. Empty texts: nothing. */
 export interface Registered {

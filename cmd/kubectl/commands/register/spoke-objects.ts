@@ -1,5 +1,5 @@
 import type { KubeObject, Manifest, NamespacedName } from "../../../../api/kubernetes.ts";
-import { spokeRole, spokeRoleName } from "./spoke-role.ts";
+import { spokeRole, spokeRoleName } from "../../../../installation/spoke-role.ts";
 
 /** The manager that `register` gives its ClusterProfiles, and its field manager on hub and spoke. */
 export const registrar = "knfleet-register";

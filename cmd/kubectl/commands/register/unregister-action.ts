@@ -3,6 +3,7 @@ import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-clien
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
@@ -24,7 +25,6 @@ import {
   spokeRemovals,
 } from "./removal.ts";
 import { idOf, spokeNamespace } from "./spoke-objects.ts";
-import { spokeRoleName } from "./spoke-role.ts";
 import { refOf } from "./write-registration.ts";
 
 /** Flags of `unregister` alone. */

@@ -1,10 +1,10 @@
-import type { Manifest } from "../../../../api/kubernetes.ts";
+import type { Manifest } from "../api/kubernetes.ts";
 
 /** The ClusterRole of docs/spoke-role.yaml. */
 export const spokeRoleName = "knfleet-spoke";
 
-/** A rule of a ClusterRole. */
-interface Rule {
+/** A rule of a Role or ClusterRole. */
+export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
@@ -18,8 +18,8 @@ function rule(group: string, resources: readonly string[], verbs: readonly strin
   return { apiGroups: [group], resources, verbs };
 }
 
-// docs/spoke-role.yaml is the source and says why each rule is needed. A test compares both.
-const spokeRules: readonly Rule[] = [
+/** What knfleet may do on a spoke. docs/spoke-role.yaml is the source and says why each rule is needed; a test compares both. */
+export const spokeRules: readonly Rule[] = [
   rule("", ["namespaces"], keepVerbs),
   rule("apiextensions.k8s.io", ["customresourcedefinitions"], keepVerbs),
   rule("", ["configmaps", "secrets", "serviceaccounts", "services"], allVerbs),

@@ -1,0 +1,68 @@
+import type { ComponentKind } from "./component.ts";
+import type { Condition, KubeObject, Manifest, ObjectMeta } from "./kubernetes.ts";
+
+/**
+ * On a component: how its installation comes to its spoke. `Push`: the controller dials the spoke. `Pull`: a ManifestWork of Open Cluster Management brings the component to a
+ * controller on the spoke. Absent: the flag `--delivery` decides.
+ */
+export const deliveryAnnotation = "knfleet.dev/delivery";
+
+/** Annotations of the component that a work brings to a spoke. */
+export const pulledAnnotations = {
+  /** Id of the hub that it comes from. */
+  hubId: "knfleet.dev/hub-id",
+  /** Uid of its component on that hub. */
+  hubComponentUid: "knfleet.dev/hub-component-uid",
+  /** Generation of its component on that hub, so that feedback tells which spec it is about. */
+  hubGeneration: "knfleet.dev/hub-generation",
+} as const;
+
+/** Label of a ClusterProfile that Open Cluster Management wrote: name of its ManagedCluster, and of the namespace of the works for it. */
+export const managedClusterLabel = "open-cluster-management.io/cluster-name";
+
+export const workApiVersion = "work.open-cluster-management.io/v1";
+
+/** Name of the work that brings the controller to a spoke. */
+export const agentWorkName = "knfleet-agent";
+
+/** Name of the work that brings a component to its spoke. */
+export function componentWorkName({
+  kind,
+  metadata: { uid },
+}: {
+  readonly kind: ComponentKind;
+  readonly metadata: { readonly uid: string };
+}): string {
+  return `knfleet-${kind.toLowerCase()}-${uid.slice(0, 8)}`;
+}
+
+/** What the agent of Open Cluster Management tells of one manifest of a work. */
+export interface ManifestStatus {
+  readonly resourceMeta?: { readonly kind?: string; readonly name?: string };
+  readonly conditions?: readonly Condition[];
+  readonly statusFeedback?: { readonly values?: readonly FeedbackValue[] };
+}
+
+/** One value that a feedback rule asked for; only the field of its type is set. */
+export interface FeedbackValue {
+  readonly name: string;
+  readonly fieldValue: { readonly string?: string; readonly integer?: number };
+}
+
+/** The parts of a ManifestWork that knfleet reads. The API server has checked them against the CRD. */
+export type ManifestWork = KubeObject & {
+  readonly metadata: ObjectMeta & { readonly namespace: string };
+  readonly spec?: { readonly workload?: { readonly manifests?: readonly Manifest[] } };
+  readonly status?: {
+    readonly conditions?: readonly Condition[];
+    readonly resourceStatus?: { readonly manifests?: readonly ManifestStatus[] };
+  };
+};
+
+/** The parts of a ManagedCluster that knfleet reads. */
+export type ManagedCluster = KubeObject & {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+};
+
+/** Condition of a ManagedCluster: whether its agent reports to the hub. */
+export const availableCondition = "ManagedClusterConditionAvailable";

@@ -1,0 +1,131 @@
+import { conditionOf } from "../../api/conditions.ts";
+import {
+  availableCondition,
+  type ManagedCluster,
+  type ManifestStatus,
+  type ManifestWork,
+} from "../../api/delivery.ts";
+import { FleetError } from "../../api/errors.ts";
+import { foreignText } from "../../api/foreign-text.ts";
+import type { Condition } from "../../api/kubernetes.ts";
+import type { Told } from "../reconcile/told.ts";
+import { agentNamespace } from "./agent.ts";
+import { feedbackName, toldConditions } from "./works.ts";
+
+/** What the hub holds of one pulled component, after the works were written. */
+export interface PullFacts {
+  /** Name of the ManagedCluster. */
+  readonly cluster: string;
+  readonly managed: ManagedCluster | undefined;
+  readonly agent: ManifestWork | undefined;
+  /** Undefined while the agent is not there yet. */
+  readonly work: ManifestWork | undefined;
+  /** Generation of the component. */
+  readonly generation: number;
+}
+
+/** The state of a pulled component as the hub can know it. Equal facts give an equal answer: ages are told as the time since when. */
+export function judge(facts: PullFacts): Told | FleetError {
+  const { cluster, managed, agent, work, generation } = facts;
+  const silence = silenceOf(cluster, managed);
+  if (silence !== undefined) return silence;
+  const refusal = refusalOf(agent, cluster) ?? refusalOf(work, cluster);
+  if (refusal !== undefined) return refusal;
+  if (!isAvailable(agent))
+    return waiting(`Waiting for the agent in ${agentNamespace} on the spoke`);
+  if (work === undefined) return waiting("Waiting for the work to be written");
+  const values = feedbackOf(work);
+  // Feedback about an earlier spec, or about a spec that the agent has not looked at, must not look like the result of this one.
+  const isCurrent =
+    values.get("hubGeneration") === `${generation}` &&
+    values.get("generation") !== undefined &&
+    values.get("generation") === values.get("observed");
+  if (!isCurrent) return waiting("Waiting for the agent on the spoke to take up the component");
+  const version = values.get("version");
+  return {
+    conditions: toldConditions.flatMap((type) => conditionFrom(values, type)),
+    ...(version === undefined ? {} : { version }),
+  };
+}
+
+/** Whether the controller on the spoke runs, as the work that brought it tells. */
+function isAvailable(agent: ManifestWork | undefined): boolean {
+  return agent !== undefined && Number(feedbackOf(agent).get("available") ?? 0) > 0;
+}
+
+/** Why nothing is heard of a cluster; undefined when its agent reports. */
+function silenceOf(cluster: string, managed: ManagedCluster | undefined): FleetError | undefined {
+  const name = `ManagedCluster ${cluster}`;
+  if (managed === undefined) {
+    const code = "NotManagedByOCM";
+    return new FleetError("AccessProviderFailed", `${name} does not exist`, { code });
+  }
+  const available = conditionOf(managed.status?.conditions, availableCondition);
+  if (available?.status === "True") return undefined;
+  const { status, lastTransitionTime } = available ?? {};
+  const since = lastTransitionTime === undefined ? "" : ` since ${lastTransitionTime}`;
+  const what =
+    status === "False"
+      ? `its API server has not answered its agent${since}`
+      : `its agent has not reported to the hub${since === "" ? " yet" : since}`;
+  return new FleetError("SpokeUnreachable", `${name}: ${what}`, { code: "Unreachable" });
+}
+
+const longestText = 400;
+
+/** Why the agent of Open Cluster Management did not apply a work; undefined when it did, or has not tried the current one yet. */
+function refusalOf(work: ManifestWork | undefined, cluster: string): FleetError | undefined {
+  const failed = work && manifestsOf(work).find((one) => appliedOf(one)?.status === "False");
+  if (work === undefined || failed === undefined) return undefined;
+  const { kind = "", name = "" } = failed.resourceMeta ?? {};
+  const message = appliedOf(failed)?.message ?? "";
+  // The agent brings the CRD; Open Cluster Management tries again.
+  if (/no matches for kind/.test(message)) return undefined;
+  const text = foreignText(message.replace(/^Failed to apply manifest: /, ""), longestText);
+  const object = foreignText(`${kind} ${name}`.trim(), longestText);
+  const where = `ManagedCluster ${cluster}: work ${work.metadata.name}`;
+  if (/forbidden|not allowed/i.test(message)) {
+    const lack = `${where}: the work agent may not apply ${object}: ${text}`;
+    return new FleetError("AccessProviderFailed", lack, { code: "WorkForbidden" });
+  }
+  return new FleetError("ApplyFailed", `${where}: ${object} was not applied: ${text}`);
+}
+
+function appliedOf({ conditions }: ManifestStatus): Condition | undefined {
+  return conditionOf(conditions, "Applied");
+}
+
+function manifestsOf({ status }: ManifestWork): readonly ManifestStatus[] {
+  return status?.resourceStatus?.manifests ?? [];
+}
+
+/** The values that the feedback rules of a work asked for, by name. */
+function feedbackOf(work: ManifestWork): ReadonlyMap<string, string> {
+  const values = manifestsOf(work).flatMap(({ statusFeedback }) => statusFeedback?.values ?? []);
+  return new Map(
+    values.map(({ name, fieldValue: { string, integer } }) => [name, string ?? `${integer ?? ""}`]),
+  );
+}
+
+function waiting(message: string): Told {
+  return {
+    conditions: [{ type: "InstallSucceeded", status: "Unknown", reason: "Installing", message }],
+  };
+}
+
+type Entry = Told["conditions"][number];
+
+function conditionFrom(values: ReadonlyMap<string, string>, type: string): readonly Entry[] {
+  const status = values.get(feedbackName(type, "status"));
+  if (status !== "True" && status !== "False" && status !== "Unknown") return [];
+  const reason = values.get(feedbackName(type, "reason"));
+  const message = values.get(feedbackName(type, "message"));
+  return [
+    {
+      type,
+      status,
+      ...(reason === undefined ? {} : { reason }),
+      ...(message === undefined ? {} : { message: foreignText(message) }),
+    },
+  ];
+}

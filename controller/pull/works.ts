@@ -1,0 +1,168 @@
+import { type Component, componentKinds } from "../../api/component.ts";
+import {
+  agentWorkName,
+  componentWorkName,
+  pulledAnnotations,
+  workApiVersion,
+} from "../../api/delivery.ts";
+import { groupOf, type Manifest } from "../../api/kubernetes.ts";
+import { protectedCondition, contestedCondition, conditionTypes } from "../../api/reasons.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
+import { keepWhileUsedAnnotation } from "../uninstall/in-use.ts";
+import { agentManifests, agentNamespace } from "./agent.ts";
+
+/** Label with the value `knfleet` on all works, by which they are watched. */
+const workLabel = { key: "app.kubernetes.io/managed-by", value: "knfleet" } as const;
+
+/** A field that the agent of Open Cluster Management reports back, and its JSONPath. */
+type Feedback = readonly (readonly [name: string, path: string])[];
+
+/** The conditions that a component on a spoke tells. `TargetClusterResolved` is told by the hub alone. */
+export const toldConditions = [
+  ...conditionTypes.filter((type) => type !== "TargetClusterResolved"),
+  protectedCondition,
+  contestedCondition,
+] as const;
+
+const toldFields = ["status", "reason", "message"] as const;
+
+const componentFeedback: Feedback = [
+  [
+    "hubGeneration",
+    `.metadata.annotations.${pulledAnnotations.hubGeneration.replaceAll(".", String.raw`\.`)}`,
+  ],
+  ["generation", ".metadata.generation"],
+  ["observed", ".status.observedGeneration"],
+  ["version", ".status.version"],
+  ...toldConditions.flatMap((type) =>
+    toldFields.map(
+      (field) =>
+        [feedbackName(type, field), `.status.conditions[?(@.type=="${type}")].${field}`] as const,
+    ),
+  ),
+];
+
+/** Name of the feedback about a field of a condition. */
+export function feedbackName(type: string, field: (typeof toldFields)[number]): string {
+  return `${type}.${field}`;
+}
+
+/** Where a component goes. */
+export interface Place {
+  /** Name of the ManagedCluster. */
+  readonly cluster: string;
+  /** Namespace of the installation on the spoke. */
+  readonly namespace: string;
+  readonly hubId: string;
+}
+
+/**
+ * The work that brings a component to a spoke, where a controller without hub installs it into its own namespace. The Namespace stays when the work is deleted.
+ * Equal input gives equal works.
+ */
+export function componentWork(
+  component: Component,
+  { cluster, namespace, hubId }: Place,
+): Manifest {
+  const { kind, apiVersion, metadata, spec = {} } = component;
+  const { clusterProfileRef: _, ...local } = spec;
+  const keeps = metadata.annotations?.[keepWhileUsedAnnotation];
+  const copy: Manifest = {
+    apiVersion,
+    kind,
+    metadata: {
+      name: metadata.name,
+      namespace,
+      annotations: {
+        [pulledAnnotations.hubId]: hubId,
+        [pulledAnnotations.hubComponentUid]: metadata.uid,
+        [pulledAnnotations.hubGeneration]: `${metadata.generation ?? 0}`,
+        ...(keeps === undefined ? {} : { [keepWhileUsedAnnotation]: keeps }),
+      },
+    },
+    spec: local,
+  };
+  const { plural } = componentKinds[kind];
+  const resource = { group: groupOf(apiVersion), resource: plural, name: metadata.name, namespace };
+  return work(
+    { name: componentWorkName(component), cluster, labels: { [componentUidLabel]: metadata.uid } },
+    {
+      manifests: [namespaceManifest(namespace), copy],
+      namespace,
+      configs: [{ ...configOf(resource, componentFeedback), updateStrategy: ownApply }],
+    },
+  );
+}
+
+/** The work that brings the controller, with its rights, to a spoke. The Namespace stays when the work is deleted. */
+export function agentWork(cluster: string, image: string): Manifest {
+  const deployment = {
+    group: "apps",
+    resource: "deployments",
+    name: agentWorkName,
+    namespace: agentNamespace,
+  };
+  return work(
+    { name: agentWorkName, cluster, labels: {} },
+    {
+      manifests: [namespaceManifest(agentNamespace), ...agentManifests(image)],
+      namespace: agentNamespace,
+      configs: [configOf(deployment, [["available", ".status.availableReplicas"]])],
+    },
+  );
+}
+
+// The fields of a component have one owner on the spoke, so that a field that leaves the hub's spec leaves the spoke's, too.
+const ownApply = {
+  type: "ServerSideApply",
+  serverSideApply: { force: true, fieldManager: "work-agent-knfleet" },
+};
+
+function configOf(resourceIdentifier: object, feedback: Feedback): object {
+  const jsonPaths = feedback.map(([name, path]) => ({ name, path }));
+  return {
+    resourceIdentifier,
+    // Told within a second, while polling takes 10 to 20.
+    feedbackScrapeType: "Watch",
+    feedbackRules: [{ type: "JSONPaths", jsonPaths }],
+  };
+}
+
+function namespaceManifest(name: string): Manifest {
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+}
+
+interface Content {
+  readonly manifests: readonly Manifest[];
+  /** The Namespace among the manifests. */
+  readonly namespace: string;
+  readonly configs: readonly object[];
+}
+
+function work(
+  {
+    name,
+    cluster,
+    labels,
+  }: { readonly name: string; readonly cluster: string; readonly labels: object },
+  { manifests, namespace, configs }: Content,
+): Manifest {
+  const stays = { group: "", resource: "namespaces", name: namespace, namespace: "" };
+  return {
+    apiVersion: workApiVersion,
+    kind: "ManifestWork",
+    metadata: {
+      name,
+      namespace: cluster,
+      labels: { [workLabel.key]: workLabel.value, ...labels },
+    },
+    spec: {
+      workload: { manifests },
+      manifestConfigs: configs,
+      deleteOption: {
+        propagationPolicy: "SelectivelyOrphan",
+        selectivelyOrphans: { orphaningRules: [stays] },
+      },
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+
+import type { ManagedCluster, ManifestStatus, ManifestWork } from "../../../api/delivery.ts";
+import { FleetError } from "../../../api/errors.ts";
+import type { Condition } from "../../../api/kubernetes.ts";
+import { judge, type PullFacts } from "../../../controller/pull/judge.ts";
+import { statusOf } from "../../../controller/reconcile/component-status.ts";
+import { serving } from "../../support/component.ts";
+
+const metadata = { name: "a", uid: "u", resourceVersion: "1" };
+const since = "2026-02-03T04:00:00Z";
+
+function managed(status?: Condition["status"]): ManagedCluster {
+  const available = { type: "ManagedClusterConditionAvailable", lastTransitionTime: since };
+  return {
+    apiVersion: "cluster.open-cluster-management.io/v1",
+    kind: "ManagedCluster",
+    metadata,
+    status: { conditions: status === undefined ? [] : [{ ...available, status }] },
+  };
+}
+
+function work(...manifests: readonly ManifestStatus[]): ManifestWork {
+  return {
+    apiVersion: "work.open-cluster-management.io/v1",
+    kind: "ManifestWork",
+    metadata: { ...metadata, namespace: "spoke-1" },
+    status: { resourceStatus: { manifests } },
+  };
+}
+
+type Values = Readonly<Record<string, string | number>>;
+
+/** The status of a manifest with its feedback. */
+function telling(values: Values): ManifestStatus {
+  const list = Object.entries(values).map(([name, value]) => ({
+    name,
+    fieldValue: typeof value === "string" ? { string: value } : { integer: value },
+  }));
+  return { statusFeedback: { values: list } };
+}
+
+function refusing(kind: string, message: string): ManifestStatus {
+  const reason = "AppliedManifestFailed";
+  return {
+    resourceMeta: { kind, name: "a" },
+    conditions: [{ type: "Applied", status: "False", reason, message }],
+  };
+}
+
+const current = { hubGeneration: "3", generation: 5, observed: 5 };
+const ready = {
+  ...current,
+  version: "1.23.0",
+  "InstallSucceeded.status": "True",
+  "DeploymentsAvailable.status": "True",
+  "DependenciesInstalled.status": "True",
+  "VersionMigrationEligible.status": "True",
+};
+const whole: PullFacts = {
+  cluster: "spoke-1",
+  managed: managed("True"),
+  agent: work(telling({ available: 1 })),
+  work: work(telling(ready)),
+  generation: 3,
+};
+
+/** The answer as text: the failure, or the conditions. */
+function said(facts: Partial<PullFacts>): string {
+  const answer = judge({ ...whole, ...facts });
+  if (answer instanceof FleetError) return `${answer.reason}: ${answer.message}`;
+  return answer.conditions
+    .map(({ type, status, reason = "", message = "" }) => `${type}=${status} ${reason} ${message}`)
+    .join("; ")
+    .trim();
+}
+
+const waiting = "InstallSucceeded=Unknown Installing Waiting for the";
+const noAgent = work(telling({ available: 0 }));
+
+describe("what the hub knows of a pulled component", () => {
+  test.each<readonly [string, Partial<PullFacts>, string]>([
+    [
+      "no cluster",
+      { managed: undefined },
+      "AccessProviderFailed: [NotManagedByOCM] ManagedCluster spoke-1 does not exist",
+    ],
+    [
+      "never heard of",
+      { managed: managed() },
+      "SpokeUnreachable: [Unreachable] ManagedCluster spoke-1: its agent has not reported to the hub yet",
+    ],
+    [
+      "silent",
+      { managed: managed("Unknown") },
+      `SpokeUnreachable: [Unreachable] ManagedCluster spoke-1: its agent has not reported to the hub since ${since}`,
+    ],
+    [
+      "API server gone",
+      { managed: managed("False") },
+      `SpokeUnreachable: [Unreachable] ManagedCluster spoke-1: its API server has not answered its agent since ${since}`,
+    ],
+    [
+      "no agent yet",
+      { agent: undefined, work: undefined },
+      `${waiting} agent in knfleet-system on the spoke`,
+    ],
+    [
+      "agent not available",
+      { agent: noAgent, work: undefined },
+      `${waiting} agent in knfleet-system on the spoke`,
+    ],
+    ["agent gone later", { agent: noAgent }, `${waiting} agent in knfleet-system on the spoke`],
+    ["work unwritten", { work: undefined }, `${waiting} work to be written`],
+    ["no feedback", { work: work() }, `${waiting} agent on the spoke to take up the component`],
+    [
+      "feedback of an earlier spec",
+      { generation: 4 },
+      `${waiting} agent on the spoke to take up the component`,
+    ],
+    [
+      "not looked at yet",
+      { work: work(telling({ ...ready, observed: 4 })) },
+      `${waiting} agent on the spoke to take up the component`,
+    ],
+    [
+      "CRD not there yet",
+      { work: work(refusing("KnativeServing", 'no matches for kind "KnativeServing"')) },
+      `${waiting} agent on the spoke to take up the component`,
+    ],
+    [
+      "forbidden",
+      {
+        agent: work(
+          refusing("ClusterRole", "Failed to apply manifest: clusterroles is forbidden: no"),
+        ),
+      },
+      "AccessProviderFailed: [WorkForbidden] ManagedCluster spoke-1: work a: the work agent may not apply ClusterRole a: clusterroles is forbidden: no",
+    ],
+    [
+      "refused",
+      {
+        work: work(
+          refusing("KnativeServing", "Failed to apply manifest: spec.x: is invalid\u001b[31m"),
+        ),
+      },
+      "ApplyFailed: ManagedCluster spoke-1: work a: KnativeServing a was not applied: spec.x: is invalid",
+    ],
+    [
+      "ready",
+      {},
+      "DependenciesInstalled=True  ; DeploymentsAvailable=True  ; InstallSucceeded=True  ; VersionMigrationEligible=True",
+    ],
+    [
+      "a failure on the spoke",
+      {
+        work: work(
+          telling({
+            ...current,
+            "InstallSucceeded.status": "False",
+            "InstallSucceeded.reason": "Error",
+            "InstallSucceeded.message": "Install failed",
+          }),
+        ),
+      },
+      "InstallSucceeded=False Error Install failed",
+    ],
+  ])("%s", (_, facts, text) => {
+    expect(said(facts)).toBe(text);
+  });
+
+  test("is written as the status of a pushed component would be", () => {
+    const answer = judge(whole);
+    if (answer instanceof FleetError) throw answer;
+    const now = new Date(since);
+    const protection: Condition = { type: "AnchorProtected", status: "True", reason: "Enforced" };
+    const component = serving({
+      metadata: { generation: 3 },
+      status: { conditions: [protection] },
+    });
+    const status = statusOf(component, { kind: "told", ...answer }, now);
+    expect(status).toMatchObject({ version: "1.23.0", observedGeneration: 3 });
+    expect(status.conditions?.map(({ type, status: is }) => `${type}=${is}`)).toEqual([
+      "DependenciesInstalled=True",
+      "DeploymentsAvailable=True",
+      "InstallSucceeded=True",
+      "Ready=True",
+      "TargetClusterResolved=True",
+      "VersionMigrationEligible=True",
+    ]);
+  });
+});
