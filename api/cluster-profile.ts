@@ -49,7 +49,7 @@ export type ClusterProfile = KubeObject & {
   };
 };
 
-/** Narrows an object from a reflector to a ClusterProfile. Its fields are not checked, because the API server has checked them against the CRD. */
+/** Narrows an object from an API server to a ClusterProfile. Its fields are not checked, because the API server has checked them against the CRD. */
 export function isClusterProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }

@@ -5,7 +5,11 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { loadProviderFile, parseProviderFile } from "../../access/providers/provider-config.ts";
 import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
-import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  isClusterProfile,
+} from "../../api/cluster-profile.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
@@ -119,10 +123,7 @@ const profileKey = {
 };
 
 function profileOf(object: KubeObject | undefined): ClusterProfile {
-  if (object === undefined || !isProfile(object)) throw new Error("There is no ClusterProfile");
+  if (object === undefined || !isClusterProfile(object))
+    throw new Error("There is no ClusterProfile");
   return object;
-}
-
-function isProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }

@@ -8,8 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
 import { openSpokes } from "../../access/spokes/open-spokes.ts";
 import type { Spokes } from "../../access/spokes/spokes.ts";
-import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
-import type { KubeObject } from "../../api/kubernetes.ts";
+import { clusterProfileApiVersion, isClusterProfile } from "../../api/cluster-profile.ts";
 import { knownResource } from "../../api/resources.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import type { FlappingAnswer, FlappingOrder, FlappingStart } from "./flapping-hub.ts";
@@ -121,11 +120,7 @@ async function flappingStart(): Promise<FlappingStart> {
     const text = isData ? Buffer.from(String(data.token), "base64").toString() : "";
     return [metadata.name, text] as const;
   });
-  return { profiles: items.filter(isProfile), tokens: Object.fromEntries(tokens) };
-}
-
-function isProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
+  return { profiles: items.filter(isClusterProfile), tokens: Object.fromEntries(tokens) };
 }
 
 async function allConnected(from: Spokes): Promise<void> {

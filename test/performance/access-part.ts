@@ -7,8 +7,7 @@ import { text } from "node:stream/consumers";
 import { connectHub } from "../../access/hub/hub.ts";
 import { loadProviderFile } from "../../access/providers/provider-config.ts";
 import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
-import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
-import type { KubeObject } from "../../api/kubernetes.ts";
+import { clusterProfileApiVersion, isClusterProfile } from "../../api/cluster-profile.ts";
 import { knownResource } from "../../api/resources.ts";
 import { type Fleet, type Profile, startFleet } from "../fleet/fleet.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
@@ -78,7 +77,8 @@ async function firstRequest(fleet: Fleet, ref: Profile, providerFile: string): P
   const { namespace, name } = ref;
   const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
   const profile = await hub.client.get({ resource, namespace, name }, {}, signal);
-  if (profile === undefined || !isProfile(profile)) throw new Error(`No ClusterProfile ${name}`);
+  if (profile === undefined || !isClusterProfile(profile))
+    throw new Error(`No ClusterProfile ${name}`);
   const providers = await loadProviderFile(providerFile, signal);
   const startedAt = performance.now();
   const deps = { environment, userAgent, hub: hub.client };
@@ -87,10 +87,6 @@ async function firstRequest(fleet: Fleet, ref: Profile, providerFile: string): P
   // The probe of the connection is its first request; one more shows that it works.
   await connection.client.request("GET", "/version", undefined, signal);
   return elapsedMs;
-}
-
-function isProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
 async function publish(fleet: Fleet): Promise<void> {

@@ -4,7 +4,11 @@ import { getProfile, ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Log } from "../../access/log.ts";
 import type { ProviderFile } from "../../access/providers/provider-config.ts";
-import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  isClusterProfile,
+} from "../../api/cluster-profile.ts";
 import {
   type ClusterProfileRef,
   type ComponentKind,
@@ -87,12 +91,12 @@ function followProfiles(
       const find = () => getProfile(client, ref, signal);
       // The watch may not have shown a new profile yet.
       const object = found ?? (await lookedUp([ref.namespace, ref.name], find));
-      return object === undefined || !isProfile(object) ? undefined : object;
+      return object === undefined || !isClusterProfile(object) ? undefined : object;
     },
     profiles: async (signal) => {
       const list = async () => (await served.list(profileCollection, {}, signal)).items;
       const objects = known.isSynced ? [...known.values()] : await listed([], list);
-      return objects.filter(isProfile);
+      return objects.filter(isClusterProfile);
     },
   };
 }
@@ -202,8 +206,4 @@ function keyAndCluster({ apiVersion, kind, metadata, spec }: KubeObject): KubeOb
 function storedOf(kind: ComponentKind, { metadata, spec }: KubeObject): StoredComponent {
   const { name, namespace = "" } = metadata;
   return { kind, namespace, name, ref: refOf(recordAt(spec)) };
-}
-
-function isProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }

@@ -5,6 +5,7 @@ import {
   type ClusterProfile,
   clusterProfileApiVersion,
   globMatches,
+  isClusterProfile,
   propertiesOf,
 } from "../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../api/component.ts";
@@ -16,11 +17,6 @@ import { UsageError } from "../errors.ts";
 import { labelMatcher } from "../selection/label-selector.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
-
-/** Whether an object of the hub is a ClusterProfile. */
-export function isProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
-}
 
 /** Reads one ClusterProfile of the hub. Throws FleetError `ClusterProfileNotFound` or `ClusterProfileUnavailable`. */
 export async function readProfile(
@@ -36,7 +32,7 @@ export async function readProfile(
   if (found === undefined) {
     throw new FleetError("ClusterProfileNotFound", `${title} does not exist`);
   }
-  if (!isProfile(found)) {
+  if (!isClusterProfile(found)) {
     throw new FleetError("ClusterProfileUnavailable", `${title} is no ClusterProfile`);
   }
   return found;
@@ -116,7 +112,7 @@ async function listProfiles(
   // Items of a list carry neither apiVersion nor kind.
   return items
     .map((item) => ({ ...item, apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" }))
-    .filter(isProfile);
+    .filter(isClusterProfile);
 }
 
 /** A valid name of Kubernetes, which is safe in a path, a file name and a prompt. */

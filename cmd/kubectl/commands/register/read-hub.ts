@@ -7,7 +7,7 @@ import {
   loadProviderFile,
   type ProviderFile,
 } from "../../../../access/providers/provider-config.ts";
-import { clusterProfileApiVersions } from "../../../../api/cluster-profile.ts";
+import { clusterProfileApiVersions, isClusterProfile } from "../../../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
 import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
 import { groupOf, type NamespacedName } from "../../../../api/kubernetes.ts";
@@ -16,7 +16,6 @@ import type { Flags } from "../../flags.ts";
 import { type Controllers, findControllers, flagValuesOf } from "../../hub/find-controller.ts";
 import { readHubProviderFile } from "../../hub/hub-provider-file.ts";
 import type { OpenHub } from "../../hub/open-hub.ts";
-import { isProfile } from "../../hub/profiles.ts";
 import type { Right } from "../can-i/access-review.ts";
 import { type HubReaders, readerOf, readersFor } from "./choose-reader.ts";
 import { missingRights, readNamespace } from "./missing-rights.ts";
@@ -50,7 +49,7 @@ export async function readHubFacts(
     profileVersion,
     servesComponents,
     readers,
-    profile: profile !== undefined && isProfile(profile) ? profile : undefined,
+    profile: profile !== undefined && isClusterProfile(profile) ? profile : undefined,
     ...(await readPlaces(request, { client, readers }, late)),
   };
 }

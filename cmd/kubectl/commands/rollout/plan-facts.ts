@@ -2,7 +2,11 @@ import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { ServedKind } from "../../../../access/kube/profile-versions.ts";
-import { type ClusterProfile, clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  isClusterProfile,
+} from "../../../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
 import { type FleetSet, fleetSetKinds } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -13,7 +17,6 @@ import { setKeyOf } from "../../../../controller/sets/set-caches.ts";
 import type { SetFacts } from "../../../../sets/facts.ts";
 import { listSets } from "../../hub/fleet-sets.ts";
 import { componentOf } from "../../hub/installations.ts";
-import { isProfile } from "../../hub/profiles.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
 /** The facts that a plan needs. */
@@ -50,7 +53,7 @@ export async function readPlanFacts(
       return [];
     }),
   ]);
-  const known = profiles.map(profileOf).filter(isProfile);
+  const known = profiles.map(profileOf).filter(isClusterProfile);
   const selectionOf = (one: FleetSet) =>
     findSelection(one, {
       profiles: (): readonly ClusterProfile[] => known,

@@ -4,13 +4,16 @@ import { getProfile } from "../../../../access/kube/profile-versions.ts";
 import type { ProviderFile } from "../../../../access/providers/provider-config.ts";
 import { selectProvider } from "../../../../access/providers/select-provider.ts";
 import { accessOf, type ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
-import { type ClusterProfile, isHealthy } from "../../../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  isClusterProfile,
+  isHealthy,
+} from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { conditionOf } from "../../../../api/conditions.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { isProfile } from "../../hub/profiles.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { codedReason } from "../../output/names.ts";
 import { findWantedSecret } from "../diagnose/hops/plugin-secret.ts";
@@ -55,7 +58,7 @@ export async function readWay(
     const message = error instanceof Error ? error.message : String(error);
     return { ...none, profile: { ...node, state: "UNKNOWN", message } };
   }
-  if (found === undefined || !isProfile(found)) {
+  if (found === undefined || !isClusterProfile(found)) {
     return { ...none, profile: { ...node, state: "FAIL", message: "does not exist" } };
   }
   const profile = { ...node, ...healthOf(found) };

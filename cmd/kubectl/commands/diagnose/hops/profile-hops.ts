@@ -4,6 +4,7 @@ import { getProfile, ServedKind } from "../../../../../access/kube/profile-versi
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
+  isClusterProfile,
 } from "../../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../../api/component.ts";
 import { conditionOf } from "../../../../../api/conditions.ts";
@@ -11,7 +12,6 @@ import { recordAt } from "../../../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import type { ControllerDeployment } from "../../../hub/find-controller.ts";
-import { isProfile } from "../../../hub/profiles.ts";
 import { words } from "../../../output/steps.ts";
 import { stringAt } from "../../../selection/fields.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
@@ -28,7 +28,7 @@ export async function readProfile(
   const list = "kubectl get clusterprofiles.multicluster.x-k8s.io -A";
   try {
     const found = await readStoredProfile(ref, hub, signal);
-    if (found !== undefined && isProfile(found)) {
+    if (found !== undefined && isClusterProfile(found)) {
       const { accessProviders, credentialProviders } = found.status ?? {};
       const names = [...(accessProviders ?? []), ...(credentialProviders ?? [])].map(
         ({ name }) => name,
