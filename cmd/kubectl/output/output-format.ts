@@ -22,6 +22,19 @@ export function isDocument({ output }: { readonly output: OutputFormat }): boole
   return output === "json" || output === "yaml";
 }
 
+/** Whether the output is a table or a sentence for people. */
+export function isTable({ output }: { readonly output: OutputFormat }): boolean {
+  return output === "table" || output === "wide";
+}
+
+/** Throws UsageError for a format that commands that write do not have. */
+export function checkWriteFormat({ output }: { readonly output: OutputFormat }): void {
+  if (["table", "wide", "name", "json", "yaml"].includes(output)) return;
+  throw new UsageError(`-o ${output} cannot be used with a command that writes`, [
+    "Use -o name, json or yaml.",
+  ]);
+}
+
 /** The parsed value of `-o`. */
 export interface Output {
   readonly format: OutputFormat;

@@ -1,5 +1,6 @@
 import type { CommandEntry } from "../action.ts";
 import type { Flags } from "../flags.ts";
+import { isTable } from "./output-format.ts";
 import type { Output, Terminal } from "./terminal.ts";
 
 /** Collects the output of a command for a pager. */
@@ -56,9 +57,9 @@ export function isPaging({ stdout, page }: Terminal): boolean {
 /** Whether the output of a command is a text to read, and not a table or a document. */
 export function isForReading(
   { pages }: CommandEntry,
-  { args, flags: { output } }: { readonly args: readonly string[]; readonly flags: Flags },
+  { args, flags }: { readonly args: readonly string[]; readonly flags: Flags },
 ): boolean {
-  if (output !== "table" && output !== "wide") return false;
+  if (!isTable(flags)) return false;
   if (pages !== "one") return pages === "always";
   const [first = ""] = args;
   return args.length === (first.includes("/") ? 1 : 2);

@@ -5,6 +5,7 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, limitsOf, openReading, print, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { unreadNotes } from "../../output/notes.ts";
+import { isTable } from "../../output/output-format.ts";
 import { stampAt } from "../../output/report.ts";
 import { commandsOf } from "../../output/steps.ts";
 import { askForAgreement } from "../../output/terminal.ts";
@@ -67,7 +68,7 @@ async function runMigrate(
   );
   const quiet = { ...reading, limits: limitsOf(flags, undefined) };
   const last = await migrate(quiet, input, signal);
-  if (isDocument(input)) await show(last.plan, input);
+  if (!isTable(input.flags)) await show(last.plan, input);
   return last.code;
 }
 
@@ -117,17 +118,12 @@ async function show(plan: MigrationPlan, { flags, terminal }: Input): Promise<Ex
   return migrationExitCode(plan);
 }
 
-/** Whether standard output is for a document of the end. */
-function isDocument({ flags: { output } }: Pick<Input, "flags">): boolean {
-  return output !== "table" && output !== "wide";
-}
-
 /** Shows the plan before it is carried out: on standard error where a document of the end is asked for. */
 function showBefore(plan: MigrationPlan, input: Input): void {
   const { flags, terminal } = input;
   const wide = flags.output === "wide";
-  const output = isDocument(input) ? terminal.stderr : terminal.stdout;
-  if (isDocument(input) && flags.quiet) return;
+  const output = isTable(flags) ? terminal.stdout : terminal.stderr;
+  if (!isTable(flags) && flags.quiet) return;
   const shown = { ...terminal, stdout: output };
   const table = tableText(
     migrationTable(plan),
@@ -224,6 +220,6 @@ function tellOpen(step: NumberedStep, told: Set<string>, input: Input): void {
 
 function tell(text: string, { flags, terminal }: Pick<Input, "flags" | "terminal">): void {
   const line = text.endsWith("\n") ? text : `${plainText(text)}\n`;
-  if (!isDocument({ flags })) terminal.stdout.write(line);
+  if (isTable(flags)) terminal.stdout.write(line);
   else if (!flags.quiet) terminal.stderr.write(line);
 }

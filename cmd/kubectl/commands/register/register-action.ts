@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, print, tableText } from "../../action.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
 import { openHub } from "../../hub/open-hub.ts";
-import { renderJson } from "../../output/output-format.ts";
+import { checkWriteFormat, isTable, renderJson } from "../../output/output-format.ts";
 import {
   commandsOf,
   renderFailure,
@@ -39,7 +39,7 @@ type Input = ActionInput<RegisterFlags>;
 /** `kubectl knfleet register`. */
 export async function runRegister(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { args, flags, options, terminal } = input;
-  checkFormat(flags.output);
+  checkWriteFormat(flags);
   const request = registerRequest(args, flags, options);
   await using hub = await openHub(flags, { env: terminal.env });
   await using spoke = await openSpoke(flags, {
@@ -72,19 +72,9 @@ export async function runRegister(input: Input, signal: AbortSignal): Promise<Ex
   );
   const clusters = { hub: hub.client, hubTimeoutMs: flags.hub.requestTimeoutMs, spoke, signal };
   const { endsAt } = await writeRegistration(plan, request, clusters);
-  if (flags.output !== "table" && flags.output !== "wide") await printObjects(objects, input);
+  if (!isTable(flags)) await printObjects(objects, input);
   say(`ClusterProfile ${idOf(request.profile)} is registered. ${tokenText(endsAt)}`, input);
   return walkTo({ profile: request.profile, plan }, input, signal);
-}
-
-const formats = ["table", "wide", "name", "yaml", "json"];
-
-/** Throws UsageError for a format that `register` and `unregister` do not have. */
-export function checkFormat(output: string): void {
-  if (formats.includes(output)) return;
-  throw new UsageError(`-o ${output} cannot be used with a command that writes`, [
-    "Use -o name, json or yaml.",
-  ]);
 }
 
 /** Prints why nothing was written. */
@@ -107,9 +97,8 @@ async function show(
   input: Input,
 ): Promise<void> {
   const { flags, options, terminal } = input;
-  const isTable = flags.output === "table" || flags.output === "wide";
-  if (options.dryRun === true && !isTable) await printObjects(objects, input);
-  else if (isTable) {
+  if (options.dryRun === true && !isTable(flags)) await printObjects(objects, input);
+  else if (isTable(flags)) {
     terminal.stdout.write(tableText(objectsTable(objects), flags, terminal));
   } else if (!flags.quiet) {
     terminal.stderr.write(tableText(objectsTable(objects), { ...flags, output: "wide" }, terminal));
@@ -148,8 +137,7 @@ function tokenText(endsAt: string | undefined): string {
 
 /** Says a sentence on standard output in a table, else on standard error. */
 function say(text: string, { flags, terminal }: Pick<Input, "flags" | "terminal">): void {
-  const isTable = flags.output === "table" || flags.output === "wide";
-  if (isTable) terminal.stdout.write(`${plainText(text)}\n`);
+  if (isTable(flags)) terminal.stdout.write(`${plainText(text)}\n`);
   else if (!flags.quiet) terminal.stderr.write(`${plainText(text)}\n`);
 }
 
@@ -178,8 +166,7 @@ async function walkTo(
   const options = {};
   const report = await walk({ ...input, args: [target], options }, {}, signal);
   const shown = withHubSteps(report, commands);
-  const isTable = flags.output === "table" || flags.output === "wide";
-  if (isTable) {
+  if (isTable(flags)) {
     terminal.stdout.write("\n");
     await print(diagnosisRendering(shown, { flags, terminal }), flags, terminal);
   } else if (!flags.quiet) {

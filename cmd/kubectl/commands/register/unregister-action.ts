@@ -8,6 +8,7 @@ import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { findProfile, profileHint } from "../../hub/profiles.ts";
+import { checkWriteFormat, isTable } from "../../output/output-format.ts";
 import { askForAgreement } from "../../output/terminal.ts";
 import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -15,7 +16,7 @@ import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { readNamespace } from "./missing-rights.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";
-import { checkFormat, refuse } from "./register-action.ts";
+import { refuse } from "./register-action.ts";
 import { objectName, objectsTable, type ShownObject } from "./registration-text.ts";
 import {
   hubRemovals,
@@ -41,7 +42,7 @@ type Input = ActionInput<UnregisterFlags>;
 /** `kubectl knfleet unregister`. */
 export async function runUnregister(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { args, flags, options, terminal } = input;
-  checkFormat(flags.output);
+  checkWriteFormat(flags);
   const [name, ...others] = args;
   if (name === undefined || others.length > 0) {
     throw new UsageError("Name one ClusterProfile", profileHint);
@@ -57,7 +58,7 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
   ]);
   if ("why" in there) return refuse([there], input);
   const shown = [...there.map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
-  if (flags.output !== "table" && flags.output !== "wide") {
+  if (!isTable(flags)) {
     terminal.stdout.write(shown.map((object) => `${objectName(object)}\n`).join(""));
   } else terminal.stdout.write(tableText(objectsTable(shown), flags, terminal));
   if (options.dryRun === true) return exitCodes.fine;

@@ -8,13 +8,13 @@ import { type ActionInput, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
-import { objectText } from "../../output/output-format.ts";
+import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { adoptionSet } from "./adoption-set.ts";
-import { checkFormat, tellRefusal } from "./steer-action.ts";
+import { tellRefusal } from "./steer-action.ts";
 
 /** Flags of `rollout adopt` alone. */
 interface AdoptFlags {
@@ -26,7 +26,7 @@ type Input = ActionInput<AdoptFlags>;
 /** `kubectl knfleet rollout adopt`. */
 export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { args, flags, options, terminal } = input;
-  checkFormat(flags);
+  checkWriteFormat(flags);
   const name = nameOf(options);
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const selection = selectionOf(args, flags, access);

@@ -5,9 +5,8 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { ActionInput } from "../../action.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
-import type { Flags } from "../../flags.ts";
-import { objectText } from "../../output/output-format.ts";
+import { type ExitCode, exitCodes } from "../../errors.ts";
+import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet } from "./named-set.ts";
@@ -66,7 +65,7 @@ type Decide = (set: FleetSet, user: () => Promise<string>) => Steering | Promise
 
 async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  checkFormat(flags);
+  checkWriteFormat(flags);
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const set = await namedSet(input, { access }, signal);
   if (typeof set === "number") return set;
@@ -90,14 +89,6 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
 /** Adds the mark of kubectl to the message of a dry run. */
 export function writtenText(said: string, { dryRun }: WriteFlags): string {
   return dryRun === true ? `${said} (server dry run)` : said;
-}
-
-/** Throws UsageError for a format that commands that write do not have. */
-export function checkFormat({ output }: Flags): void {
-  if (["table", "wide", "name", "json", "yaml"].includes(output)) return;
-  throw new UsageError(`-o ${output} cannot be used with a command that writes`, [
-    "Use -o name, json or yaml.",
-  ]);
 }
 
 /** Prints the result for a set: a sentence, or its name or the whole set in other formats. */

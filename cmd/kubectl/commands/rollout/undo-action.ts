@@ -6,7 +6,7 @@ import { knownResource } from "../../../../api/resources.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { objectText } from "../../output/output-format.ts";
+import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -17,7 +17,7 @@ import {
   revisionBefore,
   revisionNamed,
 } from "./revisions.ts";
-import { checkFormat, fieldManager, tell, tellRefusal, writtenText } from "./steer-action.ts";
+import { fieldManager, tell, tellRefusal, writtenText } from "./steer-action.ts";
 
 /** Flags of `rollout undo` alone. */
 interface UndoFlags {
@@ -31,7 +31,7 @@ type Input = ActionInput<UndoFlags>;
 /** `kubectl knfleet rollout undo`. */
 export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  checkFormat(flags);
+  checkWriteFormat(flags);
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const set = await namedSet(input, { access }, signal);
   if (typeof set === "number") return set;

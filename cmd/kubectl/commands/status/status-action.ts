@@ -15,7 +15,7 @@ import { widthOf } from "../../output/characters.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { nameOf } from "../../output/names.ts";
 import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "../../output/notes.ts";
-import { isDocument, jsonLine } from "../../output/output-format.ts";
+import { isDocument, isTable, jsonLine } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
 import { painter, wantsColour } from "../../output/terminal.ts";
 import { readSelection } from "../../selection/selection-file.ts";
@@ -241,7 +241,7 @@ function changedSetsText(
   before: FleetStatus,
   { flags, terminal }: Pick<Input, "flags" | "terminal">,
 ): string {
-  if (flags.output !== "table" && flags.output !== "wide") return "";
+  if (!isTable(flags)) return "";
   const shown = new Set((before.sets ?? []).map((set) => JSON.stringify(set)));
   const changed = (now.sets ?? []).filter((set) => !shown.has(JSON.stringify(set)));
   const table = setsTable(changed, flags.output === "wide");
