@@ -1,6 +1,6 @@
 import { parseDocument } from "yaml";
 
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, listAt } from "../../api/fields.ts";
 import { costProblem } from "../providers/provider-document.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -28,9 +28,6 @@ export interface KubeconfigContext {
  */
 export function kubeconfigUser(text: string, context: string): KubeconfigUser {
   const config = parseKubeconfig(text);
-  if (Array.isArray(config["extensions"]) && config["extensions"].length > 0) {
-    throw new KubeconfigUserError("has extensions, which are not supported");
-  }
   return credentialOf(userOf(config, contextOf(config, context)));
 }
 
@@ -74,7 +71,7 @@ function userOf(config: Fields, context: Fields): Fields {
   return user;
 }
 
-/** Parses a kubeconfig within limits of size and cost. Throws KubeconfigUserError. */
+/** Parses a kubeconfig without extensions, within limits of size and cost. Throws KubeconfigUserError. */
 export function parseKubeconfig(text: string): Fields {
   if (costProblem(text, "yaml") !== undefined) throw new KubeconfigUserError("is too large");
   const document = parseDocument(text, { logLevel: "silent" });
@@ -83,6 +80,9 @@ export function parseKubeconfig(text: string): Fields {
   const { kind = "Config", apiVersion = "v1" } = isRecord(config) ? config : { kind: "" };
   if (!isRecord(config) || kind !== "Config" || apiVersion !== "v1") {
     throw new KubeconfigUserError("is not a kubeconfig");
+  }
+  if (listAt(config, "extensions").length > 0) {
+    throw new KubeconfigUserError("has extensions, which are not supported");
   }
   return config;
 }
@@ -140,7 +140,8 @@ function partOf(user: Fields, name: "client-certificate" | "client-key"): string
   return Buffer.from(compact, "base64").toString("utf8");
 }
 
-function textOf(value: unknown): string {
+/** The text of a field; empty when the field is not set. Throws KubeconfigUserError for a field of another type. */
+export function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value !== "string") throw new KubeconfigUserError("has a field of the wrong type");
   return value;

@@ -7,6 +7,7 @@ import {
   kubeconfigContext,
   KubeconfigUserError,
   parseKubeconfig,
+  textOf,
 } from "../plugins/kubeconfig-user.ts";
 import { accessClusterOf } from "./profile-objects.ts";
 
@@ -43,10 +44,6 @@ export function kubeconfigClusters(
 ): readonly (KubeconfigCluster | RefusedKubeconfig)[] {
   try {
     const config = parseKubeconfig(text);
-    const extensions = config["extensions"];
-    if (Array.isArray(extensions) && extensions.length > 0) {
-      throw new KubeconfigUserError("has extensions, which are not supported");
-    }
     return namesOf(config, contexts).map((name) => clusterOf(config, name));
   } catch (error) {
     if (!(error instanceof KubeconfigUserError)) throw error;
@@ -108,16 +105,13 @@ function isSet(value: unknown): boolean {
 }
 
 function usableCluster(entry: Fields): AccessCluster {
-  const data = entry["certificate-authority-data"];
-  if (isSet(entry["certificate-authority"]) && !isSet(data)) {
+  const data = textOf(entry["certificate-authority-data"]);
+  if (isSet(entry["certificate-authority"]) && data === "") {
     throw new KubeconfigUserError(
       "names a file (certificate-authority); certificates have to be inline",
     );
   }
-  if (isSet(data) && typeof data !== "string") {
-    throw new KubeconfigUserError("has a field of the wrong type");
-  }
-  const pem = typeof data === "string" && data !== "" ? bufferText(data) : undefined;
+  const pem = data === "" ? undefined : Buffer.from(data, "base64").toString("utf8");
   const cluster = accessClusterOf(entry, pem);
   if (endpointIn(cluster).proxy?.login !== undefined) {
     // A ClusterProfile can be read by more people than the Secret.
@@ -126,10 +120,6 @@ function usableCluster(entry: Fields): AccessCluster {
     );
   }
   return cluster;
-}
-
-function bufferText(base64: string): string {
-  return Buffer.from(base64, "base64").toString("utf8");
 }
 
 /** Whether the provider allows such a server is decided when a component needs the cluster. */
