@@ -1,13 +1,13 @@
 import { isRecord, listAt, recordAt, textAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
-import { groupOf, type KubeObject } from "../../api/kubernetes.ts";
-import { sourceObjectOf } from "./secret-source.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
 import {
   annotatedProperties,
   copiedLabels,
   identityOfSource,
   type Source,
   type SourceHealth,
+  sourceObjectOf,
 } from "./source.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -84,7 +84,7 @@ function isInitialized(apiVersion: string, status: Fields): boolean {
 }
 
 function isOlder(apiVersion: string): boolean {
-  return apiVersion === `${groupOf(apiVersion)}/v1beta1`;
+  return apiVersion.endsWith("/v1beta1");
 }
 
 function healthFrom(condition: Fields): SourceHealth {

@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
-
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { NamespacedName } from "../../api/kubernetes.ts";
-import { identityInProfile, managers, type Producer, type Source } from "./source.ts";
+import { identityInProfile, managers, type Producer, shortDigest, type Source } from "./source.ts";
 
 /** What is to be done about one profile. */
 export type PlannedProfile =
@@ -114,16 +112,12 @@ function possibleRefs(
   const namespace = profileNamespace === "" ? own : profileNamespace;
   const refOf = (text: string): NamespacedName => ({ namespace, name: shortName(text) });
   const long = `${own}-${name}`;
-  return [refOf(name), refOf(long), refOf(`${long}-${digestOf(identity)}`)];
+  return [refOf(name), refOf(long), refOf(`${long}-${shortDigest(identity)}`)];
 }
 
 /** A name of at most 63 characters. A longer one is cut and ends with a part of its hash. */
 function shortName(text: string): string {
   if (text.length <= maxName) return text;
-  const digest = digestOf(text);
+  const digest = shortDigest(text);
   return `${text.slice(0, maxName - digest.length - 1).replace(/[-.]+$/, "")}-${digest}`;
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }

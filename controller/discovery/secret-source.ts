@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 import {
   type KubeconfigCluster,
   kubeconfigClusters,
@@ -14,7 +12,8 @@ import {
   identityOfSource,
   type Source,
   type SourceAccess,
-  type SourceObject,
+  shortDigest,
+  sourceObjectOf,
 } from "./source.ts";
 
 const contextsAnnotation = "knfleet.dev/contexts";
@@ -72,16 +71,6 @@ export function accessOfSecret(secret: KubeObject | undefined, key: string): Sou
   return one?.access ?? missing;
 }
 
-/** The object that Events are about. */
-export function sourceObjectOf(
-  { metadata }: KubeObject,
-  apiVersion: string,
-  kind: string,
-): SourceObject {
-  const { namespace = "", name, uid, resourceVersion } = metadata;
-  return { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } };
-}
-
 function readContexts(
   secret: KubeObject,
   key: string,
@@ -107,6 +96,6 @@ function contextPart(context: string): string {
   const part = context.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   const trimmed = part.replaceAll(/^-+|-+$/g, "");
   if (trimmed === context) return trimmed;
-  const digest = createHash("sha256").update(context).digest("hex").slice(0, 8);
+  const digest = shortDigest(context);
   return trimmed === "" ? digest : `${trimmed}-${digest}`;
 }

@@ -81,9 +81,8 @@ export class SourceCaches implements Disposable {
 
   /** Keeps a profile as it was just written, until the watch shows it. */
   noteWritten(profile: KubeObject): void {
-    if (!isClusterProfile(profile)) return;
-    const { managedFields: _, ...metadata } = profile.metadata;
-    this.#profiles.set(reflectorKey(metadata), { ...profile, metadata });
+    const kept = withoutManagedFields(profile);
+    if (isClusterProfile(kept)) this.#profiles.set(reflectorKey(kept.metadata), kept);
   }
 
   [Symbol.dispose](): void {

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import type { CredentialSecret } from "../../access/profiles/profile-objects.ts";
 import type { AccessCluster } from "../../api/cluster-profile.ts";
 import type { Condition, KubeObject } from "../../api/kubernetes.ts";
@@ -74,6 +76,16 @@ const propertyPrefix = "knfleet.dev/property.";
 // They say how the source is managed, not what its cluster is.
 const ownDomains: readonly string[] = ["kubernetes.io", "helm.sh", "app.kubernetes.io"];
 
+/** The object that Events are about. */
+export function sourceObjectOf(
+  { metadata }: KubeObject,
+  apiVersion: string,
+  kind: string,
+): SourceObject {
+  const { namespace = "", name, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } };
+}
+
 /** The labels of a source that its profile gets. */
 export function copiedLabels(
   labels: Readonly<Record<string, string>> = {},
@@ -103,8 +115,11 @@ export function identityOfSource(
   { kind, metadata }: SourceObject,
   context: string | undefined,
 ): string {
-  const { namespace, name } = metadata;
-  return [kind, namespace, name, ...(context === undefined ? [] : [context])].join("/");
+  return identityFrom([kind, metadata.namespace, metadata.name], context);
+}
+
+function identityFrom(object: readonly string[], context: string | undefined): string {
+  return [...object, ...(context === undefined ? [] : [context])].join("/");
 }
 
 /** The annotations by which a profile names its source. */
@@ -127,10 +142,12 @@ export function identityInProfile({
   readonly metadata: Pick<KubeObject["metadata"], "annotations">;
 }): string | undefined {
   const parts = metadata.annotations?.[discoveredFrom]?.split("/") ?? [];
-  const [kind, namespace, name, uid] = parts.slice(-4);
-  if (kind === undefined || namespace === undefined || name === undefined || uid === undefined) {
-    return undefined;
-  }
-  const context = metadata.annotations?.[discoveredContext];
-  return [kind, namespace, name, ...(context === undefined ? [] : [context])].join("/");
+  // Kind, namespace, name and uid. An apiVersion of one part or two comes before them.
+  if (parts.length < 4) return undefined;
+  return identityFrom(parts.slice(-4, -1), metadata.annotations?.[discoveredContext]);
+}
+
+/** A short hash of a text, for a name that is cut or is no name of Kubernetes. */
+export function shortDigest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }

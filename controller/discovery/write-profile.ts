@@ -1,3 +1,4 @@
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import {
   profileManifest,
@@ -67,8 +68,8 @@ export class ProfileWriter {
   }
 
   #appliedTo({ metadata }: Manifest): { object?: string; status?: string } {
-    const { namespace = "", name = "" } = metadata;
-    const key = `${namespace}/${name}`;
+    const { namespace, name = "" } = metadata;
+    const key = reflectorKey({ namespace, name });
     const known = this.#applied.get(key) ?? {};
     this.#applied.set(key, known);
     return known;
