@@ -30,10 +30,11 @@ export function textAt(value: Fields, key: string): string | undefined {
 
 /** True for equal JSON values. The order of keys does not matter. */
 export function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((entry, at) => isSameJson(entry, other[at]));
   }
-  if (!isRecord(one) || !isRecord(other)) return one === other;
+  if (!isRecord(one) || !isRecord(other)) return false;
   const keys = Object.keys(one);
   return (
     keys.length === Object.keys(other).length &&

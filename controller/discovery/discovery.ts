@@ -4,7 +4,7 @@ import { isSameJson } from "../../api/fields.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
 import { ProfileKeeper, type ProfileKeeperOptions, type ProfileState } from "./keep-profile.ts";
-import { managerOf, type PlannedProfile, planProfiles } from "./plan.ts";
+import { type PlannedProfile, planProfiles } from "./plan.ts";
 import { SourceCaches } from "./source-caches.ts";
 import { type DiscoverySettings, managers } from "./source.ts";
 
@@ -96,7 +96,7 @@ export class Discovery implements AsyncDisposable {
       complete: this.#caches.complete(),
     });
     for (const key of new Set([...before.keys(), ...this.#plan.keys()])) {
-      if (!isSamePlan(before.get(key), this.#plan.get(key))) this.#queue.add(key, key);
+      if (!isSameJson(before.get(key), this.#plan.get(key))) this.#queue.add(key, key);
     }
   }
 
@@ -129,16 +129,7 @@ export class Discovery implements AsyncDisposable {
   }
 
   #setState(key: string, planned: PlannedProfile, state: ProfileState): void {
-    const manager =
-      "source" in planned ? managers[planned.source.producer] : managerOf(planned.profile);
-    this.#states.set(key, { manager, state });
+    const { producer } = "source" in planned ? planned.source : planned;
+    this.#states.set(key, { manager: managers[producer], state });
   }
-}
-
-/** The profile itself does not count: each change of it leads to a look. */
-function isSamePlan(one: PlannedProfile | undefined, other: PlannedProfile | undefined): boolean {
-  if (one?.kind !== other?.kind) return false;
-  if (one === undefined || other === undefined) return true;
-  if (!("source" in one) || !("source" in other)) return true;
-  return isSameJson(one.source, other.source);
 }

@@ -18,10 +18,8 @@ export type PlannedProfile =
       readonly source: Source;
       readonly manager: string;
     }
-  /** The source of the profile is gone. */
-  | { readonly kind: "gone"; readonly ref: NamespacedName; readonly profile: ClusterProfile }
-  /** `register` made the profile. Its health and version are written. */
-  | { readonly kind: "registered"; readonly ref: NamespacedName; readonly profile: ClusterProfile };
+  /** `gone`: its source does not exist any more. `registered`: `register` made it, and its health and version are written. */
+  | { readonly kind: "gone" | "registered"; readonly producer: Producer };
 
 interface PlanFacts {
   readonly sources: Iterable<Source>;
@@ -49,9 +47,7 @@ export function planProfiles(facts: PlanFacts): ReadonlyMap<string, PlannedProfi
   for (const [key, profile] of profiles) {
     const producer = complete.find((one) => managers[one] === managerOf(profile));
     if (producer === undefined || plan.has(key)) continue;
-    const { namespace, name } = profile.metadata;
-    const kind = producer === "registered" ? "registered" : "gone";
-    plan.set(key, { kind, ref: { namespace, name }, profile });
+    plan.set(key, { kind: producer === "registered" ? "registered" : "gone", producer });
   }
   return plan;
 }
