@@ -107,10 +107,13 @@ export class ProfileKeeper {
     const apiVersion = caches.profileVersion;
     const desired = desiredProfile(source, facts, { ref, apiVersion, present });
     const hasChanged = await this.#writer.write(desired, present, signal);
-    const isRefused = facts.access.kind === "refused";
-    if (isRefused && hasChanged) this.#record(source.object, healthIn(desired), signal);
-    const health = healthIn(desired).status === "True" ? "healthy" : "unhealthy";
-    return { state: isRefused ? "refused" : health, next: this.#nextOf(key, source, facts) };
+    const next = this.#nextOf(key, source, facts);
+    const health = healthIn(desired);
+    if (facts.access.kind !== "refused") {
+      return { state: health.status === "True" ? "healthy" : "unhealthy", next };
+    }
+    if (hasChanged) this.#record(source.object, health, signal);
+    return { state: "refused", next };
   }
 
   #nextOf(key: string, source: Source, { access, check }: ClusterFacts): Next {
