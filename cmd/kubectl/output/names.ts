@@ -35,6 +35,25 @@ export function nameOf({
   return `${kind.toLowerCase()}.${group}/${name}`;
 }
 
+/** Short names of kinds, as arguments have them. */
+export const shortKinds = {
+  KnativeServing: "ks",
+  KnativeEventing: "ke",
+  KnativeServingSet: "kss",
+  KnativeEventingSet: "kes",
+} as const;
+
+/** An installation or a fleet set as commands take it: `ks/NAME`. */
+export function shortNameOf({
+  kind,
+  name,
+}: {
+  readonly kind: ComponentKind | FleetSetKind;
+  readonly name: string;
+}): string {
+  return `${shortKinds[kind]}/${name}`;
+}
+
 /** The text by which lists are sorted: namespace, then name, then kind. */
 export function nameKey({
   namespace,

@@ -5,7 +5,7 @@ import type { StatusItem } from "../commands/status/status-item.ts";
 import type { Before } from "../commands/status/status-since.ts";
 import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
 import { providerFileHint } from "../spokes/spoke-reading.ts";
-import { codedReason } from "./names.ts";
+import { codedReason, shortNameOf } from "./names.ts";
 import { codedError, type ReportError } from "./report.ts";
 import { type Commands, stepLine, withHub, words } from "./steps.ts";
 
@@ -135,9 +135,7 @@ function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[
 
 /** The next step for the worst finding, and the command that tells more about it. */
 function stepsOf(worst: StatusItem, { commands }: Asked): readonly string[] {
-  const { kind, namespace, name } = worst;
-  const type = kind === "KnativeServing" ? "ks" : "ke";
-  const walk = `kubectl knfleet ${words("diagnose", `${type}/${name}`, "-n", namespace)}`;
+  const walk = `kubectl knfleet ${words("diagnose", shortNameOf(worst), "-n", worst.namespace)}`;
   return [nextStep(worst), walk].map((step) => stepLine(withHub(step, commands)));
 }
 
@@ -174,8 +172,6 @@ export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-const shortNames = { KnativeServing: "ks", KnativeEventing: "ke" } as const;
-
 /** The sentence or command that helps most with an unhealthy installation. A command comes without the flags for the hub. */
 export function nextStep(item: StatusItem): string {
   return (item.hub.state === "Ready" ? liveStep(item) : undefined) ?? hubStep(item);
@@ -203,9 +199,8 @@ function hubStep(item: StatusItem): string {
   return words("kubectl", "describe", type, name, "-n", namespace);
 }
 
-function deploymentsOf({ kind, namespace, name }: StatusItem): string {
-  const target = `${shortNames[kind]}/${name}`;
-  return words("kubectl", "knfleet", "deployments", target, "-n", namespace);
+function deploymentsOf(item: StatusItem): string {
+  return words("kubectl", "knfleet", "deployments", shortNameOf(item), "-n", item.namespace);
 }
 
 const reasonOfCode: Readonly<Record<string, keyof typeof reasons>> = {

@@ -1,5 +1,6 @@
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { FleetStatus } from "../commands/status/status.ts";
+import { shortNameOf } from "../output/names.ts";
 
 /** The states that the page counts. An installation that is deleted or unreachable is nothing else. */
 export type PageStateName = "bad" | "unreachable" | "deleting" | "progress" | "healthy";
@@ -75,11 +76,6 @@ export interface FleetView {
 /** Names one installation in addresses and lists. */
 export function keyOf({ kind, namespace, name }: Pick<StatusItem, "kind" | "namespace" | "name">) {
   return [kind, namespace, name].map(encodeURIComponent).join("/");
-}
-
-/** The name of an installation as commands take it. */
-export function shortNameOf({ kind, name }: Pick<StatusItem, "kind" | "name">): string {
-  return `${kind === "KnativeServing" ? "ks" : "ke"}/${name}`;
 }
 
 /** The page of a fleet. Counts and causes are of the whole fleet; the filter selects rows. */

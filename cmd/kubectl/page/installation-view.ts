@@ -1,6 +1,6 @@
 import type { StatusItem } from "../commands/status/status-item.ts";
+import { shortNameOf } from "../output/names.ts";
 import { words } from "../output/steps.ts";
-import { shortNameOf } from "./fleet-view.ts";
 
 /** A command to copy, and what it is for. */
 export interface NextCommand {

@@ -1,5 +1,6 @@
 import { type ComponentKind, componentKinds } from "../../../api/component.ts";
 import { UsageError } from "../errors.ts";
+import { shortKinds } from "../output/names.ts";
 import { fleetSetKindOf } from "./set-ref.ts";
 
 /** One installation that the command line names. Without a kind, either kind matches. */
@@ -29,11 +30,6 @@ export interface Selection {
 }
 
 export const allKinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
-
-const shortNames: Readonly<Record<ComponentKind, string>> = {
-  KnativeServing: "ks",
-  KnativeEventing: "ke",
-};
 
 /**
  * Parses the arguments of a command as kubectl does: `ks/NAME …`, `ks` and `ks NAME …`. Also parses `NAME …` alone, which matches both kinds. Throws
@@ -93,7 +89,7 @@ function kindsOf(list: string): readonly ComponentKind[] | undefined {
 function kindOf(type: string): ComponentKind | undefined {
   const plain = type.toLowerCase().replace(/(?:\.v1beta1)?\.operator\.knative\.dev$/, "");
   return allKinds.find((kind) =>
-    [kind.toLowerCase(), componentKinds[kind].plural, shortNames[kind]].includes(plain),
+    [kind.toLowerCase(), componentKinds[kind].plural, shortKinds[kind]].includes(plain),
   );
 }
 

@@ -4,6 +4,7 @@ import { fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { listSets } from "../../hub/fleet-sets.ts";
 import { hubViewOf, listInstallations } from "../../hub/installations.ts";
+import { shortNameOf } from "../../output/names.ts";
 import { allKinds } from "../../selection/selection.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -34,8 +35,8 @@ export async function listHubNames(
     const selection = { ...place, kinds: allKinds, names: [] };
     const components = await listInstallations(access, selection, signal);
     return components.map((component): Word => {
-      const type = component.kind === "KnativeServing" ? "ks" : "ke";
-      return [`${type}/${component.metadata.name}`, hubViewOf(component).state];
+      const { kind, metadata } = component;
+      return [shortNameOf({ kind, name: metadata.name }), hubViewOf(component).state];
     });
   }
   if (of === "sets" || of === "stages")

@@ -5,7 +5,7 @@ import { openRendering } from "../../compare/open-rendering.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
-import { clusterNames, objectLine } from "../../output/names.ts";
+import { clusterNames, objectLine, shortNameOf } from "../../output/names.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
@@ -164,7 +164,6 @@ function notesOf({ items, errors, summary }: DiffList, commands: Commands): read
 }
 
 function walkOf({ installation }: DiffItem, { knfleet }: Commands): string {
-  const type = installation.kind === "KnativeServing" ? "ks" : "ke";
-  const { namespace, name } = installation;
-  return `${knfleet} ${words("diagnose", `${type}/${name}`, "-n", namespace)}`;
+  const { namespace } = installation;
+  return `${knfleet} ${words("diagnose", shortNameOf(installation), "-n", namespace)}`;
 }

@@ -1,6 +1,7 @@
-import { type Component, type ComponentKind, componentKinds } from "../../../../api/component.ts";
+import { type Component, componentKinds } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
+import { shortNameOf } from "../../output/names.ts";
 import { words } from "../../output/steps.ts";
 import { upstreamWayOut } from "../explain/causes.ts";
 import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";
@@ -39,27 +40,21 @@ function collisionOf(component: Component, all: readonly Component[]): readonly 
 }
 
 function stuckDeletion(component: Component): OrphanItem {
+  const { kind } = component;
   const { finalizers = [], deletionTimestamp = "", name, namespace, uid } = component.metadata;
   const said = (component.status?.conditions ?? []).find(
     ({ status, message = "" }) => status !== "True" && message !== "",
   );
   const why =
     said === undefined ? "" : `; ${said.type}: ${said.reason ?? ""}: ${said.message ?? ""}`;
-  const key = [componentKinds[component.kind].plural, name, "-n", namespace];
+  const key = [componentKinds[kind].plural, name, "-n", namespace];
   return {
     ...about(component),
     finding: "StuckDeletion",
     objects: 0,
     message: `deleted at ${deletionTimestamp}, held by ${finalizers.join(", ")}${why}`,
     next: [
-      words(
-        "kubectl",
-        "knfleet",
-        "diagnose",
-        `${shortKinds[component.kind]}/${name}`,
-        "-n",
-        namespace,
-      ),
+      words("kubectl", "knfleet", "diagnose", shortNameOf({ kind, name }), "-n", namespace),
       upstreamWayOut,
       "Or give the cluster up, which leaves everything on it:",
       words("kubectl", "annotate", ...key, `knfleet.dev/force-orphan=${uid}`),
@@ -84,9 +79,3 @@ function about({
     component: { kind, name, uid },
   };
 }
-
-/** Short names of kinds in arguments. */
-const shortKinds: Readonly<Record<ComponentKind, string>> = {
-  KnativeServing: "ks",
-  KnativeEventing: "ke",
-};

@@ -1,5 +1,5 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { clusterNames, codedReason, nameOf } from "../../output/names.ts";
+import { clusterNames, codedReason, nameOf, shortNameOf } from "../../output/names.ts";
 import { type Asked, countOf, unreadNotes } from "../../output/notes.ts";
 import { codedError } from "../../output/report.ts";
 import { stepLine, words } from "../../output/steps.ts";
@@ -8,12 +8,6 @@ import type { PlanItem } from "./plan-item.ts";
 import type { Plan } from "./plan.ts";
 import type { Upgrade } from "./upgrade.ts";
 
-const shortNames = {
-  KnativeServing: "ks",
-  KnativeEventing: "ke",
-  KnativeServingSet: "kss",
-  KnativeEventingSet: "kes",
-} as const;
 const unknown: Cell = { text: "<unknown>", tone: "warning" };
 
 const headers = [
@@ -39,19 +33,18 @@ export function upgradeTable({ items, errors }: Plan, wide: boolean): Table {
     rows: items.flatMap((item): Cell[][] => {
       const { installation, cluster, upgrade } = item;
       if (upgrade === null) return [];
-      const { kind, namespace, name } = installation;
       const { set } = upgrade;
       return [
         [
           clusterOf(cluster),
-          namespace,
-          `${shortNames[kind]}/${name}`,
+          installation.namespace,
+          shortNameOf(installation),
           hopsCell(item, upgrade),
           kubernetesCell(upgrade),
           rightsCell(upgrade),
           storedCell(upgrade),
           restartsCell(item, wide),
-          set === null ? "<none>" : `${shortNames[set.kind]}/${set.name}`,
+          set === null ? "<none>" : shortNameOf(set),
           orNone(set?.stage),
           messageCell(item, { upgrade, errors, wide }),
         ],
@@ -173,10 +166,10 @@ const shownLines = 10;
 /** One line for each thing that stands in the way. */
 function refusalLines(items: readonly PlanItem[]): readonly string[] {
   const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
-  const lines = items.flatMap(({ cluster, installation: { kind, namespace, name }, upgrade }) =>
+  const lines = items.flatMap(({ cluster, installation, upgrade }) =>
     (upgrade?.refusals ?? []).map((one) =>
       plainText(
-        `  ${clusterOf(cluster)} ${shortNames[kind]}/${name} -n ${namespace}: ${sentenceOf(one)}`,
+        `  ${clusterOf(cluster)} ${shortNameOf(installation)} -n ${installation.namespace}: ${sentenceOf(one)}`,
       ),
     ),
   );
@@ -199,16 +192,14 @@ function stepsOf(
 }
 
 function rightsCommand({ cluster, installation }: PlanItem, version: string): string {
-  const { kind, namespace, name } = installation;
   const target =
     cluster === null
-      ? [`${shortNames[kind]}/${name}`, "-n", namespace]
+      ? [shortNameOf(installation), "-n", installation.namespace]
       : [`${cluster.namespace}/${cluster.name}`];
   return words("can-i", ...target, "--version", version, "-o", "clusterrole");
 }
 
 function hopCommand({ installation, upgrade }: PlanItem): string {
-  const { kind, namespace, name } = installation;
   const [first = ""] = upgrade?.hops ?? [];
-  return words("plan", `${shortNames[kind]}/${name}`, "-n", namespace, "--version", first);
+  return words("plan", shortNameOf(installation), "-n", installation.namespace, "--version", first);
 }

@@ -1,5 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { humanDuration, timeText } from "../../output/duration.ts";
+import { shortNameOf } from "../../output/names.ts";
 import { nextStep, statusNotes } from "../../output/notes.ts";
 import { type Commands, stepLine, withHub } from "../../output/steps.ts";
 import type { Table } from "../../output/table.ts";
@@ -213,11 +214,9 @@ function clock(time: Date): string {
   return time.toISOString().replace("T", " ").slice(0, 19).concat("Z");
 }
 
-const types = { KnativeServing: "ks", KnativeEventing: "ke" } as const;
-
 /** `ks/NAME -n NAMESPACE`, as commands take it. */
-export function argsOf({ kind, name, namespace }: StatusItem): readonly string[] {
-  return [`${types[kind]}/${name}`, "-n", namespace];
+export function argsOf(item: StatusItem): readonly string[] {
+  return [shortNameOf(item), "-n", item.namespace];
 }
 
 /** Details of the selected row, and the next step. */

@@ -1,5 +1,5 @@
 import { byText } from "../../../../api/fields.ts";
-import { nameKey } from "../../output/names.ts";
+import { nameKey, shortNameOf } from "../../output/names.ts";
 import type { StatusItem } from "../status/status-item.ts";
 
 /** Pages about one installation. */
@@ -185,9 +185,9 @@ function agoOf({ since }: StatusItem): string {
 }
 
 function textOf(item: StatusItem): string {
-  const { namespace, name, kind, cluster, version, hub, live, reason, message } = item;
+  const { namespace, kind, cluster, version, hub, live, reason, message } = item;
   return [
-    `${kind === "KnativeServing" ? "ks" : "ke"}/${name}`,
+    shortNameOf(item),
     namespace,
     kind,
     cluster === null ? "<hub>" : `${cluster.namespace}/${cluster.name}`,

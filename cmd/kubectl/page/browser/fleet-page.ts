@@ -2,6 +2,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 
 import type { FleetStatus } from "../../commands/status/status.ts";
 import { ageOf } from "../../output/duration.ts";
+import { shortNameOf } from "../../output/names.ts";
 import { words } from "../../output/steps.ts";
 import { clusterKey } from "../cluster-view.ts";
 import {
@@ -106,7 +107,7 @@ function Cause({ cause, knfleet, search }: CauseProps): Markup {
 function Sets({ status: { sets }, knfleet }: Pick<PageProps, "status" | "knfleet">): Markup {
   if (sets === null || sets.length === 0) return null;
   const rows = sets.map((set) => {
-    const name = `${set.kind === "KnativeServingSet" ? "kss" : "kes"}/${set.name}`;
+    const name = shortNameOf(set);
     const command = `${knfleet} ${words("rollout", "status", name, "-n", set.namespace)}`;
     return [
       html`<b>${name}</b><br /><span class="dim">${set.namespace}</span>`,
