@@ -1,3 +1,4 @@
+import { timestampOf } from "../../../api/conditions.ts";
 import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput, CommandEntry } from "../action.ts";
 import { UsageError } from "../errors.ts";
@@ -28,8 +29,9 @@ export async function onBundle<Options>(
   // A document has the time of its data.
   if (!flags.quiet && flags.output !== "json" && flags.output !== "yaml") {
     const age = humanDuration(terminal.now().getTime() - recordedAt.getTime());
-    const at = recordedAt.toISOString().replace(/\.\d+Z$/, "Z");
-    terminal.stderr.write(`Not live: ${path} was gathered ${age} ago, at ${at}.\n`);
+    terminal.stderr.write(
+      `Not live: ${path} was gathered ${age} ago, at ${timestampOf(recordedAt)}.\n`,
+    );
   }
   const now = (): Date => recordedAt;
   // Without `isTTY`: reading a bundle is too fast for a progress line.

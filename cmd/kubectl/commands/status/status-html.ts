@@ -1,5 +1,6 @@
+import { timestampOf } from "../../../../api/conditions.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
-import { codedError, stampAt, withCodes } from "../../output/report.ts";
+import { codedError, withCodes } from "../../output/report.ts";
 import type { Cell, Tone } from "../../output/table.ts";
 import { writtenPage } from "../../page/page-html.ts";
 import { KnownSecrets } from "../gather/known-secrets.ts";
@@ -29,7 +30,7 @@ export function statusHtml(report: FleetStatus, { recordedAt, knfleet }: Written
     spokesReadAt: null,
     round: null,
     trouble: null,
-    recordedAt: recordedAt === undefined ? null : stampAt(recordedAt).generatedAt,
+    recordedAt: recordedAt === undefined ? null : timestampOf(recordedAt),
     knfleet,
   };
   const document = redactor.value(withCodes(report));

@@ -1,3 +1,4 @@
+import { timestampOf } from "../../../../api/conditions.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { withCodes } from "../../output/report.ts";
 import { KnownSecrets } from "../gather/known-secrets.ts";
@@ -68,11 +69,11 @@ export class PageFleet {
     const { hubReadAt, spokesReadAt, round, trouble } = this.#read();
     return {
       revision: this.#revision,
-      hubReadAt: timeText(hubReadAt),
-      spokesReadAt: spokesReadAt === null ? null : timeText(spokesReadAt),
+      hubReadAt: timestampOf(hubReadAt),
+      spokesReadAt: spokesReadAt === null ? null : timestampOf(spokesReadAt),
       round,
       trouble: trouble === null ? null : plainText(this.#redactor.text(trouble)),
-      recordedAt: recordedAt === undefined ? null : timeText(recordedAt),
+      recordedAt: recordedAt === undefined ? null : timestampOf(recordedAt),
       knfleet,
     };
   }
@@ -101,9 +102,4 @@ export class PageFleet {
     if (this.#feed === undefined) throw new Error("The page has no fleet yet");
     return this.#feed.state();
   }
-}
-
-/** RFC 3339 in seconds, as documents have it. */
-function timeText(time: Date): string {
-  return time.toISOString().replace(/\.\d+Z$/, "Z");
 }
