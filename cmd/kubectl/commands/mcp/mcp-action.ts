@@ -18,6 +18,7 @@ import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
 import type { Output } from "../../output/terminal.ts";
 import { runTool, type ToolAnswer } from "./run-tool.ts";
+import { checkedArguments } from "./tool-arguments.ts";
 import { type Tool, toolsFor } from "./tools.ts";
 
 type Input = ActionInput<object>;
@@ -61,9 +62,9 @@ function serverOf(input: Input, signal: AbortSignal): Server {
     const tool = toolOf(params.name, tools);
     const both = AbortSignal.any([signal, extra.signal]);
     using _turn = await turns.enter(both);
-    return resultOf(
-      await runTool(tool, params.arguments, { server: input, signal: both, maxBytes }),
-    );
+    const checked = checkedArguments(tool.schema, params.arguments);
+    if (typeof checked === "string") return resultOf({ text: checked, isFailure: true });
+    return resultOf(await runTool(tool, checked, { server: input, signal: both, maxBytes }));
   });
   return server;
 }

@@ -4,7 +4,7 @@ import type { ActionInput } from "../../action.ts";
 import { explainFailure, runAction } from "../../run-action.ts";
 import { KnownSecrets } from "../gather/known-secrets.ts";
 import { Redactor } from "../gather/write-bundle.ts";
-import { checkedArguments } from "./tool-arguments.ts";
+import type { ToolArguments } from "./tool-arguments.ts";
 import { inputOf, type Tool } from "./tools.ts";
 
 /** The answer to a call: a document, or a text that says what went wrong. */
@@ -29,11 +29,9 @@ interface ToolRun {
  */
 export async function runTool(
   tool: Tool,
-  given: unknown,
+  checked: ToolArguments,
   { server, signal, maxBytes }: ToolRun,
 ): Promise<ToolAnswer> {
-  const checked = checkedArguments(tool.schema, given);
-  if (typeof checked === "string") return { text: checked, isFailure: true };
   const written = { stdout: "", stderr: "" };
   const { env, now } = server.terminal;
   const terminal = {

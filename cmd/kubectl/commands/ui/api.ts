@@ -1,7 +1,7 @@
 import type { ActionInput } from "../../action.ts";
 import { runTool } from "../mcp/run-tool.ts";
 import { checkedArguments, type ToolSchema } from "../mcp/tool-arguments.ts";
-import { toolsFor } from "../mcp/tools.ts";
+import type { Tool } from "../mcp/tools.ts";
 
 /** The paths below /api/v1/ that run a command, and its tool. */
 const commandOf: Readonly<Record<string, string>> = {
@@ -23,20 +23,26 @@ export interface ApiAnswer {
 
 const maxBytes = 16 * 1024 * 1024;
 
+interface Api {
+  readonly server: ActionInput<object>;
+  /** Those of the flags of the server. */
+  readonly tools: readonly Tool[];
+  readonly signal: AbortSignal;
+}
+
 /** Runs the command of a path with the arguments of its query. Never rejects for what a user or a cluster can cause. */
 export async function answerApi(
   name: string,
   query: URLSearchParams,
-  { server, signal }: { readonly server: ActionInput<object>; readonly signal: AbortSignal },
+  { server, tools, signal }: Api,
 ): Promise<ApiAnswer> {
   const tool = Object.hasOwn(commandOf, name)
-    ? toolsFor(server.flags).find((one) => one.name === commandOf[name])
+    ? tools.find((one) => one.name === commandOf[name])
     : undefined;
   if (tool === undefined) return failed(404, "There is no such document");
-  const given = argumentsOf(query, tool.schema);
-  const checked = checkedArguments(tool.schema, given);
+  const checked = checkedArguments(tool.schema, argumentsOf(query, tool.schema));
   if (typeof checked === "string") return failed(400, checked);
-  const { document, text, isFailure } = await runTool(tool, given, { server, signal, maxBytes });
+  const { document, text, isFailure } = await runTool(tool, checked, { server, signal, maxBytes });
   if (!isFailure) return { status: 200, text };
   return document === undefined
     ? failed(502, text)

@@ -7,6 +7,7 @@ import type { ActionInput } from "../../action.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { pageIcon, servedPage } from "../../page/page-html.ts";
 import { pageScript, pageStyle } from "../../page/page-text.ts";
+import { type Tool, toolsFor } from "../mcp/tools.ts";
 import { answerApi } from "./api.ts";
 import { Door } from "./door.ts";
 import type { PageFleet, PageState } from "./fleet-state.ts";
@@ -46,9 +47,10 @@ export async function servePage(options: ServerOptions, signal: AbortSignal): Pr
   if (second !== undefined) ending.defer(() => end(second));
   const door = new Door(port);
   const turns = new Window(readsAtOnce);
+  const tools = toolsFor(options.input.flags);
   for (const server of [first, second]) {
     server?.on("request", (request, response) => {
-      void answer({ request, response }, { ...options, door, turns, signal }).catch(() => {
+      void answer({ request, response }, { ...options, door, tools, turns, signal }).catch(() => {
         // The browser went away, or the command ends.
         response.destroy();
       });
@@ -88,6 +90,7 @@ interface Exchange {
 
 interface Serving extends ServerOptions {
   readonly door: Door;
+  readonly tools: readonly Tool[];
   readonly turns: Window;
   readonly signal: AbortSignal;
 }
@@ -129,7 +132,7 @@ interface Asked {
 async function answerPath(
   { request, response }: Exchange,
   { path, query }: Asked,
-  { fleet, input, turns, signal }: Serving,
+  { fleet, input, tools, turns, signal }: Serving,
 ): Promise<void> {
   const file = Object.hasOwn(files, path) ? files[path] : undefined;
   if (file !== undefined) {
@@ -148,7 +151,7 @@ async function answerPath(
     response.once("close", () => gone.abort());
     const both = AbortSignal.any([signal, gone.signal]);
     using _turn = await turns.enter(both);
-    const { status, text } = await answerApi(name, query, { server: input, signal: both });
+    const { status, text } = await answerApi(name, query, { server: input, tools, signal: both });
     send(response, { status, type: json, text });
   }
 }
