@@ -29,6 +29,14 @@ export async function listControllerLeases(
   hub: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<readonly ControllerLease[]> {
+  return controllerLeasesIn(await listLeases(hub, signal));
+}
+
+/** Lists all Leases except those of clusters and nodes, with one request. Throws the errors of KubeClient. */
+export async function listLeases(
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
   const { items } = await hub.list(
     {
       resource: knownResource("coordination.k8s.io/v1", "Lease"),
@@ -39,7 +47,12 @@ export async function listControllerLeases(
     {},
     signal,
   );
-  return items.filter(({ metadata: { name } }) => isOfController(name)).map(leaseOf);
+  return items;
+}
+
+/** The Leases of controllers among others. */
+export function controllerLeasesIn(leases: readonly KubeObject[]): readonly ControllerLease[] {
+  return leases.filter(({ metadata: { name } }) => isOfController(name)).map(leaseOf);
 }
 
 function isOfController(name: string): boolean {

@@ -7,7 +7,7 @@ import { keyOf, type KubeObject, type ObjectKey } from "../../../../api/kubernet
 import { knownResource } from "../../../../api/resources.ts";
 import { builtInReleaseKinds } from "../../../../installation/kinds.ts";
 import { type ControllerDeployment, listControllerDeployments } from "../../hub/find-controller.ts";
-import { isHeldAt, listControllerLeases } from "../../hub/replicas.ts";
+import { controllerLeasesIn, isHeldAt, listLeases } from "../../hub/replicas.ts";
 import { numberAt } from "../../selection/fields.ts";
 import { deploymentFactOf } from "../../spokes/spoke-facts.ts";
 import type {
@@ -29,7 +29,6 @@ export const recordName = "knfleet-migration";
 export const recordKey = "before";
 
 const configMaps = knownResource("v1", "ConfigMap");
-const leases = knownResource("coordination.k8s.io/v1", "Lease");
 const deployments = knownResource("apps/v1", "Deployment");
 
 /** What is on the hub, apart from the components. */
@@ -55,22 +54,19 @@ export async function readHub(
   signal: AbortSignal,
 ): Promise<HubState> {
   const deadline = withTimeout(timeoutMs, signal);
-  const [found, ours, theirs, definitions, records] = await Promise.all([
+  const [found, leases, definitions, records] = await Promise.all([
     listControllerDeployments(hub, deadline),
-    listControllerLeases(hub, deadline),
-    hub.list(
-      { resource: leases, fieldSelector: "metadata.namespace!=kube-node-lease" },
-      {},
-      deadline,
-    ),
+    listLeases(hub, deadline),
     readDefinitions(hub, deadline),
     hub.list({ resource: configMaps, labelSelector: migrationLabel }, {}, deadline),
   ]);
-  const upstream = operatorOf(found, "upstream", upstreamHolders(theirs.items, now.getTime()));
+  const nowMs = now.getTime();
+  const held = controllerLeasesIn(leases).filter((lease) => isHeldAt(lease, nowMs));
+  const upstream = operatorOf(found, "upstream", upstreamHolders(leases, nowMs));
   const knfleet = operatorOf(
     found,
     "knfleet",
-    ours.filter((lease) => isHeldAt(lease, now.getTime())).map(({ holder }) => holder),
+    held.map(({ holder }) => holder),
   );
   const record = records.items.find(({ metadata }) => metadata.name === recordName);
   const first = upstream.controllers[0] ?? knfleet.controllers[0];
