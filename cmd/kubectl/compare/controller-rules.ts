@@ -1,6 +1,5 @@
 import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
-import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { type AllowedSource, allowedSourceOf } from "../../../access/manifests/manifest-url.ts";
 import { isShared, referenceModes } from "../../../access/providers/reference-policy.ts";
 import {
@@ -10,6 +9,7 @@ import {
 } from "../../../installation/installation-namespace.ts";
 import { minVersionVariable } from "../../../render/release/version.ts";
 import {
+  type ControllerDeployment,
   listControllerDeployments,
   flagOf,
   flagValuesOf,
@@ -17,6 +17,10 @@ import {
 } from "../hub/find-controller.ts";
 import { listInstalledNamespaces } from "../hub/installed-namespaces.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
+
+type Hub = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+
+type ListControllers = () => Promise<readonly ControllerDeployment[]>;
 
 /** The flags of the controller on the hub that a rendering depends on. */
 export interface ControllerRules {
@@ -35,16 +39,15 @@ export interface ManifestRules {
  * Reads the flags of the controller on the hub, from its Deployment in a namespace of knfleet. Returns half a sentence why they are not known otherwise.
  * Throws only bugs, and the reason of an abort.
  */
-export async function readControllerRules(
-  hub: Pick<KubeClient, "list">,
-  timeoutMs: number,
+async function readControllerRules(
+  { hub, hubTimeoutMs }: Hub,
+  controllers: ListControllers,
   signal: AbortSignal,
 ): Promise<ControllerRules | string> {
   try {
-    const deadline = withTimeout(timeoutMs, signal);
     const [all, namespaces] = await Promise.all([
-      listControllerDeployments(hub, deadline),
-      listInstalledNamespaces(hub, deadline),
+      controllers(),
+      listInstalledNamespaces(hub, withTimeout(hubTimeoutMs, signal)),
     ]);
     const [controller, ...more] = all.filter(
       ({ flavour, namespace }) => flavour === "knfleet" && namespaces.has(namespace),
@@ -69,13 +72,10 @@ export async function readControllerRules(
 
 /** The environment of the controller on the hub, as far as a rendering depends on it; empty when the controller is not found, or cannot be read. */
 export async function controllerEnvironment(
-  { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
-  signal: AbortSignal,
+  controllers: ListControllers,
 ): Promise<Readonly<Record<string, string>>> {
   try {
-    const deadline = withTimeout(hubTimeoutMs, signal);
-    const all = await listControllerDeployments(hub, deadline);
-    const ours = all.find(({ flavour }) => flavour === "knfleet");
+    const ours = (await controllers()).find(({ flavour }) => flavour === "knfleet");
     const least = ours && variableOf(ours, minVersionVariable);
     return least === undefined ? {} : { [minVersionVariable]: least };
   } catch (error) {
@@ -96,11 +96,21 @@ function whyNot(error: unknown): string {
   throw error;
 }
 
-/** Returns a function that reads the rules of the controller on the hub at its first call. */
+/** Returns a function that lists the controllers on the hub at its first call. */
+export function controllersOfHub({ hub, hubTimeoutMs }: Hub, signal: AbortSignal): ListControllers {
+  let listed: ReturnType<ListControllers> | undefined;
+  return () => (listed ??= listControllerDeployments(hub, withTimeout(hubTimeoutMs, signal)));
+}
+
+/**
+ * Returns a function that reads the rules of the controller on the hub at its first call, or half a sentence why they are not known. `controllers`: of a
+ * command that asks for them anyway.
+ */
 export function rulesOfHub(
-  { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  access: Hub,
   signal: AbortSignal,
-): () => ReturnType<typeof readControllerRules> {
-  let rules: ReturnType<typeof readControllerRules> | undefined;
-  return () => (rules ??= readControllerRules(hub, hubTimeoutMs, signal));
+  controllers = controllersOfHub(access, signal),
+): () => Promise<ControllerRules | string> {
+  let rules: Promise<ControllerRules | string> | undefined;
+  return () => (rules ??= readControllerRules(access, controllers, signal));
 }

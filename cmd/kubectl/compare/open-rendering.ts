@@ -16,6 +16,7 @@ import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import {
   controllerEnvironment,
   type ControllerRules,
+  controllersOfHub,
   type ManifestRules,
   rulesOfHub,
 } from "./controller-rules.ts";
@@ -32,9 +33,10 @@ export async function openRendering(
   signal: AbortSignal,
 ): Promise<RenderSettings & AsyncDisposable> {
   const settings = await withUsageErrors(renderSettings(input, signal));
-  const environment = await controllerEnvironment(access, signal);
+  const controllers = controllersOfHub(access, signal);
+  const environment = await controllerEnvironment(controllers);
   const { manifestSource } = input.options;
-  const rules = rulesOfHub(access, signal);
+  const rules = rulesOfHub(access, signal, controllers);
   const options = { manifestSource, files: settings.manifestText, rules };
   const namespaceOf = namespaceOfHub(input.options, rules);
   return { ...settings, environment, namespaceOf, ...openManifestReader(options, signal) };

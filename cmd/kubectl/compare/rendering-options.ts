@@ -10,7 +10,7 @@ import {
 } from "../../../installation/installation-namespace.ts";
 import { releaseDirOption, several } from "../common-options.ts";
 import { oneOf } from "../flags.ts";
-import type { readControllerRules } from "./controller-rules.ts";
+import type { ControllerRules } from "./controller-rules.ts";
 
 /** Values of the flags of commands that render as the controller does. */
 export interface RenderingFlags extends SpokeNamespaceFlag {
@@ -72,7 +72,7 @@ export function namedMode({
 /** Finds the namespace by the mode of the command line, or else of the controller on the hub. Throws UsageError. */
 export function namespaceOfHub(
   options: SpokeNamespaceFlag,
-  rules: () => ReturnType<typeof readControllerRules>,
+  rules: () => Promise<ControllerRules | string>,
 ): NamespaceOf {
   const named = namedMode(options);
   return namespaceOfBy(async () => {
