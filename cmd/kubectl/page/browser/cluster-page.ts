@@ -1,14 +1,11 @@
 import { clusterView } from "../cluster-view.ts";
 import { Diagnose } from "./diagnosis.ts";
-import { type PageProps, Row, RowTable } from "./fleet-page.ts";
+import { type DetailProps, Row, RowTable } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
-import { Command, Section } from "./parts.ts";
+import { Command, Facts, NotFound, Section } from "./parts.ts";
 
-interface ClusterProps extends PageProps {
+interface ClusterProps extends DetailProps {
   readonly clusterKey: string;
-  /** False on a page that was written as one file. */
-  readonly isServed: boolean;
-  readonly isRecorded: boolean;
 }
 
 /** The page of one cluster. */
@@ -16,22 +13,12 @@ export function ClusterPage(props: ClusterProps): Markup {
   const { status, now, knfleet, clusterKey, isServed, isRecorded } = props;
   const view = clusterView(status.items, clusterKey, { knfleet, isRecorded });
   if (view === undefined) {
-    return html`<h1 tabindex="-1">Not found</h1>
-      <p>No installation is for such a cluster now.</p>
-      <p><a href="#/">The whole fleet</a></p>`;
+    return html`<${NotFound} text="No installation is for such a cluster now." />`;
   }
   const { title, facts, rows, next } = view;
   return html`<p><a href="#/">Fleet</a></p>
     <h1 tabindex="-1">${title} <span class="dim">cluster</span></h1>
-    <dl class="facts">
-      ${facts.map(
-        ([name, value]) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>`,
-      )}
-    </dl>
+    <${Facts} facts=${facts} />
     <${Section} title="Installations">
       <${RowTable}> ${rows.map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)} <//>
     <//>

@@ -27,7 +27,16 @@ export interface PageProps {
   readonly knfleet: string;
 }
 
-interface FleetProps extends PageProps {
+/** What the page of one installation or cluster needs. */
+export interface DetailProps extends PageProps {
+  /** False on a page that was written as one file. */
+  readonly isServed: boolean;
+  /** True for a bundle: there is no cluster to connect to. */
+  readonly isRecorded: boolean;
+}
+
+/** What the page of the fleet needs. */
+export interface FleetProps extends PageProps {
   readonly filter: FleetFilter;
   readonly onFilter: (filter: FleetFilter) => void;
 }

@@ -9,18 +9,14 @@ import { clusterKey } from "../cluster-view.ts";
 import { keyOf, pageStateOf } from "../fleet-view.ts";
 import { nextCommands } from "../installation-view.ts";
 import { Diagnose } from "./diagnosis.ts";
-import type { PageProps } from "./fleet-page.ts";
+import type { DetailProps } from "./fleet-page.ts";
 import { Graph } from "./graph.ts";
 import { html, type Markup } from "./html.ts";
-import { Badge, Command, Section, Table } from "./parts.ts";
+import { Badge, Command, Facts, NotFound, Section, Table } from "./parts.ts";
 import { useDocument, Waiting } from "./reading.ts";
 
-interface InstallationProps extends PageProps {
+interface InstallationProps extends DetailProps {
   readonly installationKey: string;
-  /** False on a page that was written as one file. */
-  readonly isServed: boolean;
-  /** True for a bundle: there is no cluster to connect to. */
-  readonly isRecorded: boolean;
 }
 
 /** The page of one installation. */
@@ -34,22 +30,38 @@ export function InstallationPage({
 }: InstallationProps): Markup {
   const item = status.items.find((one) => keyOf(one) === installationKey);
   if (item === undefined) {
-    return html`<h1 tabindex="-1">Not found</h1>
-      <p>The fleet has no such installation now.</p>
-      <p><a href="#/">The whole fleet</a></p>`;
+    return html`<${NotFound} text="The fleet has no such installation now." />`;
   }
   return html`<p><a href="#/">Fleet</a></p>
     <h1 tabindex="-1">${shortNameOf(item)} <span class="dim">${item.namespace}</span></h1>
-    <${Facts} item=${item} now=${now} />
+    <${Why} item=${item} now=${now} />
+    <${Facts} facts=${factsOf(item)} />
     <${Section} title="Next">
       ${nextCommands(item, { knfleet, isRecorded }).map((next) => html`<${Command} ...${next} />`)}
     <//>
     ${isServed ? html`<${Details} key=${installationKey} item=${item} now=${now} />` : null}`;
 }
 
-function Facts({ item, now }: { readonly item: StatusItem; readonly now: Date }): Markup {
+/** Why it is not healthy. */
+function Why({ item, now }: { readonly item: StatusItem; readonly now: Date }): Markup {
+  const { reason, code, since, message } = item;
+  if (reason === null) return null;
+  return html`<div class=${`why-box ${pageStateOf(item)}`}>
+    <b>${reason}</b> <span class="dim">${code}</span>
+    ${since === null ? null : html`<span class="dim"> for ${ageOf(since, now)}</span>`}
+    <p>${message}</p>
+  </div>`;
+}
+
+function factsOf(item: StatusItem) {
   const { cluster, live, hub } = item;
-  const facts: readonly (readonly [string, string | null])[] = [
+  return [
+    [
+      "Cluster",
+      cluster === null
+        ? "the hub"
+        : html`<a href=${`#/cluster/${clusterKey(cluster)}`}>${cluster.name}</a>`,
+    ],
     ["Version", item.version],
     ["Wanted", item.wantedVersion],
     ["Hub says", hub.state],
@@ -60,36 +72,6 @@ function Facts({ item, now }: { readonly item: StatusItem; readonly now: Date })
     ["Server", live.server],
     ["Kubernetes", live.kubernetesVersion],
   ];
-  return html`${
-      item.reason === null
-        ? null
-        : html`<div class=${`why-box ${pageStateOf(item)}`}>
-            <b>${item.reason}</b> <span class="dim">${item.code}</span>
-            ${item.since === null ? null : html`<span class="dim"> for ${ageOf(item.since, now)}</span>`}
-            <p>${item.message}</p>
-          </div>`
-    }
-    <dl class="facts">
-      <div>
-        <dt>Cluster</dt>
-        <dd>
-          ${
-            cluster === null
-              ? "the hub"
-              : html`<a href=${`#/cluster/${clusterKey(cluster)}`}>${cluster.name}</a>`
-          }
-        </dd>
-      </div>
-      ${facts
-        .filter(([, value]) => value !== null && value !== "")
-        .map(
-          ([name, value]) =>
-            html`<div>
-              <dt>${name}</dt>
-              <dd>${value}</dd>
-            </div>`,
-        )}
-    </dl>`;
 }
 
 type Trees = Report<"Tree", unknown, TreeNode>;

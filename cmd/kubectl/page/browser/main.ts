@@ -8,7 +8,7 @@ import type { FleetFilter } from "../fleet-view.ts";
 import { type Route, routeOf } from "../installation-view.ts";
 import { ClusterPage } from "./cluster-page.ts";
 import { followFleet, writtenPage } from "./documents.ts";
-import { FleetPage, type PageProps } from "./fleet-page.ts";
+import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { InstallationPage } from "./installation-page.ts";
 
@@ -47,14 +47,7 @@ function App(): Markup {
     <main>${pageOf(routeOf(hash), { ...props, filter, onFilter: setFilter })}</main>`;
 }
 
-interface AllProps extends PageProps {
-  readonly isServed: boolean;
-  readonly isRecorded: boolean;
-  readonly filter: FleetFilter;
-  readonly onFilter: (filter: FleetFilter) => void;
-}
-
-function pageOf(route: Route, props: AllProps): Markup {
+function pageOf(route: Route, props: DetailProps & FleetProps): Markup {
   const { page } = route;
   if (page === "installation") {
     return html`<${InstallationPage} ...${props} installationKey=${route.key} />`;

@@ -37,6 +37,33 @@ export function Section({ title, children }: SectionProps): Markup {
   </section>`;
 }
 
+interface FactsProps {
+  /** Values are text or markup; what has no value is left out. */
+  readonly facts: readonly (readonly [name: string, value: unknown])[];
+}
+
+/** What is known of something, by name. */
+export function Facts({ facts }: FactsProps): Markup {
+  return html`<dl class="facts">
+    ${facts
+      .filter(([, value]) => value !== null && value !== "")
+      .map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+      )}
+  </dl>`;
+}
+
+/** What an address leads to when the fleet does not have it now. */
+export function NotFound({ text }: { readonly text: string }): Markup {
+  return html`<h1 tabindex="-1">Not found</h1>
+    <p>${text}</p>
+    <p><a href="#/">The whole fleet</a></p>`;
+}
+
 interface TableProps {
   readonly label: string;
   readonly headers: readonly string[];
