@@ -11,6 +11,7 @@ import {
   compareStep,
   componentName,
   controllerName,
+  inHelm3,
   type Step,
   stepOf,
   stopStep,
@@ -20,7 +21,6 @@ import {
 
 const chart = "oci://ghcr.io/knfleet/charts/knfleet";
 const takeOver = "--take-ownership --force-conflicts";
-const inHelm3 = "--force-conflicts exists in Helm 4 only; leave it out with Helm 3.";
 
 /** The steps from upstream's operator to knfleet. Spec: docs/migrate.md, There. */
 export function stepsFromUpstream(facts: MigrationFacts): readonly Step[] {
@@ -103,7 +103,10 @@ function adoptionStep(facts: MigrationFacts): Step {
   const { components, record } = facts;
   const pending = components.flatMap((component) => {
     const why = unadopted(component, facts);
-    return why === undefined ? [] : [`${componentName(component)}: ${why}`];
+    if (why === undefined) return [];
+    const name = componentName(component);
+    // Before the migration began all of them are to do, which says nothing about any of them.
+    return [record === undefined ? name : `${name}: ${why}`];
   });
   const count = countOf(components.length, "component");
   if (pending.length === 0) {
@@ -112,8 +115,7 @@ function adoptionStep(facts: MigrationFacts): Step {
   return stepOf("take-over", "ToDo", {
     by: "operator",
     message: `knfleet takes over ${pending.length} of ${count}`,
-    // Before the migration began all of them are to do, which says nothing about any of them.
-    pending: record === undefined ? pending.map((line) => line.split(": ")[0] ?? "") : pending,
+    pending,
   });
 }
 

@@ -108,8 +108,8 @@ async function listKind(
     return items.map((object) => ({ object, resource }));
   } catch (error) {
     // A kind that is not served has no objects. A right that is missing matters only where something was installed.
-    const isAbsent = error instanceof ApiError && (error.status === 404 || error.status === 403);
-    if (isAbsent && (error.status === 404 || !isNamed)) return [];
+    const status = error instanceof ApiError ? error.status : undefined;
+    if (status === 404 || (status === 403 && !isNamed)) return [];
     throw error;
   }
 }

@@ -100,7 +100,6 @@ function planOf({ facts, errors }: MigrationLook, { terminal }: Pick<Input, "ter
 
 async function show(plan: MigrationPlan, { flags, terminal }: Input): Promise<ExitCode> {
   const commands = commandsOf(flags);
-  const { unread, clusters } = { unread: plan.errors.length, clusters: plan.summary.clusters };
   await print(
     {
       document: plan,
@@ -109,7 +108,10 @@ async function show(plan: MigrationPlan, { flags, terminal }: Input): Promise<Ex
       names: plan.items.map(({ id }) => id),
       notes: [
         ...(plan.summary.toDo > 0 ? ["Nothing was changed; --apply does it."] : []),
-        ...unreadNotes(plan.errors, { unread, clusters }),
+        ...unreadNotes(plan.errors, {
+          unread: plan.errors.length,
+          clusters: plan.summary.clusters,
+        }),
       ],
     },
     flags,

@@ -37,6 +37,9 @@ export interface Step {
   readonly next: readonly string[];
 }
 
+/** What has to be said above a command of Helm. */
+export const inHelm3 = "--force-conflicts exists in Helm 4 only; leave it out with Helm 3.";
+
 /** A step without further lines. */
 export function stepOf(
   id: StepId,
@@ -64,7 +67,7 @@ export function withRecord(
           : "The state before the migration is noted",
     }),
     ...between,
-    stepOf("finish", record === undefined && isOver ? "Done" : "ToDo", {
+    stepOf("finish", isOver ? "Done" : "ToDo", {
       message: isOver ? "Nothing is left to do" : "Delete the ConfigMap with the state before",
     }),
   ];

@@ -9,6 +9,7 @@ import {
   compareStep,
   componentName,
   controllerName,
+  inHelm3,
   type Step,
   stepOf,
   stopStep,
@@ -83,7 +84,7 @@ function startStep({ upstream }: MigrationFacts): Step {
       by: "you",
       message: "Install upstream's operator with Helm, or start it",
       next: [
-        "--force-conflicts exists in Helm 4 only; leave it out with Helm 3.",
+        inHelm3,
         "helm install knative-operator knative-operator/knative-operator --namespace knative-operator --create-namespace --take-ownership --force-conflicts",
       ],
     });
