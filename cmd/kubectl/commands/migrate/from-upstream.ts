@@ -47,7 +47,7 @@ function installStep({ upstream, knfleet, components }: MigrationFacts): Step {
     });
   }
   const release = releaseOf(upstream);
-  const isLocal = components.some(({ cluster }) => cluster === null);
+  const isLocal = components.some(({ clusterId }) => clusterId === "");
   const local = isLocal ? "--set controller.hubInstallations=true " : "";
   return stepOf(id, "ToDo", {
     by: "you",

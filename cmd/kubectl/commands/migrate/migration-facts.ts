@@ -1,4 +1,4 @@
-import type { ClusterProfileRef, ComponentKey } from "../../../../api/component.ts";
+import type { ComponentKey } from "../../../../api/component.ts";
 import type { ObjectKey } from "../../../../api/kubernetes.ts";
 
 /** Where a migration goes: from upstream's operator to knfleet, or back. */
@@ -46,8 +46,8 @@ export interface AnchorState {
 /** A component, and its installation. */
 export interface ComponentState extends ComponentKey {
   readonly uid: string;
-  /** Null: the hub itself. */
-  readonly cluster: ClusterProfileRef | null;
+  /** As in ClusterState. */
+  readonly clusterId: string;
   readonly isReady: boolean;
   readonly isDeleting: boolean;
   /** What its status says when it is not Ready. Foreign text. */
@@ -103,6 +103,11 @@ export interface MigrationFacts {
   readonly clusters: readonly ClusterState[];
   /** Of this direction; undefined: none. */
   readonly record: MigrationRecord | undefined;
+}
+
+/** A cluster in a sentence. */
+export function clusterName(id: string): string {
+  return id === "" ? "the hub" : id;
 }
 
 /** Whether an operator is at work, or can begin at any time. */

@@ -1,10 +1,11 @@
 import { isRecord, jsonOf, listAt } from "../../../../api/fields.ts";
-import type {
-  ClusterState,
-  Direction,
-  MigrationFacts,
-  MigrationRecord,
-  Workload,
+import {
+  clusterName,
+  type ClusterState,
+  type Direction,
+  type MigrationFacts,
+  type MigrationRecord,
+  type Workload,
 } from "./migration-facts.ts";
 
 /** How the Deployments of now differ from the record. */
@@ -78,7 +79,7 @@ export function compareWithRecord(
   const found = clusters.flatMap(({ id, workloads }) => {
     const now = new Map(workloads.map((workload) => [workloadKey(workload), workload]));
     return Object.entries(recorded[id] ?? {}).map(([key, mark]) => ({
-      name: id === "" ? `${key} of the hub` : `${key} of ${id}`,
+      name: `${key} of ${clusterName(id)}`,
       change: changeOf(mark, now.get(key)),
     }));
   });

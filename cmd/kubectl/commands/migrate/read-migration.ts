@@ -104,12 +104,12 @@ export async function readMigration(
 type Installation = Pick<ComponentState, "anchor" | "place">;
 
 function componentStateOf(component: Component): Omit<ComponentState, keyof Installation> {
-  const { metadata, spec } = component;
+  const { metadata } = component;
   const { state, reason, message } = hubViewOf(component);
   return {
     ...componentKeyOf(component),
     uid: metadata.uid,
-    cluster: spec?.clusterProfileRef ?? null,
+    clusterId: clusterIdOf(component),
     isReady: state === "Ready",
     isDeleting: state === "Deleting",
     message: [reason, message].filter((text) => text !== null && text !== "").join(": "),

@@ -1,6 +1,7 @@
 import { describe } from "../../../../api/kubernetes.ts";
 import { countOf } from "../../output/notes.ts";
 import {
+  clusterName,
   type ComponentState,
   type ControllerFact,
   isAtWork,
@@ -162,9 +163,7 @@ export function twoAtWork(
 
 /** A component in a sentence, with its cluster. */
 export function componentName(component: ComponentState): string {
-  const { cluster } = component;
-  const place = cluster === null ? "the hub" : `${cluster.namespace}/${cluster.name}`;
-  return `${describe(component)} on ${place}`;
+  return `${describe(component)} on ${clusterName(component.clusterId)}`;
 }
 
 /** A Deployment in a sentence. */

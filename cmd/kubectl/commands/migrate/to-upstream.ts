@@ -1,5 +1,6 @@
 import { countOf } from "../../output/notes.ts";
 import {
+  clusterName,
   type ComponentState,
   type ControllerFact,
   isServing,
@@ -55,7 +56,7 @@ function guardStep({ clusters }: MigrationFacts): Step {
   }
   return stepOf("remove-guard", "ToDo", {
     message: `Remove the protection of the anchors from ${countOf(guarded.length, "cluster")}: bindings, policies, labels`,
-    pending: guarded.map(({ id }) => (id === "" ? "the hub" : id)),
+    pending: guarded.map(({ id }) => clusterName(id)),
   });
 }
 
@@ -99,9 +100,8 @@ function startStep({ upstream }: MigrationFacts): Step {
 
 function returnStep({ components, clusters, record }: MigrationFacts): Step {
   const pending = components.flatMap((component) => {
-    const { cluster, place, isReady, uid, message } = component;
-    const id = cluster === null ? "" : `${cluster.namespace}/${cluster.name}`;
-    const workloads = clusters.find((one) => one.id === id)?.workloads ?? [];
+    const { clusterId, place, isReady, uid, message } = component;
+    const workloads = clusters.find(({ id }) => id === clusterId)?.workloads ?? [];
     const own = workloads.filter(({ namespace }) => namespace === place);
     const left = own.filter(({ isUpstreams }) => !isUpstreams);
     if (left.length > 0) {

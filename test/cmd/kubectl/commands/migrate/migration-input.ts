@@ -54,7 +54,7 @@ export const component: ComponentState = {
   namespace: "knative-eventing",
   name: "knative-eventing",
   uid: "uid-1",
-  cluster: { namespace: "fleet", name: "eu-1" },
+  clusterId: "fleet/eu-1",
   isReady: true,
   isDeleting: false,
   message: "",

@@ -269,7 +269,7 @@ describe("the plan", () => {
     const remote = helmLinesOf(there({ upstream: stopped }));
     expect(remote).toContain("helm get values knative-operator --namespace knative-operator");
     expect(remote).not.toContain("hubInstallations");
-    const onHub = [{ ...component, cluster: null }];
+    const onHub = [{ ...component, clusterId: "" }];
     expect(helmLinesOf(there({ upstream: stopped, components: onHub }))).toContain(
       "--set controller.hubInstallations=true --take-ownership",
     );
