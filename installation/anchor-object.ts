@@ -1,4 +1,5 @@
 import type { ClusterProfileRef, Component } from "../api/component.ts";
+import { pulledAnnotations } from "../api/delivery.ts";
 import { FleetError } from "../api/errors.ts";
 import { isRecord } from "../api/fields.ts";
 import {
@@ -67,10 +68,30 @@ export function anchorManifest(owner: AnchorOwner, inventory: string): Manifest 
       ...(nameLabel === componentName ? {} : { [anchorAnnotations.componentName]: componentName }),
       [anchorAnnotations.componentUid]: uid,
       [anchorAnnotations.hubId]: target.hubId,
+      ...(isAnchor ? {} : pulledMarks(component)),
     },
     ...(isAnchor ? {} : { ownerReferences: [componentReference(component)] }),
   };
   return { apiVersion, kind, metadata, data: { [inventoryField]: inventory } };
+}
+
+/** By what the hub knows its component again when it takes the installation over. */
+function pulledMarks({ metadata }: Component): Readonly<Record<string, string>> {
+  const { annotations = {} } = metadata;
+  const names = [pulledAnnotations.hubId, pulledAnnotations.hubComponentUid];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = annotations[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+/** The anchor of an installation that this controller manages no more; the next regular anchor takes the mark back. */
+export function letGoManifest(live: Manifest, owner: AnchorOwner): Manifest {
+  const manifest = anchorManifestOver(live, owner, inventoryTextOf(live));
+  const annotations = { ...manifest.metadata.annotations, [anchorAnnotations.letGo]: "true" };
+  return { ...manifest, metadata: { ...manifest.metadata, annotations } };
 }
 
 /**
@@ -116,6 +137,7 @@ export function isMarked(object: Manifest, owner: AnchorOwner): boolean {
   return (
     contains(metadata.labels, labels) &&
     contains(metadata.annotations, annotations) &&
+    metadata.annotations?.[anchorAnnotations.letGo] === undefined &&
     ownerReferences.every(({ uid }) => metadata.ownerReferences?.some((own) => own.uid === uid)) &&
     !isHeld(object, owner)
   );

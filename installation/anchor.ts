@@ -27,6 +27,8 @@ export const anchorAnnotations = {
   componentUid: "operator.knative.dev/cr-uid",
   hubId: "operator.knative.dev/hub-id",
   finalizing: "operator.knative.dev/finalizing",
+  /** `true`: the controller of a spoke manages this installation no more, and the hub may take it over. */
+  letGo: "knfleet.dev/let-go",
   /** The inventory of an immutable ConfigMap, whose data cannot be written. */
   inventory: "knfleet.dev/inventory",
 } as const;

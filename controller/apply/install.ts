@@ -8,7 +8,7 @@ import {
   planInstall,
 } from "../../installation/plan.ts";
 import { adoptUpstream, entriesOf, obsoleteAmong } from "./adoption/adopt.ts";
-import { mayBeUpstreams, ownObjects, upstreamObjects } from "./adoption/upstream-objects.ts";
+import { mayBeUpstreams, labelledObjects, upstreamObjects } from "./adoption/upstream-objects.ts";
 import type { Anchor } from "./anchor/anchor.ts";
 import { askWhetherFirst, type FirstAnswer, withdrawIfSecond } from "./anchor/first-anchor.ts";
 import {
@@ -267,7 +267,8 @@ async function findForgotten(
 ): Promise<readonly InventoryEntry[]> {
   const isDamaged = plan.kind === "apply" && anchor !== undefined && anchor.inventory === undefined;
   if (!isAnchorLost && !isDamaged) return [];
-  return entriesOf(obsoleteAmong(await ownObjects(attempt, signal), attempt.desired));
+  const found = await labelledObjects(attempt.component.metadata.uid, attempt, signal);
+  return entriesOf(obsoleteAmong(found, attempt.desired));
 }
 
 /** Whether an inventory names all desired objects, with the hash that is to be sent or none. */

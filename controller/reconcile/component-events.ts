@@ -42,6 +42,12 @@ export function adoptedEvent(count: number, cluster: string): NewEvent {
   return { type: "Normal", reason: "Adopted", message };
 }
 
+/** The Event about objects that another controller of knfleet managed for this component; see hand-over.ts. */
+export function takenOverEvent(count: number, cluster: string): NewEvent {
+  const message = `Took over ${count} objects on ${cluster} that another controller of knfleet installed for this component`;
+  return { type: "Normal", reason: "TakenOver", message };
+}
+
 /** Tells which spokes get the same token; implemented by PathMetrics. */
 export interface TokenSharers {
   /** `namespace/name` of the ClusterProfiles that have the token of this one, and another server. */

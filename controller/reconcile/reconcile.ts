@@ -3,11 +3,11 @@ import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { contestedCondition } from "../../api/reasons.ts";
+import { isHandedBack } from "../../installation/predecessor.ts";
 import { isUnwanted } from "../../installation/strays.ts";
 import type { Rendered } from "../../render/release/releases.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
 import type { InstallDeps } from "../apply/install-attempt.ts";
-import { install } from "../apply/install.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import type { NewEvent } from "../events.ts";
@@ -24,8 +24,10 @@ import {
   anchorLostEvent,
   failedJobsEvent,
   repairEvent,
+  takenOverEvent,
   webhookUnblockedEvent,
 } from "./component-events.ts";
+import { installOrTakeOver, letGo, type TakeOverDeps } from "./hand-over.ts";
 import { hold, NotHeld, wasWritten } from "./hold.ts";
 import type { View } from "./installation.ts";
 import type { Newcomer } from "./neighbours.ts";
@@ -69,6 +71,7 @@ async function installComponent(
     // Before all requests: without permission the component must learn nothing about its cluster.
     assertPermitted(component, deps);
     assertOnlyOne(component, deps);
+    if (isHandedBack(component)) await letGo(attempt, deps, signal);
     writeFirstConditions(attempt, signal);
     const prepared = await prepare(attempt, { deps, steps }, signal);
     return await apply(attempt, { ...prepared, deps }, signal);
@@ -115,7 +118,7 @@ async function apply(
   const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
   const content = `${component.metadata.generation} ${version}`;
   const showsProgress = installation.sent !== content && isNewContent(component, rendered);
-  const changes = await install(
+  const changes = await installOrTakeOver(
     { component, rendered, target, ...view, isNew },
     {
       ...deps,
@@ -131,9 +134,7 @@ async function apply(
         if (showsProgress) writer.reportProgress(outcome, signal);
       },
       gate: gateOf(component, { target, signal: connection.signal, suited, isNew, ...deps }),
-      onAdopted: (count) => recordEvent(adoptedEvent(count, clusterNameOf(component))),
-      onAnchorLost: () => recordEvent(anchorLostEvent(clusterNameOf(component))),
-      onUnblocked: (unblocked) => recordEvent(webhookUnblockedEvent(unblocked)),
+      ...installEvents(clusterNameOf(component), recordEvent),
     },
     AbortSignal.any([signal, connection.signal]),
   );
@@ -147,6 +148,16 @@ async function apply(
   const health = await readHealth(manifests.filter(isOurs).map(keyOf), question, signal);
   const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
   return { kind: "applied", version, paths, changes, ...health, unsureMs };
+}
+
+/** Records the Events about what an install met on its cluster. */
+function installEvents(cluster: string, record: (event: NewEvent) => void) {
+  return {
+    onAdopted: (count) => record(adoptedEvent(count, cluster)),
+    onTakenOver: (count) => record(takenOverEvent(count, cluster)),
+    onAnchorLost: () => record(anchorLostEvent(cluster)),
+    onUnblocked: (unblocked) => record(webhookUnblockedEvent(unblocked)),
+  } satisfies Partial<TakeOverDeps>;
 }
 
 interface HealthQuestion

@@ -5,6 +5,7 @@ import {
   assertOurs,
   inventoryTextOf,
   isMarked,
+  letGoManifest,
   ownerOf,
   anchorKey,
   anchorManifest,
@@ -20,7 +21,7 @@ const local = { component, target: hubA };
 
 function live(
   metadata: Partial<ObjectMeta>,
-  owner: typeof remote | typeof local = remote,
+  owner: Parameters<typeof anchorManifest>[0] = remote,
 ): KubeObject {
   const manifest = anchorManifest(owner, "{}");
   const stored = { name: "root", uid: "root-uid", resourceVersion: "7" };
@@ -207,4 +208,19 @@ describe("an anchor that somebody made immutable", () => {
     expect(inventoryTextOf(live({ annotations }))).toBe("{}");
     expect(anchorManifestOver(live({}), remote, "new")).toEqual(anchorManifest(remote, "new"));
   });
+});
+
+test("an anchor that a controller has let go of says so, keeps its inventory, and is not marked as a managed one", () => {
+  const pulled = { "knfleet.dev/hub-id": "hub-a", "knfleet.dev/hub-component-uid": "hub-uid" };
+  const owner = { ...local, component: serving({}, { uid: "component-uid", annotations: pulled }) };
+  const managed = live({}, owner);
+  expect(managed.metadata.annotations).toMatchObject(pulled);
+  const manifest = letGoManifest(managed, owner);
+  expect(manifest).toMatchObject({
+    metadata: { annotations: { ...pulled, "knfleet.dev/let-go": "true" } },
+    data: { inventory: "{}" },
+  });
+  const held = { ownerReferences: manifest.metadata.ownerReferences ?? [] };
+  expect(isMarked(live(held, owner), owner)).toBe(true);
+  expect(isMarked({ ...manifest, metadata: { ...manifest.metadata, ...held } }, owner)).toBe(false);
 });

@@ -118,12 +118,15 @@ export function takeOverPatch(
   return [...preconditions(live), { op: "replace", path: "/metadata/managedFields", value }];
 }
 
-/** The JSON Patch that makes what we once wrote otherwise than by apply part of our apply; undefined when there is nothing of the kind. */
-export function ownPatch(live: KubeObject, manager: string): readonly object[] | undefined {
+/**
+ * The JSON Patch that makes what we once wrote otherwise than by apply part of our apply, and what `former` wrote in any way: the field manager of the controller whose
+ * installation becomes ours. Undefined when there is nothing of the kind.
+ */
+export function ownPatch(live: KubeObject, manager: string, former = "") {
   const entries = live.metadata.managedFields ?? [];
-  const written = entries.filter(
-    (entry) => entry.manager === manager && entry.operation === "Update" && isWhole(entry),
-  );
+  const isTheirs = (entry: ManagedFieldsEntry): boolean =>
+    entry.manager === former || (entry.manager === manager && entry.operation === "Update");
+  const written = entries.filter((entry) => isTheirs(entry) && isWhole(entry));
   if (written.length === 0) return undefined;
   const others = entries.filter((entry) => !written.includes(entry));
   const value = withOurs(others, written.map(fieldsOf).reduce(unionOfFields, {}), {

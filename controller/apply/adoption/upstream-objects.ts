@@ -75,13 +75,16 @@ export async function upstreamObjects(
   });
 }
 
-/** Everything on a cluster with the label of an installation, without its anchor and second owner, which are no part of what they own. */
-export async function ownObjects(
-  { component, target, desired }: Place,
+/**
+ * Everything on a cluster with the label of an installation, by the uid of its component, without its anchor and second owner, which are no part of
+ * what they own.
+ */
+export async function labelledObjects(
+  uid: string,
+  { target, desired }: Omit<Place, "component">,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
-  const selector = componentSelector(component.metadata.uid);
-  const found = await selectedObjects(selector, { target, desired }, signal);
+  const found = await selectedObjects(componentSelector(uid), { target, desired }, signal);
   return found.filter(
     ({ metadata }) => metadata.annotations?.[anchorAnnotations.componentUid] === undefined,
   );

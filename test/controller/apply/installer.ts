@@ -32,6 +32,7 @@ export const userAgent = "knfleet-test-engine/1";
 interface ComponentFields {
   readonly uid?: string;
   readonly namespace?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** A KnativeServing as the hub would hold it. */
@@ -51,9 +52,10 @@ export function eventing(
 }
 
 function identity(name: string, fields: ComponentFields) {
-  const { namespace = name, uid = randomUUID() } = fields;
+  const { namespace = name, uid = randomUUID(), annotations } = fields;
   const apiVersion = "operator.knative.dev/v1beta1" as const;
-  return { apiVersion, metadata: { name, namespace, uid, resourceVersion: "1" } };
+  const marks = annotations === undefined ? {} : { annotations };
+  return { apiVersion, metadata: { name, namespace, uid, resourceVersion: "1", ...marks } };
 }
 
 /** What the controller does with one component on one spoke, without the controller. */

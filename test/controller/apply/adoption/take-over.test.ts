@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from "../../../../api/kubernetes.ts";
-import { adoptionPatch, takeOverPatch } from "../../../../controller/apply/adoption/take-over.ts";
+import {
+  adoptionPatch,
+  ownPatch,
+  takeOverPatch,
+} from "../../../../controller/apply/adoption/take-over.ts";
 
 const manager = "knfleet-a";
 const note = "kubectl.kubernetes.io/last-applied-configuration";
@@ -126,5 +130,31 @@ describe("the patch that takes over what stands in the way", () => {
     expect(
       takeOverPatch(live("Service", [entry("a", ports)]), [{ field: "spec" }], manager),
     ).toBeUndefined();
+  });
+});
+
+describe("the patch that makes ours what another controller of the program wrote", () => {
+  const former = "knfleet-b";
+  const applied = { operation: "Apply" };
+  const more = { "f:data": { "f:b": {} } };
+
+  test("is none for an object of others, or for a status", () => {
+    for (const other of [entry("kubectl", data), entry(former, data, { subresource: "status" })]) {
+      expect(ownPatch(live("ConfigMap", [other]), manager, former)).toBeUndefined();
+    }
+  });
+
+  test("joins what it applied and wrote with what is ours already, and leaves others alone", () => {
+    const other = entry("kubectl", { "f:data": { "f:c": {} } });
+    const entries = [
+      entry(former, data, applied),
+      other,
+      entry(former, more),
+      entry(manager, more, applied),
+    ];
+    expect(managedIn(ownPatch(live("ConfigMap", entries), manager, former))).toEqual([
+      other,
+      entry(manager, { "f:data": { "f:a": {}, "f:b": {} } }, applied),
+    ]);
   });
 });

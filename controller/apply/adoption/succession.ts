@@ -1,0 +1,144 @@
+import { isOutdatedPatch } from "../../../access/kube/api-error.ts";
+import { objectRefOf } from "../../../access/kube/kube-client.ts";
+import type { Component } from "../../../api/component.ts";
+import { identityOf, isJob, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource, type ResourceType } from "../../../api/resources.ts";
+import { inventoryTextOf } from "../../../installation/anchor-object.ts";
+import {
+  anchorAnnotations,
+  componentUidLabel,
+  definitionLabel,
+} from "../../../installation/anchor.ts";
+import type { Desired } from "../../../installation/desired.ts";
+import {
+  decodeInventory,
+  encodeInventory,
+  type InventoryEntry,
+} from "../../../installation/inventory.ts";
+import type { Target } from "../target.ts";
+import { obsoleteAmong } from "./adopt.ts";
+import { ownPatch, preconditions } from "./take-over.ts";
+import { labelledObjects } from "./upstream-objects.ts";
+
+/** An installation that another controller of this program has managed so far. */
+export interface Succession {
+  readonly component: Component;
+  readonly target: Target;
+  readonly desired: Desired;
+  /** Uid of the component for which it was managed. */
+  readonly formerUid: string;
+  /** Field manager of the other controller. */
+  readonly formerManager: string;
+  /** Its anchor as it was just read. */
+  readonly anchor: KubeObject;
+}
+
+const namespaces = knownResource("v1", "Namespace");
+const clusterRoles = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
+const definitions = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+
+/**
+ * Makes an installation ours without a change to what its objects say: renames the field manager, so that our next apply removes what it does not send, and last puts
+ * our marks on the anchor. The next install sends every object once more, for label and owner. Returns the number of objects. Can be stopped at any point
+ * and begun again, because until its end the anchor is the other controller's.
+ */
+export async function succeed(succession: Succession, signal: AbortSignal): Promise<number> {
+  const { component, target, desired, formerUid } = succession;
+  const [labelled, crds, owned, second] = await Promise.all([
+    labelledObjects(formerUid, { target, desired }, signal),
+    listed(succession, { resource: definitions, labelSelector: `${definitionLabel}=true` }, signal),
+    listed(succession, { resource: namespaces }, signal),
+    listed(succession, { resource: clusterRoles, labelSelector: labelOf(formerUid) }, signal),
+  ]);
+  const obsolete = new Set(obsoleteAmong(labelled, desired));
+  const wanted = new Set(desired.objects.map(({ id }) => id));
+  const { uid } = component.metadata;
+  const relabelled = [replaceAt(["labels", componentUidLabel], uid)];
+  const renamed = [replaceAt(["annotations", anchorAnnotations.componentUid], uid)];
+  const work = [
+    ...labelled.map((live) => [live, obsolete.has(live) ? relabelled : []] as const),
+    ...crds
+      .filter((live) => wanted.has(identityOf(keyOf(live))))
+      .map((live) => [live, []] as const),
+    ...owned.filter((live) => isMadeFor(live, formerUid)).map((live) => [live, renamed] as const),
+  ];
+  const settled = await Promise.allSettled(
+    work.map(([live, more]) => takeOver(live, { ...succession, more }, signal)),
+  );
+  for (const result of settled) if (result.status === "rejected") throw result.reason;
+  const present = new Set(labelled.map((live) => identityOf(keyOf(live))));
+  const more = anchorMarks(succession, (entry) => !isJob(entry) || present.has(identityOf(entry)));
+  await takeOver(succession.anchor, { ...succession, more }, signal);
+  // Nothing depends on it: every object has the anchor or the component as its owner.
+  const seconds = second.filter((live) => isMadeFor(live, formerUid));
+  await Promise.all(
+    seconds.map(({ metadata: { name, uid: id } }) =>
+      target.client.remove({ resource: clusterRoles, name }, { uid: id }, signal),
+    ),
+  );
+  return labelled.length;
+}
+
+async function listed(
+  { target: { client } }: Succession,
+  ref: { readonly resource: ResourceType; readonly labelSelector?: string },
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const { items } = await client.list(ref, { metadataOnly: true }, signal);
+  const { apiVersion, kind } = ref.resource;
+  return items.map((item) => ({ ...item, apiVersion, kind }));
+}
+
+function labelOf(uid: string): string {
+  return `${componentUidLabel}=${uid}`;
+}
+
+function isMadeFor({ metadata: { annotations = {} } }: KubeObject, uid: string): boolean {
+  return annotations[anchorAnnotations.componentUid] === uid;
+}
+
+/** Our marks, and an inventory in which nothing that can be sent counts as sent. A Job that is finished and gone must not run again. */
+function anchorMarks(
+  { component, target, anchor }: Succession,
+  canBeSent: (entry: InventoryEntry) => boolean,
+): readonly object[] {
+  const marks = [
+    replaceAt(["annotations", anchorAnnotations.componentUid], component.metadata.uid),
+    replaceAt(["annotations", anchorAnnotations.hubId], target.hubId),
+  ];
+  const inventory = decodeInventory(inventoryTextOf(anchor));
+  if (inventory === undefined || anchor["immutable"] === true) return marks;
+  const entries = inventory.entries.map((entry) =>
+    canBeSent(entry) ? { ...entry, hash: "" } : entry,
+  );
+  const value = encodeInventory({ ...inventory, entries });
+  return [...marks, { op: "add", path: "/data/inventory", value }];
+}
+
+function replaceAt([field, name]: readonly [string, string], value: string): object {
+  return { op: "add", path: `/metadata/${field}/${name.replaceAll("/", "~1")}`, value };
+}
+
+const maxAttempts = 5;
+
+async function takeOver(
+  found: KubeObject,
+  { target, desired, formerManager, more }: Succession & { readonly more: readonly object[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, fieldManager } = target;
+  const ref = objectRefOf(found.metadata, desired.resourceOf(found));
+  let live: KubeObject | undefined = found;
+  for (let attempt = 1; live?.metadata.uid === found.metadata.uid; attempt += 1) {
+    const patch = ownPatch(live, fieldManager, formerManager);
+    if (patch === undefined && more.length === 0) return;
+    const operations = [...(patch ?? preconditions(live)), ...more];
+    try {
+      await client.patch(ref, operations, { fieldManager, metadataOnly: true }, signal);
+      return;
+    } catch (error) {
+      if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
+    }
+    live = await client.get(ref, { metadataOnly: true }, signal);
+  }
+}
