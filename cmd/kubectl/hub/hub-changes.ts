@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
+import { fleetSetApiVersion, type FleetSetKind } from "../../../api/fleet-set.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { type ReportError, troubleOf } from "../output/report.ts";
 import type { Selection } from "../selection/selection.ts";
@@ -18,16 +19,24 @@ export interface Changes extends Disposable {
 // Changes within this time count as one.
 const settleMs = 300;
 
-/** Watches the selected components of the hub until the signal aborts. */
+type Watched = Pick<Selection, "kinds" | "namespace" | "labelSelector"> & {
+  /** Kinds of fleet sets that are watched, too. */
+  readonly setKinds?: readonly FleetSetKind[];
+};
+
+/** Watches the selected components of the hub, and sets, until the signal aborts. */
 export function watchHub(
   access: Pick<ClusterAccess, "hub">,
-  { kinds, namespace, labelSelector }: Selection,
+  { kinds, setKinds = [], namespace, labelSelector }: Watched,
   signal: AbortSignal,
 ): Changes {
-  const refs = kinds.map((kind) => {
+  const ofComponents = kinds.map((kind) => {
     return { resource: knownResource(operatorApiVersion, kind), namespace, labelSelector };
   });
-  return objectChanges(access, refs, signal);
+  const ofSets = setKinds.map((kind) => {
+    return { resource: knownResource(fleetSetApiVersion, kind), namespace };
+  });
+  return objectChanges(access, [...ofComponents, ...ofSets], signal);
 }
 
 /** Watches collections of the hub until the signal aborts. */

@@ -73,8 +73,14 @@ export interface FleetView {
   readonly rows: readonly FleetRow[];
 }
 
-/** Names one installation in addresses and lists. */
-export function keyOf({ kind, namespace, name }: Pick<StatusItem, "kind" | "namespace" | "name">) {
+interface Named {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Names one installation, or one fleet set, in addresses and lists. */
+export function keyOf({ kind, namespace, name }: Named): string {
   return [kind, namespace, name].map(encodeURIComponent).join("/");
 }
 

@@ -52,7 +52,7 @@ export function nextCommands(
 export type Route =
   | { readonly page: "fleet" }
   /** `key`: of `keyOf`. */
-  | { readonly page: "installation"; readonly key: string }
+  | { readonly page: "installation" | "set"; readonly key: string }
   /** `key`: of `clusterKey`. */
   | { readonly page: "cluster"; readonly key: string };
 
@@ -60,8 +60,8 @@ export type Route =
 export function routeOf(hash: string): Route {
   const [, page, ...key] = hash.replace(/^#/, "").split("/");
   if (!key.every((part) => part !== "" && isEncoded(part))) return { page: "fleet" };
-  const isKnown =
-    (page === "installation" && key.length === 3) || (page === "cluster" && key.length === 2);
+  const isObject = (page === "installation" || page === "set") && key.length === 3;
+  const isKnown = isObject || (page === "cluster" && key.length === 2);
   return isKnown ? { page, key: key.join("/") } : { page: "fleet" };
 }
 

@@ -6,8 +6,9 @@ import { objectText } from "../../output/output-format.ts";
 import { reportOf, stampAt } from "../../output/report.ts";
 import { orNone } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { namedSet, placedSetOf, rolloutCommand } from "./named-set.ts";
+import { namedSet, placedSetOf } from "./named-set.ts";
 import { readRevisions, revisionItems, type RecordedRevision, revisionNamed } from "./revisions.ts";
+import { rolloutCommand } from "./rollout-steps.ts";
 import { tellRefusal } from "./steer-action.ts";
 
 /** Flags of `rollout history` alone. */

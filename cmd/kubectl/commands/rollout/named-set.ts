@@ -3,17 +3,10 @@ import { type ActionInput, printFailedReport } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
-import { commandsOf, renderFailure, withHubSteps, words } from "../../output/steps.ts";
-import {
-  fleetSetKindOf,
-  type FleetSetRef,
-  fleetSetRefOf,
-  setTitle,
-} from "../../selection/set-ref.ts";
+import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
+import { fleetSetKindOf, fleetSetRefOf, setTitle } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-
-/** Kind, name and namespace of a set. */
-export type PlacedSet = FleetSetRef & { readonly namespace: string };
+import type { PlacedSet } from "./rollout-steps.ts";
 
 const examples = ["Write TYPE/NAME: kss/prod for Knative Serving, kes/prod for Knative Eventing."];
 
@@ -40,28 +33,9 @@ function setRefOf(
   return { ...ref, namespace: namespace ?? access.namespace };
 }
 
-/** A set as an argument of a command: `kss/prod`. */
-function setArgument({ kind, name }: FleetSetRef): string {
-  return `${fleetSetKinds[kind].shortName}/${name}`;
-}
-
 /** The kind, namespace and name of a set. */
 export function placedSetOf({ kind, metadata: { namespace, name } }: FleetSet): PlacedSet {
   return { kind, namespace, name };
-}
-
-/** A `rollout` command for a set, for copy and paste. */
-export function rolloutCommand(verb: string, set: PlacedSet, ...more: readonly string[]): string {
-  return words(
-    "kubectl",
-    "knfleet",
-    "rollout",
-    verb,
-    setArgument(set),
-    "-n",
-    set.namespace,
-    ...more,
-  );
 }
 
 /** Reads the set that the arguments name. When it does not exist, prints that and returns the exit code. `kind` is the kind of the command's documents. */

@@ -8,6 +8,7 @@ import {
   steering,
 } from "../../../../api/fleet-set.ts";
 import { durationOf } from "../../../../sets/limits.ts";
+import { type Report, reportOf, type ReportStamp } from "../../output/report.ts";
 
 /** The outcome of a rollout, which decides the exit code. */
 export type RolloutOutcome = "complete" | "failed" | "incomplete";
@@ -70,6 +71,29 @@ export const failedPhases: readonly (RolloutPhase | undefined)[] = [
   "RollingBack",
   "RolledBack",
 ];
+
+/** The document of several sets. Its outcome is the worst one. */
+export type RolloutStatus = Report<
+  "RolloutStatus",
+  { readonly outcome: RolloutOutcome },
+  RolloutItem
+>;
+
+/** The document of these sets; null: they may not be read. */
+export function rolloutStatusOf(
+  sets: readonly FleetSet[] | null,
+  stamp: ReportStamp,
+): RolloutStatus {
+  const items = (sets ?? []).map(rolloutItemOf);
+  const outcomes = items.map(({ outcome }) => outcome);
+  const worst = (["failed", "incomplete"] as const).find((one) => outcomes.includes(one));
+  return reportOf("RolloutStatus", stamp, {
+    complete: sets !== null,
+    summary: { outcome: worst ?? "complete" },
+    items,
+    errors: [],
+  });
+}
 
 /** True when the status describes the latest spec. */
 export function isObserved({ metadata, status }: FleetSet): boolean {

@@ -12,13 +12,19 @@ import { readSet } from "../../hub/fleet-sets.ts";
 import { objectChanges } from "../../hub/hub-changes.ts";
 import { inAscii, wantsAscii, widthOf } from "../../output/characters.ts";
 import { isDocument, jsonLine } from "../../output/output-format.ts";
-import { reportOf, stampAt, troubleOf, Troubles } from "../../output/report.ts";
+import { stampAt, troubleOf, Troubles } from "../../output/report.ts";
 import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
 import { painter, wantsColour } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { namedSet, placedSetOf, rolloutCommand } from "./named-set.ts";
-import { type RolloutItem, rolloutItemOf, type RolloutOutcome } from "./rollout-item.ts";
+import { namedSet, placedSetOf } from "./named-set.ts";
+import {
+  type RolloutItem,
+  rolloutItemOf,
+  type RolloutOutcome,
+  rolloutStatusOf,
+} from "./rollout-item.ts";
+import { rolloutSteps } from "./rollout-steps.ts";
 import { footerText, headingText, rolloutLine, stagesTable, type Style } from "./rollout-text.ts";
 
 /** Flags of `rollout status` alone. */
@@ -64,12 +70,7 @@ function checkWatched({ output }: Flags): void {
 async function printStatus(set: FleetSet, { flags, terminal }: Input): Promise<void> {
   const item = rolloutItemOf(set);
   const style = styleOf({ flags, terminal });
-  const document = reportOf("RolloutStatus", stampAt(terminal.now(), clientVersion), {
-    complete: true,
-    summary: { outcome: item.outcome },
-    items: [item],
-    errors: [],
-  });
+  const document = rolloutStatusOf([set], stampAt(terminal.now(), clientVersion));
   await print(
     {
       document,
@@ -77,7 +78,7 @@ async function printStatus(set: FleetSet, { flags, terminal }: Input): Promise<v
       table: (wide) => stagesTable(item, wide, style),
       footer: footerText(item, flags.output === "wide", style),
       names: [`${item.kind.toLowerCase()}.knfleet.dev/${item.name}`],
-      notes: nextSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags)))),
+      notes: rolloutSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags)))),
     },
     flags,
     terminal,
@@ -93,28 +94,8 @@ function styleOf({ flags, terminal }: Pick<Input, "flags" | "terminal">): Style 
   };
 }
 
-/** The next steps of a user when a rollout does not continue by itself. */
-function nextSteps(item: RolloutItem): readonly string[] {
-  const { outcome, phase, updateRevision, waitingFor, ...placed } = item;
-  const isGate = phase === "AwaitingApproval" || /waits for an approval/.test(waitingFor ?? "");
-  if (isGate) return [rolloutCommand("approve", placed)];
-  if (phase === "Paused") return [rolloutCommand("resume", placed)];
-  if (item.conditions.some(({ reason }) => reason === "SuspiciousShrink")) {
-    return [
-      "If the set may lose these clusters, accept its selection:",
-      rolloutCommand("accept-selection", placed),
-    ];
-  }
-  if (outcome !== "failed" || updateRevision === null) return [];
-  return [
-    "Fix the clusters and retry the revision, or go back to the one before:",
-    rolloutCommand("retry", placed),
-    rolloutCommand("undo", placed),
-  ];
-}
-
 function stepsText(item: RolloutItem, flags: Flags): string {
-  const lines = nextSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags))));
+  const lines = rolloutSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags))));
   return lines.map((line) => `${line}\n`).join("");
 }
 

@@ -1,7 +1,8 @@
 import { type FleetSet, type StageSpec, steering } from "../../../../api/fleet-set.ts";
 import { UsageError } from "../../errors.ts";
-import { placedSetOf, rolloutCommand } from "./named-set.ts";
+import { placedSetOf } from "./named-set.ts";
 import { failedPhases, isObserved, pauseOf } from "./rollout-item.ts";
+import { rolloutCommand } from "./rollout-steps.ts";
 
 /** The result of a command that steers a rollout: annotations to write, nothing to do, or a refusal. */
 export type Steering =

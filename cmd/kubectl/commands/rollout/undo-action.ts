@@ -10,13 +10,14 @@ import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { namedSet, placedSetOf, rolloutCommand } from "./named-set.ts";
+import { namedSet, placedSetOf } from "./named-set.ts";
 import {
   readRevisions,
   type RecordedRevision,
   revisionBefore,
   revisionNamed,
 } from "./revisions.ts";
+import { rolloutCommand } from "./rollout-steps.ts";
 import { fieldManager, tell, tellRefusal, writtenText } from "./steer-action.ts";
 
 /** Flags of `rollout undo` alone. */

@@ -23,6 +23,8 @@ import { type FleetStatus, fleetStatusOf, isAsked } from "../status/status.ts";
 /** The fleet at one moment. */
 export interface FleetState {
   readonly report: FleetStatus;
+  /** The fleet sets; null: they are not asked for, or may not be read. */
+  readonly sets: readonly FleetSet[] | null;
   /** When the hub answered last. */
   readonly hubReadAt: Date;
   /** When the last round through the clusters ended; null before the first one, and without live view. */
@@ -135,7 +137,9 @@ class Feed {
 
   async #followHub(): Promise<void> {
     const { access, selection } = this.#options;
-    using changes = watchHub(access, selection, this.#signal);
+    // A hub without sets may not serve them. The first set is seen when the hub is listed again.
+    const setKinds = [...new Set(this.#sets?.map(({ kind }) => kind))];
+    using changes = watchHub(access, { ...selection, setKinds }, this.#signal);
     while (!this.#signal.aborted) {
       const pause = this.#trouble === null ? paceMs : troublePaceMs;
       // oxlint-disable-next-line no-await-in-loop -- one look after another
@@ -241,6 +245,7 @@ class Feed {
         ...fleetStatusOf(asked, missingNames(selection, items), stamp),
         sets: this.#sets?.map(setItemOf) ?? null,
       },
+      sets: this.#sets,
       hubReadAt: this.#hubReadAt,
       spokesReadAt: this.#spokesReadAt,
       round: this.#round,

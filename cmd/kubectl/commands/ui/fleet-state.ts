@@ -3,6 +3,7 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { withCodes } from "../../output/report.ts";
 import { KnownSecrets } from "../gather/known-secrets.ts";
 import { Redactor } from "../gather/write-bundle.ts";
+import { rolloutItemOf, rolloutStatusOf } from "../rollout/rollout-item.ts";
 import type { FleetFeed, FleetState } from "../top/fleet-feed.ts";
 
 /** How fresh the fleet on the page is: one message of the stream. */
@@ -54,8 +55,8 @@ export class PageFleet {
   changed(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      const { items, errors, sets } = this.#read().report;
-      const content = JSON.stringify([items, errors, sets]);
+      const { report, sets } = this.#read();
+      const content = JSON.stringify([report.items, report.errors, sets?.map(rolloutItemOf)]);
       if (content !== this.#content) this.#revision += 1;
       this.#content = content;
       const state = this.state();
@@ -85,6 +86,13 @@ export class PageFleet {
       this.#made = { revision: this.#revision, text: JSON.stringify(document) };
     }
     return this.#made.text;
+  }
+
+  /** The rollouts of all sets: the text of a RolloutStatus document. */
+  setsText(): string {
+    const { report, sets } = this.#read();
+    const document = rolloutStatusOf(sets, report);
+    return JSON.stringify(this.#redactor.value(withCodes(document)));
   }
 
   /** Calls the listener after changes, until the returned function is called. */

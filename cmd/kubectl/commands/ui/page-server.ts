@@ -146,6 +146,8 @@ async function answerPath(
     stream({ request, response }, fleet);
   } else if (name === "status" && query.size === 0) {
     send(response, { status: 200, type: json, text: fleet.documentText() });
+  } else if (name === "sets" && query.size === 0) {
+    send(response, { status: 200, type: json, text: fleet.setsText() });
   } else {
     const gone = new AbortController();
     response.once("close", () => gone.abort());

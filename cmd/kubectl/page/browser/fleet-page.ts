@@ -12,11 +12,13 @@ import {
   type FleetView,
   fleetView,
   inShownOrder,
+  keyOf,
   pageStates,
   type VersionView,
 } from "../fleet-view.ts";
+import { type SetRow, setRows } from "../set-view.ts";
 import { html, type Markup } from "./html.ts";
-import { Badge, Command, Section, Table } from "./parts.ts";
+import { Badge, Bar, Command, Section } from "./parts.ts";
 
 /** What every page needs. */
 export interface PageProps {
@@ -33,6 +35,8 @@ export interface DetailProps extends PageProps {
   readonly isServed: boolean;
   /** True for a bundle: there is no cluster to connect to. */
   readonly isRecorded: boolean;
+  /** Grows when the fleet changes. */
+  readonly revision: number;
 }
 
 /** What the page of the fleet needs. */
@@ -59,7 +63,7 @@ export function FleetPage({ status, now, knfleet, filter, onFilter }: FleetProps
             </ul>
           <//>`
     }
-    <${Sets} status=${status} knfleet=${knfleet} />
+    <${Sets} status=${status} />
     <${Versions} versions=${view.versions} search=${search} />
     <${Section} title="Installations">
       <${Search} view=${view} filter=${filter} onFilter=${onFilter} />
@@ -113,30 +117,31 @@ function Cause({ cause, knfleet, search }: CauseProps): Markup {
   </li>`;
 }
 
-function Sets({ status: { sets }, knfleet }: Pick<PageProps, "status" | "knfleet">): Markup {
+function Sets({ status: { sets } }: Pick<PageProps, "status">): Markup {
   if (sets === null || sets.length === 0) return null;
-  const rows = sets.map((set) => {
-    const name = shortNameOf(set);
-    const command = `${knfleet} ${words("rollout", "status", name, "-n", set.namespace)}`;
-    return [
-      html`<b>${name}</b><br /><span class="dim">${set.namespace}</span>`,
-      set.version ?? "none",
-      set.phase ?? "none",
-      set.stage ?? "none",
-      html`<progress
-          max=${set.selected}
-          value=${set.done}
-          aria-label=${`Done of ${name}`}
-        ></progress>
-        ${set.done}/${set.selected}`,
-      String(set.failed),
-      html`${set.message}<${Command} command=${command} />`,
-    ];
-  });
-  const headers = ["Set", "Version", "Phase", "Stage", "Done", "Failed", "Next"];
   return html`<${Section} title="Fleet sets">
-    <${Table} label="Fleet sets" headers=${headers} rows=${rows} />
+    <ul class="stages">
+      ${setRows(sets).map((row) => html`<${SetLine} key=${keyOf(row.set)} ...${row} />`)}
+    </ul>
   <//>`;
+}
+
+function SetLine({ set, tone, parts }: SetRow): Markup {
+  const { namespace, version, phase, stage, message, done, selected, failed } = set;
+  const place = [namespace, version, stage === null ? null : `stage ${stage}`];
+  return html`<li>
+    <div class="stage">
+      <a href=${`#/set/${keyOf(set)}`}><b>${shortNameOf(set)}</b></a>
+      <${Badge} tone=${tone} text=${phase ?? "No status yet"} />
+      <span class="dim">${place.filter((text) => text !== null).join(" · ")}</span>
+      <span class="number">
+        ${failed === 0 ? null : html`<b class="bad-text">${failed} failed</b> · `}
+        ${`${done}/${selected} done`}
+      </span>
+    </div>
+    <${Bar} parts=${parts} />
+    ${message === null ? null : html`<p>${message}</p>`}
+  </li>`;
 }
 
 interface VersionsProps {

@@ -11,6 +11,7 @@ import { followFleet, writtenPage } from "./documents.ts";
 import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { InstallationPage } from "./installation-page.ts";
+import { SetPage } from "./set-page.ts";
 
 const written = writtenPage();
 
@@ -42,7 +43,8 @@ function App(): Markup {
     written === undefined && state.recordedAt === null ? time : recordedTime(state, status);
   const isServed = written === undefined;
   const isRecorded = state.recordedAt !== null;
-  const props = { status, now, knfleet: state.knfleet, isServed, isRecorded };
+  const { knfleet, revision } = state;
+  const props = { status, now, knfleet, revision, isServed, isRecorded };
   return html`<header><${Freshness} state=${state} now=${time} lost=${lost} /></header>
     <main>${pageOf(routeOf(hash), { ...props, filter, onFilter: setFilter })}</main>`;
 }
@@ -53,6 +55,7 @@ function pageOf(route: Route, props: DetailProps & FleetProps): Markup {
     return html`<${InstallationPage} ...${props} installationKey=${route.key} />`;
   }
   if (page === "cluster") return html`<${ClusterPage} ...${props} clusterKey=${route.key} />`;
+  if (page === "set") return html`<${SetPage} ...${props} setKey=${route.key} />`;
   return html`<${FleetPage} ...${props} />`;
 }
 

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 
+import type { BarPart } from "../set-view.ts";
 import { html, type Markup } from "./html.ts";
 
 interface CommandProps {
@@ -95,4 +96,14 @@ export function Table({ label, headers, rows }: TableProps): Markup {
 /** A state in a word with its colour; the word alone is enough. */
 export function Badge({ tone, text }: { readonly tone: string; readonly text: string }): Markup {
   return html`<span class=${`badge ${tone}`}>${text}</span>`;
+}
+
+/** Clusters by state as one bar, for eyes alone: beside it the same is said in words. */
+export function Bar({ parts }: { readonly parts: readonly BarPart[] }): Markup {
+  return html`<div class="stage-bar" aria-hidden="true">
+    ${parts.map(
+      ({ tone, share, title }) =>
+        html`<span class=${tone ?? "waits"} title=${title} style=${{ flexGrow: share }}></span>`,
+    )}
+  </div>`;
 }

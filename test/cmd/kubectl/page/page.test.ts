@@ -15,6 +15,7 @@ import { recordedFolder } from "../golden/record-scene.ts";
 import { sceneNames } from "../golden/scenes.ts";
 import { recordedObjects } from "../recorded-hub.ts";
 import { startBrowser } from "./browser.ts";
+import { expectGoodLooks } from "./good-looks.ts";
 import { type OpenPage, openPage } from "./open-page.ts";
 import { itemOf } from "./sample-items.ts";
 
@@ -23,33 +24,6 @@ beforeAll(async () => {
   browser = await startBrowser();
 });
 afterAll(() => browser.close());
-
-const widths = [320, 360, 1280, 2560, 3840];
-const schemes = ["light", "dark"] as const;
-
-/** Looks at the page in every width, light and dark: nothing scrolls sideways, and axe-core finds nothing. */
-async function expectGoodLooks(open: OpenPage): Promise<void> {
-  const { page } = open;
-  for (const colorScheme of schemes) {
-    // oxlint-disable-next-line no-await-in-loop -- one look after another
-    await page.emulateMedia({ colorScheme });
-    // oxlint-disable-next-line no-await-in-loop -- one look after another
-    expect({ colorScheme, problems: await open.findProblems() }).toEqual({
-      colorScheme,
-      problems: [],
-    });
-  }
-  for (const width of widths) {
-    // oxlint-disable-next-line no-await-in-loop -- one look after another
-    await page.setViewportSize({ width, height: 900 });
-    // oxlint-disable-next-line no-await-in-loop -- one look after another
-    const wide = await page.evaluate("document.documentElement.scrollWidth");
-    expect(wide, `at ${width} pixels`).toBeLessThanOrEqual(width);
-  }
-  await page.setViewportSize({ width: 360, height: 740 });
-  expect(await open.findProblems()).toEqual([]);
-  await page.setViewportSize({ width: 1280, height: 800 });
-}
 
 describe.each(sceneNames)("of the recorded fleet %s", (scene) => {
   let ui: UiSession;

@@ -22,6 +22,7 @@ function stateOf(names: readonly string[], more: Partial<FleetState> = {}): Flee
   const stamp = { generatedAt: now.toISOString(), cliVersion: "0" };
   return {
     report: fleetStatusOf(items, [], stamp),
+    sets: null,
     hubReadAt: now,
     spokesReadAt: now,
     round: null,

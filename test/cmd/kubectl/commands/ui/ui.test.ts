@@ -60,6 +60,7 @@ describe("of a bundle", () => {
     ["tree?all=true", "Tree"],
     ["events?types=Warning", "EventList"],
     ["explanation?words=KNF1005", "Explanation"],
+    ["sets", "RolloutStatus"],
   ])("/api/v1/%s is a document by its schema", async (path, kind) => {
     const { status, headers, text } = await ui.read(`/api/v1/${path}`);
     expect({ status, type: headers["content-type"] }).toEqual({
@@ -92,6 +93,7 @@ describe("of a bundle", () => {
     ["/api/v1/constructor", 404],
     ["/api/v1/", 404],
     ["/api/v1/status/", 404],
+    ["/api/v1/sets?namespace=team-a", 404],
     ["/api/v2/status", 404],
     ["/../../../../etc/passwd", 404],
     ["/%2e%2e/%2e%2e/etc/passwd", 404],

@@ -1,0 +1,53 @@
+import type { FleetSetKind } from "../../../../api/fleet-set.ts";
+import { shortNameOf } from "../../output/names.ts";
+import { words } from "../../output/steps.ts";
+import type { RolloutItem } from "./rollout-item.ts";
+
+/** Kind, name and namespace of a set. */
+export interface PlacedSet {
+  readonly kind: FleetSetKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A `rollout` command for a set, for copy and paste. */
+export function rolloutCommand(verb: string, set: PlacedSet, ...more: readonly string[]): string {
+  return words(
+    "kubectl",
+    "knfleet",
+    "rollout",
+    verb,
+    shortNameOf(set),
+    "-n",
+    set.namespace,
+    ...more,
+  );
+}
+
+/** Verbs of `rollout` that get a rollout going again. */
+export type NextVerb = "approve" | "resume" | "accept-selection" | "retry" | "undo";
+
+/** What a user may do when a rollout does not continue by itself, the most useful first. */
+export function nextVerbs(item: RolloutItem): readonly NextVerb[] {
+  const { outcome, phase, updateRevision, waitingFor, conditions } = item;
+  const isGate = phase === "AwaitingApproval" || /waits for an approval/.test(waitingFor ?? "");
+  if (isGate) return ["approve"];
+  if (phase === "Paused") return ["resume"];
+  if (conditions.some(({ reason }) => reason === "SuspiciousShrink")) return ["accept-selection"];
+  return outcome === "failed" && updateRevision !== null ? ["retry", "undo"] : [];
+}
+
+const sentences: Readonly<Partial<Record<NextVerb, string>>> = {
+  "accept-selection": "If the set may lose these clusters, accept its selection:",
+  retry: "Fix the clusters and retry the revision, or go back to the one before:",
+};
+
+/** The same as steps: commands, and sentences before them. */
+export function rolloutSteps(item: RolloutItem): readonly string[] {
+  const { kind, namespace, name } = item;
+  return nextVerbs(item).flatMap((verb) => {
+    const sentence = sentences[verb];
+    const command = rolloutCommand(verb, { kind, namespace, name });
+    return sentence === undefined ? [command] : [sentence, command];
+  });
+}
