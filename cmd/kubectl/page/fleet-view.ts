@@ -1,5 +1,6 @@
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { FleetStatus } from "../commands/status/status.ts";
+import type { ClusterItem } from "../commands/ui/clusters.ts";
 import { shortNameOf } from "../output/names.ts";
 
 /** The states that the page counts. An installation that is deleted or unreachable is nothing else. */
@@ -26,7 +27,7 @@ export function pageStateOf({ hub, live, severity }: StatusItem): PageStateName 
 
 /** What the reader asked for. */
 export interface FleetFilter {
-  /** Words that all have to occur, also as `reason:`, `version:`, `cluster:`, `namespace:`. */
+  /** Words that all have to occur, also as `reason:`, `version:`, `cluster:`, `namespace:`, `label:`, `property:`. */
   readonly text: string;
   readonly state: PageStateName | null;
 }
@@ -84,15 +85,27 @@ export function keyOf({ kind, namespace, name }: Named): string {
   return [kind, namespace, name].map(encodeURIComponent).join("/");
 }
 
+/** What ClusterProfiles say, by `namespace/name`. */
+export type Traits = ReadonlyMap<string, ClusterItem>;
+
+/** Whether the filter is about what ClusterProfiles say. */
+export function needsTraits({ text }: FleetFilter): boolean {
+  return /(?:^|\s)(?:label|property):/i.test(text);
+}
+
 /** The page of a fleet. Counts and causes are of the whole fleet; the filter selects rows. */
-export function fleetView({ items }: Pick<FleetStatus, "items">, filter: FleetFilter): FleetView {
+export function fleetView(
+  { items }: Pick<FleetStatus, "items">,
+  filter: FleetFilter,
+  traits: Traits = new Map(),
+): FleetView {
   const rows = items.map(rowOf);
   const counts = { bad: 0, unreachable: 0, deleting: 0, progress: 0, healthy: 0 };
   for (const { state } of rows) counts[state] += 1;
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const isShown = (row: FleetRow): boolean =>
     (filter.state === null || row.state === filter.state) &&
-    words.every((word) => hasWord(row, word));
+    words.every((word) => hasWord(row, word) || hasTrait(row, word, traits));
   return {
     counts,
     total: rows.length,
@@ -136,6 +149,19 @@ function hasWord(row: FleetRow, word: string): boolean {
   if (field !== undefined) return isIn(field(row), word.slice(at + 1));
   const all = Object.values(fields).flatMap((values) => values(row));
   return isIn([...all, row.title, row.item.kind, row.hub, row.live, row.item.message], word);
+}
+
+/** `label:env=prod` is a part of one label, as any other word is a part of one field. */
+function hasTrait({ item: { cluster } }: FleetRow, word: string, traits: Traits): boolean {
+  const [, name, part = ""] = /^(label|property):(.*)$/.exec(word) ?? [];
+  if (name === undefined || cluster === null) return false;
+  const said = traits.get(`${cluster.namespace}/${cluster.name}`);
+  if (said === undefined) return false;
+  const pairs = Object.entries(name === "label" ? said.labels : said.properties);
+  return isIn(
+    pairs.map((pair) => pair.join("=")),
+    part,
+  );
 }
 
 function fieldOf(name: string) {

@@ -47,28 +47,3 @@ export function nextCommands(
         ]),
   ];
 }
-
-/** Which page an address is. */
-export type Route =
-  | { readonly page: "fleet" }
-  /** `key`: of `keyOf`. */
-  | { readonly page: "installation" | "set"; readonly key: string }
-  /** `key`: of `clusterKey`. */
-  | { readonly page: "cluster"; readonly key: string };
-
-/** The page of the part of an address behind `#`. What is not understood is the fleet. */
-export function routeOf(hash: string): Route {
-  const [, page, ...key] = hash.replace(/^#/, "").split("/");
-  if (!key.every((part) => part !== "" && isEncoded(part))) return { page: "fleet" };
-  const isObject = (page === "installation" || page === "set") && key.length === 3;
-  const isKnown = isObject || (page === "cluster" && key.length === 2);
-  return isKnown ? { page, key: key.join("/") } : { page: "fleet" };
-}
-
-function isEncoded(text: string): boolean {
-  try {
-    return encodeURIComponent(decodeURIComponent(text)) === text;
-  } catch {
-    return false;
-  }
-}

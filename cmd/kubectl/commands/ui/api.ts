@@ -1,7 +1,13 @@
+import { plainText } from "../../../../api/foreign-text.ts";
 import type { ActionInput } from "../../action.ts";
+import { failureOf } from "../../failure.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { KnownSecrets } from "../gather/known-secrets.ts";
+import { Redactor } from "../gather/write-bundle.ts";
 import { runTool } from "../mcp/run-tool.ts";
 import { checkedArguments, type ToolSchema } from "../mcp/tool-arguments.ts";
 import type { Tool } from "../mcp/tools.ts";
+import { clusterList } from "./clusters.ts";
 
 /** The paths below /api/v1/ that run a command, and its tool. */
 const commandOf: Readonly<Record<string, string>> = {
@@ -10,6 +16,7 @@ const commandOf: Readonly<Record<string, string>> = {
   deployments: "deployments",
   tree: "tree",
   events: "events",
+  check: "check",
   explanation: "explain",
   rollout: "rollout_status",
 };
@@ -25,6 +32,7 @@ const maxBytes = 16 * 1024 * 1024;
 
 interface Api {
   readonly server: ActionInput<object>;
+  readonly access: ClusterAccess;
   /** Those of the flags of the server. */
   readonly tools: readonly Tool[];
   readonly signal: AbortSignal;
@@ -34,8 +42,9 @@ interface Api {
 export async function answerApi(
   name: string,
   query: URLSearchParams,
-  { server, tools, signal }: Api,
+  { server, access, tools, signal }: Api,
 ): Promise<ApiAnswer> {
+  if (name === "clusters") return await answerClusters(query, { server, access, signal });
   const tool = Object.hasOwn(commandOf, name)
     ? tools.find((one) => one.name === commandOf[name])
     : undefined;
@@ -47,6 +56,18 @@ export async function answerApi(
   return document === undefined
     ? failed(502, text)
     : { status: 502, text: JSON.stringify(document) };
+}
+
+async function answerClusters(
+  { size }: URLSearchParams,
+  { server: { flags, terminal }, access, signal }: Omit<Api, "tools">,
+): Promise<ApiAnswer> {
+  if (size > 0) return failed(400, "clusters has no arguments");
+  const redactor = new Redactor(new KnownSecrets().finder());
+  return await clusterList({ access, flags, now: terminal.now }, signal).then(
+    (document) => ({ status: 200, text: JSON.stringify(redactor.value(document)) }),
+    (error: unknown) => failed(502, plainText(redactor.text(failureOf(error).error))),
+  );
 }
 
 /** The query as the arguments of a tool: a list for what is a list, true or false for what is a flag. */

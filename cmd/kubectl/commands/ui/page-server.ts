@@ -7,6 +7,7 @@ import type { ActionInput } from "../../action.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { pageIcon, servedPage } from "../../page/page-html.ts";
 import { pageScript, pageStyle } from "../../page/page-text.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { type Tool, toolsFor } from "../mcp/tools.ts";
 import { answerApi } from "./api.ts";
 import { Door } from "./door.ts";
@@ -17,6 +18,7 @@ interface ServerOptions {
   readonly port: number;
   /** The input of the command, with which the commands of the API run. */
   readonly input: ActionInput<object>;
+  readonly access: ClusterAccess;
   readonly fleet: PageFleet;
 }
 
@@ -132,7 +134,7 @@ interface Asked {
 async function answerPath(
   { request, response }: Exchange,
   { path, query }: Asked,
-  { fleet, input, tools, turns, signal }: Serving,
+  { fleet, input, access, tools, turns, signal }: Serving,
 ): Promise<void> {
   const file = Object.hasOwn(files, path) ? files[path] : undefined;
   if (file !== undefined) {
@@ -153,7 +155,8 @@ async function answerPath(
     response.once("close", () => gone.abort());
     const both = AbortSignal.any([signal, gone.signal]);
     using _turn = await turns.enter(both);
-    const { status, text } = await answerApi(name, query, { server: input, tools, signal: both });
+    const api = { server: input, access, tools, signal: both };
+    const { status, text } = await answerApi(name, query, api);
     send(response, { status, type: json, text });
   }
 }

@@ -56,7 +56,7 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   if (options.once !== undefined) {
     return await writeOnce({ feed, flags, path: options.once }, terminal);
   }
-  const server = ending.use(await servePage({ port, input, fleet }, until));
+  const server = ending.use(await servePage({ port, input, access, fleet }, until));
   await announce(server.url, input, ending);
   if (!until.aborted) await once(until, "abort");
   return signal.aborted ? exitCodes.interrupted : exitCodes.fine;

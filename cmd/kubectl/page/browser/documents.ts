@@ -2,16 +2,17 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { PageState } from "../../commands/ui/fleet-state.ts";
 
-/** Reads a document of the API. Rejects with what the server said. */
+/** Reads a document of the API. Rejects with what the server said. On a page that was written as one file, those that the file holds. */
 export async function readDocument<Document>(
   path: string,
   signal?: AbortSignal,
 ): Promise<Document> {
+  if (document.getElementById("fleet") !== null) throw new Error("This file does not hold it");
   const response = await fetch(`/api/v1/${path}`, signal === undefined ? {} : { signal });
   const text = await response.text();
-  const document: Document & { error?: string } = JSON.parse(text, readable);
-  if (!response.ok) throw new Error(errorOf(document) ?? `The answer was ${response.status}`);
-  return document;
+  const read: Document & { error?: string } = JSON.parse(text, readable);
+  if (!response.ok) throw new Error(errorOf(read) ?? `The answer was ${response.status}`);
+  return read;
 }
 
 /** Texts of clusters without characters that turn the direction of writing. */

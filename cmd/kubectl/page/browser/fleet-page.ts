@@ -13,12 +13,16 @@ import {
   fleetView,
   inShownOrder,
   keyOf,
+  needsTraits,
   pageStates,
   type VersionView,
 } from "../fleet-view.ts";
 import { type SetRow, setRows } from "../set-view.ts";
+import { Ends } from "./ends.ts";
 import { html, type Markup } from "./html.ts";
 import { Badge, Bar, Command, Section } from "./parts.ts";
+import { traitsOf, useClusters, Waiting } from "./reading.ts";
+import type { SetFilter } from "./use-address.ts";
 
 /** What every page needs. */
 export interface PageProps {
@@ -27,12 +31,14 @@ export interface PageProps {
   readonly now: Date;
   /** The beginning of commands. */
   readonly knfleet: string;
+  /** The filter of the fleet, also of the link back to it. */
+  readonly filter: FleetFilter;
+  /** False on a page that was written as one file. */
+  readonly isServed: boolean;
 }
 
 /** What the page of one installation or cluster needs. */
 export interface DetailProps extends PageProps {
-  /** False on a page that was written as one file. */
-  readonly isServed: boolean;
   /** True for a bundle: there is no cluster to connect to. */
   readonly isRecorded: boolean;
   /** Grows when the fleet changes. */
@@ -41,13 +47,15 @@ export interface DetailProps extends PageProps {
 
 /** What the page of the fleet needs. */
 export interface FleetProps extends PageProps {
-  readonly filter: FleetFilter;
-  readonly onFilter: (filter: FleetFilter) => void;
+  readonly onFilter: SetFilter;
 }
 
 /** The page of the fleet. */
-export function FleetPage({ status, now, knfleet, filter, onFilter }: FleetProps): Markup {
-  const view = useMemo(() => fleetView(status, filter), [status, filter]);
+export function FleetPage(props: FleetProps): Markup {
+  const { status, now, knfleet, filter, onFilter, isServed } = props;
+  const clusters = useClusters(needsTraits(filter), now);
+  const traits = useMemo(() => traitsOf(clusters.document), [clusters.document]);
+  const view = useMemo(() => fleetView(status, filter, traits), [status, filter, traits]);
   const search = (text: string): void => {
     onFilter({ text, state: null });
     document.querySelector("#filter")?.scrollIntoView({ block: "start" });
@@ -64,9 +72,11 @@ export function FleetPage({ status, now, knfleet, filter, onFilter }: FleetProps
           <//>`
     }
     <${Sets} status=${status} />
+    ${isServed ? html`<${Ends} />` : null}
     <${Versions} versions=${view.versions} search=${search} />
     <${Section} title="Installations">
       <${Search} view=${view} filter=${filter} onFilter=${onFilter} />
+      ${needsTraits(filter) ? html`<${Waiting} reading=${clusters} />` : null}
       <${Rows} rows=${view.rows} filter=${filter} now=${now} />
     <//>`;
 }
@@ -74,7 +84,7 @@ export function FleetPage({ status, now, knfleet, filter, onFilter }: FleetProps
 interface CountsProps {
   readonly view: FleetView;
   readonly filter: FleetFilter;
-  readonly onFilter: (filter: FleetFilter) => void;
+  readonly onFilter: SetFilter;
 }
 
 function Counts({ view: { counts, total }, filter, onFilter }: CountsProps): Markup {
@@ -170,13 +180,13 @@ function Versions({ versions, search }: VersionsProps): Markup {
 
 function Search({ view, filter, onFilter }: CountsProps): Markup {
   const onInput = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void =>
-    onFilter({ ...filter, text: currentTarget.value });
+    onFilter({ ...filter, text: currentTarget.value }, true);
   return html`<div class="search">
     <label for="filter">Filter</label>
     <input
       id="filter"
       type="search"
-      placeholder="words, reason:…, version:…, cluster:…, namespace:…"
+      placeholder="words, reason:…, version:…, cluster:…, label:env=prod, property:…"
       autocomplete="off"
       spellcheck=${false}
       value=${filter.text}

@@ -12,7 +12,7 @@ import { Diagnose } from "./diagnosis.ts";
 import type { DetailProps } from "./fleet-page.ts";
 import { Graph } from "./graph.ts";
 import { html, type Markup } from "./html.ts";
-import { Badge, Command, Facts, NotFound, Section, Table } from "./parts.ts";
+import { Back, Badge, Command, Facts, NotFound, Section, Table } from "./parts.ts";
 import { useDocument, Waiting } from "./reading.ts";
 
 interface InstallationProps extends DetailProps {
@@ -24,6 +24,7 @@ export function InstallationPage({
   status,
   now,
   knfleet,
+  filter,
   installationKey,
   isServed,
   isRecorded,
@@ -32,7 +33,7 @@ export function InstallationPage({
   if (item === undefined) {
     return html`<${NotFound} text="The fleet has no such installation now." />`;
   }
-  return html`<p><a href="#/">Fleet</a></p>
+  return html`<${Back} filter=${filter} />
     <h1 tabindex="-1">${shortNameOf(item)} <span class="dim">${item.namespace}</span></h1>
     <${Why} item=${item} now=${now} />
     <${Facts} facts=${factsOf(item)} />

@@ -4,14 +4,14 @@ import { useEffect, useState } from "preact/hooks";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { PageState } from "../../commands/ui/fleet-state.ts";
 import { ageOf } from "../../output/duration.ts";
-import type { FleetFilter } from "../fleet-view.ts";
-import { type Route, routeOf } from "../installation-view.ts";
+import type { Route } from "../address.ts";
 import { ClusterPage } from "./cluster-page.ts";
 import { followFleet, writtenPage } from "./documents.ts";
 import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { InstallationPage } from "./installation-page.ts";
 import { SetPage } from "./set-page.ts";
+import { useAddress } from "./use-address.ts";
 
 const written = writtenPage();
 
@@ -19,8 +19,7 @@ function App(): Markup {
   const [status, setStatus] = useState<FleetStatus | undefined>(written?.status);
   const [state, setState] = useState<PageState | undefined>(written?.state);
   const [lost, setLost] = useState<string | null>(null);
-  const [filter, setFilter] = useState<FleetFilter>({ text: "", state: null });
-  const hash = useHash();
+  const { route, filter, setFilter } = useAddress();
   const time = useNow();
   useEffect(() => {
     if (written !== undefined) return;
@@ -44,9 +43,9 @@ function App(): Markup {
   const isServed = written === undefined;
   const isRecorded = state.recordedAt !== null;
   const { knfleet, revision } = state;
-  const props = { status, now, knfleet, revision, isServed, isRecorded };
+  const props = { status, now, knfleet, revision, filter, isServed, isRecorded };
   return html`<header><${Freshness} state=${state} now=${time} lost=${lost} /></header>
-    <main>${pageOf(routeOf(hash), { ...props, filter, onFilter: setFilter })}</main>`;
+    <main>${pageOf(route, { ...props, onFilter: setFilter })}</main>`;
 }
 
 function pageOf(route: Route, props: DetailProps & FleetProps): Markup {
@@ -88,21 +87,6 @@ function freshnessText(
   if (round !== null && spokesReadAt === null)
     return `${hub} · clusters ${round.done} of ${round.total}`;
   return spokesReadAt === null ? hub : `${hub} · clusters ${ageOf(spokesReadAt, now)} ago`;
-}
-
-function useHash(): string {
-  const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
-    const changed = (): void => setHash(location.hash);
-    addEventListener("hashchange", changed);
-    return () => removeEventListener("hashchange", changed);
-  }, []);
-  useEffect(() => {
-    if (hash === "") return;
-    scrollTo(0, 0);
-    document.querySelector("h1")?.focus({ preventScroll: true });
-  }, [hash]);
-  return hash;
 }
 
 function useNow(): Date {

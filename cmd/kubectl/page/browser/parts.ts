@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
 
+import { fleetAddress } from "../address.ts";
+import type { FleetFilter } from "../fleet-view.ts";
 import type { BarPart } from "../set-view.ts";
 import { html, type Markup } from "./html.ts";
 
@@ -56,6 +58,11 @@ export function Facts({ facts }: FactsProps): Markup {
           </div>`,
       )}
   </dl>`;
+}
+
+/** The way back to the fleet, under the filter that it had. */
+export function Back({ filter }: { readonly filter: FleetFilter }): Markup {
+  return html`<p><a href=${fleetAddress(filter)}>Fleet</a></p>`;
 }
 
 /** What an address leads to when the fleet does not have it now. */

@@ -1,5 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
+import type { ClusterList } from "../../commands/ui/clusters.ts";
+import type { Traits } from "../fleet-view.ts";
 import { readDocument } from "./documents.ts";
 import { html, type Markup } from "./html.ts";
 
@@ -9,10 +11,11 @@ export interface Reading<Document> {
   readonly error?: string;
 }
 
-/** Reads a document, and again when the stamp changes; the last one is shown until then. */
-export function useDocument<Document>(path: string, stamp: string): Reading<Document> {
+/** Reads a document, and again when the stamp changes; the last one is shown until then. A stamp of null reads nothing. */
+export function useDocument<Document>(path: string, stamp: string | null): Reading<Document> {
   const [reading, setReading] = useState<Reading<Document>>({});
   useEffect(() => {
+    if (stamp === null) return undefined;
     const end = new AbortController();
     readDocument<Document>(path, end.signal).then(
       (document) => setReading({ document }),
@@ -23,6 +26,19 @@ export function useDocument<Document>(path: string, stamp: string): Reading<Docu
     return () => end.abort();
   }, [path, stamp]);
   return reading;
+}
+
+const minuteMs = 60_000;
+
+/** What the ClusterProfiles say, when it is needed; labels change seldom. */
+export function useClusters(isNeeded: boolean, now: Date): Reading<ClusterList> {
+  const minute = Math.floor(now.getTime() / minuteMs);
+  return useDocument<ClusterList>("clusters", isNeeded ? String(minute) : null);
+}
+
+/** The same by `namespace/name`. */
+export function traitsOf(clusters: ClusterList | undefined): Traits {
+  return new Map(clusters?.items.map((one) => [`${one.namespace}/${one.name}`, one]));
 }
 
 /** Says that something is being read, or why it cannot be. */

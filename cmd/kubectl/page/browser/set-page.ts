@@ -1,3 +1,4 @@
+import { type FleetSetKind, fleetSetKinds } from "../../../../api/fleet-set.ts";
 import type { RolloutItem, RolloutStatus } from "../../commands/rollout/rollout-item.ts";
 import { ageOf } from "../../output/duration.ts";
 import { shortNameOf } from "../../output/names.ts";
@@ -5,7 +6,7 @@ import { keyOf } from "../fleet-view.ts";
 import { type NotableView, setView, type StageView } from "../set-view.ts";
 import type { DetailProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
-import { Badge, Bar, Command, Facts, NotFound, Section, Table } from "./parts.ts";
+import { Back, Badge, Bar, Command, Facts, NotFound, Section, Table } from "./parts.ts";
 import { useDocument, Waiting } from "./reading.ts";
 
 interface SetProps extends DetailProps {
@@ -13,29 +14,38 @@ interface SetProps extends DetailProps {
 }
 
 /** The page of one fleet set. */
-export function SetPage({ setKey, revision, ...props }: SetProps): Markup {
+export function SetPage({ setKey, ...props }: SetProps): Markup {
+  const { revision, filter } = props;
   const sets = useDocument<RolloutStatus>("sets", String(revision));
-  if (sets.document === undefined) {
-    return html`<h1 tabindex="-1">Fleet set</h1>
-      <${Waiting} reading=${sets} />`;
+  const item = sets.document?.items.find((one) => keyOf(one) === setKey);
+  if (item === undefined && sets.document !== undefined) {
+    return html`<${NotFound} text="The fleet has no such set now." />`;
   }
-  const item = sets.document.items.find((one) => keyOf(one) === setKey);
-  return item === undefined
-    ? html`<${NotFound} text="The fleet has no such set now." />`
-    : html`<${Rollout} item=${item} ...${props} />`;
+  const [kind = "", namespace, name = ""] = setKey.split("/").map(decodeURIComponent);
+  const title = isSetKind(kind) ? shortNameOf({ kind, name }) : name;
+  return html`<${Back} filter=${filter} />
+    <h1 tabindex="-1">${title} <span class="dim">${namespace} · fleet set</span></h1>
+    <${Waiting} reading=${sets} />
+    ${item && html`<${Rollout} item=${item} ...${props} />`}`;
 }
 
-type RolloutProps = Omit<DetailProps, "revision"> & { readonly item: RolloutItem };
+function isSetKind(kind: string): kind is FleetSetKind {
+  return Object.hasOwn(fleetSetKinds, kind);
+}
 
-function Rollout({ item, status, now, knfleet, isRecorded }: RolloutProps): Markup {
-  const { phase, stage, waitingFor, namespace } = item;
+function Rollout({
+  item,
+  status,
+  now,
+  knfleet,
+  isRecorded,
+}: DetailProps & { readonly item: RolloutItem }): Markup {
+  const { phase, stage, waitingFor } = item;
   const { tone, stages, notable, counts, next } = setView(item, status.items, {
     knfleet,
     isRecorded,
   });
-  return html`<p><a href="#/">Fleet</a></p>
-    <h1 tabindex="-1">${shortNameOf(item)} <span class="dim">${namespace} · fleet set</span></h1>
-    <div class=${`why-box ${tone}`}>
+  return html`<div class=${`why-box ${tone}`}>
       <b>${phase ?? "Unknown"}</b
       >${stage === null ? null : html` <span class="dim">stage ${stage}</span>`}
       ${counts === null ? null : html`<p>${counts}</p>`}

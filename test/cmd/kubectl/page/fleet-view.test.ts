@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
 
 import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
+import type { ClusterItem } from "../../../../cmd/kubectl/commands/ui/clusters.ts";
 import {
   fleetView,
   inShownOrder,
   keyOf,
+  needsTraits,
   pageStateOf,
   type PageStateName,
+  type Traits,
 } from "../../../../cmd/kubectl/page/fleet-view.ts";
 import { itemOf } from "./sample-items.ts";
 
@@ -127,4 +130,34 @@ test("the state of a cluster says how many Deployments are not available", () =>
   } as const;
   const { rows } = fleetView({ items: [itemOf({ live })] }, all);
   expect(rows[0]?.live).toBe("2 of 4 not available");
+});
+
+test.each([
+  ["label:env=prod", ["a"]],
+  ["label:env", ["a", "b", "c"]],
+  ["LABEL:ENV=PROD", ["a"]],
+  ["property:tier=gold", ["b", "c"]],
+  ["property:env", []],
+  ["label:env property:tier", ["b", "c"]],
+  ["label:env cluster:eu-1", ["a"]],
+])("%j filters by what ClusterProfiles say", (text, names) => {
+  const place = { namespace: "fleet" };
+  const traits: Traits = new Map<string, ClusterItem>([
+    ["fleet/eu-1", { ...place, name: "eu-1", labels: { env: "prod" }, properties: {} }],
+    [
+      "fleet/eu-2",
+      { ...place, name: "eu-2", labels: { env: "test" }, properties: { tier: "gold" } },
+    ],
+  ]);
+  const { rows } = fleetView({ items }, { text, state: null }, traits);
+  expect(rows.map(({ item }) => item.name)).toEqual(names);
+});
+
+test.each([
+  ["label:env=prod", true],
+  ["eu property:x", true],
+  ["reason:label", false],
+  ["", false],
+])("%j needs the ClusterProfiles: %j", (text, needs) => {
+  expect(needsTraits({ text, state: null })).toBe(needs);
 });

@@ -1,40 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { keyOf } from "../../../../cmd/kubectl/page/fleet-view.ts";
-import {
-  nextCommands,
-  type Route,
-  routeOf,
-} from "../../../../cmd/kubectl/page/installation-view.ts";
+import { nextCommands } from "../../../../cmd/kubectl/page/installation-view.ts";
 import { itemOf } from "./sample-items.ts";
-
-const fleet: Route = { page: "fleet" };
-
-describe("an address", () => {
-  test.each<[hash: string, route: Route]>([
-    ["", fleet],
-    ["#/", fleet],
-    ["#/nothing", fleet],
-    ["#/installation/KnativeServing/a", fleet],
-    ["#/installation/KnativeServing/a/b/c", fleet],
-    ["#/installation/KnativeServing/a/%E0%A4%A", fleet],
-    ["#/installation/KnativeServing//b", fleet],
-    ["#/cluster/a", fleet],
-    ["#/cluster/a/b/c", fleet],
-    ["#/cluster/a/", fleet],
-  ])("%j is the fleet", (hash, route) => {
-    expect(routeOf(hash)).toEqual(route);
-  });
-
-  test.each(["b", "a/b", "<img src=x>", "%2F", "ü", "#"])("names an installation %j", (name) => {
-    const key = keyOf(itemOf({ name }));
-    expect(routeOf(`#/installation/${key}`)).toEqual({ page: "installation", key });
-  });
-});
-
-test("an address names a cluster", () => {
-  expect(routeOf("#/cluster/fleet/eu-1")).toEqual({ page: "cluster", key: "fleet/eu-1" });
-});
 
 describe("next commands", () => {
   const beginning = { knfleet: "kubectl knfleet --context hub", isRecorded: false };

@@ -104,6 +104,57 @@ describe("the fleet with many causes", () => {
     await page.fill("#filter", "");
   });
 
+  test("keeps its filter in the address, and comes back to it", async () => {
+    const { page } = open;
+    await page.fill("#filter", "reason:knf4002");
+    await page.waitForURL("**/#/?filter=reason%3Aknf4002");
+    const address = page.url();
+    await page.click("button:has-text('Unreachable') >> nth=0");
+    await page.waitForURL("**&state=unreachable");
+    await page.click("table.fleet tbody a");
+    await page.waitForSelector("h1 .dim");
+    expect(await page.title()).toContain(" · Knative fleet");
+    const left = new URL(page.url()).hash;
+    await page.goBack();
+    // The reader is where they left the fleet.
+    await expect
+      .poll(() => page.evaluate("document.activeElement.getAttribute('href')"))
+      .toBe(left);
+    expect(await page.inputValue("#filter")).toBe("reason:knf4002");
+    await page.goBack();
+    await expect.poll(() => page.url()).toBe(address);
+    await expect
+      .poll(() => page.locator(".counts [aria-pressed=true]").textContent())
+      .toContain("Installations");
+    await page.goForward();
+    await page.waitForSelector("button[aria-pressed=true]:has-text('Unreachable')");
+    await page.goto(address);
+    await expect.poll(() => rows().count()).toBe(2);
+    await page.fill("#filter", "");
+  });
+
+  test("is filtered by what ClusterProfiles say, which the page of a cluster shows", async () => {
+    const { page } = open;
+    const all = await rows().count();
+    await page.click("table.fleet tbody td a");
+    await page.waitForSelector("h1:has-text('cluster')");
+    await page.click("a.trait >> nth=0");
+    await page.waitForSelector("#filter");
+    expect(await page.inputValue("#filter")).toMatch(/^(?:label|property):/);
+    await expect.poll(() => rows().count()).toBeGreaterThan(0);
+    await page.fill("#filter", "label:no-such-label");
+    await expect.poll(() => rows().count()).toBe(0);
+    await page.fill("#filter", "");
+    await expect.poll(() => rows().count()).toBe(all);
+  });
+
+  test("says what ends soon when it is asked", async () => {
+    await open.page.click("text=Check tokens and certificates");
+    const said = open.page.locator("p[role=status]:has-text('clusters were asked')");
+    await expect.poll(() => said.count()).toBe(1);
+    await expectGoodLooks(open);
+  });
+
   test("is read with the keyboard alone", async () => {
     const { page } = open;
     await page.keyboard.press("Escape");

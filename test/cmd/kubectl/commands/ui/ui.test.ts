@@ -61,6 +61,8 @@ describe("of a bundle", () => {
     ["events?types=Warning", "EventList"],
     ["explanation?words=KNF1005", "Explanation"],
     ["sets", "RolloutStatus"],
+    ["clusters", "ClusterList"],
+    ["check", "Check"],
   ])("/api/v1/%s is a document by its schema", async (path, kind) => {
     const { status, headers, text } = await ui.read(`/api/v1/${path}`);
     expect({ status, type: headers["content-type"] }).toEqual({
@@ -69,11 +71,7 @@ describe("of a bundle", () => {
     });
     const document: unknown = JSON.parse(text);
     expect(document).toMatchObject({ apiVersion: "knfleet.dev/v1", kind });
-    const schema: unknown = JSON.parse(readFileSync(join(schemaFolder, `${kind}.json`), "utf8"));
-    if (!isRecord(schema)) throw new Error("A schema is an object");
-    const isValid = ajv.compile({ ...schema, $id: undefined });
-    isValid(document);
-    expect(isValid.errors ?? []).toEqual([]);
+    expectSchema(kind, document);
   });
 
   test("status is what the command prints", async () => {
@@ -110,6 +108,7 @@ describe("of a bundle", () => {
     ["/api/v1/status?namespace=a&namespace=b", 400],
     [`/api/v1/status?names=${"a".repeat(500)}`, 400],
     ["/api/v1/explanation", 400],
+    ["/api/v1/clusters?namespace=fleet", 400],
     ["/api/v1/events?since=yesterday", 502],
   ])("%s is answered with %i", async (path, status) => {
     const answer = await ui.read(path);
@@ -142,6 +141,14 @@ describe("of a bundle", () => {
   });
 });
 
+function expectSchema(kind: string, document: unknown): void {
+  const schema: unknown = JSON.parse(readFileSync(join(schemaFolder, `${kind}.json`), "utf8"));
+  if (!isRecord(schema)) throw new Error("A schema is an object");
+  const isValid = ajv.compile({ ...schema, $id: undefined });
+  isValid(document);
+  expect(isValid.errors ?? []).toEqual([]);
+}
+
 function nameOf(item: unknown): unknown {
   return isRecord(item) ? [item["kind"], item["namespace"], item["name"]] : item;
 }
@@ -169,6 +176,7 @@ describe("of a hub", () => {
     const { headers } = await ui.ask(ui.url.pathname + ui.url.search);
     const first = await firstMessage(ui.url, cookieOf({ headers }));
     expect(first).toMatchObject({ revision: expect.any(Number), trouble: null, round: null });
+    expectSchema("PageState", first);
   });
 
   test("Ctrl-C ends it, also while a browser is connected", async () => {

@@ -1,0 +1,34 @@
+import type { CheckItem } from "../commands/check/check-item.ts";
+import type { PageStateName } from "./fleet-view.ts";
+
+/** A token or certificate that has ended, or ends soon. */
+export interface EndView {
+  readonly cluster: string;
+  /** The page of the cluster is that of this key; null for none. */
+  readonly key: string | null;
+  readonly tone: PageStateName;
+  readonly message: string;
+  readonly next: readonly string[];
+}
+
+/** What `check` found that has ended or ends soon: what has ended first, then by time. */
+export function endsOf(items: readonly CheckItem[]): readonly EndView[] {
+  return items
+    .filter(({ check, state }) => check === "expiry" && (state === "FAIL" || state === "WARN"))
+    .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
+    .map(({ cluster, state, message, next }) => ({
+      cluster: cluster === null ? "hub" : `${cluster.namespace}/${cluster.name}`,
+      key:
+        cluster === null
+          ? null
+          : [cluster.namespace, cluster.name].map(encodeURIComponent).join("/"),
+      tone: state === "FAIL" ? "bad" : "progress",
+      message,
+      next,
+    }));
+}
+
+/** The time in a message, which is RFC 3339 and so sorts as text; without one it stands last. */
+function timeOf({ message }: CheckItem): string {
+  return /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(message)?.[0] ?? "9999";
+}
