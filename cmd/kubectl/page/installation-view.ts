@@ -47,3 +47,8 @@ export function nextCommands(
         ]),
   ];
 }
+
+/** The query with which the documents of one installation are asked for. */
+export function queryOf(item: Pick<StatusItem, "kind" | "namespace" | "name">): string {
+  return new URLSearchParams({ names: shortNameOf(item), namespace: item.namespace }).toString();
+}

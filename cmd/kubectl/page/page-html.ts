@@ -29,6 +29,8 @@ interface Written {
   /** A FleetStatus document. */
   readonly status: unknown;
   readonly state: PageState;
+  /** Documents of the API by their paths, which the file has instead of a server. */
+  readonly documents: unknown;
   /** Markup that is shown where no script may run. */
   readonly tables: string;
 }
@@ -36,10 +38,10 @@ interface Written {
 /**
  * The page as one file. People open it from a mail: its policy allows this script and this style, and nothing else, whatever the document holds.
  */
-export function writtenPage({ status, state, tables }: Written): string {
+export function writtenPage({ status, state, documents, tables }: Written): string {
   const policy = `default-src 'none'; script-src '${hashOf(pageScript)}'; style-src '${hashOf(pageStyle)}'; base-uri 'none'; form-action 'none'`;
   // Inside a script element only `<` has a meaning, and no JSON needs it as it is.
-  const data = JSON.stringify({ status, state }).replaceAll("<", String.raw`\u003c`);
+  const data = JSON.stringify({ status, state, documents }).replaceAll("<", String.raw`\u003c`);
   return `${head}<meta http-equiv="Content-Security-Policy" content="${policy}">
 <style>${pageStyle}</style>
 </head>

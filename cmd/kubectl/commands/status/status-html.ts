@@ -16,13 +16,18 @@ interface Written {
   readonly recordedAt: Date | undefined;
   /** The beginning of commands. */
   readonly knfleet: string;
+  /** Documents of single installations, by their paths on the server of `ui`; absent: the file has none. */
+  readonly documents?: Readonly<Record<string, unknown>>;
 }
 
 /**
  * The fleet as one file: the page of `ui` as it is now, without what looks like a secret. Where no script may run, as in a mail, it is tables. Times are those of
  * the moment at which the fleet was read, which the page names.
  */
-export function statusHtml(report: FleetStatus, { recordedAt, knfleet }: Written): string {
+export function statusHtml(
+  report: FleetStatus,
+  { recordedAt, knfleet, documents = {} }: Written,
+): string {
   const redactor = new Redactor(new KnownSecrets().finder());
   const state: PageState = {
     revision: 1,
@@ -33,8 +38,12 @@ export function statusHtml(report: FleetStatus, { recordedAt, knfleet }: Written
     recordedAt: recordedAt === undefined ? null : timestampOf(recordedAt),
     knfleet,
   };
-  const document = redactor.value(withCodes(report));
-  return writtenPage({ status: document, state, tables: redactor.text(tablesOf(report)) });
+  return writtenPage({
+    status: redactor.value(withCodes(report)),
+    state,
+    documents: redactor.value(documents),
+    tables: redactor.text(tablesOf(report)),
+  });
 }
 
 function tablesOf(report: FleetStatus): string {

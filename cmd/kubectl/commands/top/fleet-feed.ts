@@ -35,9 +35,17 @@ export interface FleetState {
   readonly trouble: string | null;
 }
 
+/** One installation: what the hub has of it, and what was read of its cluster; undefined: nothing yet. */
+export interface Installation {
+  readonly component: Component;
+  readonly reading: SpokeReading | undefined;
+}
+
 /** The fleet, kept up to date while the screen is open. */
 export interface FleetFeed {
   readonly state: () => FleetState;
+  /** The installations of the report, as they were read. */
+  readonly installations: () => readonly Installation[];
   /** Reads hub and clusters anew, at once. */
   readonly refresh: () => void;
   /** Resolves when every cluster was read once; never rejects. */
@@ -70,7 +78,12 @@ export async function openFleetFeed(options: FeedOptions, signal: AbortSignal): 
   const { access, selection } = options;
   const hub = await readHub({ access, selection }, signal);
   const feed = new Feed(options, hub, signal);
-  return { state: () => feed.state(), refresh: () => feed.refresh(), readOnce: feed.run() };
+  return {
+    state: () => feed.state(),
+    installations: () => feed.installations(),
+    refresh: () => feed.refresh(),
+    readOnce: feed.run(),
+  };
 }
 
 /** What the hub says. */
@@ -117,6 +130,13 @@ class Feed {
   state(): FleetState {
     this.#state ??= this.#made();
     return this.#state;
+  }
+
+  installations(): readonly Installation[] {
+    const { selection } = this.#options;
+    return this.#components
+      .map((component) => ({ component, reading: this.#readings.get(clusterIdOf(component)) }))
+      .filter(({ component, reading }) => isAsked(statusItemOf(component, reading), selection));
   }
 
   refresh(): void {

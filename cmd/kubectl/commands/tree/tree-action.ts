@@ -1,4 +1,3 @@
-import { loadProviderFile } from "../../../../access/providers/provider-config.ts";
 import { fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { type ActionInput, askedOf, openReading, print } from "../../action.ts";
 import type { FilenameFlag } from "../../common-options.ts";
@@ -12,11 +11,10 @@ import { listExitCode } from "../../output/report.ts";
 import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
 import { readSelection } from "../../selection/selection-file.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { openWayDeps } from "./open-way.ts";
 import { collapsed, dotOf, mermaidOf, type TreeNode, treeText } from "./tree-node.ts";
 import { tree, type TreeReport } from "./tree.ts";
-import type { WayDeps } from "./way-nodes.ts";
 
 /** Flags of `tree` alone. */
 interface TreeFlags extends FilenameFlag, SpokeNamespaceFlag {
@@ -56,32 +54,6 @@ export async function runTree(
     terminal,
   );
   return listExitCode(report);
-}
-
-async function openWayDeps(
-  { hub, spokes }: ClusterAccess,
-  { flags, env }: { readonly flags: Flags; readonly env: Terminal["env"] },
-  signal: AbortSignal,
-): Promise<() => Promise<WayDeps>> {
-  const { providerFile, pluginNamespace, recorded } = flags;
-  const kubeconfig = flags.hub.kubeconfig ?? env["KUBECONFIG"];
-  const providers =
-    // A bundle was made with the provider file of another machine, and has no certificates.
-    providerFile === undefined || recorded !== undefined
-      ? undefined
-      : await loadProviderFile(providerFile, signal);
-  const named = {
-    hub,
-    providers,
-    environment: { ...env, KUBECONFIG: kubeconfig },
-    pluginNamespace,
-  };
-  return async () => {
-    const { fromHub } = await spokes();
-    if (fromHub === undefined) return named;
-    const { file, environment } = fromHub;
-    return { hub, providers: file, environment, pluginNamespace: undefined };
-  };
 }
 
 function textOf(items: readonly TreeNode[], flags: Flags, { stdout, env }: Terminal): string {

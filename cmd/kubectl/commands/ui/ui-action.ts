@@ -9,10 +9,11 @@ import { commandsOf } from "../../output/steps.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { statusHtml } from "../status/status-html.ts";
-import { type FleetFeed, openFleetFeed } from "../top/fleet-feed.ts";
+import { openFleetFeed } from "../top/fleet-feed.ts";
 import { PageFleet } from "./fleet-state.ts";
 import { openBrowser } from "./open-browser.ts";
 import { servePage } from "./page-server.ts";
+import { writtenDocuments } from "./written-documents.ts";
 
 /** Flags of `ui` alone. */
 interface UiFlags {
@@ -40,11 +41,13 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   const wanted = { env: terminal.env, spokes: live };
   const access = ending.use(keepSpokes(ending.use(await openClusterAccess(flags, wanted, until))));
   const fleet = ending.use(new PageFleet(fromOf(flags)));
+  const selection = selectionOf([], flags, access);
+  const limits = limitsOf(flags, undefined);
   const feed = await openFleetFeed(
     {
       access,
-      selection: selectionOf([], flags, access),
-      limits: limitsOf(flags, undefined),
+      selection,
+      limits,
       live,
       watch: options.once === undefined && flags.recorded === undefined,
       now: terminal.now,
@@ -54,7 +57,8 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   );
   fleet.follow(feed);
   if (options.once !== undefined) {
-    return await writeOnce({ feed, flags, path: options.once }, terminal);
+    const sources = { feed, access, selection, limits, input };
+    return await writeOnce(options.once, sources, until);
   }
   const server = ending.use(await servePage({ port, input, access, fleet }, until));
   await announce(server.url, input, ending);
@@ -77,23 +81,20 @@ function checkedPort({ flags, options }: Pick<Input, "flags" | "options">): numb
   return Number(port);
 }
 
-interface Once {
-  readonly feed: FleetFeed;
-  readonly flags: Flags;
-  readonly path: string;
-}
-
 async function writeOnce(
-  { feed, flags, path }: Once,
-  { stderr }: Input["terminal"],
+  path: string,
+  sources: Parameters<typeof writtenDocuments>[0],
+  signal: AbortSignal,
 ): Promise<ExitCode> {
+  const { feed, input } = sources;
   await feed.readOnce;
+  const documents = await writtenDocuments(sources, signal);
   const { report } = feed.state();
-  const text = statusHtml(report, fromOf(flags));
+  const text = statusHtml(report, { ...fromOf(input.flags), documents });
   await writeFile(path, text).catch((error: unknown) => {
     throw new UsageError(`The file ${path} cannot be written: ${messageOf(error)}`);
   });
-  stderr.write(`Wrote ${path}\n`);
+  input.terminal.stderr.write(`Wrote ${path}\n`);
   return report.complete ? exitCodes.fine : exitCodes.incomplete;
 }
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { DiagnosisReport } from "../../commands/diagnose/diagnosis.ts";
-import { readDocument } from "./documents.ts";
+import { readDocument, whyNot } from "./documents.ts";
 import { html, type Markup } from "./html.ts";
 import { Badge, Command, Section, Table } from "./parts.ts";
 import { type Reading, Waiting } from "./reading.ts";
@@ -23,7 +23,7 @@ export function Diagnose({ targets, namespace }: DiagnoseProps): Markup {
     setReading({});
     readDocument<DiagnosisReport>(`diagnosis?${query}`).then(
       (document) => setReading({ document }),
-      (error: unknown) => setReading({ error: String(error) }),
+      (error: unknown) => setReading({ error: whyNot(error) }),
     );
   };
   return html`<${Section} title="Diagnosis">

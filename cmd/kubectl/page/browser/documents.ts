@@ -2,17 +2,36 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { PageState } from "../../commands/ui/fleet-state.ts";
 
-/** Reads a document of the API. Rejects with what the server said. On a page that was written as one file, those that the file holds. */
+/** Reads a document of the API, or of the file that the page was written as. Rejects with what the server said. */
 export async function readDocument<Document>(
   path: string,
   signal?: AbortSignal,
 ): Promise<Document> {
-  if (document.getElementById("fleet") !== null) throw new Error("This file does not hold it");
+  if (written !== undefined) return heldDocument(path, written.documents);
   const response = await fetch(`/api/v1/${path}`, signal === undefined ? {} : { signal });
   const text = await response.text();
   const read: Document & { error?: string } = JSON.parse(text, readable);
   if (!response.ok) throw new Error(errorOf(read) ?? `The answer was ${response.status}`);
   return read;
+}
+
+function heldDocument<Document>(
+  path: string,
+  documents: Readonly<Record<string, Document>>,
+): Document {
+  const found = holds(path) ? documents[path] : undefined;
+  if (found !== undefined) return found;
+  throw new Error("This file does not hold it: kubectl knfleet ui shows it");
+}
+
+/** Whether a document can be read: a file does not hold all. */
+export function holds(path: string): boolean {
+  return written === undefined || Object.hasOwn(written.documents, path);
+}
+
+/** Why something could not be read, as a sentence. */
+export function whyNot(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Texts of clusters without characters that turn the direction of writing. */
@@ -27,10 +46,17 @@ function errorOf(document: { readonly error?: string; readonly errors?: unknown 
   return String(first.message);
 }
 
+interface Written {
+  readonly status: FleetStatus;
+  readonly state: PageState;
+  /** By path. */
+  readonly documents: Readonly<Record<string, never>>;
+}
+
 /** The fleet inside a page that was written as one file; undefined on a page with a server. */
-export function writtenPage():
-  | { readonly status: FleetStatus; readonly state: PageState }
-  | undefined {
+export const written: Written | undefined = writtenPage();
+
+function writtenPage(): Written | undefined {
   const element = document.getElementById("fleet");
   return element === null ? undefined : JSON.parse(element.textContent, readable);
 }
@@ -58,7 +84,7 @@ export function followFleet({ onStatus, onState, onLost }: Listener): void {
       onStatus(await readDocument<FleetStatus>("status"));
       shown = asked;
     } catch (error) {
-      onLost(String(error));
+      onLost(whyNot(error));
     }
     setTimeout(() => {
       isReading = false;

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 
 import type { CheckReport } from "../../commands/check/check-item.ts";
 import { endsOf } from "../ends-view.ts";
-import { readDocument } from "./documents.ts";
+import { readDocument, whyNot } from "./documents.ts";
 import { html, type Markup } from "./html.ts";
 import { Badge, Section, Table } from "./parts.ts";
 import { type Reading, Waiting } from "./reading.ts";
@@ -21,7 +21,7 @@ export function Ends(): Markup {
     show({});
     readDocument<CheckReport>("check").then(
       (document) => show({ document }),
-      (error: unknown) => show({ error: String(error) }),
+      (error: unknown) => show({ error: whyNot(error) }),
     );
   };
   return html`<${Section} title="What ends soon">

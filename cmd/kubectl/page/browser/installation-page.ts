@@ -7,8 +7,9 @@ import { shortNameOf } from "../../output/names.ts";
 import type { Report } from "../../output/report.ts";
 import { clusterKey } from "../cluster-view.ts";
 import { keyOf, pageStateOf } from "../fleet-view.ts";
-import { nextCommands } from "../installation-view.ts";
+import { nextCommands, queryOf } from "../installation-view.ts";
 import { Diagnose } from "./diagnosis.ts";
+import { holds } from "./documents.ts";
 import type { DetailProps } from "./fleet-page.ts";
 import { Graph } from "./graph.ts";
 import { html, type Markup } from "./html.ts";
@@ -40,7 +41,13 @@ export function InstallationPage({
     <${Section} title="Next">
       ${nextCommands(item, { knfleet, isRecorded }).map((next) => html`<${Command} ...${next} />`)}
     <//>
-    ${isServed ? html`<${Details} key=${installationKey} item=${item} now=${now} />` : null}`;
+    ${
+      holds(`status?${queryOf(item)}`)
+        ? html`<${Details} key=${installationKey} item=${item} now=${now} isServed=${isServed} />`
+        : html`<p class="dim">
+            This file has no conditions, graph and Events. kubectl knfleet ui shows them.
+          </p>`
+    }`;
 }
 
 /** Why it is not healthy. */
@@ -78,8 +85,14 @@ function factsOf(item: StatusItem) {
 type Trees = Report<"Tree", unknown, TreeNode>;
 type Events = Report<"EventList", unknown, EventItem>;
 
-function Details({ item, now }: { readonly item: StatusItem; readonly now: Date }): Markup {
-  const query = new URLSearchParams({ names: shortNameOf(item), namespace: item.namespace });
+interface DetailsProps {
+  readonly item: StatusItem;
+  readonly now: Date;
+  readonly isServed: boolean;
+}
+
+function Details({ item, now, isServed }: DetailsProps): Markup {
+  const query = queryOf(item);
   // Read anew when the row changes.
   const stamp = JSON.stringify([item.hub, item.live]);
   const status = useDocument<FleetStatus>(`status?${query}`, stamp);
@@ -99,7 +112,11 @@ function Details({ item, now }: { readonly item: StatusItem; readonly now: Date 
       <${Waiting} reading=${events} />
       ${events.document && html`<${TimeLine} events=${events.document.items} now=${now} />`}
     <//>
-    <${Diagnose} targets=${shortNameOf(item)} namespace=${item.namespace} />`;
+    ${
+      isServed
+        ? html`<${Diagnose} targets=${shortNameOf(item)} namespace=${item.namespace} />`
+        : null
+    }`;
 }
 
 type Detail = NonNullable<StatusItem["detail"]>;

@@ -6,14 +6,12 @@ import type { PageState } from "../../commands/ui/fleet-state.ts";
 import { ageOf } from "../../output/duration.ts";
 import type { Route } from "../address.ts";
 import { ClusterPage } from "./cluster-page.ts";
-import { followFleet, writtenPage } from "./documents.ts";
+import { followFleet, written } from "./documents.ts";
 import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { InstallationPage } from "./installation-page.ts";
 import { SetPage } from "./set-page.ts";
 import { useAddress } from "./use-address.ts";
-
-const written = writtenPage();
 
 function App(): Markup {
   const [status, setStatus] = useState<FleetStatus | undefined>(written?.status);

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { ClusterList } from "../../commands/ui/clusters.ts";
 import type { Traits } from "../fleet-view.ts";
-import { readDocument } from "./documents.ts";
+import { readDocument, whyNot } from "./documents.ts";
 import { html, type Markup } from "./html.ts";
 
 /** A document that is read, or why it could not be. */
@@ -20,7 +20,7 @@ export function useDocument<Document>(path: string, stamp: string | null): Readi
     readDocument<Document>(path, end.signal).then(
       (document) => setReading({ document }),
       (error: unknown) => {
-        if (!end.signal.aborted) setReading((last) => ({ ...last, error: String(error) }));
+        if (!end.signal.aborted) setReading((last) => ({ ...last, error: whyNot(error) }));
       },
     );
     return () => end.abort();

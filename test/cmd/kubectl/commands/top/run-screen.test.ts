@@ -37,7 +37,12 @@ function started(options: { readonly colour?: boolean; readonly readPane?: ReadP
   const { colour = false, readPane = () => Promise.resolve("the page") } = options;
   let state = stateOf(["one", "two"]);
   const refreshed = vi.fn<() => void>();
-  const feed = { state: () => state, refresh: refreshed, readOnce: Promise.resolve() };
+  const feed = {
+    state: () => state,
+    installations: () => [],
+    refresh: refreshed,
+    readOnce: Promise.resolve(),
+  };
   const model = new TopModel({
     feed,
     readPane,

@@ -1,0 +1,120 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { statusHtml } from "../../../../cmd/kubectl/commands/status/status-html.ts";
+import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
+import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
+import { mostInstallations } from "../../../../cmd/kubectl/commands/ui/written-documents.ts";
+import { queryOf } from "../../../../cmd/kubectl/page/installation-view.ts";
+import { startUi } from "../commands/ui/ui-session.ts";
+import { component } from "../fleet-facts.ts";
+import { recordedFolder } from "../golden/record-scene.ts";
+import { runText } from "../run-text.ts";
+import { fleetSet } from "../set-facts.ts";
+import { startStubHub } from "../stub-hub.ts";
+import { startBrowser } from "./browser.ts";
+import { expectGoodLooks } from "./good-looks.ts";
+import { openPage } from "./open-page.ts";
+import { itemOf } from "./sample-items.ts";
+
+const bundle = ["--bundle", join(recordedFolder, "whole")];
+let browser: Browser;
+let folder: string;
+beforeAll(async () => {
+  browser = await startBrowser();
+  folder = await mkdtemp(join(tmpdir(), "knfleet-written-"));
+});
+afterAll(async () => {
+  await browser.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** What a file holds for its pages. */
+async function heldIn(path: string) {
+  const text = await readFile(path, "utf8");
+  const [, json = ""] =
+    /<script type="application\/json" id="fleet">(.*?)<\/script>/.exec(text) ?? [];
+  return JSON.parse(json);
+}
+
+describe("the file of --once", () => {
+  let path: string;
+  beforeAll(async () => {
+    path = join(folder, "whole.html");
+    await runText(["ui", "--once", path, ...bundle]);
+  });
+
+  test("has the documents of each installation that the server would answer with", async () => {
+    const { status, documents } = await heldIn(path);
+    await using ui = await startUi(bundle);
+    const served = async (name: string) => JSON.parse((await ui.read(`/api/v1/${name}`)).text);
+    const installations: readonly StatusItem[] = status.items;
+    for (const item of installations) {
+      const query = queryOf(item);
+      for (const name of [`tree?${query}`, `events?${query}`]) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        expect({ name, items: documents[name].items }).toEqual({
+          name,
+          items: (await served(name)).items,
+        });
+      }
+      const name = `status?${query}`;
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const [one] = (await served(name)).items;
+      // Events have a document of their own.
+      const items = [{ ...one, detail: { ...one.detail, events: null } }];
+      expect({ name, items: documents[name].items }).toEqual({ name, items });
+    }
+    expect(documents.clusters.items).toEqual((await served("clusters")).items);
+  });
+
+  test("shows conditions, graph and Events, and filters by labels", async () => {
+    await using open = await openPage(browser, pathToFileURL(path).href);
+    const { page } = open;
+    await page.click("table.fleet th a");
+    await page.waitForSelector("[aria-label=Conditions] tbody tr");
+    await page.waitForSelector("svg.graph");
+    await page.waitForSelector("ol.events li");
+    expect(await page.getByText("Run the diagnosis").count()).toBe(0);
+    await expectGoodLooks(open);
+    await page.goBack();
+    await page.fill("#filter", "label:no-such-label");
+    await expect.poll(() => page.locator("table.fleet tbody tr").count()).toBe(0);
+    expect(open.troubles).toEqual([]);
+  });
+});
+
+test("the file has the stages of fleet sets", async () => {
+  await using hub = await startStubHub([component({ cluster: null }), fleetSet()]);
+  const path = join(folder, "sets.html");
+  await runText(["ui", "--no-live", "--once", path], { env: hub.env });
+  await using open = await openPage(browser, pathToFileURL(path).href);
+  await open.page.click("a:has-text('kss/prod')");
+  await open.page.waitForSelector("ul.stages li");
+  expect(open.troubles).toEqual([]);
+});
+
+test("a file of many installations says what it does not have", async () => {
+  const stamp = { generatedAt: "2026-11-21T12:00:00Z", cliVersion: "1.0.0" };
+  const many = Array.from({ length: mostInstallations + 1 }, (_, at) =>
+    component({ name: `n-${at}`, cluster: null }),
+  );
+  await using hub = await startStubHub(many);
+  const path = join(folder, "many.html");
+  await runText(["ui", "--no-live", "--once", path], { env: hub.env });
+  expect(Object.keys((await heldIn(path)).documents)).toEqual(["sets", "clusters"]);
+  const bare = statusHtml(fleetStatusOf([itemOf({})], [], stamp), {
+    recordedAt: undefined,
+    knfleet: "kubectl knfleet",
+  });
+  await writeFile(path, bare);
+  await using open = await openPage(browser, pathToFileURL(path).href);
+  await open.page.click("table.fleet th a");
+  await open.page.waitForSelector("text=This file has no conditions, graph and Events");
+  expect(open.troubles).toEqual([]);
+});
