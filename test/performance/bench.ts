@@ -25,6 +25,7 @@ import {
 import { measureScale, scaleGoals, scaleReport, type ScaleResult } from "./scale-part.ts";
 import { measureSets, setsGoals, setsReport, type SetsResult } from "./sets-part.ts";
 import { measureSteady, type SteadyResult } from "./steady-part.ts";
+import { measureUi, uiGoals, type UiResult } from "./ui-part.ts";
 import { measureWebhook, webhookGoals, type WebhookResult } from "./webhook-part.ts";
 import { startWorkbench } from "./workbench.ts";
 
@@ -40,6 +41,7 @@ const parts = [
   "cli",
   "sets",
   "clusters",
+  "ui",
   "scale",
 ] as const;
 /** It takes 45 minutes, so it runs only when it is asked for. */
@@ -50,7 +52,8 @@ Compares knfleet-controller with kubectl apply --server-side on real control pla
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
                 rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
                 webhook, kubectl knfleet with 200 spokes, decisions about large fleet sets (without any cluster),
-                how long a cluster takes to be registered and discovered, or a thousand simulated spokes (45 minutes, and only when it is asked for)
+                how long a cluster takes to be registered and discovered, the page of kubectl knfleet ui with 1,000 installations
+                in a browser, or a thousand simulated spokes (45 minutes, and only when it is asked for)
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
@@ -142,6 +145,7 @@ async function measureParts(
     cli: isWanted("cli", only) ? await measureCli(say) : null,
     sets: isWanted("sets", only) ? measureSets(say) : [],
     clusters: isWanted("clusters", only) ? await measureClusters(runs, say) : null,
+    ui: isWanted("ui", only) ? await measureUi(runs, say) : null,
     scale: isWanted("scale", only)
       ? await measureScale({ spokes, replicas, shards: 2 * replicas }, say)
       : null,
@@ -158,6 +162,7 @@ interface Results extends FleetResult {
   readonly cli: CliResult | null;
   readonly sets: readonly SetsResult[];
   readonly clusters: ClustersResult | null;
+  readonly ui: UiResult | null;
   readonly scale: ScaleResult | null;
 }
 
@@ -171,6 +176,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...(results.cli === null ? [] : cliGoals(results.cli)),
     ...setsGoals(results.sets),
     ...(results.clusters === null ? [] : clustersGoals(results.clusters)),
+    ...(results.ui === null ? [] : uiGoals(results.ui)),
     ...(results.scale === null ? [] : scaleGoals(results.scale)),
     ...installGoals(results.installs),
     ...firstGoals(results.first),

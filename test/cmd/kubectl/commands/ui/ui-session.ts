@@ -21,6 +21,7 @@ interface Asking {
 export interface UiSession extends AsyncDisposable {
   /** The address that the command printed. */
   readonly url: URL;
+  readonly pid: number;
   /** What the command wrote on standard error. */
   readonly said: () => string;
   /** Asks for a path exactly as it is given, without a cookie. */
@@ -31,13 +32,14 @@ export interface UiSession extends AsyncDisposable {
   interrupt(): Promise<number | null>;
 }
 
-/** Starts the real program, which opens no browser. */
+/** Starts the real program, or one that was built, which opens no browser. */
 export async function startUi(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  program = knfleetFile,
 ): Promise<UiSession> {
   const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, [knfleetFile, "ui", "--no-open", ...args], {
+  const child = spawn(process.execPath, [program, "ui", "--no-open", ...args], {
     env: { PATH, HOME, KUBECONFIG: "/nowhere", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -56,6 +58,7 @@ export async function startUi(
   };
   return {
     url,
+    pid: child.pid ?? 0,
     said: () => said,
     ask,
     async read(path) {
