@@ -54,6 +54,8 @@ export interface CauseView {
   readonly clusters: number;
   /** The message of the first one. */
   readonly message: string | null;
+  /** Whether all of them have this message. */
+  readonly isShared: boolean;
 }
 
 /** A bar of the histogram. */
@@ -113,6 +115,22 @@ export function fleetView(
     versions: versionsOf(rows),
     rows: rows.filter(isShown),
   };
+}
+
+/** Whether the fleet is well, in one sentence. What is deleted or on its way needs nobody. */
+export function verdictOf({ counts, total }: Pick<FleetView, "counts" | "total">): {
+  readonly isWell: boolean;
+  readonly text: string;
+} {
+  const wrong = counts.bad + counts.unreachable;
+  const all = total === 1 ? "installation" : "installations";
+  if (total === 0) return { isWell: true, text: "There are no installations" };
+  return wrong === 0
+    ? { isWell: true, text: `Nothing is wrong with ${total} ${all}` }
+    : {
+        isWell: false,
+        text: `${wrong} of ${total} ${all} ${wrong === 1 ? "needs" : "need"} attention`,
+      };
 }
 
 /** One installation as a row. */
@@ -191,6 +209,7 @@ function causesOf(rows: readonly FleetRow[]): readonly CauseView[] {
           count: group.length,
           clusters: new Set(group.map(({ cluster }) => cluster)).size,
           message,
+          isShared: group.every(({ item }) => item.message === message),
         },
       ];
     })

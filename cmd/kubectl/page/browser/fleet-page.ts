@@ -15,6 +15,7 @@ import {
   keyOf,
   needsTraits,
   pageStates,
+  verdictOf,
   type VersionView,
 } from "../fleet-view.ts";
 import { type SetRow, setRows } from "../set-view.ts";
@@ -60,7 +61,9 @@ export function FleetPage(props: FleetProps): Markup {
     onFilter({ text, state: null });
     document.querySelector("#filter")?.scrollIntoView({ block: "start" });
   };
+  const { isWell, text } = verdictOf(view);
   return html`<h1 tabindex="-1">Knative fleet</h1>
+    <p class=${`verdict ${isWell ? "healthy" : "bad"}`}>${text}</p>
     <${Counts} view=${view} filter=${filter} onFilter=${onFilter} />
     ${
       view.causes.length === 0
@@ -115,14 +118,14 @@ interface CauseProps {
 }
 
 function Cause({ cause, knfleet, search }: CauseProps): Markup {
-  const { reason, code, provider, count, clusters, message } = cause;
+  const { reason, code, provider, count, clusters, message, isShared } = cause;
   const where = clusters === 1 ? "1 cluster" : `${clusters} clusters`;
   return html`<li>
     <button type="button" class="link" onClick=${() => search(`reason:${reason}`)}>
       <b>${count}</b> ${reason}
     </button>
     <span class="dim">${[code, where, provider].filter((text) => text !== null).join(" · ")}</span>
-    ${message === null ? null : html`<p>${message}</p>`}
+    ${message === null ? null : html`<p>${isShared ? "" : "One of them: "}${message}</p>`}
     <${Command} command=${`${knfleet} ${words("diagnose", "-A", "--reason", reason)}`} />
   </li>`;
 }

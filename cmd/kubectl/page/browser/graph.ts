@@ -3,7 +3,7 @@ import { box, type GraphEdge, type GraphNode, graphView, shortened } from "../gr
 import { html, type Markup } from "./html.ts";
 
 const nameCharacters = 42;
-const messageCharacters = 50;
+const messageCharacters = 46;
 
 /** The tree from the hub to the pods as a drawing. */
 export function Graph({ trees }: { readonly trees: readonly TreeNode[] }): Markup {

@@ -99,19 +99,23 @@ function Details({ item, now, isServed }: DetailsProps): Markup {
   const tree = useDocument<Trees>(`tree?${query}`, stamp);
   const events = useDocument<Events>(`events?${query}`, stamp);
   const detail = status.document?.items[0]?.detail;
-  return html`<${Section} title="Conditions">
-      <${Waiting} reading=${status} />
-      ${detail && html`<${Conditions} detail=${detail} now=${now} />`}
-    <//>
-    <${Section} title="Deployments"> ${detail && html`<${Deployments} detail=${detail} />`} <//>
-    <${Section} title="From the hub to the pods">
-      <${Waiting} reading=${tree} />
-      ${tree.document && html`<${Graph} trees=${tree.document.items} />`}
-    <//>
-    <${Section} title="Events">
-      <${Waiting} reading=${events} />
-      ${events.document && html`<${TimeLine} events=${events.document.items} now=${now} />`}
-    <//>
+  return html`<div class="pair">
+      <${Section} title="Conditions">
+        <${Waiting} reading=${status} />
+        ${detail && html`<${Conditions} detail=${detail} now=${now} />`}
+      <//>
+      <${Section} title="Deployments"> ${detail && html`<${Deployments} detail=${detail} />`} <//>
+    </div>
+    <div class="pair">
+      <${Section} title="From the hub to the pods">
+        <${Waiting} reading=${tree} />
+        ${tree.document && html`<${Graph} trees=${tree.document.items} />`}
+      <//>
+      <${Section} title="Events">
+        <${Waiting} reading=${events} />
+        ${events.document && html`<${TimeLine} events=${events.document.items} now=${now} />`}
+      <//>
+    </div>
     ${
       isServed
         ? html`<${Diagnose} targets=${shortNameOf(item)} namespace=${item.namespace} />`
@@ -161,8 +165,9 @@ function TimeLine({
   readonly now: Date;
 }): Markup {
   if (events.length === 0) return html`<p class="dim">There are no Events.</p>`;
+  const newest = events.slice(-shownEvents).toReversed();
   return html`<ol class="events">
-    ${events.slice(0, shownEvents).map(
+    ${newest.map(
       ({ time, type, reason, message, count, about, cluster }) =>
         html`<li class=${type === "Warning" ? "bad" : "healthy"}>
           <span class="number">${time === null ? "" : ageOf(time, now)}</span>

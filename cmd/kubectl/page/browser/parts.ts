@@ -20,7 +20,7 @@ export function Command({ why, command }: CommandProps): Markup {
   };
   return html`<div class="command">
     ${why === undefined ? null : html`<span class="why">${why}</span>`}
-    <code>${command}</code>
+    <code>${command.split(" ").map((word) => html`<span>${word}</span> `)}</code>
     <button type="button" onClick=${() => void copy()} aria-label=${`Copy: ${command}`}>
       ${isCopied ? "Copied" : "Copy"}
     </button>

@@ -10,6 +10,7 @@ import {
   pageStateOf,
   type PageStateName,
   type Traits,
+  verdictOf,
 } from "../../../../cmd/kubectl/page/fleet-view.ts";
 import { itemOf } from "./sample-items.ts";
 
@@ -59,8 +60,17 @@ test("causes are grouped, most frequent first, whatever the filter is", () => {
       count: 3,
       clusters: 2,
       message: "Nobody answers",
+      isShared: false,
     },
-    { reason: "ApplyFailed", code: null, provider: null, count: 1, clusters: 1, message: null },
+    {
+      reason: "ApplyFailed",
+      code: null,
+      provider: null,
+      count: 1,
+      clusters: 1,
+      message: null,
+      isShared: true,
+    },
   ]);
   expect(counts).toMatchObject({ bad: 4, healthy: 1 });
 });
@@ -160,4 +170,17 @@ test.each([
   ["", false],
 ])("%j needs the ClusterProfiles: %j", (text, needs) => {
   expect(needsTraits({ text, state: null })).toBe(needs);
+});
+
+const none = { bad: 0, unreachable: 0, deleting: 0, progress: 0, healthy: 0 };
+test.each([
+  [{ ...none }, "There are no installations"],
+  [{ ...none, healthy: 1 }, "Nothing is wrong with 1 installation"],
+  [{ ...none, healthy: 3, deleting: 1, progress: 1 }, "Nothing is wrong with 5 installations"],
+  [{ ...none, healthy: 3, bad: 1 }, "1 of 4 installations needs attention"],
+  [{ ...none, unreachable: 2, bad: 1 }, "3 of 3 installations need attention"],
+])("%j is in one sentence", (counts, text) => {
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const verdict = verdictOf({ counts, total });
+  expect(verdict).toEqual({ text, isWell: !text.endsWith("attention") });
 });

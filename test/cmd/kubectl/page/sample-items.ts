@@ -10,6 +10,7 @@ interface Given {
   readonly reason?: string;
   readonly code?: StatusItem["code"];
   readonly message?: string;
+  readonly since?: string;
   readonly hub?: Partial<StatusItem["hub"]>;
   readonly live?: Partial<StatusItem["live"]>;
 }

@@ -7,7 +7,6 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { statusHtml } from "../../../../cmd/kubectl/commands/status/status-html.ts";
-import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
 import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
 import { mostInstallations } from "../../../../cmd/kubectl/commands/ui/written-documents.ts";
 import { queryOf } from "../../../../cmd/kubectl/page/installation-view.ts";
@@ -21,6 +20,7 @@ import { startBrowser } from "./browser.ts";
 import { expectGoodLooks } from "./good-looks.ts";
 import { openPage } from "./open-page.ts";
 import { itemOf } from "./sample-items.ts";
+import { heldIn } from "./sample-page.ts";
 
 const bundle = ["--bundle", join(recordedFolder, "whole")];
 let browser: Browser;
@@ -34,14 +34,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What a file holds for its pages. */
-async function heldIn(path: string) {
-  const text = await readFile(path, "utf8");
-  const [, json = ""] =
-    /<script type="application\/json" id="fleet">(.*?)<\/script>/.exec(text) ?? [];
-  return JSON.parse(json);
-}
-
 describe("the file of --once", () => {
   let path: string;
   beforeAll(async () => {
@@ -50,15 +42,14 @@ describe("the file of --once", () => {
   });
 
   test("has the documents of each installation that the server would answer with", async () => {
-    const { status, documents } = await heldIn(path);
+    const { status, documents } = heldIn(await readFile(path, "utf8"));
     await using ui = await startUi(bundle);
     const served = async (name: string) => JSON.parse((await ui.read(`/api/v1/${name}`)).text);
-    const installations: readonly StatusItem[] = status.items;
-    for (const item of installations) {
+    for (const item of status.items) {
       const query = queryOf(item);
       for (const name of [`tree?${query}`, `events?${query}`]) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        expect({ name, items: documents[name].items }).toEqual({
+        expect({ name, items: documents[name]?.items }).toEqual({
           name,
           items: (await served(name)).items,
         });
@@ -68,9 +59,9 @@ describe("the file of --once", () => {
       const [one] = (await served(name)).items;
       // Events have a document of their own.
       const items = [{ ...one, detail: { ...one.detail, events: null } }];
-      expect({ name, items: documents[name].items }).toEqual({ name, items });
+      expect({ name, items: documents[name]?.items }).toEqual({ name, items });
     }
-    expect(documents.clusters.items).toEqual((await served("clusters")).items);
+    expect(documents["clusters"]?.items).toEqual((await served("clusters")).items);
   });
 
   test("shows conditions, graph and Events, and filters by labels", async () => {
@@ -107,7 +98,7 @@ test("a file of many installations says what it does not have", async () => {
   await using hub = await startStubHub(many);
   const path = join(folder, "many.html");
   await runText(["ui", "--no-live", "--once", path], { env: hub.env });
-  expect(Object.keys((await heldIn(path)).documents)).toEqual(["sets", "clusters"]);
+  expect(Object.keys(heldIn(await readFile(path, "utf8")).documents)).toEqual(["sets", "clusters"]);
   const bare = statusHtml(fleetStatusOf([itemOf({})], [], stamp), {
     recordedAt: undefined,
     knfleet: "kubectl knfleet",
