@@ -41,6 +41,7 @@ export class PageFleet {
   #content = "";
   #made: { readonly revision: number; readonly text: string } | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #toldAtMs = 0;
 
   constructor(options: PageOptions) {
     this.#options = options;
@@ -53,15 +54,18 @@ export class PageFleet {
 
   /** The feed has changed. Its revision grows only when the fleet did, because a page reads the whole fleet for each. */
   changed(): void {
+    // The first change after a pause is told at once.
+    const rest = Math.max(0, this.#toldAtMs + paceMs - performance.now());
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
+      this.#toldAtMs = performance.now();
       const { report, sets } = this.#read();
       const content = JSON.stringify([report.items, report.errors, sets?.map(rolloutItemOf)]);
       if (content !== this.#content) this.#revision += 1;
       this.#content = content;
       const state = this.state();
       for (const listener of this.#listeners) listener(state);
-    }, paceMs);
+    }, rest);
   }
 
   /** How fresh the fleet is. */
