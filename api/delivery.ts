@@ -1,4 +1,4 @@
-import type { ComponentKind } from "./component.ts";
+import type { Component, ComponentKind } from "./component.ts";
 import type { Condition, KubeObject, Manifest, ObjectMeta } from "./kubernetes.ts";
 
 /**
@@ -6,6 +6,24 @@ import type { Condition, KubeObject, Manifest, ObjectMeta } from "./kubernetes.t
  * controller on the spoke. Absent: the flag `--delivery` decides.
  */
 export const deliveryAnnotation = "knfleet.dev/delivery";
+
+export const deliveries = ["Push", "Pull"] as const;
+
+export type Delivery = (typeof deliveries)[number];
+
+/** The delivery that the annotation of a component asks for; undefined without it, or for another value. */
+export function askedDelivery({ metadata }: Pick<Component, "metadata">): Delivery | undefined {
+  const value = metadata.annotations?.[deliveryAnnotation];
+  return deliveries.find((one) => one === value);
+}
+
+/** On a component of the hub: name of the ManagedCluster in whose namespace its works are. The controller writes it before the first work. */
+export const managedClusterAnnotation = "knfleet.dev/managed-cluster";
+
+/** Name of the ManagedCluster to which works bring a component; undefined before the first work, and for others. */
+export function managedClusterOf({ metadata }: Pick<Component, "metadata">): string | undefined {
+  return metadata.annotations?.[managedClusterAnnotation];
+}
 
 /** Annotations of the component that a work brings to a spoke. */
 export const pulledAnnotations = {
@@ -21,6 +39,7 @@ export const pulledAnnotations = {
 export const managedClusterLabel = "open-cluster-management.io/cluster-name";
 
 export const workApiVersion = "work.open-cluster-management.io/v1";
+export const managedClusterApiVersion = "cluster.open-cluster-management.io/v1";
 
 /** Name of the work that brings the controller to a spoke. */
 export const agentWorkName = "knfleet-agent";

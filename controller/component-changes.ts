@@ -1,5 +1,6 @@
 import type { Listing } from "../access/kube/reflector.ts";
 import { type Component, type ClusterProfileRef, orphaningOf } from "../api/component.ts";
+import { managedClusterAnnotation, managedClusterOf } from "../api/delivery.ts";
 import { canonicalJson } from "../api/fields.ts";
 import { identityOf } from "../api/kubernetes.ts";
 import {
@@ -22,12 +23,18 @@ export function isNews(
   if (facetsOf(component) !== facetsOf(before)) return true;
   // A new finalizer was added by the running attempt.
   if (hasFinalizer(before) && !hasFinalizer(component)) return true;
-  const recorded = recordedNamespace(before);
-  if (recorded !== undefined && recorded !== recordedNamespace(component)) return true;
+  if (hasLostRecord(before, component)) return true;
   // A running attempt ends with its own status. A slow watch shows its earlier statuses later.
   const isOurs = component.metadata.resourceVersion === latest?.metadata.resourceVersion;
   if (isBusy || isOurs || newerOf(latest, component) === latest) return false;
   return canonicalJson(component.status) !== canonicalJson(before.status);
+}
+
+/** Whether a record of where the installation is was removed or changed. */
+function hasLostRecord(before: Component, component: Component): boolean {
+  return [recordedNamespace, managedClusterOf].some(
+    (record) => record(before) !== undefined && record(before) !== record(component),
+  );
 }
 
 /** Whether a change makes the running attempt useless: the component is being deleted, or is to be orphaned. */
@@ -40,8 +47,8 @@ export function isMootBy(component: Component, before: Component | undefined): b
 /** The parts of a component that need an attempt when they change, without status and finalizers. Users request an attempt with an annotation. */
 function facetsOf({ metadata }: Component): string {
   const { generation, deletionTimestamp, annotations = {} } = metadata;
-  // This annotation is also added by the running attempt.
-  const { [spokeNamespaceAnnotation]: _, ...others } = annotations;
+  // These annotations are also added by the running attempt.
+  const { [spokeNamespaceAnnotation]: _, [managedClusterAnnotation]: __, ...others } = annotations;
   return canonicalJson([generation, deletionTimestamp, others]);
 }
 

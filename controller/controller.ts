@@ -7,6 +7,7 @@ import type { Part } from "../api/shards.ts";
 import { Preparations } from "../installation/desired.ts";
 import type { SpokeNamespaceMode } from "../installation/installation-namespace.ts";
 import type { Releases } from "../render/release/releases.ts";
+import { namesChangeable } from "../render/release/user-manifests.ts";
 import { leftSpokeOf } from "./component-changes.ts";
 import { hasFinalizer, targetIdOf } from "./component-identity.ts";
 import { Components, connectedSpokes } from "./components.ts";
@@ -18,6 +19,7 @@ import type { LeaderOptions, Leadership } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics/metrics.ts";
 import { WatchSharing } from "./observe/shared-watches.ts";
+import { openPull, type PullDeps, type PullSettings } from "./pull/pull-deps.ts";
 import type { Clock } from "./queue/clock.ts";
 import { readHubId, ClusterVersions } from "./reconcile/cluster-facts.ts";
 import { Neighbours } from "./reconcile/neighbours.ts";
@@ -38,6 +40,8 @@ export interface ControllerSettings {
   readonly spokeNamespace: SpokeNamespaceMode;
   /** Roll KnativeServingSets and KnativeEventingSets out. */
   readonly sets: boolean;
+  /** Absent: nothing can be pulled. */
+  readonly pull?: PullSettings;
   /** Number of shards. All replicas must have the same one. */
   readonly shards: number;
   /** Undefined: health and metrics are not served. */
@@ -142,7 +146,7 @@ class FleetController implements Controller {
       components: this.#components,
       observer: this.#metrics,
     });
-    this.#listening.use(manifests.onChange(() => this.#dispatcher.manifestsChanged()));
+    this.#listening.use(manifests.onChange(() => this.#dispatcher.requeue(namesChangeable)));
     this.#listening.use(spokes.onChange((ref) => this.#dispatcher.spokeChanged(ref)));
     this.#listening.use(
       references?.onChange((before) => {
@@ -260,12 +264,19 @@ class FleetController implements Controller {
       neighbours: new Neighbours(clock),
       ...(parts.claims === undefined ? {} : { clusterClaims: parts.claims }),
       sharing: new WatchSharing(),
+      ...this.#openPull(),
     };
     return {
       deps,
       mayWrite: (shard) => leadership.mayWrite(shard),
       ofShard: (shard) => parts.of(shard),
     };
+  }
+
+  #openPull(): Pick<PullDeps, "pull"> {
+    const { hub: client, log } = this.#deps;
+    const requeue = this.#dispatcher.requeue.bind(this.#dispatcher);
+    return openPull(this.#settings.pull, { client, log, requeue }, this.#stopped);
   }
 
   /** Waits until this process is the leader. */

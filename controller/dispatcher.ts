@@ -5,7 +5,6 @@ import type { References } from "../access/providers/references.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { identityOf } from "../api/kubernetes.ts";
 import { shardOf } from "../api/shards.ts";
-import { namesChangeable } from "../render/release/user-manifests.ts";
 import {
   hasOtherStatus,
   type InventoryChange,
@@ -15,17 +14,17 @@ import {
   keysWaitingFor,
 } from "./component-changes.ts";
 import { targetIdOf, newerOf, keyTextOf } from "./component-identity.ts";
+import { deliver } from "./deliver.ts";
 import { Installations } from "./installations.ts";
 import { lastingLogFieldsOf } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
+import type { PullDeps } from "./pull/pull-deps.ts";
 import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./queue/delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
 import { areRivals, refusalOf } from "./reconcile/claims.ts";
 import { askedWaitMs, isHubFailure } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
-import { reconcile } from "./reconcile/reconcile.ts";
-import { uninstall } from "./uninstall/uninstall.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
   readonly components: { get(key: string): Component | undefined; all(): Iterable<Component> };
@@ -43,7 +42,7 @@ type OfShard = "hub" | "events";
 
 /** Dependencies that exist only after the leader election. */
 export interface WorkOptions {
-  readonly deps: Omit<ReconcileDeps, "onChange" | OfShard>;
+  readonly deps: Omit<PullDeps, "onChange" | OfShard>;
   /** What writes to the hub for a shard that is served. */
   readonly ofShard: (shard: number) => Pick<ReconcileDeps, OfShard>;
   /** Whether this process holds the shard. Called before each attempt. */
@@ -181,10 +180,10 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
-  /** Requeues the components that name manifest URLs, because their content changed. */
-  manifestsChanged(): void {
+  /** Requeues chosen components, because something that they depend on has changed. */
+  requeue(isChosen: (component: Component) => boolean): void {
     for (const component of this.#options.components.all()) {
-      if (namesChangeable(component)) this.#add(component);
+      if (isChosen(component)) this.#add(component);
     }
   }
 
@@ -236,7 +235,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Dependencies of work for a component; undefined when this process may not work for it now. */
-  #depsFor(component: Component): Omit<ReconcileDeps, "onChange"> | undefined {
+  #depsFor(component: Component): Omit<PullDeps, "onChange"> | undefined {
     const shard = this.#shardOf(component);
     const work = this.#work;
     if (work?.mayWrite(shard) !== true || !this.#served.has(shard)) return undefined;
@@ -256,14 +255,13 @@ export class Dispatcher implements AsyncDisposable {
     try {
       const { clock, auditMs: intervalMs, random } = this.#options;
       requestAuditIfDue(installation, { intervalMs, random }, clock.now());
-      const deps: ReconcileDeps = {
+      const deps: PullDeps = {
         ...workDeps,
         onChange: (of, change) => this.#targetChanged(of, change),
       };
-      const run = component.metadata.deletionTimestamp === undefined ? reconcile : uninstall;
       const next = await installation.attempt(
         { component, ...deps },
-        (writer, either) => run({ component, installation, writer }, deps, either),
+        (writer, either) => deliver({ component, installation, writer }, deps, either),
         signal,
       );
       // Others may have changed the status during our last write.

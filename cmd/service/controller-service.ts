@@ -10,7 +10,12 @@ import { openReferences } from "../../access/providers/references.ts";
 import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
 import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../access/spokes/path-metrics.ts";
-import { type ControllerDeps, startController } from "../../controller/controller.ts";
+import { FleetError } from "../../api/errors.ts";
+import {
+  type ControllerDeps,
+  type ControllerSettings,
+  startController,
+} from "../../controller/controller.ts";
 import { installCrds } from "../../controller/install-crds.ts";
 import type { WorkConnection } from "../../controller/leader/lease-echo.ts";
 import type { Log } from "../../controller/log.ts";
@@ -39,9 +44,9 @@ export async function startControllerService(
   signal: AbortSignal,
 ): Promise<Service> {
   const { kubeconfig } = flags;
-  const pollMs = pollIntervalOf(flags.remoteDeploymentsPollInterval);
-  const healthAddress = flags.healthAddress === "nowhere" ? undefined : flags.healthAddress;
-  log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
+  const settings = settingsOf(flags);
+  const { pollMs: pollIntervalMs } = settings;
+  log.info({ version, pollIntervalMs, releaseDir: flags.releaseDir }, "Starting");
   const releases = await openReleases(flags.releaseDir);
   await using opened = new Resources();
   const [counters, path] = [new RequestCounters(), new PathMetrics()];
@@ -75,7 +80,6 @@ export async function startControllerService(
     ...discoveryOf(flags, { userAgent, environment }),
   };
   const deps = { ...hubs.clients, spokes, references, ...world, ...content, ...work };
-  const settings = { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress };
   const controller = opened.use("the controller", await startController(deps, settings, signal));
   const running = opened.move();
   return {
@@ -93,6 +97,21 @@ async function bringCrds(
 ): Promise<void> {
   await using connection = await connectHub(hub);
   await installCrds({ client: connection.client, version, clock: systemClock, log }, signal);
+}
+
+/** Throws FleetError `ConfigInvalid` for flags that contradict each other. */
+function settingsOf(flags: ControllerFlags): ControllerSettings {
+  const { healthAddress, auditInterval: auditMs, delivery: mode, agentImage } = flags;
+  if (mode === "Auto" && agentImage === undefined) {
+    throw new FleetError("ConfigInvalid", "--delivery=Auto needs --agent-image");
+  }
+  return {
+    ...flags,
+    pollMs: pollIntervalOf(flags.remoteDeploymentsPollInterval),
+    auditMs,
+    healthAddress: healthAddress === "nowhere" ? undefined : healthAddress,
+    ...(agentImage === undefined ? {} : { pull: { mode, agentImage } }),
+  };
 }
 
 function discoveryOf(

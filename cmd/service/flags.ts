@@ -8,6 +8,7 @@ import {
 } from "../../controller/discovery/source.ts";
 import { type AnchorProtection, anchorProtections } from "../../controller/guard/protection.ts";
 import type { ListenAddress } from "../../controller/health.ts";
+import { type DeliveryMode, deliveryModes } from "../../controller/pull/pull-deps.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
 import {
   addressOf,
@@ -41,6 +42,8 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly anchorProtection: AnchorProtection;
   readonly anchorProtectionCrds: boolean;
   readonly sets: boolean;
+  readonly delivery: DeliveryMode;
+  readonly agentImage: string | undefined;
   readonly installCrds: boolean;
   readonly discover: readonly Producer[];
   readonly discoverNamespace: string | undefined;
@@ -149,6 +152,13 @@ function workOptions(): readonly Option[] {
     new Option("--install-crds [bool]", "install the CRDs of the components at the start")
       .argParser(switchOf)
       .default(false),
+    new Option(
+      "--delivery <how>",
+      "Auto: clusters of Open Cluster Management that cannot be dialled pull their components; Push: only those with the annotation",
+    )
+      .choices(deliveryModes)
+      .default("Push"),
+    new Option("--agent-image <image>", "image of the controller on clusters that pull"),
   ];
 }
 

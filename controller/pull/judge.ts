@@ -49,12 +49,15 @@ export function judge(facts: PullFacts): Told | FleetError {
 }
 
 /** Whether the controller on the spoke runs, as the work that brought it tells. */
-function isAvailable(agent: ManifestWork | undefined): boolean {
+export function isAvailable(agent: ManifestWork | undefined): boolean {
   return agent !== undefined && Number(feedbackOf(agent).get("available") ?? 0) > 0;
 }
 
 /** Why nothing is heard of a cluster; undefined when its agent reports. */
-function silenceOf(cluster: string, managed: ManagedCluster | undefined): FleetError | undefined {
+export function silenceOf(
+  cluster: string,
+  managed: ManagedCluster | undefined,
+): FleetError | undefined {
   const name = `ManagedCluster ${cluster}`;
   if (managed === undefined) {
     const code = "NotManagedByOCM";

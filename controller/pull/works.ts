@@ -1,7 +1,9 @@
 import { type Component, componentKinds } from "../../api/component.ts";
 import {
   agentWorkName,
+  askedDelivery,
   componentWorkName,
+  deliveryAnnotation,
   pulledAnnotations,
   workApiVersion,
 } from "../../api/delivery.ts";
@@ -12,7 +14,7 @@ import { keepWhileUsedAnnotation } from "../uninstall/in-use.ts";
 import { agentManifests, agentNamespace } from "./agent.ts";
 
 /** Label with the value `knfleet` on all works, by which they are watched. */
-const workLabel = { key: "app.kubernetes.io/managed-by", value: "knfleet" } as const;
+export const workLabel = { key: "app.kubernetes.io/managed-by", value: "knfleet" } as const;
 
 /** A field that the agent of Open Cluster Management reports back, and its JSONPath. */
 type Feedback = readonly (readonly [name: string, path: string])[];
@@ -67,6 +69,8 @@ export function componentWork(
   const { kind, apiVersion, metadata, spec = {} } = component;
   const { clusterProfileRef: _, ...local } = spec;
   const keeps = metadata.annotations?.[keepWhileUsedAnnotation];
+  // The controller on the spoke lets go then, and the hub takes over; see hand-back.ts.
+  const isHandedBack = askedDelivery(component) === "Push";
   const copy: Manifest = {
     apiVersion,
     kind,
@@ -78,6 +82,7 @@ export function componentWork(
         [pulledAnnotations.hubComponentUid]: metadata.uid,
         [pulledAnnotations.hubGeneration]: `${metadata.generation ?? 0}`,
         ...(keeps === undefined ? {} : { [keepWhileUsedAnnotation]: keeps }),
+        ...(isHandedBack ? { [deliveryAnnotation]: "Push" } : {}),
       },
     },
     spec: local,

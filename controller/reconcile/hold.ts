@@ -1,11 +1,13 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../../api/component.ts";
+import { managedClusterAnnotation, managedClusterOf } from "../../api/delivery.ts";
 import {
   recordedNamespace,
   spokeNamespaceAnnotation,
 } from "../../installation/installation-namespace.ts";
 import { asComponent, refOf, hasFinalizer } from "../component-identity.ts";
+import type { Next } from "../queue/delays.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import type { StatusWriter } from "./status-writer.ts";
 
@@ -20,6 +22,17 @@ export class NotHeld extends Error {
   }
 }
 
+/** Runs an attempt that ends early when the component cannot be held. Rejects with the error of the hub. */
+export async function whileHeld(run: () => Promise<Next>): Promise<Next> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof NotHeld)) throw error;
+    if (error.cause === undefined) return { kind: "change" };
+    throw error.cause;
+  }
+}
+
 /** Whether anything was written to the target of a component, by its status and the memory of this process. */
 export function wasWritten({ component, installation }: Subject): boolean {
   const { version, manifests = [] } = component.status ?? {};
@@ -29,6 +42,8 @@ export function wasWritten({ component, installation }: Subject): boolean {
 type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
   /** Namespace of the installation on the target; absent before it is known. */
   readonly namespace?: string;
+  /** Of a pulled component: the ManagedCluster in whose namespace its works are. */
+  readonly cluster?: string;
 };
 
 /**
@@ -37,11 +52,15 @@ type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
  */
 export async function hold(
   attempt: Attempt,
-  { hub: client, events, namespace }: HoldDeps,
+  { hub: client, events, namespace, cluster }: HoldDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { component, installation, writer } = attempt;
-  const edit = { client, ...(namespace === undefined ? {} : { namespace }) };
+  const place = {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(cluster === undefined ? {} : { cluster }),
+  };
+  const edit = { client, ...place };
   const { latest } = writer;
   if (!hasFinalizer(latest)) {
     // When the answer is lost, the finalizer may be stored, but nothing is written to the target.
@@ -53,7 +72,7 @@ export async function hold(
     // Not awaited: no work depends on the Event, and it never rejects.
     void events.record(held, { type: "Normal", reason: "FinalizerUpdate", message }, signal);
   }
-  await orThrowNotHeld(() => recordNamespace(writer, edit, signal), signal);
+  await orThrowNotHeld(() => recordPlace(writer, edit, signal), signal);
   signal.throwIfAborted();
   installation.isUntouched = false;
 }
@@ -72,13 +91,16 @@ type Client = Pick<KubeClient, "get" | "patch">;
 
 const maxAttempts = 5;
 
+/** Where the first write for a component goes, as far as it is known. */
+type Recorded = Pick<HoldDeps, "namespace" | "cluster">;
+
 /** Adds our finalizer and, if it is known, the namespace of the installation. Undefined when the component is gone or being deleted. Other finalizers stay. */
 export function addFinalizer(
   component: Component,
-  { client, namespace }: { readonly client: Client; readonly namespace?: string },
+  { client, ...place }: { readonly client: Client } & Recorded,
   signal: AbortSignal,
 ): Promise<Component | undefined> {
-  const annotations = namespaceRecord(component, namespace);
+  const annotations = recordsOf(component, place);
   return editFinalizers(component, { client, isHeld: true, annotations }, signal);
 }
 
@@ -135,27 +157,29 @@ function patchOf(
   return { metadata: { uid, resourceVersion, finalizers, ...added } };
 }
 
-/** The annotation that records the namespace of an installation; empty when it is recorded, not known, or not needed because the target is the hub. */
-function namespaceRecord(
+/** The annotations that record where an installation is; empty when they are recorded, not known, or not needed because the target is the hub. */
+function recordsOf(
   component: Component,
-  namespace: string | undefined,
+  { namespace, cluster }: Recorded,
 ): Readonly<Record<string, string>> {
-  const isRemote = component.spec?.clusterProfileRef !== undefined;
-  if (namespace === undefined || !isRemote || recordedNamespace(component) === namespace) return {};
-  return { [spokeNamespaceAnnotation]: namespace };
+  if (component.spec?.clusterProfileRef === undefined) return {};
+  const isKnown = namespace === undefined || recordedNamespace(component) === namespace;
+  return {
+    ...(isKnown ? {} : { [spokeNamespaceAnnotation]: namespace }),
+    ...(cluster === undefined || managedClusterOf(component) === cluster
+      ? {}
+      : { [managedClusterAnnotation]: cluster }),
+  };
 }
 
-/** Records the namespace of the installation on the component before the first write to the target. After a crash, only this record may say where that write went. */
-async function recordNamespace(
+/** Records where the installation is on the component before the first write to the target. After a crash, only this record may say where that write went. */
+async function recordPlace(
   writer: Pick<StatusWriter, "latest" | "noteNewer">,
-  {
-    client,
-    namespace,
-  }: { readonly client: Pick<KubeClient, "patch">; readonly namespace?: string },
+  { client, ...place }: { readonly client: Pick<KubeClient, "patch"> } & Recorded,
   signal: AbortSignal,
 ): Promise<void> {
   const component = writer.latest;
-  const annotations = namespaceRecord(component, namespace);
+  const annotations = recordsOf(component, place);
   if (Object.keys(annotations).length === 0) return;
   // The uid protects another component with the same name.
   const patch = { metadata: { uid: component.metadata.uid, annotations } };

@@ -28,7 +28,7 @@ import {
   webhookUnblockedEvent,
 } from "./component-events.ts";
 import { installOrTakeOver, letGo, type TakeOverDeps } from "./hand-over.ts";
-import { hold, NotHeld, wasWritten } from "./hold.ts";
+import { hold, NotHeld, wasWritten, whileHeld } from "./hold.ts";
 import type { View } from "./installation.ts";
 import type { Newcomer } from "./neighbours.ts";
 import { fleetErrorOf, asLoss, type Outcome, type Steps } from "./outcome.ts";
@@ -41,23 +41,19 @@ import { stopManaging, connectionHistoryOf } from "./resolve.ts";
  * One attempt: brings the target of a component to its desired state and writes the outcome to the status. Sends nothing when nothing differs. Rejects with the reason of the
  * signal, and with the error of the hub when the status cannot be written. A component that is being deleted has another way; see uninstall.ts.
  */
-export async function reconcile(
+export function reconcile(
   attempt: Attempt,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Next> {
   const { component } = attempt;
-  try {
+  return whileHeld(async () => {
     // Put a lost finalizer back before connecting: the cluster may be unreachable, and the component must not go without its installation.
     if (wasWritten(attempt) && !isHeldBack(component, deps)) await hold(attempt, deps, signal);
     const ended = await installComponent(attempt, deps, signal);
     const outcome = { ...ended, protection: deps.guards.protectionOf(component) };
-    return await conclude({ ...attempt, outcome }, deps, signal);
-  } catch (error) {
-    if (!(error instanceof NotHeld)) throw error;
-    if (error.cause === undefined) return { kind: "change" };
-    throw error.cause;
-  }
+    return conclude({ ...attempt, outcome }, deps, signal);
+  });
 }
 
 async function installComponent(
@@ -93,7 +89,7 @@ async function installComponent(
 }
 
 /** Gives a new component its first conditions. */
-function writeFirstConditions({ component, writer }: Attempt, signal: AbortSignal): void {
+export function writeFirstConditions({ component, writer }: Attempt, signal: AbortSignal): void {
   if (component.status?.conditions !== undefined) return;
   const steps = { eligible: false, resolved: false };
   writer.reportProgress({ kind: "working", steps }, signal);

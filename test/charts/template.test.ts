@@ -183,11 +183,12 @@ describe("what is written in the templates is said elsewhere, too", () => {
 
   test.each([
     {
-      pages: ["hub-role.yaml", "spoke-role.yaml", "sets-role.yaml"],
+      pages: ["hub-role.yaml", "spoke-role.yaml", "sets-role.yaml", "pull-role.yaml"],
       names: [
         "knfleet-controller",
         "knfleet-controller-hub-installations",
         "knfleet-controller-sets",
+        "knfleet-controller-pull",
       ],
     },
     { pages: ["webhook-role.yaml"], names: ["knfleet-webhook"] },

@@ -6,6 +6,7 @@ import type { SpokeState } from "../../access/spokes/spokes.ts";
 import { componentKinds, forceOrphanAnnotation } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { Guards } from "../../controller/guard/guards.ts";
+import { namesChangeable } from "../../render/release/user-manifests.ts";
 import { serving } from "../support/component.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -193,7 +194,7 @@ test.each([
     dispatcher.start(workOf(deps, mayWrite));
     await clock.advance(0);
     const before = asked;
-    dispatcher.manifestsChanged();
+    dispatcher.requeue(namesChangeable);
     await clock.advance(1_000);
     expect(asked - before).toBe(reconciles);
   },

@@ -7,7 +7,7 @@ import type { Cluster, Fleet } from "../fleet/fleet.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
 import type { Agent } from "../fleet/ocm/agent.ts";
-import { startOcm } from "../fleet/ocm/ocm.ts";
+import { type Ocm, startOcm } from "../fleet/ocm/ocm.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
@@ -17,6 +17,7 @@ export interface PullScene {
   readonly fleet: Fleet;
   readonly hub: Cluster;
   readonly spoke: Cluster;
+  readonly ocm: Ocm;
   /** The agent of Open Cluster Management on the spoke. Disposing ends it. */
   readonly agent: Agent;
 }
@@ -39,7 +40,7 @@ export function usePullScene(): () => PullScene {
     const agent = await ocm.startAgent(spoke);
     await ocm.accept(spoke);
     await agent.startWork();
-    scene = { fleet: fleet(), hub, spoke, agent };
+    scene = { fleet: fleet(), hub, spoke, ocm, agent };
   }, 1_800_000);
   afterAll(() => stack.disposeAsync());
   return () => {

@@ -7,6 +7,7 @@ const read = (...args: readonly string[]) => readControllerFlags(args, "1.2.3");
 describe("readControllerFlags", () => {
   test("has a default for everything", () => {
     expect(read()).toEqual({
+      delivery: "Push",
       releaseDir: "/var/lib/knfleet/releases",
       manifestSource: [],
       referenceMode: "Any",

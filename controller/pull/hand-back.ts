@@ -1,0 +1,83 @@
+import { conditionOf } from "../../api/conditions.ts";
+import { managedClusterAnnotation, managedClusterOf } from "../../api/delivery.ts";
+import { FleetError } from "../../api/errors.ts";
+import { installationNamespace } from "../../installation/installation-namespace.ts";
+import { asComponent, refOf } from "../component-identity.ts";
+import type { Next } from "../queue/delays.ts";
+import type { Attempt } from "../reconcile/reconcile-deps.ts";
+import { reconcile } from "../reconcile/reconcile.ts";
+import { conclude } from "../reconcile/report.ts";
+import { uninstall } from "../uninstall/uninstall.ts";
+import { ensureWork } from "./hub-works.ts";
+import type { PullDeps } from "./pull-deps.ts";
+import { gather } from "./pull.ts";
+import { removeWorks } from "./remove-pulled.ts";
+import { componentWork } from "./works.ts";
+
+/**
+ * One attempt for a pulled component that the hub is to push again: tells the controller on the spoke to let go, installs as for every pushed component, which waits until it has, and then
+ * removes the works. The record of the cluster goes last, so that an attempt after a crash goes on where this one ended. Spec: pull.md 7.
+ */
+export async function handBack(
+  attempt: Attempt,
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<Next> {
+  try {
+    await tellSpoke(attempt, deps, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof FleetError)) throw error;
+    const steps = { eligible: false, resolved: false };
+    return conclude({ ...attempt, outcome: { kind: "failed", steps, error } }, deps, signal);
+  }
+  const next = await reconcile(attempt, deps, signal);
+  if (!isTakenOver(attempt)) return next;
+  if ((await removeWorks(attempt, deps, signal)) !== undefined) return { kind: "backoff" };
+  await forgetCluster(attempt, deps, signal);
+  return next;
+}
+
+/** One attempt for such a component that is being deleted: removes the works first, and then what the hub has taken over already. */
+export async function removeHandedBack(
+  attempt: Attempt,
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<Next> {
+  const outcome = await removeWorks(attempt, deps, signal);
+  if (outcome !== undefined) return conclude({ ...attempt, outcome }, deps, signal);
+  return uninstall(attempt, deps, signal);
+}
+
+/** Writes the annotation of the component into its work. A work that is gone already says nothing more. */
+async function tellSpoke(
+  { component }: Attempt,
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const cluster = managedClusterOf(component);
+  if (cluster === undefined) return;
+  deps.pull?.watch.open();
+  const { work } = await gather(component, { cluster, deps }, signal);
+  if (work === undefined || work.metadata.deletionTimestamp !== undefined) return;
+  const namespace = installationNamespace(component, deps.spokeNamespace);
+  const desired = componentWork(component, { cluster, namespace, hubId: deps.hubId });
+  await ensureWork(desired, { ...deps, stored: work }, signal);
+}
+
+/** Whether this process has the anchor, and everything is installed. */
+function isTakenOver({ installation, writer }: Attempt): boolean {
+  const installed = conditionOf(writer.latest.status?.conditions, "InstallSucceeded");
+  return installation.wasInstalled && installed?.status === "True";
+}
+
+async function forgetCluster(
+  { writer }: Attempt,
+  { hub }: Pick<PullDeps, "hub">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uid } = writer.latest.metadata;
+  const patch = { metadata: { uid, annotations: { [managedClusterAnnotation]: null } } };
+  const written = asComponent(await hub.patch(refOf(writer.latest), patch, {}, signal));
+  if (written !== undefined) writer.noteNewer(written);
+}

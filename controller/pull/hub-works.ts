@@ -1,0 +1,181 @@
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { ServedKind } from "../../access/kube/profile-versions.ts";
+import { distrustedProfile } from "../../access/providers/reference-policy.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  isClusterProfile,
+} from "../../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../../api/component.ts";
+import {
+  managedClusterApiVersion,
+  managedClusterLabel,
+  type ManagedCluster,
+  type ManifestWork,
+  workApiVersion,
+} from "../../api/delivery.ts";
+import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
+import { foreignText } from "../../api/foreign-text.ts";
+import { describe, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
+import { fieldManagerOf } from "../reconcile/resolve.ts";
+
+type HubDeps = Pick<ReconcileDeps, "hub" | "hubId" | "references">;
+
+/** The ManagedCluster that a ClusterProfile stands for. Throws FleetError with a reason of `TargetClusterResolved` when there is none, or the profile is not trusted. */
+export async function managedClusterFor(
+  ref: ClusterProfileRef,
+  { hub, references }: Pick<HubDeps, "hub" | "references">,
+  signal: AbortSignal,
+): Promise<string> {
+  const name = describe({ kind: "ClusterProfile", ...ref });
+  const profile = await readProfile(ref, hub, signal);
+  if (profile === undefined) {
+    throw new FleetError("ClusterProfileNotFound", `${name} does not exist`);
+  }
+  const distrust = distrustedProfile(profile, references?.policy ?? {});
+  if (distrust !== undefined) throw new FleetError("ReferenceNotPermitted", distrust);
+  const cluster = profile.metadata.labels?.[managedClusterLabel];
+  if (cluster !== undefined) return cluster;
+  const message = `${name} has no label ${managedClusterLabel}`;
+  throw new FleetError("AccessProviderFailed", message, { code: "NotManagedByOCM" });
+}
+
+async function readProfile(
+  { namespace, name }: ClusterProfileRef,
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<ClusterProfile | undefined> {
+  const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
+  // The controller may list ClusterProfiles, and not get them.
+  const ref = { resource, namespace, fieldSelector: `metadata.name=${name}` };
+  try {
+    const { items } = await new ServedKind(hub).list(ref, {}, signal);
+    return items.find(isClusterProfile);
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause;
+    const message = "ClusterProfiles cannot be read on the hub";
+    throw new FleetError("ClusterProfileUnavailable", message, { cause });
+  }
+}
+
+/** A ManagedCluster; undefined when there is none, or the hub knows no such kind. */
+export function readManagedCluster(
+  name: string,
+  hub: Pick<KubeClient, "get">,
+  signal: AbortSignal,
+): Promise<ManagedCluster | undefined> {
+  return hub.get(
+    { resource: knownResource(managedClusterApiVersion, "ManagedCluster"), name },
+    {},
+    signal,
+  );
+}
+
+/** Names a work. */
+export function workRef(cluster: string, name: string): ObjectRef {
+  return { resource: knownResource(workApiVersion, "ManifestWork"), namespace: cluster, name };
+}
+
+/** A work; undefined when there is none. */
+export async function readWork(
+  ref: ObjectRef,
+  hub: Pick<KubeClient, "get">,
+  signal: AbortSignal,
+): Promise<ManifestWork | undefined> {
+  return asWork(await hub.get(ref, {}, signal));
+}
+
+/** Writes a work unless it is stored already. Throws FleetError `ClusterBusy` while an earlier one is being deleted, and for what the hub refuses the reason that says why. */
+export async function ensureWork(
+  desired: Manifest,
+  {
+    stored,
+    ...deps
+  }: Pick<HubDeps, "hub" | "hubId"> & { readonly stored: ManifestWork | undefined },
+  signal: AbortSignal,
+): Promise<ManifestWork> {
+  const { namespace = "", name = "" } = desired.metadata;
+  if (stored?.metadata.deletionTimestamp !== undefined) {
+    throw new FleetError("ClusterBusy", `Work ${namespace}/${name} is still being deleted`);
+  }
+  if (stored !== undefined && isWithin(desired, stored)) return stored;
+  const options = { fieldManager: fieldManagerOf(deps.hubId), force: true };
+  const ref = workRef(namespace, name);
+  const written = await orRefusal(ref, () => deps.hub.apply(ref, desired, options, signal));
+  return asWork(written) ?? stored ?? Promise.reject(new Error("The hub stored no work"));
+}
+
+/** Deletes a work. Resolves when the deletion is requested: the agent of Open Cluster Management ends it. */
+export async function deleteWork(
+  { metadata: { namespace, name, uid } }: ManifestWork,
+  hub: Pick<KubeClient, "remove">,
+  signal: AbortSignal,
+): Promise<void> {
+  const ref = workRef(namespace, name);
+  await orRefusal(ref, () => hub.remove(ref, { uid }, signal));
+}
+
+/** Deletes a work, and leaves what it brought on the spoke. */
+export async function orphanWork(
+  work: ManifestWork,
+  hub: Pick<KubeClient, "patch" | "remove">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name, uid } = work.metadata;
+  const ref = workRef(namespace, name);
+  const deleteOption = { propagationPolicy: "Orphan", selectivelyOrphans: null };
+  await orRefusal(ref, () =>
+    hub.patch(ref, { metadata: { uid }, spec: { deleteOption } }, {}, signal),
+  );
+  if (work.metadata.deletionTimestamp === undefined) await deleteWork(work, hub, signal);
+}
+
+/** Whether each field of an object has its value in another, which may have more fields: the API server adds defaults. */
+function isWithin(part: unknown, whole: unknown): boolean {
+  if (Array.isArray(part)) {
+    if (!Array.isArray(whole) || whole.length !== part.length) return false;
+    return part.every((entry, at) => isWithin(entry, whole[at]));
+  }
+  if (!isRecord(part)) return part === whole;
+  if (!isRecord(whole)) return false;
+  return Object.entries(part).every(([key, value]) => isWithin(value, whole[key]));
+}
+
+const longestText = 400;
+
+/** The answer of a request about a work. Throws a FleetError when the hub refuses it for good; other errors of the hub as they are. */
+async function orRefusal<T>(
+  { namespace = "", name }: ObjectRef,
+  request: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await request();
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause;
+    const work = `Work ${namespace}/${name}`;
+    const text = foreignText(cause.message, longestText);
+    if (/admission webhook|denied the request/i.test(cause.message)) {
+      const message = `${work}: the hub refuses it: ${text}`;
+      throw new FleetError("AccessProviderFailed", message, { code: "AdmissionRefused", cause });
+    }
+    if (cause.status === 403) {
+      const message = `${work}: the controller may not write it on the hub: ${text}`;
+      throw new FleetError("AccessProviderFailed", message, { code: "Forbidden", cause });
+    }
+    if (cause.status !== 404) throw cause;
+    const message = `${work}: the hub has no namespace ${namespace}, or serves no ManifestWork`;
+    throw new FleetError("ClusterProfileNotFound", message, { cause });
+  }
+}
+
+function asWork(object: KubeObject | undefined): ManifestWork | undefined {
+  return object !== undefined && isWork(object) ? object : undefined;
+}
+
+function isWork(object: KubeObject): object is ManifestWork {
+  return object.kind === "ManifestWork" && object.metadata.namespace !== undefined;
+}

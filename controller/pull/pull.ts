@@ -1,0 +1,149 @@
+import type { Component } from "../../api/component.ts";
+import { componentKeyOf } from "../../api/component.ts";
+import {
+  agentWorkName,
+  componentWorkName,
+  managedClusterOf,
+  type ManifestWork,
+} from "../../api/delivery.ts";
+import { FleetError } from "../../api/errors.ts";
+import { describe } from "../../api/kubernetes.ts";
+import { installationNamespace } from "../../installation/installation-namespace.ts";
+import { clusterNameOf } from "../component-identity.ts";
+import type { Next } from "../queue/delays.ts";
+import { assertOnlyOne, assertPermitted } from "../reconcile/claims.ts";
+import { hold, whileHeld } from "../reconcile/hold.ts";
+import type { Outcome, Steps } from "../reconcile/outcome.ts";
+import type { Writable } from "../reconcile/prepare.ts";
+import type { Attempt } from "../reconcile/reconcile-deps.ts";
+import { writeFirstConditions } from "../reconcile/reconcile.ts";
+import { conclude } from "../reconcile/report.ts";
+import { stopManaging } from "../reconcile/resolve.ts";
+import {
+  ensureWork,
+  managedClusterFor,
+  readManagedCluster,
+  readWork,
+  workRef,
+} from "./hub-works.ts";
+import { isAvailable, judge, type PullFacts, silenceOf } from "./judge.ts";
+import type { PullDeps } from "./pull-deps.ts";
+import { agentWork, componentWork, type Place } from "./works.ts";
+
+/**
+ * One attempt for a component that works bring to its spoke: gathers what the hub holds, writes the works that differ, and writes what the spoke tells to the status. The controller
+ * on the spoke does the rest. Rejects with the reason of the signal, and with an error of the hub that may pass.
+ */
+export function pull(attempt: Attempt, deps: PullDeps, signal: AbortSignal): Promise<Next> {
+  return whileHeld(async () => {
+    const outcome = await pullComponent(attempt, deps, signal);
+    return conclude({ ...attempt, outcome }, deps, signal);
+  });
+}
+
+async function pullComponent(
+  attempt: Attempt,
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const steps: Writable<Steps> = { eligible: false, resolved: false };
+  const { component } = attempt;
+  try {
+    assertPermitted(component, deps);
+    assertOnlyOne(component, deps);
+    writeFirstConditions(attempt, signal);
+    // It may have been pushed before, and two must not write to one spoke.
+    await stopManaging(attempt, deps);
+    const facts = await writeWorks(attempt, deps, signal);
+    steps.resolved = true;
+    const answer = judge(facts);
+    if (answer instanceof FleetError) throw answer;
+    return { kind: "told", ...answer };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof FleetError)) throw error;
+    return { kind: "failed", steps, error };
+  }
+}
+
+/** Writes the works of a component where they differ. That of the component waits for the agent, which brings the CRD. Resolves with what the hub holds then. */
+async function writeWorks(
+  attempt: Attempt,
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<PullFacts> {
+  const { component } = attempt;
+  const ref = component.spec?.clusterProfileRef;
+  if (deps.pull === undefined || ref === undefined) {
+    const message = "The controller has no --agent-image for spokes that pull";
+    throw new FleetError("ConfigInvalid", message);
+  }
+  const { agentImage, watch } = deps.pull;
+  watch.open();
+  const cluster = await managedClusterFor(ref, deps, signal);
+  assertFree(component, cluster, deps);
+  const { managed, agent, work } = await gather(component, { cluster, deps }, signal);
+  // A cluster that is silent for now gets its works when it is back.
+  const silence = silenceOf(cluster, managed);
+  if (managed === undefined && silence !== undefined) throw silence;
+  const namespace = installationNamespace(component, deps.spokeNamespace);
+  await hold(attempt, { ...deps, namespace, cluster }, signal);
+  const place: Place = { cluster, namespace, hubId: deps.hubId };
+  const writtenAgent = await ensureWork(
+    agentWork(cluster, agentImage),
+    { ...deps, stored: agent },
+    signal,
+  );
+  const isDue = work !== undefined || isAvailable(writtenAgent);
+  const writtenWork = isDue
+    ? await ensureWork(componentWork(component, place), { ...deps, stored: work }, signal)
+    : undefined;
+  const { generation = 0 } = component.metadata;
+  return { cluster, managed, agent: writtenAgent, work: writtenWork, generation };
+}
+
+interface Gathered extends Pick<PullFacts, "managed"> {
+  readonly agent: ManifestWork | undefined;
+  readonly work: ManifestWork | undefined;
+}
+
+/** Reads what the hub holds of a component. */
+export async function gather(
+  component: Component,
+  { cluster, deps: { hub } }: { readonly cluster: string; readonly deps: Pick<PullDeps, "hub"> },
+  signal: AbortSignal,
+): Promise<Gathered> {
+  const [managed, agent, work] = await Promise.all([
+    readManagedCluster(cluster, hub, signal),
+    readWork(workRef(cluster, agentWorkName), hub, signal),
+    readWork(workRef(cluster, componentWorkName(component)), hub, signal),
+  ]);
+  return { managed, agent, work };
+}
+
+/**
+ * Throws when the works of the component are for another cluster, or another component of the kind has the cluster through another ClusterProfile: both works would write the same
+ * objects.
+ */
+function assertFree(
+  component: Component,
+  cluster: string,
+  { components }: Pick<PullDeps, "components">,
+): void {
+  const recorded = managedClusterOf(component);
+  if (recorded !== undefined && recorded !== cluster) {
+    const message = `${clusterNameOf(component)} stands for ManagedCluster ${cluster} now, and the works are for ${recorded}`;
+    throw new FleetError("AccessProviderFailed", message, { code: "NotManagedByOCM" });
+  }
+  for (const other of components.all()) {
+    const isRival = other.kind === component.kind && managedClusterOf(other) === cluster;
+    if (!isRival || other.metadata.uid === component.metadata.uid) continue;
+    if (recorded !== undefined && ageOf(component) < ageOf(other)) continue;
+    const message = `${describe(componentKeyOf(other))} is installed on the same cluster already`;
+    throw new FleetError("DuplicateComponent", message);
+  }
+}
+
+function ageOf({ metadata: { creationTimestamp = "", uid } }: Component): string {
+  return `${creationTimestamp}|${uid}`;
+}
