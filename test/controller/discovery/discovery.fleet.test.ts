@@ -1,67 +1,49 @@
 import type { Server } from "node:net";
-import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { KubeObject, Manifest, ObjectKey } from "../../../api/kubernetes.ts";
+import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { create, ready } from "../../e2e/installation.ts";
-import { writeThinRelease } from "../../e2e/thin-release.ts";
-import { ensureModuleFiles } from "../../fleet/binaries.ts";
-import { applyFile } from "../../fleet/hub-access.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { kubeconfigOf } from "../../fleet/kubeconfig.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import type { ControllerProcess } from "../../support/controller-process.ts";
 import {
-  type ControllerProcess,
-  startControllerProcess,
-} from "../../support/controller-process.ts";
-import { healthOf, probe, startBlackHole, writeProviders } from "./fleet-parts.ts";
+  account,
+  applyNamespaces,
+  credentials,
+  healthOf,
+  kubeconfigSecret,
+  profileKey,
+  profileWith,
+  profiles,
+  startBlackHole,
+  startDiscovery,
+} from "./fleet-parts.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const sources = 200;
 const blackHoles = 10;
-const [credentials, profiles] = ["fleet-credentials", "fleet"];
-const label = { "sigs.k8s.io/multicluster-runtime-kubeconfig": "true" };
-const account = { namespace: "knfleet", name: "knfleet-hub", clusterRoles: ["knfleet-spoke"] };
 
 let token: string;
 let blackHole: Server;
 let controller: ControllerProcess;
 
 beforeAll(async () => {
-  const { hub } = fleet();
   const spoke = fleet().spoke(0);
   token = (await spoke.serviceAccountToken(account)).token;
   blackHole = await startBlackHole();
-  for (const name of [credentials, profiles, "knfleet-system"]) {
-    await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  }
-  const crds = await ensureModuleFiles("cluster-api-crds");
-  await applyFile(hub, join(crds, "cluster.x-k8s.io_clusters.yaml"));
-  await applyFile(hub, join(import.meta.dirname, "../../../docs/discovery-role.yaml"));
+  await applyNamespaces(fleet());
   const numbers = Array.from({ length: sources }, (_, at) => at);
   await Promise.all(numbers.map((at) => applySecret(`c-${at}`, serverOf(at))));
-  controller = await startController();
+  controller = await startDiscovery(fleet(), ["kubeconfig-secrets", "registered"]);
 }, 600_000);
 afterAll(async () => {
   await controller[Symbol.asyncDispose]();
   blackHole.close();
 });
-
-async function startController(): Promise<ControllerProcess> {
-  return await startControllerProcess({
-    kubeconfig: await fleet().controllerKubeconfig(),
-    providerFile: await writeProviders(fleet().folder),
-    releaseDir: await writeThinRelease(fleet().folder, 2),
-    flags: [
-      "--discover=kubeconfig-secrets,cluster-api,registered",
-      `--discover-namespace=${profiles}`,
-      `--discover-source-namespace=${credentials}`,
-    ],
-  });
-}
 
 function serverOf(at: number): string {
   return at < sources - blackHoles ? fleet().spoke(0).server : blackHoleServer();
@@ -76,28 +58,8 @@ function kubeconfigFor(server: string): string {
   return kubeconfigOf({ name: "spoke", server, caPem, identity: { token } });
 }
 
-interface SecretParts {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly text?: string;
-  readonly key?: string;
-}
-
-async function applySecret(
-  name: string,
-  server: string,
-  { labels = label, text = kubeconfigFor(server), key = "kubeconfig" }: SecretParts = {},
-): Promise<KubeObject> {
-  return await fleet().hub.admin.apply({
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace: credentials, name, labels },
-    stringData: { [key]: text },
-  });
-}
-
-function profileKey(name: string): ObjectKey {
-  const apiVersion = "multicluster.x-k8s.io/v1alpha1";
-  return { apiVersion, kind: "ClusterProfile", namespace: profiles, name };
+function applySecret(name: string, server: string): Promise<KubeObject> {
+  return fleet().hub.admin.apply(kubeconfigSecret(name, kubeconfigFor(server)));
 }
 
 function profileOf(name: string): Promise<KubeObject | undefined> {
@@ -105,10 +67,7 @@ function profileOf(name: string): Promise<KubeObject | undefined> {
 }
 
 function health(name: string, wanted: string): Promise<KubeObject> {
-  return waitFor(`profile ${name} to be ${wanted}`, async () => {
-    const profile = await profileOf(name);
-    return profile !== undefined && healthOf(profile) === wanted && profile;
-  });
+  return profileWith(fleet(), name, wanted);
 }
 
 async function healthCounts(): Promise<Readonly<Record<string, number>>> {
@@ -218,7 +177,7 @@ test("credential, server and source change under a component, which stays instal
 test("a hostile kubeconfig and a name of another manager are refused with an Event", async () => {
   const { hub } = fleet();
   const text = kubeconfigFor("https://10.0.0.1").replace(/token: .*/, "exec: { command: /bin/sh }");
-  await applySecret("hostile", "", { text });
+  await hub.admin.apply(kubeconfigSecret("hostile", text));
   const hostile = await health("hostile", "False KubeconfigRefused");
   expect(valueAt(hostile, "status", "accessProviders")).toBeUndefined();
   await event("KubeconfigRefused", "hostile");
@@ -235,54 +194,6 @@ test("a hostile kubeconfig and a name of another manager are refused with an Eve
   expect((await profileOf("taken"))?.metadata.resourceVersion).toBe(
     before.metadata.resourceVersion,
   );
-});
-
-test("Clusters of Cluster API become profiles with the health that they tell", async () => {
-  const { hub } = fleet();
-  const spoke = fleet().spoke(0);
-  const key = { apiVersion: "cluster.x-k8s.io/v1beta2", kind: "Cluster" };
-  const metadata = { namespace: credentials, name: "capi", labels: { env: "prod" } };
-  const infrastructureRef = { apiGroup: "infrastructure.cluster.x-k8s.io", kind: "DockerCluster" };
-  await hub.admin.apply({
-    ...key,
-    metadata: { ...metadata, finalizers: ["example.com/wait"] },
-    spec: { infrastructureRef: { ...infrastructureRef, name: "capi" } },
-  });
-  await health("capi", "False NotInitialized");
-  const secret = { labels: { "cluster.x-k8s.io/cluster-name": "capi" }, key: "value" };
-  await applySecret("capi-kubeconfig", spoke.server, secret);
-  const name = { ...key, namespace: credentials, name: "capi" };
-  const setProbe = (status: string, reason: string): Promise<KubeObject> =>
-    hub.admin.patch(
-      name,
-      {
-        status: {
-          initialization: { controlPlaneInitialized: true },
-          conditions: [probe(status, reason)],
-        },
-      },
-      { subresource: "status" },
-    );
-  await setProbe("True", "ProbeSucceeded");
-  expect(await health("capi", "True Ready")).toMatchObject({
-    metadata: {
-      labels: {
-        env: "prod",
-        "cluster.x-k8s.io/cluster-name": "capi",
-        "x-k8s.io/cluster-manager": "knfleet-cluster-api",
-      },
-    },
-    status: {
-      properties: [{ name: "cluster.x-k8s.io/infrastructure-kind", value: "DockerCluster" }],
-      version: { kubernetes: expect.stringMatching(/^v1\./) },
-    },
-  });
-  await setProbe("False", "ProbeFailed");
-  await health("capi", "False ProbeFailed");
-  await hub.admin.remove(name);
-  await health("capi", "False ClusterDeleting");
-  await hub.admin.patch(name, { metadata: { finalizers: null } });
-  await health("capi", "False SourceGone");
 });
 
 test("the health of a registered profile is kept up to date, and nothing else of it", async () => {
@@ -312,47 +223,3 @@ test("the health of a registered profile is kept up to date, and nothing else of
   await applyStatus(blackHoleServer());
   await health("by-hand", "False Unreachable");
 });
-
-test("Clusters are read as v1beta1 where Cluster API serves nothing newer", async () => {
-  const { hub } = fleet();
-  await controller[Symbol.asyncDispose]();
-  await serveOnly("v1beta1");
-  controller = await startController();
-  const key = { apiVersion: "cluster.x-k8s.io/v1beta1", kind: "Cluster" };
-  const metadata = { namespace: credentials, name: "older" };
-  const infrastructureRef = { kind: "DockerCluster", name: "older", namespace: credentials };
-  await waitFor("Cluster API of before", () =>
-    hub.admin.apply({ ...key, metadata, spec: { infrastructureRef } }).then(
-      () => true,
-      () => false,
-    ),
-  );
-  await health("older", "False NotInitialized");
-  const secret = { labels: { "cluster.x-k8s.io/cluster-name": "older" }, key: "value" };
-  await applySecret("older-kubeconfig", fleet().spoke(0).server, secret);
-  const setStatus = (status: object): Promise<KubeObject> =>
-    hub.admin.patch({ ...key, ...metadata }, { status }, { subresource: "status" });
-  await setStatus({ controlPlaneReady: true });
-  expect(await health("older", "True Ready")).toMatchObject({
-    status: {
-      properties: [{ name: "cluster.x-k8s.io/infrastructure-kind", value: "DockerCluster" }],
-    },
-  });
-  await setStatus({ v1beta2: { conditions: [probe("False", "ProbeFailed")] } });
-  await health("older", "False ProbeFailed");
-});
-
-/** Lets the API server serve Clusters of Cluster API in one version alone, as older releases of it do. */
-async function serveOnly(version: string): Promise<void> {
-  const crd = {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    name: "clusters.cluster.x-k8s.io",
-  };
-  const versions = [valueAt(await fleet().hub.admin.get(crd), "spec", "versions")].flat();
-  const changed = versions.map((one) => {
-    const isWanted = valueAt(one, "name") === version;
-    return { ...Object(one), served: isWanted, storage: isWanted };
-  });
-  await fleet().hub.admin.patch(crd, { spec: { versions: changed } });
-}
