@@ -48,6 +48,17 @@ export const accessCodes = {
       "The ClusterProfile names no ManagedCluster of Open Cluster Management, or the hub has none of that name, so no work can bring Knative to the cluster.",
     next: "Let the cluster join Open Cluster Management, or take knfleet.dev/delivery=Pull off the component.",
   },
+  KNF2010: {
+    name: "WorkMissing",
+    meaning: "The hub has no ManifestWork that brings the component to its cluster.",
+    next: "Look at the conditions of the component, and at the right of the controller to write ManifestWorks.",
+  },
+  KNF2011: {
+    name: "PullOnly",
+    meaning:
+      "Works of Open Cluster Management bring the component to its cluster, and the hub has no way to dial it.",
+    next: "Run the command where the cluster can be dialled, or let its ClusterProfile offer an access provider, too.",
+  },
   KNF3001: {
     name: "ProviderFileNotNamed",
     meaning:

@@ -57,6 +57,7 @@ const knfOfOwn: Readonly<Partial<Record<OwnReason, KnfCode>>> = {
   NotObserved: "KNF1011",
   NoProviderFile: "KNF3001",
   PluginNotRun: "KNF3013",
+  PullOnly: "KNF2011",
   Timeout: "KNF4009",
   ServerError: "KNF4016",
   NotInstalled: "KNF6004",

@@ -4,7 +4,7 @@ import type { DeploymentList } from "../commands/deployments/deployments.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { Before } from "../commands/status/status-since.ts";
 import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
-import { providerFileHint } from "../spokes/spoke-reading.ts";
+import { providerFileHint, pullOnlyHint } from "../spokes/spoke-reading.ts";
 import { codedReason, shortNameOf } from "./names.ts";
 import { codedError, type ReportError } from "./report.ts";
 import { type Commands, stepLine, withHub, words } from "./steps.ts";
@@ -81,7 +81,14 @@ export function deploymentNotes(list: DeploymentList, asked: Asked): readonly st
 }
 
 // Reasons about the command line or the name: `diagnose` would find nothing else.
-const unwalkable = ["NoProviderFile", "PluginNotRun", "Interrupted", "StreamLimit", "NotServed"];
+const unwalkable = [
+  "NoProviderFile",
+  "PluginNotRun",
+  "PullOnly",
+  "Interrupted",
+  "StreamLimit",
+  "NotServed",
+];
 
 /** The command to diagnose the first cluster that could not be read. */
 function walkStep(errors: readonly ReportError[], asked: Asked | undefined): readonly string[] {
@@ -184,6 +191,7 @@ function liveStep(item: StatusItem): string | undefined {
     return "Bind the ClusterRole of docs/spoke-role.yaml on the spoke to the identity that the provider gives.";
   }
   if (state === "Denied") return "Renew the credential that the profile's provider hands out.";
+  if (reason === "PullOnly") return pullOnlyHint;
   if (state === "NoAccess") return nextOfReason(reason) ?? reasons.AccessProviderFailed.next;
   if (state === "NotAvailable") return deploymentsOf(item);
   return nextOfReason(reason);

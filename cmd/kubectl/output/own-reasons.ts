@@ -7,6 +7,8 @@ export const ownReasons = {
   NoProviderFile: "No provider file was named, so spokes cannot be reached",
   PluginNotRun:
     "The provider file came from the hub, and what it names is not done on this machine",
+  PullOnly:
+    "Open Cluster Management brings the component to its cluster, to which the hub has no way",
   Interrupted: "The command was interrupted, or its time was over, before the cluster had answered",
   NotInBundle: "The bundle has nothing about the cluster",
   Timeout: "The cluster did not answer within --spoke-timeout",

@@ -10,7 +10,13 @@ import {
 } from "../../../installation/installation-namespace.ts";
 import { knfOf } from "../output/knf-of.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
-import type { AnchorFact, DeploymentFact, SpokeFacts, SpokeReading } from "./spoke-facts.ts";
+import type {
+  AnchorFact,
+  DeploymentFact,
+  FeedbackFact,
+  SpokeFacts,
+  SpokeReading,
+} from "./spoke-facts.ts";
 import type { UnreadSpoke } from "./spoke-reading.ts";
 
 /** `Skipped`: the command does not read spokes (`--no-live`). */
@@ -39,6 +45,8 @@ export interface LiveView {
   readonly server: string | null;
   readonly provider: string | null;
   readonly kubernetesVersion: string | null;
+  /** Where the state comes from when the cluster was not dialled; null: from the cluster itself. */
+  readonly feedback: FeedbackFact | null;
 }
 
 const nothingKnown: LiveView = {
@@ -54,6 +62,7 @@ const nothingKnown: LiveView = {
   server: null,
   provider: null,
   kubernetesVersion: null,
+  feedback: null,
 };
 
 /** The state of a component on its target. Without a reading (`--no-live`) it is `Skipped`. */
@@ -66,8 +75,8 @@ export function liveViewOf(component: Component, reading: SpokeReading | undefin
 
 function readingView(component: Component, reading: SpokeReading): Partial<LiveView> {
   if (reading.kind === "unread") {
-    const { state, reason, message } = reading;
-    return { state, reason, message };
+    const { state, reason, message, told } = reading;
+    return told?.get(component.metadata.uid) ?? { state, reason, message };
   }
   const { facts } = reading;
   const { server, provider, kubernetesVersion } = facts;
@@ -200,7 +209,9 @@ function belongsTo(
   component: Component,
   anchor: AnchorFact | undefined,
 ): boolean {
-  if (componentUid !== null) return componentUid === component.metadata.uid;
+  if (componentUid !== null) {
+    return componentUid === (anchor?.labelUid ?? component.metadata.uid);
+  }
   if (owners.length === 0) return namespace === anchor?.namespace;
   // An owner is in the namespace of its object, so that its name proves something only in a namespace of this installation.
   const namespaces = anchor === undefined ? possibleNamespaces(component) : [anchor.namespace];

@@ -5,6 +5,8 @@ import {
   type Component,
   operatorApiVersion,
 } from "../../../api/component.ts";
+import { managedClusterOf } from "../../../api/delivery.ts";
+import { FleetError } from "../../../api/errors.ts";
 import { byText } from "../../../api/fields.ts";
 import { readProfile } from "../hub/profiles.ts";
 import { ownReasons } from "../output/own-reasons.ts";
@@ -14,6 +16,7 @@ import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 import { readSpokeFacts, type SpokeFacts, type SpokeReading } from "./spoke-facts.ts";
 import {
   noProviderFile,
+  pullOnly,
   type Reading,
   unreadBecause,
   UnreadError,
@@ -50,7 +53,27 @@ export async function readClusters(
   deps: { readonly access: ClusterAccess; readonly limits: ReadLimits },
   signal: AbortSignal,
 ): Promise<Readings> {
-  return await readEach(components, { ...deps, read: readFacts }, signal);
+  const readings = await readEach(components, { ...deps, read: readFacts }, signal);
+  const pulled = components.filter((one) => isPullOnly(readings.get(clusterIdOf(one))));
+  if (pulled.length === 0) return readings;
+  const { readFeedback } = await import("./feedback.ts");
+  const { access, limits } = deps;
+  const options = { hub: access.hub, timeoutMs: limits.spokeTimeoutMs };
+  const told = new Map(
+    await mapLimited(pulled, limits.concurrency, async (component) => {
+      return [component.metadata.uid, await readFeedback(component, options, signal)] as const;
+    }),
+  );
+  return new Map(
+    [...readings].map(([id, reading]) => [
+      id,
+      isPullOnly(reading) ? { ...reading, told } : reading,
+    ]),
+  );
+}
+
+function isPullOnly(reading: Reading<unknown> | undefined): reading is UnreadSpoke {
+  return reading?.kind === "unread" && reading.reason === "PullOnly";
 }
 
 const readFacts: ReadOne<SpokeFacts> = ({ client, provider }, signal) =>
@@ -91,9 +114,22 @@ export async function readEach<Facts>(
       readCluster({ id, ref }, { access, spokes, timeoutMs, read }, both),
     );
     if (limits.failFast === true && reading.kind === "unread") failed.abort();
-    return [id, reading] as const;
+    return [id, isPulled(components, id) ? asPullOnly(reading) : reading] as const;
   });
   return new Map(readings);
+}
+
+/** Whether works bring one of the components to a cluster. */
+export function isPulled(components: readonly Component[], id: string): boolean {
+  return components.some((one) => clusterIdOf(one) === id && managedClusterOf(one) !== undefined);
+}
+
+/** The reading of a cluster that pulls: where the hub has no way to it, nothing is wrong. */
+function asPullOnly<Facts>(reading: Reading<Facts>): Reading<Facts> {
+  const hasNoWay =
+    reading.kind === "unread" &&
+    (reading.state === "NoAccess" || reading.reason === "NoProviderFile");
+  return hasNoWay ? { kind: "unread", ...pullOnly } : reading;
 }
 
 /** An error for each cluster that could not be read, by its name. */
@@ -210,10 +246,30 @@ export interface LastingSpoke {
   readonly close: () => void;
 }
 
-/** Connects to the cluster of a ClusterProfile, or without one to the hub. Throws FleetError, and the errors of KubeClient. */
+/** The access of a command, and whether works bring a component to the cluster. */
+interface LastingAccess extends Pick<ClusterAccess, "hub" | "spokes"> {
+  readonly isPulled?: boolean;
+}
+
+/** Connects to the cluster of a ClusterProfile, or without one to the hub. Throws FleetError, UnreadError and the errors of KubeClient. */
 export async function openLastingSpoke(
   ref: ClusterProfileRef | undefined,
-  { hub, spokes }: Pick<ClusterAccess, "hub" | "spokes">,
+  { isPulled: pulls = false, ...access }: LastingAccess,
+  signal: AbortSignal,
+): Promise<LastingSpoke> {
+  try {
+    return await connectLasting(ref, access, signal);
+  } catch (error) {
+    const isRefusal = error instanceof FleetError || error instanceof UnreadError;
+    if (!pulls || !isRefusal || signal.aborted) throw error;
+    const reading = asPullOnly(unreadBecause(error, 0));
+    throw reading.kind === "unread" ? new UnreadError(reading) : error;
+  }
+}
+
+async function connectLasting(
+  ref: ClusterProfileRef | undefined,
+  { hub, spokes }: LastingAccess,
   signal: AbortSignal,
 ): Promise<LastingSpoke> {
   if (ref === undefined) return { client: hub, close: () => undefined };

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { componentKinds, withoutV } from "../../../api/component.ts";
+import { pulledAnnotations } from "../../../api/delivery.ts";
 import type { KubeObject, OwnerReference } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { inventoryTextOf } from "../../../installation/anchor-object.ts";
@@ -10,9 +11,9 @@ import {
   managedByValue,
 } from "../../../installation/anchor.ts";
 import { decodeInventory } from "../../../installation/inventory.ts";
+import type { LiveReason } from "../output/own-reasons.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
-import type { Reading } from "./spoke-reading.ts";
-import { ifDenied } from "./spoke-reading.ts";
+import { ifDenied, type Reading, type UnreadSpoke } from "./spoke-reading.ts";
 
 /** Facts about the Knative installations on one cluster. */
 export interface SpokeFacts {
@@ -26,8 +27,26 @@ export interface SpokeFacts {
   readonly anchors: readonly AnchorFact[] | undefined;
 }
 
-/** The outcome of reading the facts of one cluster. */
-export type SpokeReading = Reading<SpokeFacts>;
+/** The outcome of reading the facts of one cluster. `told`: for pulled components whose cluster cannot be dialled, by their uid. */
+export type SpokeReading =
+  | Exclude<Reading<SpokeFacts>, UnreadSpoke>
+  | (UnreadSpoke & { readonly told?: ReadonlyMap<string, ToldView> });
+
+/** The state of a pulled component as works of Open Cluster Management tell it to the hub. */
+export interface ToldView {
+  readonly state: "Ready" | "NotAvailable" | "NotInstalled" | UnreadSpoke["state"];
+  readonly reason: LiveReason | null;
+  readonly message: string | null;
+  readonly feedback: FeedbackFact;
+}
+
+/** Where feedback comes from. */
+export interface FeedbackFact {
+  /** Name of the ManagedCluster. */
+  readonly cluster: string;
+  /** When its agent last reported to the hub, RFC 3339; null: not known. Feedback is not older than that. */
+  readonly heardAt: string | null;
+}
 
 const componentLabels = Object.values(componentKinds).map(({ label }) => label);
 
@@ -153,6 +172,8 @@ export interface AnchorFact {
   readonly name: string;
   /** Uid of its component on the hub. Null for an anchor of the upstream operator. */
   readonly componentUid: string | null;
+  /** Value of our label on its objects: the uid of the component that the controller works for, which is on the spoke when that pulls. */
+  readonly labelUid: string | null;
   /** `namespace/name` of the Deployments in its inventory. Empty without an inventory. */
   readonly deployments: readonly string[];
 }
@@ -161,10 +182,12 @@ export interface AnchorFact {
 export function anchorFactOf(object: KubeObject): AnchorFact {
   const { namespace = "", name, annotations = {} } = object.metadata;
   const entries = decodeInventory(inventoryTextOf(object))?.entries ?? [];
+  const labelUid = annotations[anchorAnnotations.componentUid] ?? null;
   return {
     namespace,
     name,
-    componentUid: annotations[anchorAnnotations.componentUid] ?? null,
+    componentUid: annotations[pulledAnnotations.hubComponentUid] ?? labelUid,
+    labelUid,
     deployments: entries
       .filter(({ kind }) => kind === "Deployment")
       .map((entry) => `${entry.namespace ?? ""}/${entry.name}`)

@@ -27,6 +27,17 @@ export function noProviderFile(missing: string | undefined): Omit<UnreadSpoke, "
   return { state: "Unknown", reason: "NoProviderFile", message };
 }
 
+/** The state of a spoke that pulls its components and that the hub has no way to. */
+export const pullOnly = {
+  state: "NoAccess",
+  reason: "PullOnly",
+  message: ownReasons.PullOnly,
+} as const satisfies Omit<UnreadSpoke, "kind">;
+
+/** The next step for a command that cannot dial a cluster. */
+export const pullOnlyHint =
+  "Run the command where the cluster can be dialled, or let its ClusterProfile offer an access provider.";
+
 /** The result of reading one cluster. */
 export type Reading<Facts> = { readonly kind: "read"; readonly facts: Facts } | UnreadSpoke;
 
@@ -72,6 +83,7 @@ const stateOfCode: Readonly<Record<string, UnreadSpoke["state"]>> = {
   TLSUntrusted: "Unreachable",
   CredentialRejected: "Denied",
   Forbidden: "Denied",
+  WorkForbidden: "Denied",
 } satisfies Partial<Record<Code, UnreadSpoke["state"]>>;
 
 function unreadByAnswer(error: ApiError): UnreadSpoke {

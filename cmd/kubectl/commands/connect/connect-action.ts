@@ -3,15 +3,20 @@ import { constants } from "node:os";
 import { basename, join } from "node:path";
 import { isatty } from "node:tty";
 
-import { isHealthy } from "../../../../api/cluster-profile.ts";
+import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
+import { type ClusterProfile, isHealthy } from "../../../../api/cluster-profile.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
+import { listInstallations } from "../../hub/installations.ts";
 import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { words } from "../../output/steps.ts";
+import { allKinds } from "../../selection/selection.ts";
+import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { makePrivateFolder, type PrivateFolder } from "../../spokes/private-folder.ts";
-import { waysOf } from "../../spokes/spoke-reading.ts";
+import { isPulled } from "../../spokes/read-clusters.ts";
+import { pullOnly, waysOf } from "../../spokes/spoke-reading.ts";
 import { execUserOf, kubeconfigOf, runningProgram, spokeEntry } from "../kubeconfig/exec-user.ts";
 
 /** `kubectl knfleet connect`. The exit code is that of the shell or the command. */
@@ -57,6 +62,25 @@ function wantedOf({ args, terminal }: ActionInput<object>): Wanted {
   ]);
 }
 
+/** The way to the cluster of a profile. Throws UsageError for a cluster that pulls and has none, and FleetError for any other. */
+async function wayTo(
+  profile: ClusterProfile,
+  { ways, access }: { readonly ways: SpokeWays; readonly access: ClusterAccess },
+  signal: AbortSignal,
+): Promise<ResolvedAccess> {
+  try {
+    return ways.resolve(profile);
+  } catch (error) {
+    const cluster = profileId(profile);
+    const all = { names: [], kinds: allKinds };
+    const components = await listInstallations(access, all, signal).catch(() => []);
+    if (!isPulled(components, cluster)) throw error;
+    throw new UsageError(`${cluster}: ${pullOnly.state} ${pullOnly.reason}: ${pullOnly.message}`, [
+      words("kubectl", "knfleet", "status", "-A", `--cluster=${cluster}`),
+    ]);
+  }
+}
+
 interface Found {
   readonly cluster: string;
   readonly config: object;
@@ -74,7 +98,8 @@ async function lookUp(
   const profile = await findProfile(name, { access, flags }, signal);
   const cluster = profileId(profile);
   const exec = execUserOf(flags, { env, program: runningProgram() })(cluster);
-  const config = kubeconfigOf([spokeEntry(cluster, ways.resolve(profile).endpoint, exec)]);
+  const { endpoint } = await wayTo(profile, { ways, access }, signal);
+  const config = kubeconfigOf([spokeEntry(cluster, endpoint, exec)]);
   return { cluster, config, isHealthy: isHealthy(profile) };
 }
 

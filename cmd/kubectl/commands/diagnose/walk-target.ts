@@ -2,6 +2,7 @@ import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
 import { addressGuardOf } from "../../../../access/spokes/spoke-deps.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
+import { managedClusterOf } from "../../../../api/delivery.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import { type Controllers, variableOf } from "../../hub/find-controller.ts";
 import { servingOf } from "../../hub/replicas.ts";
@@ -83,6 +84,10 @@ async function takeTargetSteps(target: Target, deps: WalkDeps): Promise<void> {
   }
   const { kind, namespace, name } = target;
   const component = await walkComponent({ kind, namespace, name }, deps);
+  if (component.ok && managedClusterOf(component.value) !== undefined) {
+    const { walkPulled } = await import("./walk-pulled.ts");
+    if (await walkPulled(component, deps)) return;
+  }
   const session = await openSession(component, deps);
   await walkInstallation(component, session, deps);
 }

@@ -8,7 +8,12 @@ import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
-import { clusterIdOf, openLastingSpoke, type ReadLimits } from "../../spokes/read-clusters.ts";
+import {
+  clusterIdOf,
+  isPulled,
+  openLastingSpoke,
+  type ReadLimits,
+} from "../../spokes/read-clusters.ts";
 import { type EventItem, hubEventsOf, placesOnSpoke } from "./events.ts";
 import { NamespaceWatches } from "./namespace-watches.ts";
 
@@ -67,7 +72,9 @@ export async function watchEvents(watching: Watching, signal: AbortSignal): Prom
         continue;
       }
       const stop = new AbortController();
-      const spoke = { id, ref: spec?.clusterProfileRef, stop, namespaces, watches: undefined };
+      const ref = spec?.clusterProfileRef;
+      const pulls = isPulled(components, id);
+      const spoke = { id, ref, isPulled: pulls, stop, namespaces, watches: undefined };
       spokes.set(id, spoke);
       work.push(watchSpoke(spoke, { ...watching, troubles, turns }, signal));
     }
@@ -80,6 +87,7 @@ export async function watchEvents(watching: Watching, signal: AbortSignal): Prom
 interface FollowedSpoke {
   readonly id: string;
   readonly ref: NonNullable<Component["spec"]>["clusterProfileRef"];
+  readonly isPulled: boolean;
   readonly stop: AbortController;
   namespaces: readonly string[];
   watches: NamespaceWatches | undefined;
@@ -126,7 +134,7 @@ async function watchOnce(
   const opened = await takeTurn(turns, signal, async () => {
     const deadline = withTimeout(limits.spokeTimeoutMs, signal);
     try {
-      return await openLastingSpoke(ref, access, deadline);
+      return await openLastingSpoke(ref, { ...access, isPulled: spoke.isPulled }, deadline);
     } catch (error) {
       throw deadline.aborted ? deadline.reason : error;
     }

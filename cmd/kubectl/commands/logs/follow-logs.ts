@@ -4,7 +4,7 @@ import { followComponents } from "../../hub/hub-changes.ts";
 import { type ReportError, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { isRemote } from "../../spokes/live-view.ts";
-import { clusterIdOf, openLastingSpoke } from "../../spokes/read-clusters.ts";
+import { clusterIdOf, isPulled, openLastingSpoke } from "../../spokes/read-clusters.ts";
 import { followCluster, type FollowedCluster, type FollowContext } from "./follow-cluster.ts";
 import type { FollowSink } from "./follow-container.ts";
 import { findControllerSources, isAbout, findSpokeSources } from "./log-line.ts";
@@ -114,7 +114,10 @@ class FleetLogs {
     const { access, limits } = this.#following;
     return {
       id: id === "" ? null : id,
-      open: (deadline) => openLastingSpoke(ref, access, deadline),
+      open: (deadline) => {
+        const pulls = isPulled(this.#components, id);
+        return openLastingSpoke(ref, { ...access, isPulled: pulls }, deadline);
+      },
       sources: (client, deadline) => findSpokeSources(this.#components, { id, client }, deadline),
       timeoutMs: limits.spokeTimeoutMs,
       containers: new Map(),

@@ -113,12 +113,14 @@ function hubCell({ state }: HubView): Cell {
   return { text: state, tone: hubTones[state] };
 }
 
-/** The spoke's word in a cell: `Ready`, `2/9 not available`, `Unreachable` and so on. */
-function liveCell({ state, deployments, notAvailable, missing }: LiveView): Cell {
+/** The spoke's word in a cell: `Ready`, `2/9 not available`, `Unreachable` and so on; `Ready (feedback)` where works told it to the hub. */
+function liveCell({ state, deployments, notAvailable, missing, feedback }: LiveView): Cell {
   if (state === "Skipped") return "<none>";
   if (state === "Unknown") return { text: "<unknown>", tone: "warning" };
-  if (state === "Ready") return { text: state, tone: "good" };
-  if (state !== "NotAvailable") return { text: state, tone: "bad" };
+  const tone = state === "Ready" ? "good" : "bad";
+  const isTold = feedback !== null && ["Ready", "NotAvailable", "NotInstalled"].includes(state);
+  if (isTold) return { text: `${state} (feedback)`, tone };
+  if (state !== "NotAvailable") return { text: state, tone };
   const total = (deployments ?? 0) + missing.length;
   const text =
     notAvailable.length === 0
@@ -144,6 +146,7 @@ export function statusDetailText(
 ): string {
   const blocks = [
     causeText(item, width),
+    feedbackText(item, ages),
     block("Conditions", conditionsTable(detail, ages), { paint, width }),
     block("Deployments", deploymentsTable(detail), { paint, width }),
     `Anchor: ${anchorText(item, detail)}\n`,
@@ -207,8 +210,19 @@ function deploymentsTable({ deployments, missing }: StatusDetail): Table {
 function anchorText({ cluster, live }: StatusItem, { anchor, deployments }: StatusDetail): string {
   if (cluster === null) return "<none> (the installation is on the hub itself)";
   if (deployments === null)
-    return `<unknown> (${live.reason === null ? "not looked at" : codedReason(live)})`;
+    return `<unknown> (${live.reason === null ? whyUnseen(live) : codedReason(live)})`;
   return anchor === null ? "<none>" : `ConfigMap ${anchor.namespace}/${anchor.name}`;
+}
+
+function whyUnseen({ feedback }: LiveView): string {
+  return feedback === null ? "not looked at" : "PullOnly";
+}
+
+/** From whom the state of a pulled installation is, and how old it is at most. */
+function feedbackText({ live: { feedback } }: StatusItem, ages: TimeText): string {
+  if (feedback === null) return "";
+  const age = feedback.heardAt === null ? "<unknown>" : ages(feedback.heardAt);
+  return `Feedback: ManagedCluster ${plainText(feedback.cluster)}, last report ${age}\n`;
 }
 
 function eventsText({ events }: StatusDetail, { ages, paint, width }: Looking): string {

@@ -15,16 +15,18 @@ import {
 import { readReleaseLock } from "../../../release-files.ts";
 import type { ReleaseLock } from "../../../release-lock.ts";
 import type { ControllerDeployment } from "../../hub/find-controller.ts";
+import { countOf } from "../../output/notes.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { tagOf } from "../../spokes/spoke-facts.ts";
+import type { AgentVersion } from "./agents.ts";
 
 /** Two versions that disagree. */
 export interface Skew {
   /**
    * `Wanted`: the spec's and the installed one; `Live`: the installed one and that of Deployments; `Kubernetes`: the cluster is too old for Knative;
-   * `Controller`: the controller's and this program's.
+   * `Controller`: the controller's and this program's; `Agent`: that of the controllers on spokes that pull, and this program's.
    */
-  readonly between: "Wanted" | "Live" | "Kubernetes" | "Controller";
+  readonly between: "Wanted" | "Live" | "Kubernetes" | "Controller" | "Agent";
   readonly message: string;
 }
 
@@ -99,6 +101,15 @@ export function controllerSkew(
     if (minorOf(version) === minorOf(client)) return [];
     const message = `${namespace}/${name} is ${version}, this program ${client}`;
     return [skew("Controller", message)];
+  });
+}
+
+/** Agents of another minor version than this program. */
+export function agentSkew(agents: readonly AgentVersion[] | null, client: string): readonly Skew[] {
+  return (agents ?? []).flatMap(({ version, clusters }) => {
+    if (version === null || minorOf(version) === minorOf(client)) return [];
+    const message = `the agent on ${countOf(clusters, "cluster")} is ${version}, this program ${client}`;
+    return [skew("Agent", message)];
   });
 }
 

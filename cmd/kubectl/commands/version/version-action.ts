@@ -5,10 +5,11 @@ import type { ExitCode } from "../../errors.ts";
 import { partsText } from "../../hub/replicas.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, nameOf } from "../../output/names.ts";
-import { unreadNotes } from "../../output/notes.ts";
+import { countOf, unreadNotes } from "../../output/notes.ts";
 import { ownReasons } from "../../output/own-reasons.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import type { AgentVersion } from "./agents.ts";
 import { type ControllerVersion, readKnownReleases } from "./skew.ts";
 import {
   readVersions,
@@ -87,12 +88,13 @@ async function printVersion(
 
 /** The lines above the table of installations, written as `kubectl version` writes them. */
 export function versionLines({ summary, items }: VersionReport, wide: boolean): string {
-  const { client, hub, controllers, replicas, shards } = summary;
+  const { client, hub, controllers, replicas, agents, shards } = summary;
   const lines = [
     `Client Version: ${client.version}`,
     ...(wide ? [`Node Version: ${client.node} (${client.platform})`] : []),
     ...(controllers ?? []).flatMap((one) => controllerLines(one, wide)),
     ...(replicas ?? []).map((one) => replicaLine(one, shards ?? 1)),
+    ...(agents ?? []).map((one) => agentLine(one, wide)),
     ...(hub === null ? [] : [`Hub Version: ${orNone(hub.kubernetes)}`]),
     ...(wide && hub !== null ? [`Hub Server: ${hub.server}`] : []),
     ...(items.length > 0 ? [""] : []),
@@ -111,6 +113,11 @@ function controllerLines(controller: ControllerVersion, wide: boolean): readonly
       return `Plugin Version: ${orNone(plugin.version)} (${which})`;
     }),
   ];
+}
+
+function agentLine({ version, image, clusters }: AgentVersion, wide: boolean): string {
+  const shown = wide ? `, ${image}` : "";
+  return `Agent Version: ${orNone(version)} (${countOf(clusters, "cluster")}${shown})`;
 }
 
 function replicaLine({ name, shards, fleet }: ServingReplica, of: number): string {

@@ -21,7 +21,9 @@ import {
   type ReadLimits,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
+import { type AgentVersion, readAgents } from "./agents.ts";
 import {
+  agentSkew,
   controllerSkew,
   type ControllerVersion,
   controllerVersionOf,
@@ -58,6 +60,8 @@ interface VersionSummary {
   readonly hub: { readonly server: string; readonly kubernetes: string | null } | null;
   /** Controllers of the components; null without the right to list them. */
   readonly controllers: readonly ControllerVersion[] | null;
+  /** Controllers that works bring to spokes that pull. Null without the right to list works, and when the hub was not asked. */
+  readonly agents: readonly AgentVersion[] | null;
   readonly skew: readonly Skew[];
   /** Number of shards of the fleet; 1: there is a leader. Null: not known. */
   readonly shards: number | null;
@@ -108,7 +112,11 @@ export async function readVersions(
       client,
       hub: said.hub,
       controllers: said.controllers,
-      skew: controllerSkew(said.controllers, client.version),
+      agents: said.agents,
+      skew: [
+        ...controllerSkew(said.controllers, client.version),
+        ...agentSkew(said.agents, client.version),
+      ],
       shards: said.serving?.shards ?? null,
       replicas: said.serving === undefined ? null : servingReplicas(said.serving),
     },
@@ -119,7 +127,7 @@ export async function readVersions(
   });
 }
 
-interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers"> {
+interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers" | "agents"> {
   /** Undefined when it is not known. */
   readonly serving: Serving | undefined;
   readonly components: readonly Component[];
@@ -130,6 +138,7 @@ interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers"> {
 const nothing: HubAnswer = {
   hub: null,
   controllers: null,
+  agents: null,
   serving: undefined,
   components: [],
   readings: new Map(),
@@ -155,11 +164,15 @@ async function askHub(
   const readable = components.filter(({ spec }) => {
     return live && (reach !== undefined || spec?.clusterProfileRef === undefined);
   });
-  const readings = await readClusters(readable, { access, limits }, signal);
+  const [readings, agents] = await Promise.all([
+    readClusters(readable, { access, limits }, signal),
+    readAgents(components, hub, deadline),
+  ]);
   const kubernetes = stringAt(answer, "gitVersion");
   return {
     hub: { server: hub.server, kubernetes },
     ...found,
+    agents,
     components,
     readings,
     errors: [...listed.errors, ...unreadErrors(readings)],

@@ -156,6 +156,10 @@ describe("versions are printed as agreed", () => {
           ],
         },
       ],
+      agents: [
+        { version: "0.9.1", image: "registry.example.com/knfleet:v0.9.1", clusters: 2 },
+        { version: null, image: "registry.example.com/knfleet@sha256:0", clusters: 1 },
+      ],
       skew: [
         {
           between: "Controller",

@@ -44,6 +44,7 @@ export function itemOf(given: Given): StatusItem {
       missing: [],
       server: null,
       provider: null,
+      feedback: null,
       kubernetesVersion: null,
       ...live,
     },

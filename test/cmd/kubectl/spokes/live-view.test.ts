@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { pulledAnnotations } from "../../../../api/delivery.ts";
 import { deploymentsOf, liveViewOf } from "../../../../cmd/kubectl/spokes/live-view.ts";
 import type { SpokeReading } from "../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorOf, component, deployment, ownAnchorOf, reading } from "../fleet-facts.ts";
@@ -9,6 +10,18 @@ const anchor = anchorOf(serving);
 const otherUid = { ...serving, metadata: { ...serving.metadata, uid: "other" } };
 const local = component({ cluster: null });
 const localOwner = { kind: "KnativeServing", name: "knative-serving" };
+
+const onSpoke = ownAnchorOf({ ...serving, metadata: { ...serving.metadata, uid: "on-spoke" } }, []);
+const pulledAnchor = {
+  ...onSpoke,
+  metadata: {
+    ...onSpoke.metadata,
+    annotations: {
+      ...onSpoke.metadata.annotations,
+      [pulledAnnotations.hubComponentUid]: serving.metadata.uid,
+    },
+  },
+};
 
 interface Case {
   readonly name: string;
@@ -95,6 +108,11 @@ const cases: readonly Case[] = [
     of: local,
     reading: reading([], [deployment({ owner: localOwner })]),
     view: { state: "Ready", deployments: 1 },
+  },
+  {
+    name: "an installation of the controller of a spoke that pulls and can be dialled",
+    reading: reading([pulledAnchor], [deployment({ uid: "on-spoke" })]),
+    view: { state: "Ready", deployments: 1, feedback: null },
   },
   {
     name: "a spoke that could not be read",
