@@ -4,8 +4,11 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 export const longest: readonly string[] = [
   "test/faults/quick.fleet.test.ts",
   "test/bootstrap-clone.fleet.test.ts",
+  "test/e2e/shards.fleet.test.ts",
   "test/e2e/finalize.fleet.test.ts",
   "test/e2e/sequences.fleet.test.ts",
+  "test/demo/demo.fleet.test.ts",
+  "test/charts/pages.fleet.test.ts",
   "test/cmd/kubectl/knfleet.fleet.test.ts",
   "test/e2e/replicas.fleet.test.ts",
   "test/e2e/hostile-spokes.fleet.test.ts",

@@ -6,7 +6,7 @@ import { killOne } from "./replicas.ts";
 import { type ScaleFleet, startControllers, startScaleFleet } from "./scale-fleet.ts";
 import { askForStatus } from "./status-of-all.ts";
 
-const spokes = 50;
+const spokes = 20;
 const say = (line: string): void => console.error(line);
 let scale: ScaleFleet;
 let running: Awaited<ReturnType<typeof startControllers>> | undefined;
@@ -28,7 +28,7 @@ function kindsOfWrites(): readonly (readonly string[])[] {
   return [...new Map(all.map((writes) => [writes.join(), writes])).values()];
 }
 
-test("both components on 50 spokes: each spoke is written to alike, by one writer, and the hub a few times for each", async () => {
+test("both components on 20 spokes: each spoke is written to alike, by one writer, and the hub a few times for each", async () => {
   await using first = await startControllers(scale);
   const created = await createEverything(first);
   expect(kindsOfWrites()).toHaveLength(1);
