@@ -1,4 +1,5 @@
 import type { ComponentKey } from "../../../../api/component.ts";
+import type { FleetSetKind } from "../../../../api/fleet-set.ts";
 import type { ObjectKey } from "../../../../api/kubernetes.ts";
 
 /** Where a migration goes: from upstream's operator to knfleet, or back. */
@@ -88,6 +89,15 @@ export interface MigrationRecord {
   readonly workloads: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
+/** A fleet set on the hub. */
+export interface SetFact {
+  readonly kind: FleetSetKind;
+  readonly namespace: string;
+  readonly name: string;
+  /** Whether its components go with it. */
+  readonly deletesComponents: boolean;
+}
+
 /** Everything that decides about the steps of a migration. */
 export interface MigrationFacts {
   readonly direction: Direction;
@@ -101,6 +111,8 @@ export interface MigrationFacts {
   readonly left: readonly ObjectKey[];
   readonly components: readonly ComponentState[];
   readonly clusters: readonly ClusterState[];
+  /** Fleet sets, which upstream's operator does not know. */
+  readonly sets: readonly SetFact[];
   /** Of this direction; undefined: none. */
   readonly record: MigrationRecord | undefined;
 }

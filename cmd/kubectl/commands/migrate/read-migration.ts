@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { type Component, componentKeyOf } from "../../../../api/component.ts";
 import { recordAt } from "../../../../api/fields.ts";
+import type { FleetSet } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { isOfLibrary } from "../../../../controller/apply/adoption/take-over.ts";
@@ -16,9 +17,11 @@ import { decodeInventory } from "../../../../installation/inventory.ts";
 import { hashOf } from "../../../../render/fields.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { UsageError } from "../../errors.ts";
+import { listSets } from "../../hub/fleet-sets.ts";
 import { hubViewOf, listInstallations } from "../../hub/installations.ts";
 import type { ReportError } from "../../output/report.ts";
 import { allKinds } from "../../selection/selection.ts";
+import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,
@@ -33,6 +36,7 @@ import type {
   ComponentState,
   Direction,
   MigrationFacts,
+  SetFact,
   Workload,
 } from "./migration-facts.ts";
 import { readHub } from "./read-hub.ts";
@@ -60,9 +64,10 @@ export async function readMigration(
   signal: AbortSignal,
 ): Promise<MigrationLook> {
   const { hub, hubTimeoutMs: timeoutMs, namespace } = access;
-  const [hubId, components, state] = await Promise.all([
+  const [hubId, components, sets, state] = await Promise.all([
     readHubId(access, signal),
     listInstallations(access, { kinds: allKinds, names: [] }, signal),
+    listSets(access, { kinds: allSetKinds }, signal),
     readHub({ hub, direction, namespace, timeoutMs, now: now() }, signal),
   ]);
   if (hubId === undefined) {
@@ -89,6 +94,7 @@ export async function readMigration(
       direction,
       hubId,
       ...hubFacts,
+      sets: sets.map(setFactOf),
       components: components.map((component) => ({
         ...componentStateOf(component),
         ...(states.get(component.metadata.uid) ?? { anchor: null, place: null }),
@@ -99,6 +105,10 @@ export async function readMigration(
     recordNamespace,
     errors: unreadErrors(readings),
   };
+}
+
+function setFactOf({ kind, metadata: { namespace, name }, spec }: FleetSet): SetFact {
+  return { kind, namespace, name, deletesComponents: spec.deletionPolicy === "Delete" };
 }
 
 type Installation = Pick<ComponentState, "anchor" | "place">;

@@ -1,3 +1,5 @@
+import { describe } from "../../../../api/kubernetes.ts";
+import { nameOf } from "../../output/names.ts";
 import { countOf } from "../../output/notes.ts";
 import {
   clusterName,
@@ -22,10 +24,31 @@ import {
 export function stepsToUpstream(facts: MigrationFacts): readonly Step[] {
   const stop =
     twoAtWork("stop-knfleet", facts) ??
+    setsStep(facts) ??
     misplacedStep(facts) ??
     stopStep("stop-knfleet", facts.knfleet, { ...facts, name: "knfleet" });
   const going = [stop, guardStep(facts), giveBackStep(facts), startStep(facts), returnStep(facts)];
   return withRecord(facts, [...going, compareStep(facts, going)]);
+}
+
+/** Only knfleet can take its marks off the components of a set, by the set's finalizer. */
+function setsStep({ sets }: MigrationFacts): Step | undefined {
+  if (sets.length === 0) return undefined;
+  const deleting = sets.filter(({ deletesComponents }) => deletesComponents);
+  const keep = `-p '{"spec":{"deletionPolicy":"Orphan"}}'`;
+  return stepOf("stop-knfleet", "Blocked", {
+    message:
+      "Upstream's operator does not know fleet sets: delete them while knfleet is at work, which leaves their components",
+    pending: deleting.map(
+      (set) => `${describe(set)} has deletionPolicy Delete: its components would go with it`,
+    ),
+    next: [
+      ...deleting.map(
+        (set) => `kubectl patch ${nameOf(set)} -n ${set.namespace} --type=merge ${keep}`,
+      ),
+      ...sets.map((set) => `kubectl delete ${nameOf(set)} -n ${set.namespace}`),
+    ],
+  });
 }
 
 /** An older operator of upstream would install a second time what is not in the namespace of its component. */

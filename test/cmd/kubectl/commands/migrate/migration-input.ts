@@ -4,6 +4,7 @@ import type {
   Direction,
   MigrationFacts,
   OperatorFacts,
+  SetFact,
   Workload,
 } from "../../../../../cmd/kubectl/commands/migrate/migration-facts.ts";
 import { recordOf } from "../../../../../cmd/kubectl/commands/migrate/migration-record.ts";
@@ -71,6 +72,14 @@ export const workload: Workload = {
   isUpstreams: true,
 };
 
+/** A fleet set that leaves its components. */
+export const set: SetFact = {
+  kind: "KnativeServingSet",
+  namespace: "fleet",
+  name: "all",
+  deletesComponents: false,
+};
+
 /** Objects of upstream's operator on the hub. */
 const left = [{ apiVersion: "apps/v1", kind: "Deployment", ...release }];
 
@@ -88,6 +97,7 @@ export function factsOf(
     left,
     components: [component],
     clusters: [{ id: "fleet/eu-1", workloads: [workload], guards: 0 }],
+    sets: [],
     record: undefined,
     ...changes,
   };

@@ -18,6 +18,7 @@ import {
   ourController,
   ours,
   recorded,
+  set,
   upstreamController,
   workload,
 } from "./migration-input.ts";
@@ -185,6 +186,12 @@ test.each<readonly [state: string, facts: MigrationFacts, next: string]>([
     back({ upstream: operatorWith(theirs, 1) }),
     "stop-knfleet Blocked by command",
   ],
+  ["there is a fleet set", back({ sets: [set] }), "stop-knfleet Blocked by command"],
+  [
+    "knfleet is stopped, and there is a fleet set",
+    back({ sets: [set], knfleet: gone }),
+    "stop-knfleet Blocked by command",
+  ],
   [
     "upstream is too old for the namespace of a spoke",
     back({
@@ -242,6 +249,19 @@ test.each<readonly [state: string, facts: MigrationFacts, next: string]>([
   ["it is over", factsOf("to-upstream", { knfleet: gone }), "nothing"],
 ])("back to upstream's operator, when %s", (_, facts, next) => {
   expect(nextOf(facts)).toBe(next);
+});
+
+test("a set whose policy is Delete is told to keep its components first", () => {
+  const facts = back({ sets: [set, { ...set, name: "trial", deletesComponents: true }] });
+  const { pending, next } = stepsOf(facts).find(({ state }) => state === "Blocked") ?? {};
+  expect(pending).toEqual([
+    "KnativeServingSet fleet/trial has deletionPolicy Delete: its components would go with it",
+  ]);
+  expect(next).toEqual([
+    `kubectl patch knativeservingset.knfleet.dev/trial -n fleet --type=merge -p '{"spec":{"deletionPolicy":"Orphan"}}'`,
+    "kubectl delete knativeservingset.knfleet.dev/all -n fleet",
+    "kubectl delete knativeservingset.knfleet.dev/trial -n fleet",
+  ]);
 });
 
 function helmLinesOf(facts: MigrationFacts): string {
