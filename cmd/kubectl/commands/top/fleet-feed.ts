@@ -17,7 +17,7 @@ import {
   type ReadLimits,
 } from "../../spokes/read-clusters.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
-import { statusItemOf } from "../status/status-item.ts";
+import { type StatusItem, statusItemOf } from "../status/status-item.ts";
 import { type FleetStatus, fleetStatusOf, isAsked } from "../status/status.ts";
 
 /** The fleet at one moment. */
@@ -109,6 +109,8 @@ class Feed {
   readonly #signal: AbortSignal;
   readonly #readings = new Map<string, SpokeReading>();
   readonly #due = new Set<string>();
+  /** The rows that were made last: who shows the fleet sees at once which of them are new. */
+  readonly #rows = new WeakMap<Component, Pick<Installation, "reading"> & { item: StatusItem }>();
   #components: readonly Component[];
   #sets: HubFacts["sets"];
   #hubReadAt: Date;
@@ -136,7 +138,7 @@ class Feed {
     const { selection } = this.#options;
     return this.#components
       .map((component) => ({ component, reading: this.#readings.get(clusterIdOf(component)) }))
-      .filter(({ component, reading }) => isAsked(statusItemOf(component, reading), selection));
+      .filter(({ component }) => isAsked(this.#itemOf(component), selection));
   }
 
   refresh(): void {
@@ -180,7 +182,11 @@ class Feed {
         ({ metadata: { uid, resourceVersion } }) =>
           before.get(uid)?.metadata.resourceVersion !== resourceVersion,
       );
-      this.#components = components;
+      // What has not changed stays the same object.
+      this.#components = components.map((one) => {
+        const known = before.get(one.metadata.uid);
+        return known?.metadata.resourceVersion === one.metadata.resourceVersion ? known : one;
+      });
       this.#sets = sets;
       this.#hubReadAt = now();
       this.#trouble = null;
@@ -253,11 +259,18 @@ class Feed {
     this.#options.onChange();
   }
 
+  #itemOf(component: Component): StatusItem {
+    const reading = this.#readings.get(clusterIdOf(component));
+    const last = this.#rows.get(component);
+    if (last !== undefined && last.reading === reading) return last.item;
+    const item = statusItemOf(component, reading);
+    this.#rows.set(component, { reading, item });
+    return item;
+  }
+
   #made(): FleetState {
     const { selection, now } = this.#options;
-    const items = this.#components.map((one) =>
-      statusItemOf(one, this.#readings.get(clusterIdOf(one))),
-    );
+    const items = this.#components.map((one) => this.#itemOf(one));
     const stamp = stampAt(now());
     const asked = items.filter((item) => isAsked(item, selection));
     return {

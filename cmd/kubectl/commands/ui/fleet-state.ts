@@ -4,6 +4,8 @@ import { withCodes } from "../../output/report.ts";
 import { KnownSecrets } from "../gather/known-secrets.ts";
 import { Redactor } from "../gather/write-bundle.ts";
 import { rolloutItemOf, rolloutStatusOf } from "../rollout/rollout-item.ts";
+import type { StatusItem } from "../status/status-item.ts";
+import type { FleetStatus } from "../status/status.ts";
 import type { FleetFeed, FleetState } from "../top/fleet-feed.ts";
 
 /** How fresh the fleet on the page is: one message of the stream. */
@@ -38,7 +40,9 @@ export class PageFleet {
   readonly #options: PageOptions;
   #feed: FleetFeed | undefined;
   #revision = 1;
-  #content = "";
+  #content: readonly string[] = [];
+  /** Most rows stay the same for long. */
+  readonly #texts = new WeakMap<StatusItem, string>();
   #made: { readonly revision: number; readonly text: string } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #toldAtMs = 0;
@@ -60,8 +64,9 @@ export class PageFleet {
       this.#timer = undefined;
       this.#toldAtMs = performance.now();
       const { report, sets } = this.#read();
-      const content = JSON.stringify([report.items, report.errors, sets?.map(rolloutItemOf)]);
-      if (content !== this.#content) this.#revision += 1;
+      const others = JSON.stringify([report.errors, sets?.map(rolloutItemOf)]);
+      const content = [...this.#itemTexts(report), others];
+      if (!isSame(content, this.#content)) this.#revision += 1;
       this.#content = content;
       const state = this.state();
       for (const listener of this.#listeners) listener(state);
@@ -86,10 +91,23 @@ export class PageFleet {
   /** The fleet without what looks like a secret: the text of the FleetStatus document, as `status -o json` prints it. */
   documentText(): string {
     if (this.#made?.revision !== this.#revision) {
-      const document = this.#redactor.value(withCodes(this.#read().report));
-      this.#made = { revision: this.#revision, text: JSON.stringify(document) };
+      const { report } = this.#read();
+      const { items: _, ...others } = withCodes(report);
+      const head = JSON.stringify(this.#redactor.value(others)).slice(0, -"}".length);
+      const text = `${head},"items":[${this.#itemTexts(report).join(",")}]}`;
+      this.#made = { revision: this.#revision, text };
     }
     return this.#made.text;
+  }
+
+  #itemTexts({ items }: FleetStatus): readonly string[] {
+    return items.map((item) => {
+      const known = this.#texts.get(item);
+      if (known !== undefined) return known;
+      const text = JSON.stringify(this.#redactor.value(item));
+      this.#texts.set(item, text);
+      return text;
+    });
   }
 
   /** The rollouts of all sets: the text of a RolloutStatus document. */
@@ -114,4 +132,8 @@ export class PageFleet {
     if (this.#feed === undefined) throw new Error("The page has no fleet yet");
     return this.#feed.state();
   }
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, at) => text === other[at]);
 }
