@@ -42,11 +42,17 @@ export function clusterView(
       ...fact("Kubernetes", ({ kubernetesVersion }) => kubernetesVersion),
     ],
     rows: own.map(rowOf),
-    next: [
-      { why: "Walk the whole path", command: `${knfleet} ${words("diagnose", title)}` },
-      ...(isRecorded
-        ? []
-        : [{ why: "A shell on it", command: `${knfleet} ${words("connect", title)}` }]),
-    ],
+    next: isRecorded
+      ? [
+          {
+            why: "Walk to its installations",
+            // A bundle has no walk to a cluster alone.
+            command: `${knfleet} ${words("diagnose", "-A", "--cluster", title)}`,
+          },
+        ]
+      : [
+          { why: "Walk the whole path", command: `${knfleet} ${words("diagnose", title)}` },
+          { why: "A shell on it", command: `${knfleet} ${words("connect", title)}` },
+        ],
   };
 }

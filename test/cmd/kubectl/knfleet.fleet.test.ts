@@ -9,6 +9,7 @@ import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
 import { testLogs } from "./logs-of-spokes.ts";
 import { testManyObjects } from "./many-objects.ts";
+import { testPageOfFleet } from "./page-of-fleet.ts";
 import { testRightsOfSpokes } from "./rights-of-spokes.ts";
 import { rowsOf, type Ran } from "./run-knfleet.ts";
 import { testThroughKubectl } from "./through-kubectl.ts";
@@ -307,6 +308,7 @@ testLogs(fleet, () => scene);
 testEventsThatCome(fleet, () => scene);
 
 testFileOfTheHub(fleet, () => scene);
+testPageOfFleet(fleet, () => scene);
 testThroughKubectl(fleet, () => scene);
 testCompletionInShells(fleet, () => scene);
 // Last: the hub is full of objects then.

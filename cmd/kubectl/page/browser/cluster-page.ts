@@ -29,7 +29,7 @@ export function ClusterPage(props: ClusterProps): Markup {
       <${RowTable}> ${rows.map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)} <//>
     <//>
     <${Section} title="Next"> ${next.map((command) => html`<${Command} ...${command} />`)} <//>
-    ${isServed ? html`<${Diagnose} key=${title} targets=${title} />` : null}`;
+    ${isServed && !isRecorded ? html`<${Diagnose} key=${title} targets=${title} />` : null}`;
 }
 
 /** Labels and properties, each of which leads to the installations on the clusters that have it. */

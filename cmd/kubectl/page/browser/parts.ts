@@ -79,7 +79,7 @@ interface TableProps {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** A table that scrolls inside itself where the window is narrow. */
+/** A table. Where the window is narrow each row is a card, whose cells have the headers before them. */
 export function Table({ label, headers, rows }: TableProps): Markup {
   return html`<div class="wide" tabindex="0" role="region" aria-label=${label}>
     <table>
@@ -92,7 +92,7 @@ export function Table({ label, headers, rows }: TableProps): Markup {
         ${rows.map(
           (row) =>
             html`<tr>
-              ${row.map((cell) => html`<td>${cell}</td>`)}
+              ${row.map((cell, at) => html`<td data-label=${headers[at]}>${cell}</td>`)}
             </tr>`,
         )}
       </tbody>

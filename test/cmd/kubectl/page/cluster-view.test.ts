@@ -33,7 +33,9 @@ test("a cluster has its installations, and what one of them knows of it", () => 
 test("what nobody knows is left out, and a bundle cannot be connected to", () => {
   const view = clusterView(items, "fleet/eu-2", { ...beginning, isRecorded: true });
   expect(view?.facts).toEqual([]);
-  expect(view?.next).toHaveLength(1);
+  expect(view?.next.map(({ command }) => command)).toEqual([
+    "kubectl knfleet --context hub diagnose -A --cluster fleet/eu-2",
+  ]);
 });
 
 describe("a key", () => {
