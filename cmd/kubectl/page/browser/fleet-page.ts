@@ -70,13 +70,13 @@ export function FleetPage(props: FleetProps): Markup {
         ? null
         : html`<${Section} title="What is wrong">
             <ul class="causes">
-              ${view.causes.map((cause) => html`<${Cause} cause=${cause} knfleet=${knfleet} search=${search} />`)}
+              ${view.causes.map((cause) => html`<${Cause} key=${`${cause.reason} ${cause.provider}`} cause=${cause} knfleet=${knfleet} search=${search} />`)}
             </ul>
           <//>`
     }
     <${Sets} status=${status} />
-    ${isServed ? html`<${Ends} />` : null}
     <${Versions} versions=${view.versions} search=${search} />
+    ${isServed ? html`<${Ends} />` : null}
     <${Section} title="Installations">
       <${Search} view=${view} filter=${filter} onFilter=${onFilter} />
       ${needsTraits(filter) ? html`<${Waiting} reading=${clusters} />` : null}
@@ -167,7 +167,7 @@ function Versions({ versions, search }: VersionsProps): Markup {
     <ul class="bars">
       ${versions.map(
         ({ version, count, share }) =>
-          html`<li>
+          html`<li key=${version}>
             <button type="button" class="link" onClick=${() => search(`version:${version}`)}>
               ${version}
             </button>
@@ -220,11 +220,13 @@ function Rows({ rows, filter, now }: RowsProps): Markup {
     order.current = [];
     sortAnew((count) => count + 1);
   };
-  return html`${
+  // The button lies beside the filter, so that it moves no row.
+  return html`<div class="rows">
+    ${
       isOther
-        ? html`<p>
-            <button type="button" onClick=${sort}>The order has changed: sort anew</button>
-          </p>`
+        ? html`<button type="button" class="reorder" onClick=${sort}>
+            The order has changed: sort anew
+          </button>`
         : null
     }
     <${RowTable}>
@@ -236,7 +238,8 @@ function Rows({ rows, filter, now }: RowsProps): Markup {
             <button type="button" onClick=${() => setWhole(filter)}>Show all ${kept.length}</button>
           </p>`
         : null
-    }`;
+    }
+  </div>`;
 }
 
 const headers = [

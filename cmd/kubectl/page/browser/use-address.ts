@@ -59,8 +59,7 @@ function useFocus(route: Route): void {
   useEffect(() => {
     const left = before.current;
     before.current = name;
-    const heading = document.querySelector("h1");
-    document.title = name === "" ? "Knative fleet" : `${heading?.textContent} · Knative fleet`;
+    document.title = titleOf(route);
     if (left === undefined && name === "") return;
     const back = name === "" ? linkTo(left) : undefined;
     if (back !== undefined) {
@@ -68,8 +67,15 @@ function useFocus(route: Route): void {
       return;
     }
     scrollTo(0, 0);
-    heading?.focus({ preventScroll: true });
+    document.querySelector("h1")?.focus({ preventScroll: true });
   }, [name]);
+}
+
+/** In a list of tabs the name of what is shown is enough. */
+function titleOf(route: Route): string {
+  const fleet = "Knative fleet";
+  if (route.page === "fleet") return fleet;
+  return `${decodeURIComponent(route.key.split("/").at(-1) ?? "")} · ${fleet}`;
 }
 
 function linkTo(address: string | undefined): HTMLAnchorElement | undefined {

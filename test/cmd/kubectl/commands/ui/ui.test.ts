@@ -8,11 +8,13 @@ import { Ajv } from "ajv";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { isRecord } from "../../../../../api/fields.ts";
+import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { openerOf } from "../../../../../cmd/kubectl/commands/ui/open-browser.ts";
 import { component } from "../../fleet-facts.ts";
 import { recordedFolder } from "../../golden/record-scene.ts";
 import { recordedObjects } from "../../recorded-hub.ts";
 import { runText } from "../../run-text.ts";
+import { fleetSet, phased } from "../../set-facts.ts";
 import { startStubHub } from "../../stub-hub.ts";
 import { cookieOf, startUi, type UiSession } from "./ui-session.ts";
 
@@ -158,12 +160,23 @@ describe("of a hub", () => {
   const ready = { status: "False", reason: "ApplyFailed", message } as const;
   const leaky = component({ namespace: "team-z", name: "leaky", cluster: null, ready });
 
+  const told: KubeObject = {
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ClusterProfile",
+    metadata: { namespace: "fleet", name: "leaky", uid: "leaky", resourceVersion: "1" },
+    status: { properties: [{ name: "console", value: "https://eve:hunter4@example.com" }] },
+  };
+  const set = fleetSet({ status: phased("Halted", { waitingFor: "token=hunter5 was refused" }) });
+
   test("documents hold nothing that looks like a secret", async () => {
-    await using hub = await startStubHub([...recordedObjects, leaky]);
+    await using hub = await startStubHub([...recordedObjects, leaky, told, set]);
     await using ui = await startUi(["--no-live"], hub.env);
     const all = await ui.read("/api/v1/status");
     const one = await ui.read("/api/v1/status?names=ks/leaky&namespace=team-z&live=false");
-    for (const { status, text } of [all, one]) {
+    const others = await Promise.all(
+      ["clusters", "sets"].map((name) => ui.read(`/api/v1/${name}`)),
+    );
+    for (const { status, text } of [all, one, ...others]) {
       expect(status).toBe(200);
       expect(text).toContain("[redacted]");
       expect(text).not.toMatch(/hunter\d/);
