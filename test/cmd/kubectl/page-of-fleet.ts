@@ -8,7 +8,8 @@ import { startBrowser } from "./page/browser.ts";
 import { openPage } from "./page/open-page.ts";
 
 const kind = "KnativeServing";
-const added = { kind, namespace: "team-page", profile: "spoke-1" } as const;
+// Its namespace stays, and must not look like the teams of other tests.
+const added = { kind, namespace: "shown", profile: "spoke-1" } as const;
 
 /** Tests of `ui` in a browser, on the fleet of the file that calls it. */
 export function testPageOfFleet(fleet: () => Fleet, scene: () => FleetScene): void {

@@ -37,7 +37,9 @@ export async function writtenDocuments(sources: Sources, signal: AbortSignal): P
   const { flags, terminal } = input;
   const [clusters, ofInstallations] = await Promise.all([
     orNothing(clusterList({ access, flags, now: terminal.now }, signal)),
-    report.items.length > mostInstallations ? {} : installationDocuments(sources, signal),
+    report.items.length > mostInstallations
+      ? undefined
+      : orNothing(installationDocuments(sources, signal)),
   ]);
   return {
     sets: rolloutStatusOf(sets, report),
