@@ -148,7 +148,17 @@ export function rowOf(item: StatusItem): FleetRow {
   };
 }
 
-function liveText({ state, deployments, notAvailable, missing }: StatusItem["live"]): string {
+const toldStates: readonly string[] = ["Ready", "NotAvailable", "NotInstalled"];
+
+function liveText({
+  state,
+  deployments,
+  notAvailable,
+  missing,
+  feedback,
+}: StatusItem["live"]): string {
+  // The cluster pulls, and was not asked itself.
+  if (feedback !== null && toldStates.includes(state)) return `${state} (feedback)`;
   const count = notAvailable.length + missing.length;
   if (state !== "NotAvailable" || deployments === null || count === 0) return state;
   return `${count} of ${deployments + missing.length} not available`;

@@ -37,7 +37,7 @@ export function InstallationPage({
   return html`<${Back} filter=${filter} />
     <h1 tabindex="-1">${shortNameOf(item)} <span class="dim">${item.namespace}</span></h1>
     <${Why} item=${item} now=${now} />
-    <${Facts} facts=${factsOf(item)} />
+    <${Facts} facts=${factsOf(item, now)} />
     <${Section} title="Next">
       ${nextCommands(item, { knfleet, isRecorded }).map((next) => html`<${Command} ...${next} />`)}
     <//>
@@ -61,8 +61,9 @@ function Why({ item, now }: { readonly item: StatusItem; readonly now: Date }): 
   </div>`;
 }
 
-function factsOf(item: StatusItem) {
+function factsOf(item: StatusItem, now: Date) {
   const { cluster, live, hub } = item;
+  const { feedback } = live;
   return [
     [
       "Cluster",
@@ -79,6 +80,11 @@ function factsOf(item: StatusItem) {
     ["Provider", live.provider],
     ["Server", live.server],
     ["Kubernetes", live.kubernetesVersion],
+    ["Feedback of", feedback === null ? null : `ManagedCluster ${feedback.cluster}`],
+    [
+      "Last report",
+      feedback === null || feedback.heardAt === null ? null : `${ageOf(feedback.heardAt, now)} ago`,
+    ],
   ];
 }
 

@@ -143,6 +143,16 @@ test("the state of a cluster says how many Deployments are not available", () =>
 });
 
 test.each([
+  ["Ready", "Ready (feedback)"],
+  ["NotInstalled", "NotInstalled (feedback)"],
+  ["Unknown", "Unknown"],
+] as const)("the state %s that a cluster told the hub is marked as that", (state, text) => {
+  const feedback = { cluster: "eu-1", heardAt: null };
+  const { rows } = fleetView({ items: [itemOf({ live: { state, feedback } })] }, all);
+  expect(rows[0]?.live).toBe(text);
+});
+
+test.each([
   ["label:env=prod", ["a"]],
   ["label:env", ["a", "b", "c"]],
   ["LABEL:ENV=PROD", ["a"]],
