@@ -157,6 +157,8 @@ function liveText({
   missing,
   feedback,
 }: StatusItem["live"]): string {
+  // Not yet, or not at all with --no-live.
+  if (state === "Skipped") return "Not read";
   // The cluster pulls, and was not asked itself.
   if (feedback !== null && toldStates.includes(state)) return `${state} (feedback)`;
   const count = notAvailable.length + missing.length;

@@ -146,7 +146,8 @@ test.each([
   ["Ready", "Ready (feedback)"],
   ["NotInstalled", "NotInstalled (feedback)"],
   ["Unknown", "Unknown"],
-] as const)("the state %s that a cluster told the hub is marked as that", (state, text) => {
+  ["Skipped", "Not read"],
+] as const)("the state %s with feedback reads %s", (state, text) => {
   const feedback = { cluster: "eu-1", heardAt: null };
   const { rows } = fleetView({ items: [itemOf({ live: { state, feedback } })] }, all);
   expect(rows[0]?.live).toBe(text);
