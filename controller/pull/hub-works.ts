@@ -8,7 +8,9 @@ import {
   isClusterProfile,
 } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
+import { conditionOf } from "../../api/conditions.ts";
 import {
+  agentWorkName,
   managedClusterApiVersion,
   managedClusterLabel,
   type ManagedCluster,
@@ -16,12 +18,13 @@ import {
   workApiVersion,
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { fieldManagerOf } from "../reconcile/resolve.ts";
+import { workLabel } from "./works.ts";
 
 type HubDeps = Pick<ReconcileDeps, "hub" | "hubId" | "references">;
 
@@ -119,19 +122,64 @@ export async function deleteWork(
   await orRefusal(ref, () => hub.remove(ref, { uid }, signal));
 }
 
-/** Deletes a work, and leaves what it brought on the spoke. */
+/**
+ * Deletes a work and leaves on the spoke what it brought. The agent of Open Cluster Management has to learn that before the deletion: false while it has not. A work that is being deleted
+ * already cannot be changed any more.
+ */
 export async function orphanWork(
   work: ManifestWork,
   hub: Pick<KubeClient, "patch" | "remove">,
   signal: AbortSignal,
-): Promise<void> {
-  const { namespace, name, uid } = work.metadata;
+): Promise<boolean> {
+  const { deletionTimestamp, namespace, name, uid } = work.metadata;
+  if (deletionTimestamp !== undefined) return true;
+  if (isOrphaned(work) && isApplied(work)) {
+    await deleteWork(work, hub, signal);
+    return true;
+  }
   const ref = workRef(namespace, name);
   const deleteOption = { propagationPolicy: "Orphan", selectivelyOrphans: null };
-  await orRefusal(ref, () =>
-    hub.patch(ref, { metadata: { uid }, spec: { deleteOption } }, {}, signal),
-  );
-  if (work.metadata.deletionTimestamp === undefined) await deleteWork(work, hub, signal);
+  const patch = { metadata: { uid }, spec: { deleteOption } };
+  if (!isOrphaned(work)) await orRefusal(ref, () => hub.patch(ref, patch, {}, signal));
+  return false;
+}
+
+/** Deletes works that were orphaned while their cluster was silent. Throws FleetError `ClusterBusy` until they are gone: they would write the same objects as new ones. */
+export async function removeOrphanedWorks(
+  cluster: string,
+  hub: Pick<KubeClient, "list" | "patch" | "remove">,
+  signal: AbortSignal,
+): Promise<void> {
+  const all = await listWorks(cluster, hub, signal);
+  const orphaned = all.filter((work) => isOrphaned(work) && work.metadata.name !== agentWorkName);
+  await Promise.all(orphaned.map((work) => orphanWork(work, hub, signal)));
+  const [first] = orphaned;
+  if (first === undefined) return;
+  const message = `Work ${cluster}/${first.metadata.name} of a removed component has yet to go`;
+  throw new FleetError("ClusterBusy", message);
+}
+
+/** The works of knfleet for a cluster. */
+export async function listWorks(
+  cluster: string,
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly ManifestWork[]> {
+  const resource = knownResource(workApiVersion, "ManifestWork");
+  const labelSelector = `${workLabel.key}=${workLabel.value}`;
+  const { items } = await hub.list({ resource, namespace: cluster, labelSelector }, {}, signal);
+  return items.filter(isWork);
+}
+
+/** Whether the deletion of a work leaves on the spoke what it brought. */
+export function isOrphaned(work: ManifestWork): boolean {
+  return recordAt(work, "spec", "deleteOption")["propagationPolicy"] === "Orphan";
+}
+
+/** Whether the agent of Open Cluster Management has applied a work as it is now. */
+export function isApplied({ metadata, status }: ManifestWork): boolean {
+  const applied = conditionOf(status?.conditions, "Applied");
+  return applied?.status === "True" && applied.observedGeneration === metadata.generation;
 }
 
 /** Whether each field of an object has its value in another, which may have more fields: the API server adds defaults. */

@@ -24,6 +24,7 @@ import {
   managedClusterFor,
   readManagedCluster,
   readWork,
+  removeOrphanedWorks,
   workRef,
 } from "./hub-works.ts";
 import { isAvailable, judge, type PullFacts, silenceOf } from "./judge.ts";
@@ -95,6 +96,7 @@ async function writeWorks(
     signal,
   );
   const isDue = work !== undefined || isAvailable(writtenAgent);
+  if (isDue && work === undefined) await removeOrphanedWorks(cluster, deps.hub, signal);
   const writtenWork = isDue
     ? await ensureWork(componentWork(component, place), { ...deps, stored: work }, signal)
     : undefined;

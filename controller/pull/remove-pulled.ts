@@ -1,14 +1,11 @@
 import { orphaningOf } from "../../api/component.ts";
-import { conditionOf } from "../../api/conditions.ts";
 import {
   agentWorkName,
   componentWorkName,
   managedClusterOf,
   type ManifestWork,
-  workApiVersion,
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { knownResource } from "../../api/resources.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import { clusterNameOf, hasFinalizer } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
@@ -19,11 +16,18 @@ import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
 import { reportOrphaned, withOrphanHint } from "../uninstall/force-orphan.ts";
 import { isKeptWhileUsed } from "../uninstall/in-use.ts";
-import { deleteWork, ensureWork, orphanWork } from "./hub-works.ts";
+import {
+  deleteWork,
+  ensureWork,
+  isApplied,
+  isOrphaned,
+  listWorks,
+  orphanWork,
+} from "./hub-works.ts";
 import { silenceOf } from "./judge.ts";
 import type { PullDeps } from "./pull-deps.ts";
 import { gather } from "./pull.ts";
-import { componentWork, workLabel } from "./works.ts";
+import { componentWork } from "./works.ts";
 
 // The controller on a spoke removes an installation within seconds. Nothing is told of it meanwhile.
 const patienceMs = 600_000;
@@ -80,16 +84,22 @@ interface Removal {
   readonly deps: PullDeps;
 }
 
-/** Deletes the works and leaves what they brought on the spoke, with the agent. Does not wait for a spoke that may never answer. */
-async function orphan(
-  { attempt, cluster, deps }: Removal,
-  signal: AbortSignal,
-): Promise<undefined> {
-  const { work, agent } = await gather(attempt.component, { cluster, deps }, signal);
+/**
+ * Deletes the works and leaves what they brought on the spoke, with the agent. The works for a cluster that is silent stay, because their deletion could not be taken back: they go with the
+ * ManagedCluster, or before the next component that is brought to it.
+ */
+async function orphan(removal: Removal, signal: AbortSignal): Promise<Outcome | undefined> {
+  const { attempt, cluster, deps } = removal;
+  const { work, agent, managed } = await gather(attempt.component, { cluster, deps }, signal);
+  const isUnused = agent !== undefined && (await isLast(removal, signal));
+  const orphaned = await Promise.all([
+    work === undefined || orphanWork(work, deps.hub, signal),
+    !isUnused || orphanWork(agent, deps.hub, signal),
+  ]);
+  const isDone = orphaned.every(Boolean) || silenceOf(cluster, managed) !== undefined;
+  if (!isDone) return { kind: "removing", steps: { eligible: false, resolved: true } };
   await reportOrphaned(attempt, deps, signal);
-  if (work !== undefined) await orphanWork(work, deps.hub, signal);
-  const isUnused = agent !== undefined && (await isLast({ attempt, cluster, deps }, signal));
-  if (isUnused) await orphanWork(agent, deps.hub, signal);
+  return undefined;
 }
 
 /** Deletes the work of a component, and after it that of the agent. Undefined when both are done. */
@@ -98,9 +108,10 @@ async function remove(removal: Removal, signal: AbortSignal): Promise<Outcome | 
   const { component } = attempt;
   const { work, agent, managed } = await gather(component, { cluster, deps }, signal);
   if (work !== undefined) {
-    await requestRemoval(work, removal, signal);
+    // Until the cluster answers, the user may still order to orphan the installation.
     const silence = silenceOf(cluster, managed);
     if (silence !== undefined) throw silence;
+    await requestRemoval(work, removal, signal);
     assertInTime(work, deps);
     return { kind: "removing", steps: { eligible: false, resolved: true } };
   }
@@ -119,10 +130,7 @@ async function requestRemoval(
   if (isKeptWhileUsed(component)) {
     const namespace = installationNamespace(component, deps.spokeNamespace);
     const desired = componentWork(component, { cluster, namespace, hubId: deps.hubId });
-    const current = await ensureWork(desired, { ...deps, stored: work }, signal);
-    const applied = conditionOf(current.status?.conditions, "Applied");
-    const { generation } = current.metadata;
-    if (applied?.status !== "True" || applied.observedGeneration !== generation) return;
+    if (!isApplied(await ensureWork(desired, { ...deps, stored: work }, signal))) return;
   }
   await deleteWork(work, deps.hub, signal);
 }
@@ -148,15 +156,7 @@ async function isLast(
     const stays = other.metadata.deletionTimestamp === undefined;
     if (isOther && stays && managedClusterOf(other) === cluster) return false;
   }
-  const { items } = await hub.list(
-    {
-      resource: knownResource(workApiVersion, "ManifestWork"),
-      namespace: cluster,
-      labelSelector: `${workLabel.key}=${workLabel.value}`,
-    },
-    { metadataOnly: true },
-    signal,
-  );
-  const isOwn = (name: string): boolean => name === componentWorkName(component);
-  return items.every(({ metadata: { name } }) => name === agentWorkName || isOwn(name));
+  const all = await listWorks(cluster, hub, signal);
+  const own = [agentWorkName, componentWorkName(component)];
+  return all.every((work) => own.includes(work.metadata.name) || isOrphaned(work));
 }
