@@ -8,6 +8,7 @@ import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
 import type { Agent } from "../fleet/ocm/agent.ts";
 import { type Ocm, startOcm } from "../fleet/ocm/ocm.ts";
+import { letExecute, writeWorkKubeconfig } from "../fleet/ocm/work-rights.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
@@ -20,13 +21,15 @@ export interface PullScene {
   readonly ocm: Ocm;
   /** The agent of Open Cluster Management on the spoke. Disposing ends it. */
   readonly agent: Agent;
+  /** For its part that carries out works: the rights that Open Cluster Management gives it. */
+  readonly workKubeconfig: string;
 }
 
 const examples = resolve(import.meta.dirname, "../../docs/examples/ocm");
 const patience = { timeoutMs: 180_000 };
 
-/** Sets the scene for all tests of a file; the agent carries out works. */
-export function usePullScene(): () => PullScene {
+/** Sets the scene for all tests of a file; the agent carries out works, with `mayExecute: false` only after `letExecute`. */
+export function usePullScene({ mayExecute = true } = {}): () => PullScene {
   const fleet = useFleet({ spokes: 1 });
   const stack = new AsyncDisposableStack();
   let scene: PullScene | undefined;
@@ -39,8 +42,10 @@ export function usePullScene(): () => PullScene {
     }
     const agent = await ocm.startAgent(spoke);
     await ocm.accept(spoke);
-    await agent.startWork();
-    scene = { fleet: fleet(), hub, spoke, ocm, agent };
+    const workKubeconfig = await writeWorkKubeconfig(spoke);
+    if (mayExecute) await letExecute(spoke);
+    await agent.startWork(workKubeconfig);
+    scene = { fleet: fleet(), hub, spoke, ocm, agent, workKubeconfig };
   }, 1_800_000);
   afterAll(() => stack.disposeAsync());
   return () => {

@@ -5,12 +5,16 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentWorkName, componentWorkName, workApiVersion } from "../../api/delivery.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
+import type { Cluster } from "../fleet/fleet.ts";
 import { applyFile } from "../fleet/hub-access.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import type { Agent } from "../fleet/ocm/agent.ts";
+import { letExecute } from "../fleet/ocm/work-rights.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import {
   change,
+  componentOf,
   condition,
   create,
   gone,
@@ -21,14 +25,15 @@ import {
   ready,
   remove,
 } from "./installation.ts";
+import { runOneWriteLives } from "./one-write-lives.ts";
 import { playAgent, usePullScene } from "./pull-scene.ts";
 import { anyReleaseDir } from "./release-dir.ts";
 
 const kind = "KnativeServing";
-const scene = usePullScene();
+const scene = usePullScene({ mayExecute: false });
 const stack = new AsyncDisposableStack();
-const image = "registry.example/knfleet:test";
 const profile = { namespace: "fleet", name: "spoke-1" };
+const flags = ["--delivery=Auto", "--agent-image=registry.example/knfleet:test"];
 const clusterKey = {
   apiVersion: "cluster.open-cluster-management.io/v1",
   kind: "ManagedCluster",
@@ -37,75 +42,120 @@ const clusterKey = {
 
 let releaseDir: string;
 let before: ReadonlySet<string>;
+let controller: ControllerProcess;
+/** The controller on the spoke. */
+let local: ControllerProcess;
+let ocmAgent: Agent;
 
-async function startController(): Promise<ControllerProcess> {
-  const { fleet } = scene();
-  return startControllerProcess({
-    kubeconfig: await fleet.controllerKubeconfig(),
-    releaseDir,
-    flags: ["--delivery=Auto", `--agent-image=${image}`],
+async function startController(): Promise<void> {
+  const kubeconfig = await scene().fleet.controllerKubeconfig();
+  controller = stack.use(await startControllerProcess({ kubeconfig, releaseDir, flags }));
+}
+
+/** Plays the controller on the spoke. Each time that its work comes anew, its ServiceAccount is another. */
+async function playLocal(): Promise<void> {
+  const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir };
+  local = stack.use(await playAgent(scene().spoke, pod));
+}
+
+async function stopOcmAgent(): Promise<void> {
+  await ocmAgent[Symbol.asyncDispose]();
+  await waitFor("the cluster to be Unknown", async () => {
+    const found = await scene().hub.admin.get(clusterKey);
+    return conditionOf(found, "ManagedClusterConditionAvailable")?.status === "Unknown";
   });
 }
 
-function workOf(name: string): Promise<KubeObject | undefined> {
-  const { admin } = scene().hub;
-  return admin.get({
-    apiVersion: workApiVersion,
-    kind: "ManifestWork",
-    namespace: "spoke-1",
-    name,
-  });
+async function startOcmAgent(): Promise<void> {
+  const { ocm, spoke, workKubeconfig } = scene();
+  ocmAgent = stack.use(await ocm.startAgent(spoke));
+  await ocmAgent.startWork(workKubeconfig);
 }
 
-async function ownWork(): Promise<KubeObject> {
-  const component = await read(scene().hub, kind);
-  const uid = component?.metadata.uid ?? "";
-  const work = await workOf(componentWorkName({ kind, metadata: { uid } }));
-  if (work === undefined) throw new Error("The component has no work");
+async function isReady(cluster: Cluster): Promise<boolean> {
+  return conditionOf(await read(cluster, kind), "Ready")?.status === "True";
+}
+
+/** The works for the spoke, with the uid of a component left out of its name. */
+async function works(): Promise<readonly string[]> {
+  const key = { apiVersion: workApiVersion, kind: "ManifestWork", namespace: "spoke-1" };
+  const all = await scene().hub.admin.list(key);
+  return all.map(({ metadata: { name } }) => name.replace(/-[0-9a-f]{8}$/, "-UID")).toSorted();
+}
+
+async function workOf(name: string): Promise<KubeObject> {
+  const key = { apiVersion: workApiVersion, kind: "ManifestWork", namespace: "spoke-1", name };
+  const work = await scene().hub.admin.get(key);
+  if (work === undefined) throw new Error(`There is no work ${name}`);
   return work;
 }
 
-function pathOf({ apiVersion, metadata: { namespace, name } }: KubeObject): string {
-  return `/apis/${apiVersion}/namespaces/${namespace}/knativeservings/${name}`;
+/** The work of the component. */
+async function ownWork(): Promise<KubeObject> {
+  const component = await read(scene().hub, kind);
+  const uid = component?.metadata.uid ?? "";
+  return workOf(componentWorkName({ kind, metadata: { uid } }));
+}
+
+/** Waits until the agent is gone, too, and says what is left on the spoke. */
+async function leftOnSpoke(): Promise<readonly string[]> {
+  await waitFor("all works to go", async () => (await works()).length === 0);
+  await local.stop();
+  return leftovers(scene().spoke, before);
+}
+
+/** Deletes the component and leaves its installation on the spoke. */
+async function orphan(): Promise<void> {
+  const { hub } = scene();
+  const uid = (await read(hub, kind))?.metadata.uid;
+  const annotations = { "knfleet.dev/force-orphan": uid };
+  await hub.admin.patch(keyOf(componentOf({ kind })), { metadata: { annotations } });
+  await remove(hub, kind);
 }
 
 beforeAll(async () => {
   releaseDir = await anyReleaseDir();
-  const { fleet, hub } = scene();
+  const { agent, fleet, hub, spoke } = scene();
   await fleet.controllerKubeconfig();
   await applyFile(hub, join(import.meta.dirname, "../../docs/pull-role.yaml"));
-  before = await inventoryOf(scene().spoke);
-  stack.use(await startController());
+  before = await inventoryOf(spoke);
+  ocmAgent = agent;
+  await startController();
 }, 600_000);
 
 afterAll(() => stack.disposeAsync());
 
-test("a component whose cluster cannot be dialled is brought by works, and is Ready soon after it is on its spoke", async () => {
+test("a work agent without the rights is told, with the object that it may not apply", async () => {
   const { hub, spoke } = scene();
   await create(hub, { kind, on: profile, spec: { version: "1.22" } });
-  stack.use(await playAgent(spoke, { namespace: agentNamespace, name: agentWorkName, releaseDir }));
-  await waitFor(
-    "the spoke to be ready",
-    async () => {
-      const local = await read(spoke, kind);
-      return conditionOf(local, "Ready")?.status === "True";
+  const component = await condition(hub, kind, [
+    "TargetClusterResolved",
+    {
+      status: "False",
+      reason: "AccessProviderFailed",
+      message: /^\[WorkForbidden\] .* the work agent may not apply /,
     },
-    { timeoutMs: 120_000 },
-  );
-  const began = performance.now();
-  const component = await ready(hub, kind);
-  expect(performance.now() - began).toBeLessThan(5_000);
+  ]);
   expect(component.metadata.annotations).toMatchObject({
     "knfleet.dev/managed-cluster": "spoke-1",
     "knfleet.dev/spoke-namespace": "knative-serving",
   });
-  expect(valueAt(component, "status", "version")).toBe(
-    valueAt(await read(spoke, kind), "status", "version"),
-  );
-  const works = await Promise.all([workOf(agentWorkName), ownWork()]);
-  const bytes = works.map((work) => Buffer.byteLength(JSON.stringify(work)));
-  expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(40_000);
+  await letExecute(spoke);
+});
+
+test("a component whose cluster cannot be dialled is brought by works, and is Ready soon after it is on its spoke", async () => {
+  const { hub, spoke } = scene();
+  await playLocal();
+  await waitFor("the spoke to be ready", () => isReady(spoke), { timeoutMs: 120_000 });
+  const began = performance.now();
+  const component = await ready(hub, kind);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  const version = valueAt(await read(spoke, kind), "status", "version");
+  expect(valueAt(component, "status", "version")).toBe(version);
+  const stored = await Promise.all([workOf(agentWorkName), ownWork()]);
+  const bytes = stored.map((work) => Buffer.byteLength(JSON.stringify(work)));
   console.log(`Works of a spoke in the hub's etcd: ${bytes.join(" + ")} bytes`);
+  expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(40_000);
 });
 
 test("what somebody changes in a work or in the status is put back", async () => {
@@ -114,11 +164,10 @@ test("what somebody changes in a work or in the status is put back", async () =>
   await hub.admin.patch(keyOf(work), { spec: { manifestConfigs: null } });
   await expect.poll(async () => (await ownWork())["spec"]).toEqual(work["spec"]);
   const component = await ready(hub, kind);
+  const { name, namespace } = component.metadata;
+  const path = `/apis/${component.apiVersion}/namespaces/${namespace}/knativeservings/${name}/status`;
   const conditions = [{ type: "Ready", status: "False", reason: "Lie" }];
-  await hub.admin.request("PUT", `${pathOf(component)}/status`, {
-    ...component,
-    status: { conditions },
-  });
+  await hub.admin.request("PUT", path, { ...component, status: { conditions } });
   await ready(hub, kind);
 });
 
@@ -131,13 +180,9 @@ test("an upgrade goes through the work", async () => {
 });
 
 test("a cluster whose agent is silent is Unknown as soon as Open Cluster Management says so", async () => {
-  const { hub, agent: ocmAgent } = scene();
+  const { hub } = scene();
   await hub.admin.patch(clusterKey, { spec: { leaseDurationSeconds: 1 } });
-  await ocmAgent[Symbol.asyncDispose]();
-  await waitFor("the cluster to be Unknown", async () => {
-    const found = await hub.admin.get(clusterKey);
-    return conditionOf(found, "ManagedClusterConditionAvailable")?.status === "Unknown";
-  });
+  await stopOcmAgent();
   await condition(hub, kind, [
     "TargetClusterResolved",
     {
@@ -154,15 +199,52 @@ test("a cluster whose agent is silent is Unknown as soon as Open Cluster Managem
 });
 
 test("a work that is deleted while the agent is silent is carried out when it is back", async () => {
-  const { hub, ocm, spoke } = scene();
+  const { hub } = scene();
   await remove(hub, kind);
   await condition(hub, kind, [
     "TargetClusterResolved",
     { reason: "SpokeUnreachable", message: /set knfleet.dev\/force-orphan=/ },
   ]);
-  const back = stack.use(await ocm.startAgent(spoke));
-  await back.startWork();
+  await hub.admin.remove(keyOf(await ownWork()));
+  await startOcmAgent();
   await gone(hub, kind);
-  expect(await leftovers(spoke, before)).toEqual([]);
-  await waitFor("the agent to go", async () => (await workOf(agentWorkName)) === undefined);
+  expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
+  await controller.stop();
+});
+
+test("controllers that die after each of their writes bring a component to its spoke, and remove it", async () => {
+  const { fleet, hub } = scene();
+  await create(hub, { kind, on: profile });
+  const options = { releaseDir, flags };
+  const [installing] = await Promise.all([
+    runOneWriteLives(fleet, options, () => isReady(hub)),
+    playLocal(),
+  ]);
+  expect(await works()).toEqual([agentWorkName, "knfleet-knativeserving-UID"]);
+  await remove(hub, kind);
+  const isGone = async () => (await read(hub, kind)) === undefined;
+  const removing = await runOneWriteLives(fleet, options, isGone);
+  expect(installing.length).toBeGreaterThan(4);
+  expect(removing.length).toBeGreaterThan(2);
+  expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
+}, 180_000);
+
+test("a component whose cluster never comes back goes without it, and everything stays there", async () => {
+  const { hub, spoke } = scene();
+  await startController();
+  await create(hub, { kind, on: profile });
+  await playLocal();
+  await ready(hub, kind);
+  await stopOcmAgent();
+  await orphan();
+  await gone(hub, kind, 10_000);
+  await startOcmAgent();
+  // The next component takes the place of the one that was given up, and is given up, too.
+  await create(hub, { kind, on: profile });
+  await ready(hub, kind);
+  expect(await works()).toEqual([agentWorkName, "knfleet-knativeserving-UID"]);
+  await orphan();
+  await gone(hub, kind, 10_000);
+  await waitFor("all works to go", async () => (await works()).length === 0);
+  expect(await isReady(spoke)).toBe(true);
 });

@@ -33,8 +33,8 @@ const bootstrapRules = [
 
 /** The registration agent of a spoke, which asks the hub to be let in. */
 export interface Agent extends AsyncDisposable {
-  /** Starts the agent that carries out ManifestWorks; the hub must have accepted the spoke. */
-  startWork(): Promise<void>;
+  /** Starts the agent that carries out ManifestWorks, as administrator of the spoke or by another kubeconfig. The hub must have accepted the spoke. */
+  startWork(kubeconfig?: string): Promise<void>;
 }
 
 /** Starts what `clusteradm join` starts: the registration agent, with a bootstrap token of the hub. */
@@ -53,7 +53,6 @@ export async function startAgent(hub: Cluster, spoke: Cluster, deps: ProgramDeps
   const hubFolder = join(deps.folder, `${spoke.name}-hub`);
   const common = async (): Promise<readonly string[]> => [
     "agent",
-    `--kubeconfig=${spoke.adminKubeconfigPath}`,
     `--namespace=${agentNamespace}`,
     "--disable-leader-election",
     `--spoke-cluster-name=${spoke.name}`,
@@ -68,6 +67,7 @@ export async function startAgent(hub: Cluster, spoke: Cluster, deps: ProgramDeps
     running.defer(() => server.stop());
   };
   await start("ocm-registration", [
+    `--kubeconfig=${spoke.adminKubeconfigPath}`,
     `--bootstrap-kubeconfig=${bootstrap}`,
     `--spoke-external-server-urls=${spoke.server}`,
     "--feature-gates=ClusterProperty=true",
@@ -75,8 +75,9 @@ export async function startAgent(hub: Cluster, spoke: Cluster, deps: ProgramDeps
   ]);
   undo.move();
   return {
-    startWork: () =>
+    startWork: (kubeconfig = spoke.adminKubeconfigPath) =>
       start("ocm-work", [
+        `--kubeconfig=${kubeconfig}`,
         "--workload-source-driver=kube",
         `--workload-source-config=${join(hubFolder, "kubeconfig")}`,
         "--status-sync-interval=5s",
