@@ -1,0 +1,172 @@
+import { join, resolve } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import { agentWorkName, managedClusterAnnotation, workApiVersion } from "../../api/delivery.ts";
+import { steering } from "../../api/fleet-set.ts";
+import { agentNamespace } from "../../controller/pull/agent.ts";
+import { applyFile } from "../fleet/hub-access.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { startOcm } from "../fleet/ocm/ocm.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { startControllerProcess } from "../support/controller-process.ts";
+import { playAgent } from "./pull-scene.ts";
+import {
+  annotateSet,
+  childrenOf,
+  imageOn,
+  phase,
+  removeSet,
+  setKey,
+  setNamespace,
+  setOf,
+  versionsOf,
+  versionTemplate,
+} from "./set-scene.ts";
+import { writeThinRelease } from "./thin-release.ts";
+
+const fleet = useFleet({ spokes: 2 });
+const stack = new AsyncDisposableStack();
+const docs = resolve(import.meta.dirname, "../../docs");
+const group = "cluster.open-cluster-management.io";
+const set = "prod";
+let releaseDir: string;
+
+// Open Cluster Management knows both spokes. The first one cannot be dialled, and is the canary.
+beforeAll(async () => {
+  const { hub, spokes, folder } = fleet();
+  const kubeconfig = await fleet().controllerKubeconfig();
+  const ocm = stack.use(
+    await startOcm(fleet(), { profileCrd: "inventory", log: (line) => console.error(line) }),
+  );
+  await bindNamespace();
+  for (const spoke of spokes) {
+    const agent = await ocm.startAgent(spoke);
+    await ocm.accept(spoke);
+    await agent.startWork();
+    const key = { apiVersion: `${group}/v1`, kind: "ManagedCluster", name: spoke.name };
+    const ring = spoke === spokes[0] ? "canary" : "rest";
+    await hub.admin.patch(key, { metadata: { labels: { ring } } });
+  }
+  await dialSecond();
+  for (const role of ["pull-role.yaml", "sets-role.yaml"]) await applyFile(hub, join(docs, role));
+  releaseDir = await writeThinRelease(folder, 2, ["1.22.0", "1.23.0"]);
+  stack.use(
+    await startControllerProcess({
+      kubeconfig,
+      providerFile: await fleet().providerFile(),
+      releaseDir,
+      flags: ["--sets", "--delivery=Auto", "--agent-image=registry.example/knfleet:test"],
+    }),
+  );
+}, 1_800_000);
+
+afterAll(() => stack.disposeAsync());
+
+/** Lets Open Cluster Management write the ClusterProfiles into the namespace of the set. */
+async function bindNamespace(): Promise<void> {
+  const { admin } = fleet().hub;
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: setNamespace } });
+  await waitFor("the binding to be taken", () =>
+    admin.apply({
+      apiVersion: `${group}/v1beta2`,
+      kind: "ManagedClusterSetBinding",
+      metadata: { namespace: setNamespace, name: "global" },
+      spec: { clusterSet: "global" },
+    }),
+  );
+}
+
+/** Gives the profile that Open Cluster Management wrote for the second spoke a way in, as its cluster-proxy does. */
+async function dialSecond(): Promise<void> {
+  const { admin } = fleet().hub;
+  const type = { apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" };
+  const other = await fleet().addProfile(fleet().spoke(1), { plugin: "secretreader" });
+  const found = await admin.get({ ...type, namespace: other.namespace, name: other.name });
+  const status = { accessProviders: valueAt(found, "status", "accessProviders") };
+  const metadata = { namespace: setNamespace, name: "spoke-2" };
+  await admin.apply({ ...type, metadata, status }, { subresource: "status" });
+}
+
+/** A Placement with the decision groups `canary` and `rest`. */
+async function place(): Promise<void> {
+  const decisionGroups = ["canary", "rest"].map((groupName) => ({
+    groupName,
+    groupClusterSelector: { labelSelector: { matchLabels: { ring: groupName } } },
+  }));
+  await fleet().hub.admin.apply({
+    apiVersion: `${group}/v1beta1`,
+    kind: "Placement",
+    metadata: { namespace: setNamespace, name: "everywhere" },
+    spec: { clusterSets: ["global"], decisionStrategy: { groupStrategy: { decisionGroups } } },
+  });
+}
+
+async function approveCanary(): Promise<void> {
+  const { hub } = fleet();
+  const waiting = await phase(hub, set, "AwaitingApproval");
+  const revision = String(valueAt(waiting, "status", "updateRevision"));
+  await annotateSet(hub, set, { [`${steering.approve}canary-after`]: `${revision} alice` });
+}
+
+/** Versions on the spokes; undefined where nothing is installed. */
+async function images(): Promise<readonly string[]> {
+  return Promise.all(fleet().spokes.map(imageOn));
+}
+
+/** The ManagedCluster through which each component of the set is delivered, by its ClusterProfile. */
+async function pulled(): Promise<Readonly<Record<string, string | undefined>>> {
+  const children = await childrenOf(fleet().hub, set);
+  return Object.fromEntries(
+    [...children].map(([name, { metadata }]) => [
+      name,
+      metadata.annotations?.[managedClusterAnnotation],
+    ]),
+  );
+}
+
+test("a set selects by a Placement, its decision groups are stages, and each cluster is served in the way that it offers", async () => {
+  const { hub } = fleet();
+  await place();
+  const clusters = { from: "OCMPlacement", ocmPlacement: { name: "everywhere" } };
+  const stages = [
+    { name: "canary", decisionGroup: "canary", after: { approval: true } },
+    { name: "rest", decisionGroup: "rest" },
+  ];
+  await hub.admin.create(setOf(set, { clusters, rollout: { stages } }));
+  const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir };
+  stack.use(await playAgent(fleet().spoke(0), pod));
+  await approveCanary();
+  await phase(hub, set, "Complete");
+  expect(await images()).toEqual(["1.22.0", "1.22.0"]);
+  expect(await pulled()).toEqual({ "spoke-1": "spoke-1", "spoke-2": undefined });
+}, 300_000);
+
+test("an upgrade goes from group to group", async () => {
+  const { hub } = fleet();
+  await hub.admin.patch(setKey(set), { spec: versionTemplate("1.23") });
+  await waitFor(
+    "the canary to have the new version",
+    async () => (await images())[0] === "1.23.0",
+    { timeoutMs: 120_000 },
+  );
+  expect(await versionsOf(hub, set)).toEqual({ "spoke-1": "1.23", "spoke-2": "1.22" });
+  await approveCanary();
+  await phase(hub, set, "Complete");
+  expect(await images()).toEqual(["1.23.0", "1.23.0"]);
+}, 300_000);
+
+test("a set that is deleted with its components leaves no works", async () => {
+  const { hub, spokes } = fleet();
+  await removeSet(hub, set);
+  const works = { apiVersion: workApiVersion, kind: "ManifestWork" };
+  await waitFor("the agent to go", async () => (await hub.admin.list(works)).length === 0, {
+    timeoutMs: 120_000,
+  });
+  for (const { admin } of spokes) {
+    const thin = { apiVersion: "apps/v1", kind: "Deployment", namespace: "knative-eventing" };
+    expect(await admin.list(thin)).toEqual([]);
+  }
+}, 300_000);
