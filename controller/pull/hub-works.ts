@@ -71,11 +71,8 @@ export function readManagedCluster(
   hub: Pick<KubeClient, "get">,
   signal: AbortSignal,
 ): Promise<ManagedCluster | undefined> {
-  return hub.get(
-    { resource: knownResource(managedClusterApiVersion, "ManagedCluster"), name },
-    {},
-    signal,
-  );
+  const ref = { resource: knownResource(managedClusterApiVersion, "ManagedCluster"), name };
+  return orRefusal(ref, () => hub.get(ref, {}, signal));
 }
 
 /** Names a work. */
@@ -89,7 +86,7 @@ export async function readWork(
   hub: Pick<KubeClient, "get">,
   signal: AbortSignal,
 ): Promise<ManifestWork | undefined> {
-  return asWork(await hub.get(ref, {}, signal));
+  return asWork(await orRefusal(ref, () => hub.get(ref, {}, signal)));
 }
 
 /** Writes a work unless it is stored already. Throws FleetError `ClusterBusy` while an earlier one is being deleted, and for what the hub refuses the reason that says why. */
@@ -103,7 +100,7 @@ export async function ensureWork(
 ): Promise<ManifestWork> {
   const { namespace = "", name = "" } = desired.metadata;
   if (stored?.metadata.deletionTimestamp !== undefined) {
-    throw new FleetError("ClusterBusy", `Work ${namespace}/${name} is still being deleted`);
+    throw new FleetError("ClusterBusy", `ManifestWork ${namespace}/${name} is still being deleted`);
   }
   if (stored !== undefined && isWithin(desired, stored)) return stored;
   const options = { fieldManager: fieldManagerOf(deps.hubId), force: true };
@@ -155,7 +152,7 @@ export async function removeOrphanedWorks(
   await Promise.all(orphaned.map((work) => orphanWork(work, hub, signal)));
   const [first] = orphaned;
   if (first === undefined) return;
-  const message = `Work ${cluster}/${first.metadata.name} of a removed component has yet to go`;
+  const message = `ManifestWork ${cluster}/${first.metadata.name} of a removed component has yet to go`;
   throw new FleetError("ClusterBusy", message);
 }
 
@@ -195,27 +192,25 @@ function isWithin(part: unknown, whole: unknown): boolean {
 
 const longestText = 400;
 
-/** The answer of a request about a work. Throws a FleetError when the hub refuses it for good; other errors of the hub as they are. */
-async function orRefusal<T>(
-  { namespace = "", name }: ObjectRef,
-  request: () => Promise<T>,
-): Promise<T> {
+/** The answer of a request about an object of Open Cluster Management. Throws a FleetError when the hub refuses it for good; other errors of the hub as they are. */
+async function orRefusal<T>(ref: ObjectRef, request: () => Promise<T>): Promise<T> {
   try {
     return await request();
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause;
-    const work = `Work ${namespace}/${name}`;
+    const { resource, namespace = "", name } = ref;
+    const object = describe({ kind: resource.kind, namespace, name });
     const text = foreignText(cause.message, longestText);
     if (/admission webhook|denied the request/i.test(cause.message)) {
-      const message = `${work}: the hub refuses it: ${text}`;
+      const message = `${object}: the hub refuses it: ${text}`;
       throw new FleetError("AccessProviderFailed", message, { code: "AdmissionRefused", cause });
     }
     if (cause.status === 403) {
-      const message = `${work}: the controller may not write it on the hub: ${text}`;
+      const message = `${object}: the controller lacks a right on the hub: ${text}`;
       throw new FleetError("AccessProviderFailed", message, { code: "Forbidden", cause });
     }
     if (cause.status !== 404) throw cause;
-    const message = `${work}: the hub has no namespace ${namespace}, or serves no ManifestWork`;
+    const message = `${object}: the hub has no namespace ${namespace}, or serves no ManifestWork`;
     throw new FleetError("ClusterProfileNotFound", message, { cause });
   }
 }

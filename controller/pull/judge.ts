@@ -31,6 +31,7 @@ export function judge(facts: PullFacts): Told | FleetError {
   if (silence !== undefined) return silence;
   const refusal = refusalOf(agent, cluster) ?? refusalOf(work, cluster);
   if (refusal !== undefined) return refusal;
+  if (agent === undefined || !wasApplied(agent)) return unapplied(cluster);
   if (!isAvailable(agent))
     return waiting(`Waiting for the agent in ${agentNamespace} on the spoke`);
   if (work === undefined) return waiting("Waiting for the work to be written");
@@ -43,9 +44,14 @@ export function judge(facts: PullFacts): Told | FleetError {
   if (!isCurrent) return waiting("Waiting for the agent on the spoke to take up the component");
   const version = values.get("version");
   return {
-    conditions: toldConditions.flatMap((type) => conditionFrom(values, type)),
+    conditions: [reached, ...toldConditions.flatMap((type) => conditionFrom(values, type))],
     ...(version === undefined ? {} : { version }),
   };
+}
+
+/** Whether the work agent has applied a work at least once. */
+function wasApplied({ status }: ManifestWork): boolean {
+  return conditionOf(status?.conditions, "Applied")?.status === "True";
 }
 
 /** Whether the controller on the spoke runs, as the work that brought it tells. */
@@ -110,10 +116,18 @@ function feedbackOf(work: ManifestWork): ReadonlyMap<string, string> {
   );
 }
 
+/** The cluster carries out works. */
+const reached: Entry = { type: "TargetClusterResolved", status: "True" };
+
+function unapplied(cluster: string): Told {
+  const message = `Waiting for the work agent of ManagedCluster ${cluster} to apply the works`;
+  const type = "TargetClusterResolved";
+  return { conditions: [{ type, status: "Unknown", reason: "Connecting", message }] };
+}
+
 function waiting(message: string): Told {
-  return {
-    conditions: [{ type: "InstallSucceeded", status: "Unknown", reason: "Installing", message }],
-  };
+  const type = "InstallSucceeded";
+  return { conditions: [reached, { type, status: "Unknown", reason: "Installing", message }] };
 }
 
 type Entry = Told["conditions"][number];

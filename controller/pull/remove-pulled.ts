@@ -142,7 +142,7 @@ function assertInTime(
 ): void {
   if (deletionTimestamp === undefined) return;
   if (clock.date().getTime() - Date.parse(deletionTimestamp) < patienceMs) return;
-  const message = `Work ${namespace}/${name} has been going since ${deletionTimestamp}; look at the spoke: its component and its agent say what they wait for`;
+  const message = `ManifestWork ${namespace}/${name} has been going since ${deletionTimestamp}; look at the spoke: its component and its agent say what they wait for`;
   throw new FleetError("ClusterBusy", message);
 }
 

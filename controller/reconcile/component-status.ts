@@ -110,8 +110,7 @@ function conditionsOf(
 ): readonly Entry[] {
   const cluster = clusterNameOf(component);
   if (outcome.kind === "applied") return appliedConditions(current, outcome);
-  if (outcome.kind === "told")
-    return [trueCondition("TargetClusterResolved"), ...outcome.conditions];
+  if (outcome.kind === "told") return outcome.conditions;
   const steps = stepConditions(outcome.steps);
   if (outcome.kind === "failed") {
     const isRemoval = component.metadata.deletionTimestamp !== undefined;

@@ -57,7 +57,7 @@ describe("a work is ensured", () => {
     const metadata = { ...work.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
     await expect(ensure({ ...work, metadata })).rejects.toMatchObject({
       reason: "ClusterBusy",
-      message: "Work spoke-1/knfleet-agent is still being deleted",
+      message: "ManifestWork spoke-1/knfleet-agent is still being deleted",
     });
   });
 

@@ -25,7 +25,10 @@ function work(...manifests: readonly ManifestStatus[]): ManifestWork {
     apiVersion: "work.open-cluster-management.io/v1",
     kind: "ManifestWork",
     metadata: { ...metadata, namespace: "spoke-1" },
-    status: { resourceStatus: { manifests } },
+    status: {
+      conditions: [{ type: "Applied", status: "True" }],
+      resourceStatus: { manifests },
+    },
   };
 }
 
@@ -75,7 +78,9 @@ function said(facts: Partial<PullFacts>): string {
     .trim();
 }
 
-const waiting = "InstallSucceeded=Unknown Installing Waiting for the";
+const waiting = "TargetClusterResolved=True  ; InstallSucceeded=Unknown Installing Waiting for the";
+const connecting =
+  "TargetClusterResolved=Unknown Connecting Waiting for the work agent of ManagedCluster spoke-1 to apply the works";
 const noAgent = work(telling({ available: 0 }));
 
 describe("what the hub knows of a pulled component", () => {
@@ -100,11 +105,8 @@ describe("what the hub knows of a pulled component", () => {
       { managed: managed("False") },
       `SpokeUnreachable: [Unreachable] ManagedCluster spoke-1: its API server has not answered its agent since ${since}`,
     ],
-    [
-      "no agent yet",
-      { agent: undefined, work: undefined },
-      `${waiting} agent in knfleet-system on the spoke`,
-    ],
+    ["no agent yet", { agent: undefined, work: undefined }, connecting],
+    ["agent not applied yet", { agent: { ...work(), status: {} }, work: undefined }, connecting],
     [
       "agent not available",
       { agent: noAgent, work: undefined },
@@ -149,7 +151,7 @@ describe("what the hub knows of a pulled component", () => {
     [
       "ready",
       {},
-      "DependenciesInstalled=True  ; DeploymentsAvailable=True  ; InstallSucceeded=True  ; VersionMigrationEligible=True",
+      "TargetClusterResolved=True  ; DependenciesInstalled=True  ; DeploymentsAvailable=True  ; InstallSucceeded=True  ; VersionMigrationEligible=True",
     ],
     [
       "a failure on the spoke",
@@ -163,7 +165,7 @@ describe("what the hub knows of a pulled component", () => {
           }),
         ),
       },
-      "InstallSucceeded=False Error Install failed",
+      "TargetClusterResolved=True  ; InstallSucceeded=False Error Install failed",
     ],
   ])("%s", (_, facts, text) => {
     expect(said(facts)).toBe(text);
