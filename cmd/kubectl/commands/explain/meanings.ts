@@ -9,11 +9,11 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
   AccessProviderNotConfigured: "The controller has no provider file.",
   MulticlusterDisabled: "The provider file declares no provider that the ClusterProfile offers.",
   AccessProviderFailed:
-    "The provider entry or the profile's data for it is wrong, or the exec plugin failed, took too long or printed rubbish, or the spoke does not accept the credential.",
+    "The provider entry or the profile's data for it is wrong, or the exec plugin failed, took too long or printed rubbish, or the spoke does not accept the credential. Of a component that pulls: the hub or the work agent refuses its works, or its cluster is none of Open Cluster Management.",
   RemoteClientCreationFailed:
     "The address or certificate of the spoke is wrong, or its API server cannot be reached or trusted, and was not before at this address.",
   SpokeUnreachable:
-    "The cluster was reached before and is silent now. `TargetClusterResolved`, `DeploymentsAvailable` and `Ready` are Unknown; nothing is uninstalled.",
+    "The cluster was reached before and is silent now; of a component that pulls, Open Cluster Management calls it unavailable. `TargetClusterResolved`, `DeploymentsAvailable` and `Ready` are Unknown; nothing is uninstalled.",
   RemoteClusterStale: "The connection was replaced during the work.",
   ClusterProviderClosed: "The controller is shutting down.",
   ReferenceNotPermitted:
