@@ -4,11 +4,14 @@ import type { Component } from "../../../api/component.ts";
 import { conditionOf } from "../../../api/conditions.ts";
 import { managedClusterOf } from "../../../api/delivery.ts";
 import { FleetError } from "../../../api/errors.ts";
+import type { Condition } from "../../../api/kubernetes.ts";
 import { type Reason, reasons } from "../../../api/reasons.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { judge } from "../../../controller/pull/judge.ts";
 import type { Told } from "../../../controller/reconcile/told.ts";
 import { readWorks } from "../hub/works.ts";
+import { conditionCode } from "../output/condition-code.ts";
+import { knfOfReason } from "../output/knf-of.ts";
 import { stringAt } from "../selection/fields.ts";
 import type { ToldView } from "./spoke-facts.ts";
 import { ifDenied, unreadBecause } from "./spoke-reading.ts";
@@ -65,11 +68,21 @@ export function toldViewOf({ conditions }: Told): Omit<ToldView, "feedback"> {
   for (const [type, state] of needed) {
     const condition = conditionOf(conditions, type);
     if (condition?.status === "True") continue;
-    const { reason = "", message = null } = condition ?? {};
-    const unknown = state === "NotInstalled" ? "NotInstalled" : "DeploymentsNotReady";
-    return { state, reason: isReason(reason) ? reason : unknown, message };
+    const fallback = state === "NotInstalled" ? "NotInstalled" : "DeploymentsNotReady";
+    const reason = condition === undefined ? undefined : reasonOf(condition);
+    return { state, reason: reason ?? fallback, message: condition?.message ?? null };
   }
   return { state: "Ready", reason: null, message: null };
+}
+
+/** Our reason of a condition, which has a word of upstream's where the controller writes as upstream does. */
+function reasonOf(condition: Condition): Reason | undefined {
+  const { reason = "" } = condition;
+  if (isReason(reason)) return reason;
+  const code = conditionCode(condition);
+  return Object.keys(reasons)
+    .filter(isReason)
+    .find((one) => knfOfReason[one] === code);
 }
 
 function isReason(text: string): text is Reason {

@@ -21,12 +21,14 @@ import { runText } from "./run-text.ts";
 import { type Answer, startStubHub } from "./stub-hub.ts";
 
 const cluster = "eu-1";
-const told = (type: string, status: string, reason?: string) => [
+const told = (type: string, status: string, why?: readonly [reason: string, message: string]) => [
   value(`${type}.status`, status),
-  ...(reason === undefined
-    ? []
-    : [value(`${type}.reason`, reason), value(`${type}.message`, reason)]),
+  ...(why === undefined ? [] : [value(`${type}.reason`, why[0]), value(`${type}.message`, why[1])]),
 ];
+const notReady = ["DeploymentsNotReady", "Not available: controller"] as const;
+// As the controller writes it: in upstream's words.
+const unavailable =
+  "Install failed with message: the manifests of the target version 1.99.0 are not available to this release";
 const value = (name: string, string: string) => ({ name, fieldValue: { string } });
 const count = (name: string, integer: number) => ({ name, fieldValue: { integer } });
 
@@ -176,11 +178,7 @@ describe("the state of a cluster that pulls and cannot be dialled", () => {
   test.each<[string, readonly KubeObject[], object]>([
     [
       "what is not ready, with the reason of its controller",
-      [
-        managed("True"),
-        agent,
-        work([...fine, ...told("DeploymentsAvailable", "False", "DeploymentsNotReady")]),
-      ],
+      [managed("True"), agent, work([...fine, ...told("DeploymentsAvailable", "False", notReady)])],
       { state: "NotAvailable", reason: "DeploymentsNotReady", code: "KNF6009" },
     ],
     [
@@ -188,7 +186,7 @@ describe("the state of a cluster that pulls and cannot be dialled", () => {
       [
         managed("True"),
         agent,
-        work([...fine.slice(0, -1), ...told("InstallSucceeded", "False", "ReleaseNotFound")]),
+        work([...fine.slice(0, -1), ...told("InstallSucceeded", "False", ["Error", unavailable])]),
       ],
       { state: "NotInstalled", reason: "ReleaseNotFound", code: "KNF1016" },
     ],
@@ -311,11 +309,7 @@ describe("diagnose of a component that is pulled", () => {
     ],
     [
       "what its controller complains of",
-      [
-        managed("True"),
-        agent,
-        work([...fine, ...told("DeploymentsAvailable", "False", "DeploymentsNotReady")]),
-      ],
+      [managed("True"), agent, work([...fine, ...told("DeploymentsAvailable", "False", notReady)])],
       "feedback FAIL KNF6009",
     ],
   ])("finds %s", async (_, objects, step) => {

@@ -26,6 +26,8 @@ export interface ClusterPlan {
   readonly namespaces: readonly string[];
   /** Whether an object of a kind that only the hub has is wanted; absent: none is. */
   readonly wantsHubObject?: (object: ObjectRow["object"]) => boolean;
+  /** ManagedClusters that works bring installations to; absent: none. */
+  readonly pulled?: readonly string[];
   /** What is wanted of fleet sets; absent: nothing. */
   readonly sets?: SetPlan;
   /** Whether every object with the mark of an installation is wanted, in all namespaces. */
@@ -79,7 +81,7 @@ const everywhere: Readonly<Record<string, string>> = {
 
 function wantedKinds(
   kind: ServedKind,
-  { namespaces, wantsHubObject, sets, traces }: ClusterPlan,
+  { namespaces, wantsHubObject, pulled = [], sets, traces }: ClusterPlan,
 ): readonly WantedKind[] {
   const ofSets = sets === undefined ? undefined : setLists(kind, sets);
   if (ofSets !== undefined) return ofSets.lists.length === 0 ? [] : [{ kind, ...ofSets }];
@@ -88,21 +90,47 @@ function wantedKinds(
   if (includes(gatheredKinds.hub, id)) {
     return wantsHubObject === undefined ? [] : [{ kind, lists: [all], isWanted: wantsHubObject }];
   }
+  if (includes(gatheredKinds.pulled, id)) return pulledLists(kind, pulled);
   if (includes(gatheredKinds.clusterWide, id)) {
     const isWanted = (object: ObjectRow["object"]): boolean =>
       isKnative(object, namespaces) || (traces && isTrace(object));
     return [{ kind, lists: [all], isWanted }];
   }
-  const marked = { namespace: undefined, labelSelector: componentUidLabel };
-  const byMark = traces ? [marked] : [];
   if (includes(gatheredKinds.marked, id)) {
     return traces ? [{ kind, lists: byMark, isWanted: () => true }] : [];
   }
   if (!includes(gatheredKinds.namespaced, id)) return [];
+  return [
+    { kind, lists: namespacedLists(id, { namespaces, pulled, traces }), isWanted: () => true },
+  ];
+}
+
+const byMark = [{ namespace: undefined, labelSelector: componentUidLabel }];
+
+function namespacedLists(
+  id: string,
+  { namespaces, pulled, traces }: Required<Pick<ClusterPlan, "namespaces" | "pulled" | "traces">>,
+): WantedKind["lists"] {
   const labelSelector = everywhere[id];
-  const places = namespaces.map((namespace) => ({ namespace, labelSelector: undefined }));
   const byLabel = labelSelector === undefined ? [] : [{ namespace: undefined, labelSelector }];
-  return [{ kind, lists: [...byMark, ...byLabel, ...places], isWanted: () => true }];
+  // How fresh feedback is, a Lease tells.
+  const others = id === "coordination.k8s.io/leases" ? pulled : [];
+  const places = [...namespaces, ...others].map((namespace) => ({
+    namespace,
+    labelSelector: undefined,
+  }));
+  return [...(traces ? byMark : []), ...byLabel, ...places];
+}
+
+/** Our works for the clusters that pull, and these clusters themselves. */
+function pulledLists(kind: ServedKind, pulled: readonly string[]): readonly WantedKind[] {
+  if (pulled.length === 0) return [];
+  const labelSelector = `${anchorLabels.managedBy}=knfleet`;
+  const all = [{ namespace: undefined, labelSelector: undefined }];
+  const lists = kind.namespaced ? pulled.map((namespace) => ({ namespace, labelSelector })) : all;
+  const isWanted = (object: ObjectRow["object"]): boolean =>
+    kind.namespaced || pulled.includes(stringAt(object, "metadata", "name") ?? "");
+  return [{ kind, lists, isWanted }];
 }
 
 function includes(list: readonly string[], id: string): boolean {
@@ -159,6 +187,11 @@ const gatheredKinds = {
     "operator.knative.dev/knativeservings",
     "operator.knative.dev/knativeeventings",
     "multicluster.x-k8s.io/clusterprofiles",
+  ],
+  /** On the hub, for installations that clusters pull. */
+  pulled: [
+    "work.open-cluster-management.io/manifestworks",
+    "cluster.open-cluster-management.io/managedclusters",
   ],
   /** In the namespaces of the installations; on the hub also in those of ClusterProfiles and controllers. */
   namespaced: [

@@ -2,6 +2,7 @@ import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import { managedClusterOf } from "../../../../api/delivery.ts";
 import { byText, isRecord } from "../../../../api/fields.ts";
 import { isNarrowed } from "../../action.ts";
 import type { RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
@@ -125,6 +126,7 @@ async function planHub(
   const profiles = new Set(components.map(clusterIdOf));
   return {
     namespaces: [...new Set(places)],
+    pulled: [...new Set(components.flatMap((one) => managedClusterOf(one) ?? []))],
     traces,
     ...(sets === undefined ? {} : { sets }),
     wantsHubObject: (object) => {
