@@ -65,10 +65,13 @@ async function tellSpoke(
   await ensureWork(desired, { ...deps, stored: work }, signal);
 }
 
-/** Whether this process has the anchor, and everything is installed. */
+/**
+ * Whether everything was installed under an anchor of ours. The status alone does not tell: what the spoke told stays in it while an attempt gets nowhere, and with the work the spoke
+ * would remove an installation that is still its own.
+ */
 function isTakenOver({ installation, writer }: Attempt): boolean {
   const installed = conditionOf(writer.latest.status?.conditions, "InstallSucceeded");
-  return installation.wasInstalled && installed?.status === "True";
+  return installation.view?.memory.inventory?.complete === true && installed?.status === "True";
 }
 
 async function forgetCluster(

@@ -89,7 +89,7 @@ function refusalOf(work: ManifestWork | undefined, cluster: string): FleetError 
   const { kind = "", name = "" } = failed.resourceMeta ?? {};
   const message = appliedOf(failed)?.message ?? "";
   // The agent brings the CRD; Open Cluster Management tries again.
-  if (/no matches for kind/.test(message)) return undefined;
+  if (/no matches for kind|doesn't have a resource type/.test(message)) return undefined;
   const text = foreignText(message.replace(/^Failed to apply manifest: /, ""), longestText);
   const object = foreignText(`${kind} ${name}`.trim(), longestText);
   const where = `ManagedCluster ${cluster}: work ${work.metadata.name}`;

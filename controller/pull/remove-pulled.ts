@@ -10,12 +10,14 @@ import { installationNamespace } from "../../installation/installation-namespace
 import { clusterNameOf, hasFinalizer } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertPermitted, olderClaimantOf } from "../reconcile/claims.ts";
+import { isStillPushed } from "../reconcile/hand-over.ts";
 import { removeFinalizer } from "../reconcile/hold.ts";
 import type { Outcome } from "../reconcile/outcome.ts";
 import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
 import { reportOrphaned, withOrphanHint } from "../uninstall/force-orphan.ts";
 import { isKeptWhileUsed } from "../uninstall/in-use.ts";
+import { uninstall } from "../uninstall/uninstall.ts";
 import {
   deleteWork,
   ensureWork,
@@ -45,8 +47,12 @@ export async function removePulled(
   if (!hasFinalizer(component)) return { kind: "done" };
   const outcome = await removeWorks(attempt, deps, signal);
   if (outcome !== undefined) return conclude({ ...attempt, outcome }, deps, signal);
+  const isGivenUp = orphaningOf(component).kind === "granted";
+  if (!isGivenUp && (await isStillPushed(attempt, deps, signal))) {
+    return uninstall(attempt, deps, signal);
+  }
   await writer.stopProgress();
-  if (orphaningOf(component).kind !== "granted") {
+  if (!isGivenUp) {
     const message = `Removed everything of this component from ${clusterNameOf(component)}`;
     await deps.events.record(component, { type: "Normal", reason: "Removed", message }, signal);
   }

@@ -118,3 +118,26 @@ export async function letGo(
   await client.apply(anchorRef(owner), { ...manifest, metadata }, options, signal);
   throw handedOver;
 }
+
+/**
+ * Whether the installation of a pulled component is still the hub's own: the component was pushed before, and no controller on the spoke has ever taken it over. False where the hub
+ * has no way to the spoke.
+ */
+export async function isStillPushed(
+  subject: Subject,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { component } = subject;
+  try {
+    const { target } = await resolveTarget(subject, deps, signal);
+    const ref = anchorRef({ component, target });
+    const anchor = await target.client.get(ref, { metadataOnly: true }, signal);
+    return (
+      anchor?.metadata.annotations?.[anchorAnnotations.componentUid] === component.metadata.uid
+    );
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}

@@ -111,7 +111,7 @@ function anchorMarks(
   const entries = inventory.entries.map((entry) =>
     canBeSent(entry) ? { ...entry, hash: "" } : entry,
   );
-  const value = encodeInventory({ ...inventory, entries });
+  const value = encodeInventory({ ...inventory, complete: false, entries });
   return [...marks, { op: "add", path: "/data/inventory", value }];
 }
 

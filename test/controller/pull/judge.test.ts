@@ -131,6 +131,11 @@ describe("what the hub knows of a pulled component", () => {
       `${waiting} agent on the spoke to take up the component`,
     ],
     [
+      "CRD that the work agent has not discovered yet",
+      { work: work(refusing("KnativeServing", 'the server doesn\'t have a resource type "K"')) },
+      `${waiting} agent on the spoke to take up the component`,
+    ],
+    [
       "forbidden",
       {
         agent: work(
