@@ -52,6 +52,12 @@ export const notRun: readonly NotRun[] = [
     by: "test/e2e/install.fleet.test.ts",
   },
   {
+    page: "README.md",
+    begins: "kubectl knfleet ui",
+    why: "serves its page until it is stopped",
+    by: "test/cmd/kubectl/knfleet.fleet.test.ts",
+  },
+  {
     page: "charts/knfleet/README.md",
     begins: "helm install knfleet",
     why: "as in docs/install.md, but without values",
