@@ -82,7 +82,8 @@ async function writeWorks(
   const { agentImage, watch } = deps.pull;
   watch.open();
   const cluster = await managedClusterFor(ref, deps, signal);
-  assertFree(component, cluster, deps);
+  assertSameCluster(component, cluster);
+  await assertFree(component, { cluster, deps }, signal);
   const { managed, agent, work } = await gather(component, { cluster, deps }, signal);
   // A cluster that is silent for now gets its works when it is back.
   const silence = silenceOf(cluster, managed);
@@ -123,24 +124,30 @@ export async function gather(
   return { managed, agent, work };
 }
 
-/**
- * Throws when the works of the component are for another cluster, or another component of the kind has the cluster through another ClusterProfile: both works would write the same
- * objects.
- */
-function assertFree(
-  component: Component,
-  cluster: string,
-  { components }: Pick<PullDeps, "components">,
-): void {
+/** Throws FleetError `AccessProviderFailed` when the works of a component are recorded for another cluster than its ClusterProfile stands for. */
+export function assertSameCluster(component: Component, cluster: string): void {
   const recorded = managedClusterOf(component);
-  if (recorded !== undefined && recorded !== cluster) {
-    const message = `${clusterNameOf(component)} stands for ManagedCluster ${cluster} now, and the works are for ${recorded}`;
-    throw new FleetError("AccessProviderFailed", message, { code: "NotManagedByOCM" });
-  }
-  for (const other of components.all()) {
-    const isRival = other.kind === component.kind && managedClusterOf(other) === cluster;
-    if (!isRival || other.metadata.uid === component.metadata.uid) continue;
-    if (recorded !== undefined && ageOf(component) < ageOf(other)) continue;
+  if (recorded === undefined || recorded === cluster) return;
+  const message = `${clusterNameOf(component)} stands for ManagedCluster ${cluster} now, and the works are for ${recorded}`;
+  throw new FleetError("AccessProviderFailed", message, { code: "NotManagedByOCM" });
+}
+
+/**
+ * Throws FleetError `DuplicateComponent` when another component of the kind has the cluster through another ClusterProfile: both works would write the same objects. Its work proves it, and not
+ * its record, which anybody can write who may write the component.
+ */
+async function assertFree(
+  component: Component,
+  { cluster, deps }: { readonly cluster: string; readonly deps: PullDeps },
+  signal: AbortSignal,
+): Promise<void> {
+  const isHere = managedClusterOf(component) !== undefined;
+  for (const other of deps.components.all()) {
+    if (other.kind !== component.kind || managedClusterOf(other) !== cluster) continue;
+    if (other.metadata.uid === component.metadata.uid) continue;
+    if (isHere && ageOf(component) < ageOf(other)) continue;
+    const work = await readWork(workRef(cluster, componentWorkName(other)), deps.hub, signal);
+    if (work === undefined) continue;
     const message = `${describe(componentKeyOf(other))} is installed on the same cluster already`;
     throw new FleetError("DuplicateComponent", message);
   }

@@ -1,4 +1,4 @@
-import { orphaningOf } from "../../api/component.ts";
+import { type Component, orphaningOf } from "../../api/component.ts";
 import {
   agentWorkName,
   componentWorkName,
@@ -24,11 +24,12 @@ import {
   isApplied,
   isOrphaned,
   listWorks,
+  managedClusterFor,
   orphanWork,
 } from "./hub-works.ts";
 import { silenceOf } from "./judge.ts";
 import type { PullDeps } from "./pull-deps.ts";
-import { gather } from "./pull.ts";
+import { assertSameCluster, gather } from "./pull.ts";
 import { componentWork } from "./works.ts";
 
 // The controller on a spoke removes an installation within seconds. Nothing is told of it meanwhile.
@@ -75,6 +76,7 @@ export async function removeWorks(
   try {
     if (orphaningOf(component).kind === "granted") return await orphan(removal, signal);
     assertPermitted(component, deps);
+    await assertRecord(component, deps, signal);
     return await remove(removal, signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -82,6 +84,25 @@ export async function removeWorks(
     const steps = { eligible: false, resolved: false };
     return { kind: "failed", steps, error: withOrphanHint(error, component), isRemoval: true };
   }
+}
+
+/** Checks the record of the cluster, which anybody can write who may write the component. A ClusterProfile that is gone, or is none of Open Cluster Management any more, contradicts nothing. */
+async function assertRecord(
+  component: Component,
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const ref = component.spec?.clusterProfileRef;
+  if (ref === undefined) return;
+  let cluster: string;
+  try {
+    cluster = await managedClusterFor(ref, deps, signal);
+  } catch (error) {
+    const isNone = error instanceof FleetError && error.reason !== "ReferenceNotPermitted";
+    if (!isNone) throw error;
+    return;
+  }
+  assertSameCluster(component, cluster);
 }
 
 interface Removal {

@@ -1,0 +1,82 @@
+import type { Component } from "../../../api/component.ts";
+import type { ObjectMeta } from "../../../api/kubernetes.ts";
+import { asComponent } from "../../../controller/component-identity.ts";
+import { deliver } from "../../../controller/deliver.ts";
+import { Installation } from "../../../controller/reconcile/installation.ts";
+import { serving } from "../../support/component.ts";
+import { MemoryHub } from "../../support/memory-hub.ts";
+import { hubWithNone, kind, name } from "../dispatched-hub.ts";
+
+/** Annotation of a component that was pulled to the ManagedCluster of these tests. */
+export const record = { "knfleet.dev/managed-cluster": "spoke-1" };
+
+/** A component for the ClusterProfile of these tests. */
+export function pulled(metadata: Partial<ObjectMeta> = {}): Component {
+  return serving({
+    metadata: { annotations: record, ...metadata },
+    spec: { clusterProfileRef: { namespace: name, name: "spoke-1" } },
+    status: { conditions: [] },
+  });
+}
+
+interface ClusterOptions {
+  /** The ManagedCluster that the ClusterProfile stands for. */
+  readonly label?: string;
+  /** Of the condition of the ManagedCluster; default: True. */
+  readonly available?: "True" | "Unknown";
+}
+
+/** A hub with the ManagedCluster `spoke-1`, and attempts for its components. */
+export function hubThatPulls({ label = "spoke-1", available = "True" }: ClusterOptions = {}) {
+  const memory = new MemoryHub();
+  const { deps, clock } = hubWithNone({ memory });
+  const condition = { type: "ManagedClusterConditionAvailable", status: available };
+  memory.edit("ManagedCluster", "spoke-1", { status: { conditions: [condition] } });
+  const labels = { "open-cluster-management.io/cluster-name": label };
+  const profile = { namespace: name, name: "spoke-1", labels };
+  memory.edit("ClusterProfile", "spoke-1", { metadata: profile });
+  const requests: string[] = [];
+  const hub = {
+    ...deps.hub,
+    list: memory.list,
+    patch: async (...args: Parameters<typeof memory.patch>) => {
+      if (args[0].resource.kind === "ManifestWork") requests.push(`patch ${args[0].name}`);
+      return memory.patch(...args);
+    },
+    // As for an object with a finalizer.
+    remove: async (ref: { readonly name: string }) => {
+      requests.push(`delete ${ref.name}`);
+      return "gone" as const;
+    },
+    apply: async (ref: { readonly name: string }, object: object) => {
+      requests.push(`apply ${ref.name}`);
+      return memory.edit("ManifestWork", ref.name, { ...object });
+    },
+  };
+  const events = { record: () => Promise.resolve(), audit: () => Promise.resolve() };
+  const pull = { mode: "Auto", agentImage: "image", watch: { open: () => undefined } } as const;
+  return {
+    now: clock.date().toISOString(),
+    /** Writes to works, in their order. */
+    requests,
+    storeWork: (workName: string, metadata: object = {}): void => {
+      memory.edit("ManifestWork", workName, {
+        apiVersion: "work.open-cluster-management.io/v1",
+        metadata: { namespace: "spoke-1", uid: "u", name: workName, ...metadata },
+      });
+    },
+    /** One attempt for a component, beside others; the component as it is stored then. */
+    attempt: async (component: Component, others: readonly Component[] = []) => {
+      memory.edit(kind, name, component);
+      const installation = new Installation(component.metadata.uid);
+      const components = { all: () => [component, ...others] };
+      const all = { ...deps, hub, events, components, pull, onChange: () => undefined };
+      await installation.attempt(
+        { component, ...all },
+        (writer, signal) => deliver({ component, installation, writer }, all, signal),
+        new AbortController().signal,
+      );
+      return asComponent(memory.find(kind, name));
+    },
+  };
+}
