@@ -1,6 +1,6 @@
 import type { StatusItem } from "../commands/status/status-item.ts";
 import { words } from "../output/steps.ts";
-import { type FleetRow, rowOf } from "./fleet-view.ts";
+import { type FleetRow, rowsOf } from "./fleet-view.ts";
 import type { Beginning, NextCommand } from "./installation-view.ts";
 
 /** The page of a cluster. */
@@ -41,7 +41,7 @@ export function clusterView(
       ...fact("Server", ({ server }) => server),
       ...fact("Kubernetes", ({ kubernetesVersion }) => kubernetesVersion),
     ],
-    rows: own.map(rowOf),
+    rows: rowsOf(own),
     next: isRecorded
       ? [
           {

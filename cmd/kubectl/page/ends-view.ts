@@ -1,4 +1,5 @@
 import type { CheckItem } from "../commands/check/check-item.ts";
+import { clusterKey } from "./cluster-view.ts";
 import type { PageStateName } from "./fleet-view.ts";
 
 /** A token or certificate that has ended, or ends soon. */
@@ -18,10 +19,7 @@ export function endsOf(items: readonly CheckItem[]): readonly EndView[] {
     .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
     .map(({ cluster, state, message, next }) => ({
       cluster: cluster === null ? "hub" : `${cluster.namespace}/${cluster.name}`,
-      key:
-        cluster === null
-          ? null
-          : [cluster.namespace, cluster.name].map(encodeURIComponent).join("/"),
+      key: cluster === null ? null : clusterKey(cluster),
       tone: state === "FAIL" ? "bad" : "progress",
       message,
       next,

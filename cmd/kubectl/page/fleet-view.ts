@@ -1,7 +1,7 @@
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { FleetStatus } from "../commands/status/status.ts";
 import type { ClusterItem } from "../commands/ui/clusters.ts";
-import { shortNameOf } from "../output/names.ts";
+import { clusterNames, shortNameOf } from "../output/names.ts";
 
 /** The states that the page counts. An installation that is deleted or unreachable is nothing else. */
 export type PageStateName = "bad" | "unreachable" | "deleting" | "progress" | "healthy";
@@ -101,7 +101,7 @@ export function fleetView(
   filter: FleetFilter,
   traits: Traits = new Map(),
 ): FleetView {
-  const rows = items.map(rowOf);
+  const rows = rowsOf(items);
   const counts = { bad: 0, unreachable: 0, deleting: 0, progress: 0, healthy: 0 };
   for (const { state } of rows) counts[state] += 1;
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -133,24 +133,25 @@ export function verdictOf({ counts, total }: Pick<FleetView, "counts" | "total">
       };
 }
 
-/** One installation as a row. */
-export function rowOf(item: StatusItem): FleetRow {
-  const { live, hub } = item;
-  return {
+/** Installations as rows, with the namespace of a ClusterProfile where two have the same name. */
+export function rowsOf(items: readonly StatusItem[]): readonly FleetRow[] {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  return items.map((item) => ({
     key: keyOf(item),
     item,
     state: pageStateOf(item),
     title: shortNameOf(item),
-    cluster: item.cluster === null ? "hub" : item.cluster.name,
+    cluster: item.cluster === null ? "hub" : clusterOf(item.cluster),
     version: item.version ?? "none",
-    hub: hub.state,
-    live: liveText(live),
-  };
+    hub: item.hub.state,
+    live: liveText(item.live),
+  }));
 }
 
 const toldStates: readonly string[] = ["Ready", "NotAvailable", "NotInstalled"];
 
-function liveText({
+/** What the cluster of an installation says, in a word. */
+export function liveText({
   state,
   deployments,
   notAvailable,
@@ -169,7 +170,9 @@ function liveText({
 const fields: Readonly<Record<string, (row: FleetRow) => readonly (string | null)[]>> = {
   reason: ({ item }) => [item.reason, item.code],
   version: ({ version }) => [version],
-  cluster: ({ item, cluster }) => [cluster, item.cluster?.namespace ?? null],
+  cluster: ({ item: { cluster } }) => [
+    cluster === null ? "hub" : `${cluster.namespace}/${cluster.name}`,
+  ],
   namespace: ({ item }) => [item.namespace],
 };
 

@@ -6,7 +6,7 @@ import { ageOf } from "../../output/duration.ts";
 import { shortNameOf } from "../../output/names.ts";
 import type { Report } from "../../output/report.ts";
 import { clusterKey } from "../cluster-view.ts";
-import { keyOf, pageStateOf, rowOf } from "../fleet-view.ts";
+import { keyOf, liveText, pageStateOf } from "../fleet-view.ts";
 import { nextCommands, queryOf } from "../installation-view.ts";
 import { Diagnose } from "./diagnosis.ts";
 import { holds } from "./documents.ts";
@@ -74,7 +74,7 @@ function factsOf(item: StatusItem, now: Date) {
     ["Version", item.version],
     ["Wanted", item.wantedVersion],
     ["Hub says", hub.state],
-    ["Cluster says", rowOf(item).live],
+    ["Cluster says", liveText(item.live)],
     ["Not available", [...live.notAvailable, ...live.missing].join(", ")],
     ["Namespace", item.targetNamespace],
     ["Provider", live.provider],

@@ -75,6 +75,20 @@ test("causes are grouped, most frequent first, whatever the filter is", () => {
   expect(counts).toMatchObject({ bad: 4, healthy: 1 });
 });
 
+test("two ClusterProfiles of one name are two clusters", () => {
+  const edge = { namespace: "edge", name: "eu-1" };
+  const both = [
+    itemOf({ name: "a", cluster: "eu-1", ...lost }),
+    { ...itemOf({ name: "b", ...lost }), cluster: edge },
+    itemOf({ name: "c", cluster: "eu-2" }),
+  ];
+  const { causes, rows } = fleetView({ items: both }, all);
+  expect(causes).toMatchObject([{ count: 2, clusters: 2 }]);
+  expect(rows.map(({ cluster }) => cluster)).toEqual(["fleet/eu-1", "edge/eu-1", "eu-2"]);
+  const found = fleetView({ items: both }, { text: "cluster:fleet/eu-2", state: null });
+  expect(found.rows.map(({ title }) => title)).toEqual(["ks/c"]);
+});
+
 test("versions are sorted as numbers, newest first, with their share of the largest", () => {
   const more = [...items, itemOf({ name: "f", version: "1.9.0" })];
   expect(fleetView({ items: more }, all).versions).toEqual([
