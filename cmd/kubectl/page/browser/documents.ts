@@ -70,9 +70,30 @@ interface Listener {
 
 const shortestPauseMs = 1_000;
 
-/** Follows the fleet. Reads it when its revision has changed, and never twice at once. */
-export function followFleet({ onStatus, onState, onLost }: Listener): void {
-  const source = new EventSource("/api/v1/stream");
+/**
+ * Follows the fleet while the page is seen. Reads it when its revision has changed, and never twice at once. Each stream holds a connection, and browsers open six to a
+ * server: with six windows that all follow, nothing else could be read.
+ */
+export function followFleet(listener: Listener): void {
+  const receive = receiver(listener);
+  let source: EventSource | undefined;
+  const follow = (): void => {
+    source?.close();
+    source = undefined;
+    if (document.visibilityState === "hidden") return;
+    source = new EventSource("/api/v1/stream");
+    source.addEventListener("message", receive);
+    source.addEventListener("error", () => {
+      listener.onLost(
+        "The command does not answer. When it has ended, start kubectl knfleet ui again",
+      );
+    });
+  };
+  document.addEventListener("visibilitychange", follow);
+  follow();
+}
+
+function receiver({ onStatus, onState, onLost }: Listener): (event: MessageEvent<string>) => void {
   let wanted = 0;
   let shown = -1;
   let isReading = false;
@@ -91,13 +112,10 @@ export function followFleet({ onStatus, onState, onLost }: Listener): void {
       void read();
     }, shortestPauseMs);
   };
-  source.addEventListener("message", ({ data }: MessageEvent<string>) => {
+  return ({ data }) => {
     const state: PageState = JSON.parse(data, readable);
     onState(state);
     wanted = state.revision;
     void read();
-  });
-  source.addEventListener("error", () => {
-    onLost("The command does not answer. When it has ended, start kubectl knfleet ui again");
-  });
+  };
 }

@@ -189,6 +189,27 @@ test("a change on the hub comes to the page, and moves no row", async () => {
   expect(open.troubles).toEqual([]);
 });
 
+test("a page that nobody sees holds no connection", async () => {
+  await using hub = await startChangingCluster(...recordedObjects);
+  await using ui = await startUi(["--no-live"], hub.env);
+  await using open = await openPage(browser, ui.url.href);
+  const names = () => open.page.locator("table.fleet tbody th").allTextContents();
+  const see = (state: "hidden" | "visible") =>
+    open.page.evaluate(`
+      Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));`);
+  await open.page.waitForSelector("table.fleet tbody tr");
+  const streamEnds = open.page.waitForEvent("requestfailed");
+  await see("hidden");
+  expect((await streamEnds).url()).toContain("/api/v1/stream");
+  const before = await names();
+  const ready = { status: "False", reason: "ApplyFailed", message: "Because" } as const;
+  hub.put(component({ namespace: "team-z", name: "late", cluster: null, ready }));
+  await see("visible");
+  await expect.poll(names).toEqual([...before, "ks/late team-z"]);
+  expect(open.troubles).toEqual([]);
+});
+
 test("the page says when the command has ended", async () => {
   await using ui = await startUi(["--bundle", join(recordedFolder, "fine")]);
   await using open = await openPage(browser, ui.url.href);
