@@ -10,6 +10,8 @@ import { type AnchorProtection, anchorProtections } from "../../controller/guard
 import type { ListenAddress } from "../../controller/health.ts";
 import { type DeliveryMode, deliveryModes } from "../../controller/pull/pull-deps.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
+import { keyProblem } from "../../webhook/rules/names.ts";
+import { labelMatcher } from "../kubectl/selection/label-selector.ts";
 import {
   addressOf,
   durationOf,
@@ -183,11 +185,13 @@ function discoveryOptions(): readonly Option[] {
     new Option(
       "--discover-selector <selector>",
       "labels of these Secrets and Clusters (default: any)",
-    ),
+    ).argParser(selectorOf),
     new Option(
       "--discover-kubeconfig-label <label>",
       "label that has the value true on a Secret with a kubeconfig",
-    ).default("sigs.k8s.io/multicluster-runtime-kubeconfig"),
+    )
+      .argParser(labelKeyOf)
+      .default("sigs.k8s.io/multicluster-runtime-kubeconfig"),
     new Option("--discover-kubeconfig-key <key>", "key of the kubeconfig in such a Secret").default(
       "kubeconfig",
     ),
@@ -250,6 +254,22 @@ function producersOf(text: string): readonly Producer[] {
   const isKnown = (name: string): boolean => name === "" || known.some((one) => one === name);
   if (names.every(isKnown)) return known;
   throw new InvalidArgumentError(`Want some of ${producers.join(", ")}, with commas.`);
+}
+
+/** Checks a label selector. An API server would refuse a wrong one at each list, and nothing would be discovered. */
+function selectorOf(text: string): string {
+  try {
+    labelMatcher(text, "--discover-selector");
+    return text;
+  } catch {
+    throw new InvalidArgumentError("Want a label selector such as env=prod,tier in (web,api).");
+  }
+}
+
+function labelKeyOf(text: string): string {
+  const problem = keyProblem(text);
+  if (problem === undefined) return text;
+  throw new InvalidArgumentError(`Want the key of a label: ${problem}.`);
 }
 
 /** Parses a whole number from 1 to `most`. */
