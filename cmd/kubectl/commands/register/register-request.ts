@@ -1,5 +1,6 @@
 import { goDurationMs } from "../../../../api/go-duration.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
+import { isLabelName, keyProblem, valueProblem } from "../../../../webhook/rules/names.ts";
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 
@@ -90,13 +91,6 @@ function checkName(name: string, flag: string): void {
   throw new UsageError(`Invalid value "${name}" for ${flag}: want a name of Kubernetes`);
 }
 
-function isLabelName(text: string): boolean {
-  return /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text);
-}
-
-const labelPart = /^[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?$/;
-const labelPrefix = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
-
 /** Labels as kubectl writes them: `KEY=VALUE` sets one, `KEY-` removes one. */
 function labelsOf(texts: readonly string[]): Pick<RegisterRequest, "labels" | "removedLabels"> {
   const given = texts.flatMap((text) => text.split(",")).filter((text) => text !== "");
@@ -105,24 +99,16 @@ function labelsOf(texts: readonly string[]): Pick<RegisterRequest, "labels" | "r
   for (const text of given) {
     const [, removed] = /^([^=]+)-$/.exec(text) ?? [];
     const [key = "", value, ...more] = removed === undefined ? text.split("=") : [removed, ""];
-    const isValid = isLabelKey(key) && (value === "" || labelPart.test(value ?? "-"));
-    if (!isValid || more.length > 0) {
+    const isWhole = value !== undefined && more.length === 0;
+    if (!isWhole || keyProblem(key) !== undefined || valueProblem(value) !== undefined) {
       throw new UsageError(
         `Invalid value "${text}" for --labels: want KEY=VALUE, or KEY- to remove`,
       );
     }
-    if (removed === undefined) labels[key] = value ?? "";
+    if (removed === undefined) labels[key] = value;
     else removedLabels.push(key);
   }
   return { labels, removedLabels };
-}
-
-function isLabelKey(key: string): boolean {
-  const [first = "", second, ...more] = key.split("/");
-  if (more.length > 0) return false;
-  return second === undefined
-    ? labelPart.test(first)
-    : labelPrefix.test(first) && labelPart.test(second);
 }
 
 // The API server mints no token for a shorter time.
