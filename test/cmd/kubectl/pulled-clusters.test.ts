@@ -321,3 +321,12 @@ test("version tells the version of the agents, by the image of their works", asy
   const { stdout } = await run(healthy, "version", "--no-live");
   expect(stdout).toContain("Agent Version: 0.1.0 (1 cluster)\n");
 });
+
+test("check does not want to reach it", async () => {
+  const { stdout } = await run(healthy, "check", "-o", "json");
+  const items: { check: string; state: string; code: string | null }[] = JSON.parse(stdout).items;
+  expect(items.find(({ check }) => check === "reachable")).toMatchObject({
+    state: "SKIPPED",
+    code: "KNF2011",
+  });
+});

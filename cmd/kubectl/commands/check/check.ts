@@ -3,11 +3,13 @@ import type { ActionInput } from "../../action.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { listInstallations } from "../../hub/installations.ts";
 import { hubSource } from "../../hub/open-hub.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { reportOf, type ReportStamp, stampAt } from "../../output/report.ts";
+import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
+import { isPulled, mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { prepareWalk } from "../diagnose/prepare-walk.ts";
 import { walkHub } from "../diagnose/walk-hub.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
@@ -65,10 +67,9 @@ export async function checkFleet(
   const profiles = isServed
     ? await listSelectedProfiles({ access, flags: profileFlags(flags, documents) }, late)
     : [];
-  const clusters =
-    documents === undefined
-      ? profiles.map(clusterOfProfile)
-      : clustersOf(documents, profiles.map(clusterOfProfile));
+  const isPulledTo = hub.kinds.ok ? await pulledClusters(access, late) : () => false;
+  const known = profiles.map((profile) => clusterOfProfile(profile, isPulledTo));
+  const clusters = documents === undefined ? known : clustersOf(documents, known);
   const { items, versions } = await checkClusters(clusters, { ...deps, hub }, signal);
   const fileItems =
     documents === undefined || settings === undefined || !hub.kinds.ok
@@ -92,9 +93,19 @@ function profileFlags(
 
 type Profile = Awaited<ReturnType<typeof listSelectedProfiles>>[number];
 
-function clusterOfProfile(profile: Profile): CheckedCluster {
+/** Tells to which clusters, by `namespace/name`, works bring components. To none without the right to list components, which other checks tell. */
+async function pulledClusters(
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<(id: string) => boolean> {
+  const all = { kinds: allKinds, names: [] };
+  const components = await listInstallations(access, all, signal).catch(() => []);
+  return (id) => isPulled(components, id);
+}
+
+function clusterOfProfile(profile: Profile, isPulledTo: (id: string) => boolean): CheckedCluster {
   const { namespace, name } = profile.metadata;
-  return { ref: { namespace, name }, profile };
+  return { ref: { namespace, name }, profile, isPulled: isPulledTo(`${namespace}/${name}`) };
 }
 
 /** The clusters that the components of files are for, each once. */

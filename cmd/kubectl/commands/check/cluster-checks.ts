@@ -14,7 +14,7 @@ import {
   type ReadOne,
   placeholderComponent,
 } from "../../spokes/read-clusters.ts";
-import { ifDenied } from "../../spokes/spoke-reading.ts";
+import { ifDenied, pullOnly } from "../../spokes/spoke-reading.ts";
 import { rootCauseOf } from "../diagnose/diagnosis.ts";
 import { checkVersion } from "../diagnose/hops/installation-hops.ts";
 import { checkRights } from "../diagnose/hops/spoke-hops.ts";
@@ -31,6 +31,8 @@ export interface CheckedCluster {
   readonly ref: ClusterProfileRef;
   /** Undefined when it does not exist, which the walk reports. */
   readonly profile: ClusterProfile | undefined;
+  /** Works bring components to it, so that it need not be reached. */
+  readonly isPulled?: boolean;
 }
 
 export interface ClusterCheckDeps {
@@ -71,8 +73,11 @@ export async function checkClusters(
   return { items: [...walked.flatMap(({ items }) => items), ...answered], versions };
 }
 
+/** Codes of a cluster to which the hub has no way. */
+const wayless: readonly string[] = ["KNF3001", "KNF3004"];
+
 async function walkToCluster(
-  { ref, profile }: CheckedCluster,
+  { ref, profile, isPulled = false }: CheckedCluster,
   { hub, context, window }: ClusterCheckDeps,
   signal: AbortSignal,
 ): Promise<{ readonly items: readonly CheckItem[]; readonly isReached: boolean }> {
@@ -93,10 +98,26 @@ async function walkToCluster(
       isReached,
     };
   }
-  const { code, message, next, severity } = cause;
+  const item = causeItem(cause, { ref, isReached, isPulled });
+  return { items: [item, ...ends], isReached };
+}
+
+/** What keeps a cluster from being reached, or is odd about it. */
+function causeItem(
+  { code, message, next, severity }: NonNullable<ReturnType<typeof rootCauseOf>>,
+  {
+    ref,
+    isReached,
+    isPulled,
+  }: Pick<CheckedCluster, "ref" | "isPulled"> & { readonly isReached: boolean },
+): CheckItem {
+  const base = { check: "reachable", cluster: ref };
+  if (isPulled === true && wayless.includes(code)) {
+    return checkItem({ ...base, state: "SKIPPED", code: "KNF2011", message: pullOnly.message });
+  }
   const isUnknown = ["KNF3001", "KNF3013"].includes(code) && !isReached;
   const state = isUnknown ? "SKIPPED" : ({ error: "FAIL", warning: "WARN" } as const)[severity];
-  return { items: [checkItem({ ...base, state, code, message, next }), ...ends], isReached };
+  return checkItem({ ...base, state, code, message, next });
 }
 
 interface ClusterAnswer {

@@ -1,4 +1,5 @@
 import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { pulledAnnotations } from "../../../../api/delivery.ts";
 import { describe, identityOf, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { inventoryTextOf } from "../../../../installation/anchor-object.ts";
@@ -30,6 +31,7 @@ export function anchorFinding(
   traces: Traces,
   known: Known,
 ): readonly OrphanItem[] {
+  if (isPulled(anchor, known)) return [];
   const belonging = belongingOf(anchor);
   const hub = anchor.metadata.annotations?.[anchorAnnotations.hubId];
   const base = { ...baseOf(anchor, known), component: belonging, objects: countOf(anchor, traces) };
@@ -53,6 +55,14 @@ export function anchorFinding(
   if (!isOldPlace(anchor, owner, { ...traces, components })) return [];
   const message = `${nameOf(owner)} has another anchor in its present namespace`;
   return [{ ...base, finding: "OldNamespace", message, next: removalSteps(anchor, base, known) }];
+}
+
+/** Whether the controller of the spoke manages the installation for a component of this hub. */
+function isPulled({ metadata }: KubeObject, { components, hubId }: Known): boolean {
+  const { [pulledAnnotations.hubId]: hub, [pulledAnnotations.hubComponentUid]: uid } =
+    metadata.annotations ?? {};
+  const isThisHub = hubId === undefined || hub === hubId;
+  return uid !== undefined && isThisHub && components.some((one) => one.metadata.uid === uid);
 }
 
 /** The component of an anchor: by uid, or by name for an anchor of the upstream operator. */

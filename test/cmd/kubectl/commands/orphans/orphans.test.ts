@@ -20,11 +20,14 @@ const place = { namespace: "fleet", name: "eu-1" };
 const remote = component({ cluster: "eu-1" });
 const { uid, namespace } = remote.metadata;
 
+const pulled = { "knfleet.dev/hub-id": "this-hub", "knfleet.dev/hub-component-uid": uid };
+
 interface AnchorFacts {
   readonly namespace?: string;
   readonly name?: string;
   readonly uid?: string | undefined;
   readonly hub?: string;
+  readonly pulled?: Readonly<Record<string, string>>;
   readonly deletedAt?: string;
 }
 
@@ -47,7 +50,7 @@ function anchor(facts: AnchorFacts = {}): KubeObject {
         "app.kubernetes.io/managed-by": "knative-operator",
         "operator.knative.dev/cr-name": name,
       },
-      annotations: marks,
+      annotations: { ...marks, ...facts.pulled },
       ...(facts.deletedAt === undefined
         ? {}
         : { deletionTimestamp: facts.deletedAt, finalizers: ["example.com/keep"] }),
@@ -107,6 +110,7 @@ describe("an anchor", () => {
       ["Orphan: the hub has no KnativeServing other for this cluster (uid"],
     ],
     ["of another hub", { hub: "that-hub" }, {}, ["AnotherHub: belongs to the hub that-hub"]],
+    ["of a spoke that pulls", { hub: "the-spoke", uid: "on-spoke", pulled }, {}, []],
     [
       "of another hub, when this one's id is not known",
       { hub: "that-hub" },
