@@ -22,6 +22,8 @@ export interface PullFacts {
   readonly work: ManifestWork | undefined;
   /** Generation of the component. */
   readonly generation: number;
+  /** Something was installed for the component before, by the hub or by works. */
+  readonly isInstalled?: boolean;
 }
 
 /** The state of a pulled component as the hub can know it. Equal facts give an equal answer: ages are told as the time since when. */
@@ -32,21 +34,28 @@ export function judge(facts: PullFacts): Told | FleetError {
   const refusal = refusalOf(agent, cluster) ?? refusalOf(work, cluster);
   if (refusal !== undefined) return refusal;
   if (agent === undefined || !wasApplied(agent)) return unapplied(cluster);
-  if (!isAvailable(agent))
-    return waiting(`Waiting for the agent in ${agentNamespace} on the spoke`);
-  if (work === undefined) return waiting("Waiting for the work to be written");
   const values = feedbackOf(work);
-  // Feedback about an earlier spec, or about a spec that the agent has not looked at, must not look like the result of this one.
-  const isCurrent =
-    values.get("hubGeneration") === `${generation}` &&
-    values.get("generation") !== undefined &&
-    values.get("generation") === values.get("observed");
-  if (!isCurrent) return waiting("Waiting for the agent on the spoke to take up the component");
+  const isUnmanaged = facts.isInstalled === true && values.get("hubGeneration") === undefined;
+  const waiting = (what: string): Told => waitingFor(what, isUnmanaged);
+  if (!isAvailable(agent)) return waiting(`the agent in ${agentNamespace} on the spoke`);
+  if (work === undefined) return waiting("the work to be written");
+  if (!isCurrent(values, generation)) {
+    return waiting("the agent on the spoke to take up the component");
+  }
   const version = values.get("version");
   return {
     conditions: [reached, ...toldConditions.flatMap((type) => conditionFrom(values, type))],
     ...(version === undefined ? {} : { version }),
   };
+}
+
+/** Feedback about an earlier spec, or about a spec that the agent has not looked at, must not look like the result of this one. */
+function isCurrent(values: ReadonlyMap<string, string>, generation: number): boolean {
+  return (
+    values.get("hubGeneration") === `${generation}` &&
+    values.get("generation") !== undefined &&
+    values.get("generation") === values.get("observed")
+  );
 }
 
 /** Whether the work agent has applied a work at least once. */
@@ -108,9 +117,11 @@ function manifestsOf({ status }: ManifestWork): readonly ManifestStatus[] {
   return status?.resourceStatus?.manifests ?? [];
 }
 
-/** The values that the feedback rules of a work asked for, by name. */
-function feedbackOf(work: ManifestWork): ReadonlyMap<string, string> {
-  const values = manifestsOf(work).flatMap(({ statusFeedback }) => statusFeedback?.values ?? []);
+/** The values that the feedback rules of a work asked for, by name; none without a work. */
+function feedbackOf(work: ManifestWork | undefined): ReadonlyMap<string, string> {
+  const values = (work === undefined ? [] : manifestsOf(work)).flatMap(
+    ({ statusFeedback }) => statusFeedback?.values ?? [],
+  );
   return new Map(
     values.map(({ name, fieldValue: { string, integer } }) => [name, string ?? `${integer ?? ""}`]),
   );
@@ -125,7 +136,10 @@ function unapplied(cluster: string): Told {
   return { conditions: [{ type, status: "Unknown", reason: "Connecting", message }] };
 }
 
-function waiting(message: string): Told {
+/** `isUnmanaged`: the hub has stopped its work for an installation, which waits for the spoke to go on. */
+function waitingFor(what: string, isUnmanaged: boolean): Told {
+  const stopped = isUnmanaged ? "; the hub does not manage the installation any more" : "";
+  const message = `Waiting for ${what}${stopped}`;
   const type = "InstallSucceeded";
   return { conditions: [reached, { type, status: "Unknown", reason: "Installing", message }] };
 }

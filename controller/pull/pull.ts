@@ -102,7 +102,8 @@ async function writeWorks(
     ? await ensureWork(componentWork(component, place), { ...deps, stored: work }, signal)
     : undefined;
   const { generation = 0 } = component.metadata;
-  return { cluster, managed, agent: writtenAgent, work: writtenWork, generation };
+  const isInstalled = component.status?.version !== undefined;
+  return { cluster, managed, agent: writtenAgent, work: writtenWork, generation, isInstalled };
 }
 
 interface Gathered extends Pick<PullFacts, "managed"> {

@@ -119,6 +119,11 @@ test("from push to pull, the controller of the spoke takes over what the hub ins
   const [anchor] = await anchors();
   const hubUid = (await read(hub, kind))?.metadata.uid ?? "";
   await deliver("Pull");
+  const stopped = {
+    status: "Unknown",
+    message: /the hub does not manage the installation any more$/,
+  };
+  await condition(hub, kind, ["InstallSucceeded", stopped]);
   const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir };
   local = stack.use(await playAgent(spoke, pod));
   const { metadata } = await ready(spoke, kind);

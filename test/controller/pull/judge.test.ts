@@ -114,6 +114,11 @@ describe("what the hub knows of a pulled component", () => {
     ],
     ["agent gone later", { agent: noAgent }, `${waiting} agent in knfleet-system on the spoke`],
     ["work unwritten", { work: undefined }, `${waiting} work to be written`],
+    [
+      "pushed until now",
+      { agent: noAgent, work: undefined, isInstalled: true },
+      `${waiting} agent in knfleet-system on the spoke; the hub does not manage the installation any more`,
+    ],
     ["no feedback", { work: work() }, `${waiting} agent on the spoke to take up the component`],
     [
       "feedback of an earlier spec",
