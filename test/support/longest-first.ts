@@ -11,6 +11,7 @@ export const longest: readonly string[] = [
   "test/charts/pages.fleet.test.ts",
   "test/cmd/kubectl/knfleet.fleet.test.ts",
   "test/e2e/replicas.fleet.test.ts",
+  "test/e2e/pull.fleet.test.ts",
   "test/e2e/hostile-spokes.fleet.test.ts",
 ];
 
