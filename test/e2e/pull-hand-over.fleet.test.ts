@@ -171,6 +171,10 @@ describe("kubectl knfleet", () => {
     expect(rowsOf(told.stdout)).toMatchObject([{ HUB: "Ready", LIVE: "Ready (feedback)" }]);
   });
 
+  test("compares with what the controller of the spoke sent, where there is a way", async () => {
+    expect(await knfleet(withWay, "diff", ...target)).toMatchObject({ exitCode: 0, stdout: "" });
+  });
+
   test("tells the same of a bundle", async () => {
     const bundle = join(scene().fleet.folder, "pulled.tar.gz");
     await knfleet(withoutWay, "gather", "-A", "-o", bundle);

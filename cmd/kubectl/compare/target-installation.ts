@@ -1,10 +1,12 @@
 import { withTimeout } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
+import { managedClusterOf, pulledAnnotations } from "../../../api/delivery.ts";
 import type { OwnerReference } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { type Anchor, readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Target } from "../../../controller/apply/target.ts";
+import { asComponent } from "../../../controller/component-identity.ts";
 import { fieldManagerOf, findAnchorNamespaces } from "../../../controller/reconcile/resolve.ts";
 import { anchorKey } from "../../../installation/anchor-object.ts";
 import {
@@ -44,6 +46,8 @@ export async function readTargetInstallation(
   { client, hubId, namespaceOf }: TargetAccess,
   signal: AbortSignal,
 ): Promise<TargetInstallation> {
+  const pulled = await readPulled(component, { client, namespaceOf }, signal);
+  if (pulled !== undefined) return pulled;
   const { clusterProfileRef: profile } = component.spec ?? {};
   const found = await findAnchorNamespaces(component, { client, hubId }, signal);
   const namespace = await namespaceOf(component, found);
@@ -70,15 +74,45 @@ export async function readTargetInstallation(
   };
 }
 
+/** The installation of a component that is pulled, as the controller on its spoke sees it: without a ClusterProfile, for a component of the spoke. Undefined for any other. */
+async function readPulled(
+  component: Component,
+  { client, namespaceOf }: Pick<TargetAccess, "client" | "namespaceOf">,
+  signal: AbortSignal,
+): Promise<TargetInstallation | undefined> {
+  if (managedClusterOf(component) === undefined) return undefined;
+  const namespace = await namespaceOf(component, []);
+  const annotations = await readAnchorAnnotations(component, { client, namespace }, signal);
+  const { [anchorAnnotations.componentUid]: uid, [anchorAnnotations.hubId]: hubId } = annotations;
+  const isSame = annotations[pulledAnnotations.hubComponentUid] === component.metadata.uid;
+  if (!isSame || uid === undefined || hubId === undefined) return undefined;
+  const { clusterProfileRef: _, ...spec } = component.spec ?? {};
+  const metadata = { ...component.metadata, namespace, uid, annotations };
+  const local = asComponent({ ...component, metadata, spec });
+  if (local === undefined) return undefined;
+  const target = { client, namespace, hubId, fieldManager: fieldManagerOf(hubId) };
+  const anchor = await readAnchor(local, target, signal);
+  return { component: local, target, anchor, isOurs: true, secondOwner: undefined };
+}
+
 async function readHubIdOfAnchor(
   component: Component,
   { client, namespace }: Pick<Target, "client" | "namespace">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const annotations = await readAnchorAnnotations(component, { client, namespace }, signal);
+  return annotations[anchorAnnotations.hubId];
+}
+
+async function readAnchorAnnotations(
+  component: Component,
+  { client, namespace }: Pick<Target, "client" | "namespace">,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
   const { name } = anchorKey({ component, target: { namespace, hubId: "" } });
   const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name };
   const anchor = await client.get(ref, { metadataOnly: true }, signal);
-  return anchor?.metadata.annotations?.[anchorAnnotations.hubId];
+  return anchor?.metadata.annotations ?? {};
 }
 
 /** Sets neither `controller` nor `blockOwnerDeletion`, as the controller does. */
