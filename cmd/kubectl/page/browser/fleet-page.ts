@@ -163,6 +163,7 @@ interface VersionsProps {
 }
 
 function Versions({ versions, search }: VersionsProps): Markup {
+  if (versions.length === 0) return null;
   return html`<${Section} title="Versions">
     <ul class="bars">
       ${versions.map(

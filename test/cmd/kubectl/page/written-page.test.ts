@@ -18,7 +18,7 @@ import { fleetSet } from "../set-facts.ts";
 import { startStubHub } from "../stub-hub.ts";
 import { startBrowser } from "./browser.ts";
 import { expectGoodLooks } from "./good-looks.ts";
-import { openPage } from "./open-page.ts";
+import { type OpenPage, openPage } from "./open-page.ts";
 import { itemOf } from "./sample-items.ts";
 import { heldIn } from "./sample-page.ts";
 
@@ -108,4 +108,85 @@ test("a file of many installations says what it does not have", async () => {
   await open.page.click("table.fleet th a");
   await open.page.waitForSelector("text=This file has no conditions, graph and Events");
   expect(open.troubles).toEqual([]);
+});
+
+describe("the file of a status", () => {
+  const stamp = { generatedAt: "2026-11-21T12:00:00Z", cliVersion: "1.0.0" };
+
+  async function openFile(items: Parameters<typeof fleetStatusOf>[0]): Promise<OpenPage> {
+    const path = join(folder, "fleet.html");
+    const from = { recordedAt: undefined, knfleet: "kubectl knfleet" };
+    await writeFile(path, statusHtml(fleetStatusOf(items, [], stamp), from));
+    return await openPage(browser, pathToFileURL(path).href);
+  }
+
+  test("shows text of clusters as text, whatever it holds", async () => {
+    const attack = `</script><script>document.title="x"</script><img src=http://127.0.0.1:9/ onerror='document.title="x"'>"'&lt;\u202e\u001b[2J`;
+    const hostile = { severity: "error", reason: attack, message: attack } as const;
+    await using open = await openFile([itemOf({ ...hostile, name: attack, version: attack })]);
+    const { page, troubles } = open;
+    await page.waitForSelector("table.fleet tbody tr");
+    expect(await page.textContent("table.fleet th a")).toContain("</script><script>");
+    expect(await page.title()).toBe("Knative fleet");
+    expect(await page.locator("img").count()).toBe(0);
+    const shown = (await page.textContent("main")) ?? "";
+    expect(["\u202e", "\u001b"].filter((one) => shown.includes(one))).toEqual([]);
+    await page.click("table.fleet th a");
+    await page.waitForSelector("h1:has-text('<img')");
+    expect(await page.locator("img").count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  test("is tables where no script may run", async () => {
+    const path = join(folder, "tables.html");
+    const status = fleetStatusOf([itemOf({ name: "<b>" })], [], stamp);
+    await writeFile(path, statusHtml(status, { recordedAt: undefined, knfleet: "kubectl" }));
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(path).href);
+    expect(await page.textContent("tbody td >> nth=1")).toBe("<b>");
+    await context.close();
+  });
+
+  test("breaks long names, and no word beside them", async () => {
+    const long = "a-name-that-somebody-gave-to-it-with-the-whole-region-in-it-and-more";
+    const unwell = { severity: "error", reason: "CredentialRejected" } as const;
+    const hub = { state: "NotReady" } as const;
+    await using open = await openFile([
+      itemOf({ ...unwell, hub, name: long, cluster: "eu-1" }),
+      itemOf({ ...unwell, hub, name: "a", cluster: long }),
+    ]);
+    const { page } = open;
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    const lines = (text: string) =>
+      page.evaluate(`
+        const range = document.createRange();
+        range.selectNodeContents(document.evaluate("//table//*[text()='${text}']", document).iterateNext());
+        range.getClientRects().length`);
+    for (const text of ["1.23.0", "NotReady", "CredentialRejected", "Version", "Since"]) {
+      // oxlint-disable-next-line no-await-in-loop -- one look after another
+      expect({ text, lines: await lines(text) }).toEqual({ text, lines: 1 });
+    }
+    await expectGoodLooks(open);
+  });
+
+  test("of an empty fleet says so", async () => {
+    await using open = await openFile([]);
+    await open.page.waitForSelector("table.fleet");
+    expect(await open.page.textContent("[role=status]")).toBe("0 of 0");
+  });
+
+  test("of a thousand installations shows the first, and all when asked", async () => {
+    const many = Array.from({ length: 1_000 }, (_, at) =>
+      itemOf({ name: `n-${at}`, cluster: `c-${at}`, version: `1.2${at % 4}.0` }),
+    );
+    await using open = await openFile(many);
+    const rows = open.page.locator("table.fleet tbody tr");
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(200);
+    await open.page.click("text=Show all 1000");
+    await expect.poll(() => rows.count()).toBe(1_000);
+    await open.page.fill("#filter", "n-99");
+    await expect.poll(() => rows.count()).toBe(11);
+  });
 });
