@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { access as accessFile, constants, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 
 import { withTimeout } from "../../../../access/deadline.ts";
 import { type ActionInput, limitsOf, selectionOf } from "../../action.ts";
@@ -29,6 +30,8 @@ type Input = ActionInput<UiFlags>;
 export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode> {
   const { flags: asked, options, terminal } = given;
   const port = checkedPort(given);
+  // To read the fleet for a file takes time, and would be for nothing.
+  if (options.once !== undefined) await checkFolderOf(options.once);
   const flags = { ...asked, namespace: asked.namespace ?? undefined };
   const input = { ...given, flags };
   const live = options.live ?? true;
@@ -91,11 +94,20 @@ async function writeOnce(
   const documents = await writtenDocuments(sources, signal);
   const { report } = feed.state();
   const text = statusHtml(report, { ...fromOf(input.flags), documents });
-  await writeFile(path, text).catch((error: unknown) => {
-    throw new UsageError(`The file ${path} cannot be written: ${messageOf(error)}`);
-  });
+  await writeFile(path, text).catch(unwritable(path));
   input.terminal.stderr.write(`Wrote ${path}\n`);
   return report.complete ? exitCodes.fine : exitCodes.incomplete;
+}
+
+async function checkFolderOf(path: string): Promise<void> {
+  if (path === "") throw new UsageError("Name a file with --once");
+  await accessFile(dirname(path), constants.W_OK).catch(unwritable(path));
+}
+
+function unwritable(path: string): (error: unknown) => never {
+  return (error) => {
+    throw new UsageError(`The file ${path} cannot be written: ${messageOf(error)}`);
+  };
 }
 
 /** What the page says besides the fleet. */

@@ -236,8 +236,15 @@ describe("the command line", () => {
     expect(stdout).toBe("");
     expect(stderr).toContain(`Wrote ${file}\n`);
     expect(readFileSync(file, "utf8")).toContain("team-fine");
-    const { exitCode } = await runText(["ui", "--once", join(folder, "no/such"), ...bundle]);
+  });
+
+  test("--once for a file that cannot be written fails before anything is read", async () => {
+    const file = join(folder, "no/such");
+    const { exitCode, stderr } = await runText(["ui", "--once", file]);
+    expect(stderr).toContain(`The file ${file} cannot be written: ENOENT`);
     expect(exitCode).toBe(2);
+    const { stderr: ofFolder } = await runText(["ui", "--once", folder, ...bundle]);
+    expect(ofFolder).toContain(`The file ${folder} cannot be written: EISDIR`);
   });
 
   test("--timeout ends it", async () => {
@@ -254,6 +261,7 @@ describe("the command line", () => {
   });
 
   test.each([
+    [["--once", ""], "Name a file with --once"],
     [["--port", "x"], 'Invalid value "x" for --port'],
     [["--port", "65536"], 'Invalid value "65536" for --port'],
     [["--port", "-1"], 'Invalid value "-1" for --port'],
