@@ -1,4 +1,5 @@
 import { withTimeout } from "../../../access/deadline.ts";
+import { ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { getProfile, ServedKind } from "../../../access/kube/profile-versions.ts";
 import {
@@ -58,7 +59,15 @@ export async function findProfile(
   const deadline = withTimeout(access.hubTimeoutMs, signal);
   const { namespace, name } = partsOf(arg);
   const stated = namespace ?? flags.namespace ?? undefined;
-  if (stated !== undefined) return readProfile({ namespace: stated, name }, access.hub, deadline);
+  if (stated !== undefined) {
+    const ref = { namespace: stated, name };
+    return await readProfile(ref, access.hub, deadline).catch((error: unknown) => {
+      // Then the hub is to blame, and no ClusterProfile.
+      throw error instanceof FleetError && error.cause instanceof ConnectionError
+        ? error.cause
+        : error;
+    });
+  }
   const found = await findProfileAnywhere(name, access.hub, deadline);
   if (found !== undefined) return found;
   const message = `ClusterProfile ${JSON.stringify(name)} does not exist in any namespace`;

@@ -192,6 +192,19 @@ describe("a command of a next step", () => {
   });
 
   test.each([
+    ["status"],
+    ["unregister", "fleet/eu-1"],
+    ["unregister", "eu-1"],
+    ["kubeconfig", "fleet/eu-1"],
+  ])("begins with the hub where that does not answer: %s %s", async (...args) => {
+    await using hub = await startStubHub([broken]);
+    const where = ["--server", "https://127.0.0.1:1"];
+    const { stderr } = await runText([...args, ...where], { env: hub.env });
+    expect(stderr).toContain("error: The hub cannot be reached");
+    expect(stderr).toContain(`next: kubectl ${where.join(" ")} cluster-info`);
+  });
+
+  test.each([
     ["plain-word_1.2/x:y@z%+,-", "plain-word_1.2/x:y@z%+,-"],
     ["--flag=value", "--flag=value"],
     ["two words", "'two words'"],
