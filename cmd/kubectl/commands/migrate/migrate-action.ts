@@ -80,7 +80,10 @@ const questions = {
 /** Throws UsageError for names and selectors, and for flags that exclude each other. */
 function checkLine({ args, flags, options }: Input): void {
   const { selector, cluster, on, reason, failed } = flags;
-  const filters = [...args, selector, cluster, on, reason].filter((one) => one !== undefined);
+  // Null: the namespace of the context, which nobody typed.
+  const namespace = flags.namespace ?? undefined;
+  const given = [...args, namespace, selector, cluster, on, reason];
+  const filters = given.filter((one) => one !== undefined);
   if (filters.length > 0 || failed) {
     throw new UsageError("A migration is about all components of the hub: it selects none");
   }
