@@ -74,7 +74,15 @@ const discoveredFrom = "knfleet.dev/discovered-from";
 const discoveredContext = "knfleet.dev/discovered-context";
 const propertyPrefix = "knfleet.dev/property.";
 // They say how the source is managed, not what its cluster is.
-const ownDomains: readonly string[] = ["kubernetes.io", "helm.sh", "app.kubernetes.io"];
+const ownDomains: readonly string[] = [
+  "kubernetes.io",
+  "helm.sh",
+  "app.kubernetes.io",
+  // With these, Argo CD and Flux would take the profile for one of their objects, and prune it.
+  "argocd.argoproj.io",
+  "kustomize.toolkit.fluxcd.io",
+  "helm.toolkit.fluxcd.io",
+];
 
 /** The object that Events are about. */
 export function sourceObjectOf(

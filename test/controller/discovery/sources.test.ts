@@ -59,6 +59,9 @@ test("labels are copied but for those that say how the source is managed", () =>
     "kubernetes.io/metadata.name": "x",
     "app.kubernetes.io/managed-by": "Helm",
     "helm.sh/chart": "x",
+    "argocd.argoproj.io/instance": "fleet",
+    "kustomize.toolkit.fluxcd.io/name": "fleet",
+    "helm.toolkit.fluxcd.io/name": "fleet",
   };
   const [source] = sourcesOfSecret(secretOf("spoke-1", { metadata: { labels } }), settings);
   expect(source?.labels).toEqual({
