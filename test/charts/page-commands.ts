@@ -104,6 +104,12 @@ export const notRun: readonly NotRun[] = [
   },
   {
     page: "docs/troubleshooting.md",
+    begins: "kubectl get manifestworks",
+    why: "needs Open Cluster Management",
+    by: "test/e2e/pull-hand-over.fleet.test.ts",
+  },
+  {
+    page: "docs/troubleshooting.md",
     begins: "kubectl logs --namespace knfleet-system --selector",
     why: noKubelet,
   },
