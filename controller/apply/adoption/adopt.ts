@@ -1,5 +1,5 @@
-import { ApiError, isOutdatedPatch } from "../../../access/kube/api-error.ts";
-import { type KubeClient, objectRefOf } from "../../../access/kube/kube-client.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { type Desired, outlives } from "../../../installation/desired.ts";
@@ -8,7 +8,8 @@ import type { EngineRequests } from "../apply-requests.ts";
 import type { Unadopted } from "../change-set.ts";
 import type { Sending } from "../install-attempt.ts";
 import { type Refused, refusedOf } from "../refusals.ts";
-import { adoptionPatch, isUpstreams, keptAnnotations, preconditions } from "./take-over.ts";
+import { patchLive } from "./patch-live.ts";
+import { adoptionPatch, isUpstreams, keptAnnotations, preconditions, setAt } from "./take-over.ts";
 
 interface AdoptDeps {
   readonly client: Pick<KubeClient, "get" | "patch">;
@@ -104,27 +105,12 @@ async function refusalIn(
   }
 }
 
-const maxAttempts = 5;
-
-async function labelObject(found: KubeObject, deps: AdoptDeps, signal: AbortSignal): Promise<void> {
-  const { client, fieldManager, componentUid, desired } = deps;
-  const ref = objectRefOf(found.metadata, desired.resourceOf(found));
-  let live: KubeObject | undefined = found;
-  for (let attempt = 1; live?.metadata.uid === found.metadata.uid; attempt += 1) {
-    const patch = [
-      ...(adoptionPatch(live, { manager: fieldManager, isScaled: false }) ?? preconditions(live)),
-      {
-        op: "add",
-        path: `/metadata/labels/${componentUidLabel.replace("/", "~1")}`,
-        value: componentUid,
-      },
-    ];
-    try {
-      await client.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
-      return;
-    } catch (error) {
-      if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
-    }
-    live = await client.get(ref, { metadataOnly: true }, signal);
-  }
+function labelObject(live: KubeObject, deps: AdoptDeps, signal: AbortSignal): Promise<void> {
+  const { fieldManager: manager, componentUid } = deps;
+  const label = setAt("labels", componentUidLabel, componentUid);
+  const operationsFor = (now: KubeObject): readonly object[] => [
+    ...(adoptionPatch(now, { manager, isScaled: false }) ?? preconditions(now)),
+    label,
+  ];
+  return patchLive(live, { ...deps, operationsFor }, signal);
 }

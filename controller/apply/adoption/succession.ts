@@ -1,11 +1,10 @@
-import { isOutdatedPatch } from "../../../access/kube/api-error.ts";
-import { objectRefOf } from "../../../access/kube/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
 import { identityOf, isJob, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import { inventoryTextOf } from "../../../installation/anchor-object.ts";
 import {
   anchorAnnotations,
+  componentSelector,
   componentUidLabel,
   definitionLabel,
 } from "../../../installation/anchor.ts";
@@ -17,7 +16,8 @@ import {
 } from "../../../installation/inventory.ts";
 import type { Target } from "../target.ts";
 import { obsoleteAmong } from "./adopt.ts";
-import { ownPatch, preconditions } from "./take-over.ts";
+import { patchLive } from "./patch-live.ts";
+import { ownPatch, preconditions, setAt } from "./take-over.ts";
 import { labelledObjects } from "./upstream-objects.ts";
 
 /** An installation that another controller of this program has managed so far. */
@@ -48,13 +48,17 @@ export async function succeed(succession: Succession, signal: AbortSignal): Prom
     labelledObjects(formerUid, { target, desired }, signal),
     listed(succession, { resource: definitions, labelSelector: `${definitionLabel}=true` }, signal),
     listed(succession, { resource: namespaces }, signal),
-    listed(succession, { resource: clusterRoles, labelSelector: labelOf(formerUid) }, signal),
+    listed(
+      succession,
+      { resource: clusterRoles, labelSelector: componentSelector(formerUid) },
+      signal,
+    ),
   ]);
   const obsolete = new Set(obsoleteAmong(labelled, desired));
   const wanted = new Set(desired.objects.map(({ id }) => id));
   const { uid } = component.metadata;
-  const relabelled = [replaceAt(["labels", componentUidLabel], uid)];
-  const renamed = [replaceAt(["annotations", anchorAnnotations.componentUid], uid)];
+  const relabelled = [setAt("labels", componentUidLabel, uid)];
+  const renamed = [setAt("annotations", anchorAnnotations.componentUid, uid)];
   const work = [
     ...labelled.map((live) => [live, obsolete.has(live) ? relabelled : []] as const),
     ...crds
@@ -89,10 +93,6 @@ async function listed(
   return items.map((item) => ({ ...item, apiVersion, kind }));
 }
 
-function labelOf(uid: string): string {
-  return `${componentUidLabel}=${uid}`;
-}
-
 function isMadeFor({ metadata: { annotations = {} } }: KubeObject, uid: string): boolean {
   return annotations[anchorAnnotations.componentUid] === uid;
 }
@@ -103,8 +103,8 @@ function anchorMarks(
   canBeSent: (entry: InventoryEntry) => boolean,
 ): readonly object[] {
   const marks = [
-    replaceAt(["annotations", anchorAnnotations.componentUid], component.metadata.uid),
-    replaceAt(["annotations", anchorAnnotations.hubId], target.hubId),
+    setAt("annotations", anchorAnnotations.componentUid, component.metadata.uid),
+    setAt("annotations", anchorAnnotations.hubId, target.hubId),
   ];
   const inventory = decodeInventory(inventoryTextOf(anchor));
   if (inventory === undefined || anchor["immutable"] === true) return marks;
@@ -115,30 +115,16 @@ function anchorMarks(
   return [...marks, { op: "add", path: "/data/inventory", value }];
 }
 
-function replaceAt([field, name]: readonly [string, string], value: string): object {
-  return { op: "add", path: `/metadata/${field}/${name.replaceAll("/", "~1")}`, value };
-}
-
-const maxAttempts = 5;
-
-async function takeOver(
-  found: KubeObject,
+function takeOver(
+  live: KubeObject,
   { target, desired, formerManager, more }: Succession & { readonly more: readonly object[] },
   signal: AbortSignal,
 ): Promise<void> {
   const { client, fieldManager } = target;
-  const ref = objectRefOf(found.metadata, desired.resourceOf(found));
-  let live: KubeObject | undefined = found;
-  for (let attempt = 1; live?.metadata.uid === found.metadata.uid; attempt += 1) {
-    const patch = ownPatch(live, fieldManager, formerManager);
-    if (patch === undefined && more.length === 0) return;
-    const operations = [...(patch ?? preconditions(live)), ...more];
-    try {
-      await client.patch(ref, operations, { fieldManager, metadataOnly: true }, signal);
-      return;
-    } catch (error) {
-      if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
-    }
-    live = await client.get(ref, { metadataOnly: true }, signal);
-  }
+  const operationsFor = (now: KubeObject): readonly object[] | undefined => {
+    const patch = ownPatch(now, fieldManager, formerManager);
+    if (patch === undefined && more.length === 0) return undefined;
+    return [...(patch ?? preconditions(now)), ...more];
+  };
+  return patchLive(live, { client, fieldManager, desired, operationsFor }, signal);
 }

@@ -168,6 +168,11 @@ export function preconditions({ metadata }: KubeObject): readonly object[] {
   ];
 }
 
+/** The operation of a JSON Patch that sets a label or an annotation of an object that has some. */
+export function setAt(field: "labels" | "annotations", name: string, value: string): object {
+  return { op: "add", path: `/metadata/${field}/${pointer(name)}`, value };
+}
+
 /** Whether an object was refused because something else controls it: there can be only one such owner. */
 export function isOfController({ field }: StatusCause): boolean {
   return field === "metadata.ownerReferences";
