@@ -3,7 +3,8 @@ import { askedDelivery, type Delivery, managedClusterOf } from "../../api/delive
 import { FleetError } from "../../api/errors.ts";
 import { hasFinalizer, targetIdOf } from "../component-identity.ts";
 import { refusalOf } from "../reconcile/claims.ts";
-import { managedClusterFor, readManagedCluster } from "./hub-works.ts";
+import { managedClusterRef } from "./find-works.ts";
+import { getFrom, managedClusterFor } from "./hub-works.ts";
 import type { PullDeps } from "./pull-deps.ts";
 
 /** The reasons of a ClusterProfile that offers no way in which the provider file serves. */
@@ -49,7 +50,8 @@ async function canOnlyPull(
   }
   try {
     const cluster = await managedClusterFor(ref, deps, signal);
-    return (await readManagedCluster(cluster, deps.hub, signal)) !== undefined;
+    const found = await getFrom(deps.hub, signal)(managedClusterRef(cluster));
+    return found !== undefined;
   } catch (error) {
     // Without a ManagedCluster the push side says what is missing.
     if (error instanceof FleetError) return false;

@@ -1,18 +1,16 @@
 import { conditionOf } from "../../api/conditions.ts";
 import { managedClusterAnnotation, managedClusterOf } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { installationNamespace } from "../../installation/installation-namespace.ts";
 import { asComponent, refOf } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { reconcile } from "../reconcile/reconcile.ts";
 import { conclude } from "../reconcile/report.ts";
 import { uninstall } from "../uninstall/uninstall.ts";
-import { ensureWork } from "./hub-works.ts";
+import { findWorks } from "./find-works.ts";
+import { ensureComponentWork, getFrom } from "./hub-works.ts";
 import type { PullDeps } from "./pull-deps.ts";
-import { gather } from "./pull.ts";
 import { removeWorks } from "./remove-pulled.ts";
-import { componentWork } from "./works.ts";
 
 /**
  * One attempt for a pulled component that the hub is to push again: tells the controller on the spoke to let go, installs as for every pushed component, which waits until it has, and then
@@ -58,11 +56,9 @@ async function tellSpoke(
   const cluster = managedClusterOf(component);
   if (cluster === undefined) return;
   deps.pull?.watch.open();
-  const { work } = await gather(component, { cluster, deps }, signal);
+  const { work } = await findWorks(component, cluster, getFrom(deps.hub, signal));
   if (work === undefined || work.metadata.deletionTimestamp !== undefined) return;
-  const namespace = installationNamespace(component, deps.spokeNamespace);
-  const desired = componentWork(component, { cluster, namespace, hubId: deps.hubId });
-  await ensureWork(desired, { ...deps, stored: work }, signal);
+  await ensureComponentWork(component, { ...deps, cluster, stored: work }, signal);
 }
 
 /**

@@ -7,13 +7,10 @@ import {
   clusterProfileApiVersion,
   isClusterProfile,
 } from "../../api/cluster-profile.ts";
-import type { ClusterProfileRef } from "../../api/component.ts";
-import { conditionOf } from "../../api/conditions.ts";
+import type { Component, ClusterProfileRef } from "../../api/component.ts";
 import {
   agentWorkName,
-  managedClusterApiVersion,
   managedClusterLabel,
-  type ManagedCluster,
   type ManifestWork,
   workApiVersion,
 } from "../../api/delivery.ts";
@@ -22,9 +19,12 @@ import { isRecord, recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { installationNamespace } from "../../installation/installation-namespace.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { fieldManagerOf } from "../reconcile/resolve.ts";
-import { workLabel } from "./works.ts";
+import { asWork, isWork, workRef } from "./find-works.ts";
+import { isApplied } from "./judge.ts";
+import { componentWork, workLabel } from "./works.ts";
 
 type HubDeps = Pick<ReconcileDeps, "hub" | "hubId" | "references">;
 
@@ -65,37 +65,20 @@ async function readProfile(
   }
 }
 
-/** A ManagedCluster; undefined when there is none, or the hub knows no such kind. */
-export function readManagedCluster(
-  name: string,
-  hub: Pick<KubeClient, "get">,
-  signal: AbortSignal,
-): Promise<ManagedCluster | undefined> {
-  const ref = { resource: knownResource(managedClusterApiVersion, "ManagedCluster"), name };
-  return orRefusal(ref, () => hub.get(ref, {}, signal));
+/** Reads an object of the hub for pull delivery; undefined when there is none, or the hub knows no such kind. Throws FleetError for what the hub refuses. */
+export function getFrom(hub: Pick<KubeClient, "get">, signal: AbortSignal) {
+  return (ref: ObjectRef): Promise<KubeObject | undefined> =>
+    orRefusal(ref, () => hub.get(ref, {}, signal));
 }
 
-/** Names a work. */
-export function workRef(cluster: string, name: string): ObjectRef {
-  return { resource: knownResource(workApiVersion, "ManifestWork"), namespace: cluster, name };
-}
-
-/** A work; undefined when there is none. */
-export async function readWork(
-  ref: ObjectRef,
-  hub: Pick<KubeClient, "get">,
-  signal: AbortSignal,
-): Promise<ManifestWork | undefined> {
-  return asWork(await orRefusal(ref, () => hub.get(ref, {}, signal)));
+interface WorkDeps extends Pick<HubDeps, "hub" | "hubId"> {
+  readonly stored: ManifestWork | undefined;
 }
 
 /** Writes a work unless it is stored already. Throws FleetError `ClusterBusy` while an earlier one is being deleted, and for what the hub refuses the reason that says why. */
 export async function ensureWork(
   desired: Manifest,
-  {
-    stored,
-    ...deps
-  }: Pick<HubDeps, "hub" | "hubId"> & { readonly stored: ManifestWork | undefined },
+  { stored, ...deps }: WorkDeps,
   signal: AbortSignal,
 ): Promise<ManifestWork> {
   const { namespace = "", name = "" } = desired.metadata;
@@ -107,6 +90,21 @@ export async function ensureWork(
   const ref = workRef(namespace, name);
   const written = await orRefusal(ref, () => deps.hub.apply(ref, desired, options, signal));
   return asWork(written) ?? stored ?? Promise.reject(new Error("The hub stored no work"));
+}
+
+/** Writes the work of a component unless it is stored already; see `ensureWork`. */
+export function ensureComponentWork(
+  component: Component,
+  {
+    cluster,
+    spokeNamespace,
+    ...deps
+  }: WorkDeps & Pick<ReconcileDeps, "spokeNamespace"> & { readonly cluster: string },
+  signal: AbortSignal,
+): Promise<ManifestWork> {
+  const namespace = installationNamespace(component, spokeNamespace);
+  const { hubId } = deps;
+  return ensureWork(componentWork(component, { cluster, namespace, hubId }), deps, signal);
 }
 
 /** Deletes a work. Resolves when the deletion is requested: the agent of Open Cluster Management ends it. */
@@ -173,12 +171,6 @@ export function isOrphaned(work: ManifestWork): boolean {
   return recordAt(work, "spec", "deleteOption")["propagationPolicy"] === "Orphan";
 }
 
-/** Whether the agent of Open Cluster Management has applied a work as it is now. */
-export function isApplied({ metadata, status }: ManifestWork): boolean {
-  const applied = conditionOf(status?.conditions, "Applied");
-  return applied?.status === "True" && applied.observedGeneration === metadata.generation;
-}
-
 /** Whether each field of an object has its value in another, which may have more fields: the API server adds defaults. */
 function isWithin(part: unknown, whole: unknown): boolean {
   if (Array.isArray(part)) {
@@ -213,12 +205,4 @@ async function orRefusal<T>(ref: ObjectRef, request: () => Promise<T>): Promise<
     const message = `${object}: the hub has no namespace ${namespace}, or serves no ManifestWork`;
     throw new FleetError("ClusterProfileNotFound", message, { cause });
   }
-}
-
-function asWork(object: KubeObject | undefined): ManifestWork | undefined {
-  return object !== undefined && isWork(object) ? object : undefined;
-}
-
-function isWork(object: KubeObject): object is ManifestWork {
-  return object.kind === "ManifestWork" && object.metadata.namespace !== undefined;
 }

@@ -58,6 +58,12 @@ function isCurrent(values: ReadonlyMap<string, string>, generation: number): boo
   );
 }
 
+/** Whether the agent of Open Cluster Management has applied a work as it is now. */
+export function isApplied({ metadata, status }: ManifestWork): boolean {
+  const applied = conditionOf(status?.conditions, "Applied");
+  return applied?.status === "True" && applied.observedGeneration === metadata.generation;
+}
+
 /** Whether the work agent has applied a work at least once. */
 function wasApplied({ status }: ManifestWork): boolean {
   return conditionOf(status?.conditions, "Applied")?.status === "True";

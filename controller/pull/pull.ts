@@ -1,11 +1,5 @@
-import type { Component } from "../../api/component.ts";
-import { componentKeyOf } from "../../api/component.ts";
-import {
-  agentWorkName,
-  componentWorkName,
-  managedClusterOf,
-  type ManifestWork,
-} from "../../api/delivery.ts";
+import { type Component, componentKeyOf } from "../../api/component.ts";
+import { componentWorkName, managedClusterOf } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
@@ -19,17 +13,17 @@ import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { writeFirstConditions } from "../reconcile/reconcile.ts";
 import { conclude } from "../reconcile/report.ts";
 import { stopManaging } from "../reconcile/resolve.ts";
+import { findWorks, workRef } from "./find-works.ts";
 import {
+  ensureComponentWork,
   ensureWork,
+  getFrom,
   managedClusterFor,
-  readManagedCluster,
-  readWork,
   removeOrphanedWorks,
-  workRef,
 } from "./hub-works.ts";
 import { isAvailable, judge, type PullFacts, silenceOf } from "./judge.ts";
 import type { PullDeps } from "./pull-deps.ts";
-import { agentWork, componentWork, type Place } from "./works.ts";
+import { agentWork } from "./works.ts";
 
 /**
  * One attempt for a component that works bring to its spoke: gathers what the hub holds, writes the works that differ, and writes what the spoke tells to the status. The controller
@@ -84,13 +78,12 @@ async function writeWorks(
   const cluster = await managedClusterFor(ref, deps, signal);
   assertSameCluster(component, cluster);
   await assertFree(component, { cluster, deps }, signal);
-  const { managed, agent, work } = await gather(component, { cluster, deps }, signal);
+  const { managed, agent, work } = await findWorks(component, cluster, getFrom(deps.hub, signal));
   // A cluster that is silent for now gets its works when it is back.
   const silence = silenceOf(cluster, managed);
   if (managed === undefined && silence !== undefined) throw silence;
   const namespace = installationNamespace(component, deps.spokeNamespace);
   await hold(attempt, { ...deps, namespace, cluster }, signal);
-  const place: Place = { cluster, namespace, hubId: deps.hubId };
   const writtenAgent = await ensureWork(
     agentWork(cluster, agentImage),
     { ...deps, stored: agent },
@@ -99,30 +92,11 @@ async function writeWorks(
   const isDue = work !== undefined || isAvailable(writtenAgent);
   if (isDue && work === undefined) await removeOrphanedWorks(cluster, deps.hub, signal);
   const writtenWork = isDue
-    ? await ensureWork(componentWork(component, place), { ...deps, stored: work }, signal)
+    ? await ensureComponentWork(component, { ...deps, cluster, stored: work }, signal)
     : undefined;
   const { generation = 0 } = component.metadata;
   const isInstalled = component.status?.version !== undefined;
   return { cluster, managed, agent: writtenAgent, work: writtenWork, generation, isInstalled };
-}
-
-interface Gathered extends Pick<PullFacts, "managed"> {
-  readonly agent: ManifestWork | undefined;
-  readonly work: ManifestWork | undefined;
-}
-
-/** Reads what the hub holds of a component. */
-export async function gather(
-  component: Component,
-  { cluster, deps: { hub } }: { readonly cluster: string; readonly deps: Pick<PullDeps, "hub"> },
-  signal: AbortSignal,
-): Promise<Gathered> {
-  const [managed, agent, work] = await Promise.all([
-    readManagedCluster(cluster, hub, signal),
-    readWork(workRef(cluster, agentWorkName), hub, signal),
-    readWork(workRef(cluster, componentWorkName(component)), hub, signal),
-  ]);
-  return { managed, agent, work };
 }
 
 /** Throws FleetError `AccessProviderFailed` when the works of a component are recorded for another cluster than its ClusterProfile stands for. */
@@ -142,12 +116,13 @@ async function assertFree(
   { cluster, deps }: { readonly cluster: string; readonly deps: PullDeps },
   signal: AbortSignal,
 ): Promise<void> {
+  const get = getFrom(deps.hub, signal);
   const isHere = managedClusterOf(component) !== undefined;
   for (const other of deps.components.all()) {
     if (other.kind !== component.kind || managedClusterOf(other) !== cluster) continue;
     if (other.metadata.uid === component.metadata.uid) continue;
     if (isHere && ageOf(component) < ageOf(other)) continue;
-    const work = await readWork(workRef(cluster, componentWorkName(other)), deps.hub, signal);
+    const work = await get(workRef(cluster, componentWorkName(other)));
     if (work === undefined) continue;
     const message = `${describe(componentKeyOf(other))} is installed on the same cluster already`;
     throw new FleetError("DuplicateComponent", message);

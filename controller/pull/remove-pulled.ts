@@ -6,7 +6,6 @@ import {
   type ManifestWork,
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { installationNamespace } from "../../installation/installation-namespace.ts";
 import { clusterNameOf, hasFinalizer } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertPermitted, olderClaimantOf } from "../reconcile/claims.ts";
@@ -18,19 +17,19 @@ import { conclude } from "../reconcile/report.ts";
 import { reportOrphaned, withOrphanHint } from "../uninstall/force-orphan.ts";
 import { isKeptWhileUsed } from "../uninstall/in-use.ts";
 import { uninstall } from "../uninstall/uninstall.ts";
+import { findWorks } from "./find-works.ts";
 import {
   deleteWork,
-  ensureWork,
-  isApplied,
+  ensureComponentWork,
+  getFrom,
   isOrphaned,
   listWorks,
   managedClusterFor,
   orphanWork,
 } from "./hub-works.ts";
-import { silenceOf } from "./judge.ts";
+import { isApplied, silenceOf } from "./judge.ts";
 import type { PullDeps } from "./pull-deps.ts";
-import { assertSameCluster, gather } from "./pull.ts";
-import { componentWork } from "./works.ts";
+import { assertSameCluster } from "./pull.ts";
 
 // The controller on a spoke removes an installation within seconds. Nothing is told of it meanwhile.
 const patienceMs = 600_000;
@@ -117,7 +116,11 @@ interface Removal {
  */
 async function orphan(removal: Removal, signal: AbortSignal): Promise<Outcome | undefined> {
   const { attempt, cluster, deps } = removal;
-  const { work, agent, managed } = await gather(attempt.component, { cluster, deps }, signal);
+  const { work, agent, managed } = await findWorks(
+    attempt.component,
+    cluster,
+    getFrom(deps.hub, signal),
+  );
   const isUnused = agent !== undefined && (await isLast(removal, signal));
   const orphaned = await Promise.all([
     work === undefined || orphanWork(work, deps.hub, signal),
@@ -133,7 +136,7 @@ async function orphan(removal: Removal, signal: AbortSignal): Promise<Outcome | 
 async function remove(removal: Removal, signal: AbortSignal): Promise<Outcome | undefined> {
   const { attempt, cluster, deps } = removal;
   const { component } = attempt;
-  const { work, agent, managed } = await gather(component, { cluster, deps }, signal);
+  const { work, agent, managed } = await findWorks(component, cluster, getFrom(deps.hub, signal));
   if (work !== undefined) {
     // Until the cluster answers, the user may still order to orphan the installation.
     const silence = silenceOf(cluster, managed);
@@ -155,9 +158,12 @@ async function requestRemoval(
 ): Promise<void> {
   if (work.metadata.deletionTimestamp !== undefined) return;
   if (isKeptWhileUsed(component)) {
-    const namespace = installationNamespace(component, deps.spokeNamespace);
-    const desired = componentWork(component, { cluster, namespace, hubId: deps.hubId });
-    if (!isApplied(await ensureWork(desired, { ...deps, stored: work }, signal))) return;
+    const written = await ensureComponentWork(
+      component,
+      { ...deps, cluster, stored: work },
+      signal,
+    );
+    if (!isApplied(written)) return;
   }
   await deleteWork(work, deps.hub, signal);
 }

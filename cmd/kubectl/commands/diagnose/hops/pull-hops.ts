@@ -1,5 +1,4 @@
 import type { Component } from "../../../../../api/component.ts";
-import { conditionOf } from "../../../../../api/conditions.ts";
 import {
   agentWorkName,
   componentWorkName,
@@ -8,7 +7,12 @@ import {
 import { FleetError } from "../../../../../api/errors.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { foreignText } from "../../../../../api/foreign-text.ts";
-import { judge, type PullFacts, silenceOf } from "../../../../../controller/pull/judge.ts";
+import {
+  isApplied,
+  judge,
+  type PullFacts,
+  silenceOf,
+} from "../../../../../controller/pull/judge.ts";
 import { readWorks } from "../../../hub/works.ts";
 import { knfOf } from "../../../output/knf-of.ts";
 import { words } from "../../../output/steps.ts";
@@ -78,12 +82,6 @@ export function checkApplied(works: Works): HopResult<Works> {
   if (late.length === 0) return passed(works, "Both are applied as they are now");
   const message = `The agent has yet to apply ${names}`;
   return passedWith(works, message, { findings: [finding("warning", "KNF6014", { message })] });
-}
-
-function isApplied({ metadata, status }: ManifestWork): boolean {
-  const applied = conditionOf(status?.conditions, "Applied");
-  const { observedGeneration } = recordAt(applied);
-  return applied?.status === "True" && observedGeneration === metadata.generation;
 }
 
 /** Tells what the controller on the spoke says of the component. */
