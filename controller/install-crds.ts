@@ -1,10 +1,11 @@
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../access/kube/kube-client.ts";
 import { type ComponentKind, operatorApiVersion } from "../api/component.ts";
+import { conditionOf } from "../api/conditions.ts";
 import { FleetError } from "../api/errors.ts";
 import { listAt, recordAt } from "../api/fields.ts";
 import { foreignText } from "../api/foreign-text.ts";
-import type { KubeObject, Manifest } from "../api/kubernetes.ts";
+import type { Condition, KubeObject, Manifest } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { crdNameOf, crdOf } from "../api/schema/component-crd.ts";
 import { newestFirst } from "../render/release/version.ts";
@@ -24,6 +25,9 @@ export interface CrdInstallation {
 const versionAnnotation = "knfleet.dev/crd-version";
 // Not that of a hub: whichever controller runs on the cluster, it is the same CRD.
 const fieldManager = "knfleet-crds";
+/** The part of a CRD that is read. */
+type Stored = KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
+
 const resource = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
 const retryMs = 2_000;
@@ -110,8 +114,6 @@ function isServing({ spec }: Manifest & { readonly spec?: unknown }): boolean {
     .some(({ name, served }) => name === servedVersion && served === true);
 }
 
-function isEstablished({ status }: KubeObject & { readonly status?: unknown }): boolean {
-  return listAt(recordAt(status), "conditions")
-    .map((one) => recordAt(one))
-    .some((condition) => condition["type"] === "Established" && condition["status"] === "True");
+function isEstablished({ status }: Stored): boolean {
+  return conditionOf(status?.conditions, "Established")?.status === "True";
 }

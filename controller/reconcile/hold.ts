@@ -39,12 +39,15 @@ export function wasWritten({ component, installation }: Subject): boolean {
   return version !== undefined || manifests.length > 0 || installation.wasInstalled;
 }
 
-type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
-  /** Namespace of the installation on the target; absent before it is known. */
-  readonly namespace?: string;
+/** Where the first write for a component goes, as far as it is known. */
+interface Place {
+  /** Namespace of the installation on the target. */
+  readonly namespace?: string | undefined;
   /** Of a pulled component: the ManagedCluster in whose namespace its works are. */
-  readonly cluster?: string;
-};
+  readonly cluster?: string | undefined;
+}
+
+type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & Place;
 
 /**
  * Adds our finalizer and records the namespace of the installation, where they are missing. To be awaited before the first write to the target. Throws `NotHeld` with the
@@ -56,11 +59,7 @@ export async function hold(
   signal: AbortSignal,
 ): Promise<void> {
   const { component, installation, writer } = attempt;
-  const place = {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(cluster === undefined ? {} : { cluster }),
-  };
-  const edit = { client, ...place };
+  const edit = { client, namespace, cluster };
   const { latest } = writer;
   if (!hasFinalizer(latest)) {
     // When the answer is lost, the finalizer may be stored, but nothing is written to the target.
@@ -91,13 +90,10 @@ type Client = Pick<KubeClient, "get" | "patch">;
 
 const maxAttempts = 5;
 
-/** Where the first write for a component goes, as far as it is known. */
-type Recorded = Pick<HoldDeps, "namespace" | "cluster">;
-
 /** Adds our finalizer and, if it is known, the namespace of the installation. Undefined when the component is gone or being deleted. Other finalizers stay. */
 export function addFinalizer(
   component: Component,
-  { client, ...place }: { readonly client: Client } & Recorded,
+  { client, ...place }: { readonly client: Client } & Place,
   signal: AbortSignal,
 ): Promise<Component | undefined> {
   const annotations = recordsOf(component, place);
@@ -160,22 +156,21 @@ function patchOf(
 /** The annotations that record where an installation is; empty when they are recorded, not known, or not needed because the target is the hub. */
 function recordsOf(
   component: Component,
-  { namespace, cluster }: Recorded,
+  { namespace, cluster }: Place,
 ): Readonly<Record<string, string>> {
   if (component.spec?.clusterProfileRef === undefined) return {};
-  const isKnown = namespace === undefined || recordedNamespace(component) === namespace;
+  const hasNamespace = namespace === undefined || recordedNamespace(component) === namespace;
+  const hasCluster = cluster === undefined || managedClusterOf(component) === cluster;
   return {
-    ...(isKnown ? {} : { [spokeNamespaceAnnotation]: namespace }),
-    ...(cluster === undefined || managedClusterOf(component) === cluster
-      ? {}
-      : { [managedClusterAnnotation]: cluster }),
+    ...(hasNamespace ? {} : { [spokeNamespaceAnnotation]: namespace }),
+    ...(hasCluster ? {} : { [managedClusterAnnotation]: cluster }),
   };
 }
 
 /** Records where the installation is on the component before the first write to the target. After a crash, only this record may say where that write went. */
 async function recordPlace(
   writer: Pick<StatusWriter, "latest" | "noteNewer">,
-  { client, ...place }: { readonly client: Pick<KubeClient, "patch"> } & Recorded,
+  { client, ...place }: { readonly client: Pick<KubeClient, "patch"> } & Place,
   signal: AbortSignal,
 ): Promise<void> {
   const component = writer.latest;
