@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
 import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import { parseLabelSelector } from "../../api/label-selector.ts";
 import {
   type DiscoverySettings,
   type Producer,
@@ -11,7 +12,6 @@ import type { ListenAddress } from "../../controller/health.ts";
 import { type DeliveryMode, deliveryModes } from "../../controller/pull/pull-deps.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
 import { keyProblem } from "../../webhook/rules/names.ts";
-import { labelMatcher } from "../kubectl/selection/label-selector.ts";
 import {
   addressOf,
   durationOf,
@@ -259,7 +259,7 @@ function producersOf(text: string): readonly Producer[] {
 /** Checks a label selector. An API server would refuse a wrong one at each list, and nothing would be discovered. */
 function selectorOf(text: string): string {
   try {
-    labelMatcher(text, "--discover-selector");
+    parseLabelSelector(text);
     return text;
   } catch {
     throw new InvalidArgumentError("Want a label selector such as env=prod,tier in (web,api).");

@@ -1,5 +1,5 @@
+import { parseLabelSelector } from "../../api/label-selector.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { labelMatcher } from "../../cmd/kubectl/selection/label-selector.ts";
 import { type Shape, shapeOf } from "./answers.ts";
 import { servedKind } from "./kinds.ts";
 import type { ObjectStore, StoredObject } from "./object-store.ts";
@@ -81,7 +81,7 @@ function selectionOf(
   query: URLSearchParams,
 ): SpokeRequest["selects"] {
   const name = query.get("fieldSelector")?.match(/^metadata\.name==?(.*)$/)?.[1];
-  const fitsLabels = labelMatcher(query.get("labelSelector") ?? "", "labelSelector");
+  const fitsLabels = parseLabelSelector(query.get("labelSelector") ?? "");
   // What was deleted since is missing from an older version, which nobody asks a virtual spoke about.
   const isExact = query.get("resourceVersionMatch") === "Exact";
   const newest = isExact ? Number(query.get("resourceVersion")) : Infinity;
