@@ -36,6 +36,8 @@ export type KnativeEventing = ComponentObject<"KnativeEventing", KnativeEventing
 export type Component = KnativeServing | KnativeEventing;
 export type ComponentKind = Component["kind"];
 
+export const allKinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+
 /** Identity of a component on the hub. */
 export interface ComponentKey {
   readonly kind: ComponentKind;

@@ -1,6 +1,6 @@
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../access/kube/kube-client.ts";
-import { type ComponentKind, operatorApiVersion } from "../api/component.ts";
+import { allKinds, type ComponentKind, operatorApiVersion } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
 import { FleetError } from "../api/errors.ts";
 import { listAt, recordAt } from "../api/fields.ts";
@@ -29,7 +29,6 @@ const fieldManager = "knfleet-crds";
 type Stored = KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
 
 const resource = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
 const retryMs = 2_000;
 const lookMs = 100;
 const servedVersion = operatorApiVersion.slice(operatorApiVersion.indexOf("/") + 1);
@@ -40,7 +39,7 @@ const servedVersion = operatorApiVersion.slice(operatorApiVersion.indexOf("/") +
  * changed ours, or when somebody else's does not serve the version that the controller works with.
  */
 export async function installCrds(options: CrdInstallation, signal: AbortSignal): Promise<void> {
-  await Promise.all(kinds.map((kind) => installCrd(kind, options, signal)));
+  await Promise.all(allKinds.map((kind) => installCrd(kind, options, signal)));
 }
 
 async function installCrd(

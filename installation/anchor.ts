@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 
-import type { Component, ComponentKey, ComponentKind } from "../api/component.ts";
+import {
+  allKinds,
+  type Component,
+  type ComponentKey,
+  type ComponentKind,
+} from "../api/component.ts";
 import type { ObjectKey } from "../api/kubernetes.ts";
 
 /** Label on every object that belongs to one installation; its value is the uid of the component on the hub. */
@@ -57,9 +62,8 @@ export function anchorNameOf(component: Pick<ComponentKey, "kind" | "name">): st
 
 /** The kind of component that an anchor name stands for; undefined for other names. */
 export function anchorKindOf(name: string): ComponentKind | undefined {
-  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
   if (!name.endsWith("-root-owner")) return undefined;
-  return kinds.find((kind) => name.startsWith(`${kind.toLowerCase()}-`));
+  return allKinds.find((kind) => name.startsWith(`${kind.toLowerCase()}-`));
 }
 
 /** Key of the second owner of an installation: a ClusterRole, because it can own objects in every namespace and grants nothing. */

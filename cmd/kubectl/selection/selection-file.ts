@@ -1,11 +1,11 @@
-import { type ComponentKind, operatorApiVersion } from "../../../api/component.ts";
+import { allKinds, type ComponentKind, operatorApiVersion } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { type ActionInput, selectionOf } from "../action.ts";
 import type { FilenameFlag } from "../common-options.ts";
 import { UsageError } from "../errors.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { stringAt } from "./fields.ts";
-import { allKinds, type Selection, type RequestedName } from "./selection.ts";
+import type { Selection, RequestedName } from "./selection.ts";
 
 /** Reads the selection of arguments and flags, or with `--filename` that of a file. Throws UsageError. */
 export async function readSelection(

@@ -1,4 +1,4 @@
-import { type ComponentKind, componentKinds } from "../../../api/component.ts";
+import { allKinds, type ComponentKind, componentKinds } from "../../../api/component.ts";
 import { UsageError } from "../errors.ts";
 import { shortKinds } from "../output/names.ts";
 import { fleetSetKindOf } from "./set-ref.ts";
@@ -28,8 +28,6 @@ export interface Selection {
   /** Empty: all of `kinds`. */
   readonly names: readonly RequestedName[];
 }
-
-export const allKinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
 
 /**
  * Parses the arguments of a command as kubectl does: `ks/NAME …`, `ks` and `ks NAME …`. Also parses `NAME …` alone, which matches both kinds. Throws

@@ -2,9 +2,9 @@ import { once } from "node:events";
 
 import { describe, expect, test } from "vitest";
 
+import { allKinds } from "../../../api/component.ts";
 import { openFleetFeed } from "../../../cmd/kubectl/commands/top/fleet-feed.ts";
 import { readFlags } from "../../../cmd/kubectl/flags.ts";
-import { allKinds } from "../../../cmd/kubectl/selection/selection.ts";
 import { openClusterAccess } from "../../../cmd/kubectl/spokes/open-cluster-access.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

@@ -1,9 +1,13 @@
 import { withTimeout } from "../../../../access/deadline.ts";
-import { type Component, componentKinds, operatorApiVersion } from "../../../../api/component.ts";
+import {
+  allKinds,
+  type Component,
+  componentKinds,
+  operatorApiVersion,
+} from "../../../../api/component.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Flags } from "../../flags.ts";
 import { componentOf, listInstallations, NotServedError } from "../../hub/installations.ts";
-import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { clusterIdOf, mapLimited } from "../../spokes/read-clusters.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";

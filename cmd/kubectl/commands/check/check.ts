@@ -1,4 +1,5 @@
 import { withTimeout } from "../../../../access/deadline.ts";
+import { allKinds } from "../../../../api/component.ts";
 import type { ActionInput } from "../../action.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -7,7 +8,6 @@ import { listInstallations } from "../../hub/installations.ts";
 import { hubSource } from "../../hub/open-hub.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { reportOf, type ReportStamp, stampAt } from "../../output/report.ts";
-import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isPulled, mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { prepareWalk } from "../diagnose/prepare-walk.ts";

@@ -1,5 +1,6 @@
 import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { allKinds } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
@@ -98,7 +99,7 @@ export async function checkCollisions(
 ): Promise<readonly CheckItem[]> {
   const check = "one per cluster";
   const lists = await Promise.all(
-    (["KnativeServing", "KnativeEventing"] as const).map(async (kind) => {
+    allKinds.map(async (kind) => {
       const found = await unlessDenied(listComponents(kind, hub, signal));
       return found ?? [];
     }),

@@ -1,11 +1,11 @@
 import { ServedKind } from "../../../../access/kube/profile-versions.ts";
 import { clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
+import { allKinds } from "../../../../api/component.ts";
 import { fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { listSets } from "../../hub/fleet-sets.ts";
 import { hubViewOf, listInstallations } from "../../hub/installations.ts";
 import { shortNameOf } from "../../output/names.ts";
-import { allKinds } from "../../selection/selection.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { Offer, Word } from "./complete.ts";

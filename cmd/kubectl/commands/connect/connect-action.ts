@@ -5,13 +5,13 @@ import { isatty } from "node:tty";
 
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
 import { type ClusterProfile, isHealthy } from "../../../../api/cluster-profile.ts";
+import { allKinds } from "../../../../api/component.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { words } from "../../output/steps.ts";
-import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { makePrivateFolder, type PrivateFolder } from "../../spokes/private-folder.ts";

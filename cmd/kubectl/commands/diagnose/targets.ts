@@ -1,12 +1,12 @@
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
-import { type ComponentKey, componentKeyOf } from "../../../../api/component.ts";
+import { allKinds, type ComponentKey, componentKeyOf } from "../../../../api/component.ts";
 import { type ActionInput, selectionOf } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
 import { findProfileAnywhere } from "../../hub/profiles.ts";
-import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import type { DiagnoseFlags, Target } from "./diagnosis.ts";
 

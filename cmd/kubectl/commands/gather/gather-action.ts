@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 
 import { withTimeout } from "../../../../access/deadline.ts";
+import { allKinds } from "../../../../api/component.ts";
 import { openReading, print, selectionOf } from "../../action.ts";
 import type { Bundle, RecordedCluster } from "../../bundle/bundle.ts";
 import { recordedFleet } from "../../bundle/read-bundle.ts";
@@ -11,7 +12,6 @@ import { unreadNotes } from "../../output/notes.ts";
 import { notFoundErrors } from "../../output/report.ts";
 import { stepLine, words } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import { allKinds } from "../../selection/selection.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { statusHtml } from "../status/status-html.ts";
 import { status } from "../status/status.ts";

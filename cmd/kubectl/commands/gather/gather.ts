@@ -1,7 +1,7 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import { byText, isRecord } from "../../../../api/fields.ts";
 import { isNarrowed } from "../../action.ts";
@@ -11,7 +11,7 @@ import { findControllers } from "../../hub/find-controller.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { stringAt } from "../../selection/fields.ts";
-import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   clusterIdOf,

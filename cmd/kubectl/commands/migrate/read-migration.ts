@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
 import { recordAt } from "../../../../api/fields.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -20,7 +20,6 @@ import { UsageError } from "../../errors.ts";
 import { listSets } from "../../hub/fleet-sets.ts";
 import { hubViewOf, listInstallations } from "../../hub/installations.ts";
 import type { ReportError } from "../../output/report.ts";
-import { allKinds } from "../../selection/selection.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { allKinds, type Component, type ComponentKind } from "../../../../api/component.ts";
 import { pulledAnnotations } from "../../../../api/delivery.ts";
 import { describe, identityOf, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
@@ -183,9 +183,8 @@ export function belongingOf({ metadata }: KubeObject): Belonging {
   const { annotations = {}, labels = {} } = metadata;
   const [, word = ""] =
     /^(knativeserving|knativeeventing)-.+-root-owner$/.exec(metadata.name) ?? [];
-  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
   return {
-    kind: kinds.find((kind) => kind.toLowerCase() === word) ?? null,
+    kind: allKinds.find((kind) => kind.toLowerCase() === word) ?? null,
     name:
       annotations[anchorAnnotations.componentName] ?? labels[anchorLabels.componentName] ?? null,
     uid: annotations[anchorAnnotations.componentUid] ?? null,

@@ -1,4 +1,4 @@
-import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
+import { allKinds, type ClusterProfileRef, type Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { readHubId } from "../../compare/target-installation.ts";
@@ -34,8 +34,7 @@ interface OrphansDeps {
  */
 export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<OrphanList> {
   const { access, limits, flags, live, now } = deps;
-  const kinds = ["KnativeServing", "KnativeEventing"] as const;
-  const everywhere = { kinds, names: [], namespace: undefined };
+  const everywhere = { kinds: allKinds, names: [], namespace: undefined };
   const components = await listInstallations(access, everywhere, signal);
   const hubId = await readHubId(access, signal);
   const stands = live ? await listStandIns(deps, signal) : [];

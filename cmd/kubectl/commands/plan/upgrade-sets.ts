@@ -1,8 +1,7 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
-import type { Component } from "../../../../api/component.ts";
+import { allKinds, type Component } from "../../../../api/component.ts";
 import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
 import { ownerSetOf, setsBeside } from "../../hub/set-view.ts";
-import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { clusterIdOf, mapLimited } from "../../spokes/read-clusters.ts";
 import { readPlanFacts } from "../rollout/plan-facts.ts";

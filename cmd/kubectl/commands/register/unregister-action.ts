@@ -1,6 +1,7 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import { allKinds } from "../../../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
@@ -10,7 +11,6 @@ import { listInstallations } from "../../hub/installations.ts";
 import { findProfile, profileHint } from "../../hub/profiles.ts";
 import { checkWriteFormat, isTable } from "../../output/output-format.ts";
 import { askForAgreement } from "../../output/terminal.ts";
-import { allKinds } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { readNamespace } from "./missing-rights.ts";

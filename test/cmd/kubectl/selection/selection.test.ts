@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import { allKinds } from "../../../../api/component.ts";
 import { UsageError } from "../../../../cmd/kubectl/errors.ts";
 import {
-  allKinds,
   isSelected,
   missingNames,
   readNames,

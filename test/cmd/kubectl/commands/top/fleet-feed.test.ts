@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 
+import { allKinds } from "../../../../../api/component.ts";
 import { openFleetFeed } from "../../../../../cmd/kubectl/commands/top/fleet-feed.ts";
 import { readFlags } from "../../../../../cmd/kubectl/flags.ts";
-import { allKinds } from "../../../../../cmd/kubectl/selection/selection.ts";
 import { openClusterAccess } from "../../../../../cmd/kubectl/spokes/open-cluster-access.ts";
 import { component, deployment, now } from "../../fleet-facts.ts";
 import { startStubHub, type Answer, type StubHub } from "../../stub-hub.ts";
