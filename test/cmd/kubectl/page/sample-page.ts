@@ -24,14 +24,16 @@ const providers = ["secretreader", "gcp", "aws"];
 
 type Trouble = (cluster: string) => Partial<Parameters<typeof itemOf>[0]>;
 
+const unreachable: Trouble = (cluster) => ({
+  severity: "error",
+  reason: "Unreachable",
+  code: "KNF4002",
+  message: `ClusterProfile fleet/${cluster}: ${serverOf(cluster)} refused the connection (ECONNREFUSED)`,
+  live: { state: "Unreachable" },
+});
+
 const troubles: readonly Trouble[] = [
-  (cluster) => ({
-    severity: "error",
-    reason: "Unreachable",
-    code: "KNF4002",
-    message: `ClusterProfile fleet/${cluster}: ${serverOf(cluster)} refused the connection (ECONNREFUSED)`,
-    live: { state: "Unreachable" },
-  }),
+  unreachable,
   () => ({
     severity: "error",
     reason: "DeploymentsNotReady",
@@ -46,13 +48,7 @@ const troubles: readonly Trouble[] = [
     message: `${serverOf(cluster)} does not accept the credential, also not a fresh one`,
     live: { state: "Denied", provider: "aws" },
   }),
-  (cluster) => ({
-    severity: "error",
-    reason: "Unreachable",
-    code: "KNF4002",
-    message: `ClusterProfile fleet/${cluster}: ${serverOf(cluster)} refused the connection (ECONNREFUSED)`,
-    live: { state: "Unreachable" },
-  }),
+  unreachable,
   () => ({
     severity: "error",
     reason: "ClusterProfileNotReady",
