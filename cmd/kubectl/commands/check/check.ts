@@ -1,10 +1,9 @@
 import { withTimeout } from "../../../../access/deadline.ts";
-import { allKinds } from "../../../../api/component.ts";
+import type { Component } from "../../../../api/component.ts";
 import type { ActionInput } from "../../action.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
-import { listInstallations } from "../../hub/installations.ts";
 import { hubSource } from "../../hub/open-hub.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { reportOf, type ReportStamp, stampAt } from "../../output/report.ts";
@@ -28,6 +27,7 @@ import {
   checkHubVersion,
   checkProfileKind,
   checkProviderFile,
+  listVisibleComponents,
 } from "./hub-checks.ts";
 import { checkSets } from "./set-checks.ts";
 
@@ -56,19 +56,19 @@ export async function checkFleet(
   if (!hub.facts.ok) return checkReport(hops, 0, stampAt(context.now()));
   const late = withTimeout(4 * context.hubTimeoutMs, signal);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
+  const components = hub.kinds.ok ? await listVisibleComponents(access.hub, late) : [];
   const hubItems = [
     await checkHubVersion(access.hub, late),
     await checkProfileKind(access.hub, late),
     ...(await checkProviderFile(controllers, context, late)),
-    ...(hub.kinds.ok ? await checkCollisions(access.hub, late) : []),
+    ...(hub.kinds.ok ? checkCollisions(components) : []),
     ...(documents === undefined ? await checkSets({ access, now: context.now() }, late) : []),
   ];
   const isServed = hubItems.every(({ code }) => code !== "KNF2001");
   const profiles = isServed
     ? await listSelectedProfiles({ access, flags: profileFlags(flags, documents) }, late)
     : [];
-  const isPulledTo = hub.kinds.ok ? await pulledClusters(access, late) : () => false;
-  const known = profiles.map((profile) => clusterOfProfile(profile, isPulledTo));
+  const known = profiles.map((profile) => clusterOfProfile(profile, components));
   const clusters = documents === undefined ? known : clustersOf(documents, known);
   const { items, versions } = await checkClusters(clusters, { ...deps, hub }, signal);
   const fileItems =
@@ -93,19 +93,10 @@ function profileFlags(
 
 type Profile = Awaited<ReturnType<typeof listSelectedProfiles>>[number];
 
-/** Tells to which clusters, by `namespace/name`, works bring components. To none without the right to list components, which other checks tell. */
-async function pulledClusters(
-  access: ClusterAccess,
-  signal: AbortSignal,
-): Promise<(id: string) => boolean> {
-  const all = { kinds: allKinds, names: [] };
-  const components = await listInstallations(access, all, signal).catch(() => []);
-  return (id) => isPulled(components, id);
-}
-
-function clusterOfProfile(profile: Profile, isPulledTo: (id: string) => boolean): CheckedCluster {
+function clusterOfProfile(profile: Profile, components: readonly Component[]): CheckedCluster {
   const { namespace, name } = profile.metadata;
-  return { ref: { namespace, name }, profile, isPulled: isPulledTo(`${namespace}/${name}`) };
+  const ref = { namespace, name };
+  return { ref, profile, isPulled: isPulled(components, `${namespace}/${name}`) };
 }
 
 /** The clusters that the components of files are for, each once. */

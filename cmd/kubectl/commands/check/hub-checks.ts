@@ -1,6 +1,6 @@
 import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { allKinds } from "../../../../api/component.ts";
+import { allKinds, type Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
@@ -92,19 +92,20 @@ export async function checkProviderFile(
   }
 }
 
-/** Checks whether a cluster has two components of one kind. */
-export async function checkCollisions(
+/** The components of the hub; none of a kind that may not be listed, which other checks tell. */
+export async function listVisibleComponents(
   hub: KubeClient,
   signal: AbortSignal,
-): Promise<readonly CheckItem[]> {
-  const check = "one per cluster";
+): Promise<readonly Component[]> {
   const lists = await Promise.all(
-    allKinds.map(async (kind) => {
-      const found = await unlessDenied(listComponents(kind, hub, signal));
-      return found ?? [];
-    }),
+    allKinds.map((kind) => unlessDenied(listComponents(kind, hub, signal))),
   );
-  const all = lists.flat();
+  return lists.flatMap((list) => list ?? []);
+}
+
+/** Checks whether a cluster has two components of one kind. */
+export function checkCollisions(all: readonly Component[]): readonly CheckItem[] {
+  const check = "one per cluster";
   const found = all.flatMap((component) => {
     const older = olderDuplicateOf(component, all);
     return older === undefined ? [] : [{ component, older }];
