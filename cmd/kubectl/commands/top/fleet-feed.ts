@@ -39,6 +39,8 @@ export interface FleetState {
 export interface Installation {
   readonly component: Component;
   readonly reading: SpokeReading | undefined;
+  /** Its row in the report. */
+  readonly item: StatusItem;
 }
 
 /** The fleet, kept up to date while the screen is open. */
@@ -110,7 +112,7 @@ class Feed {
   readonly #readings = new Map<string, SpokeReading>();
   readonly #due = new Set<string>();
   /** The rows that were made last: who shows the fleet sees at once which of them are new. */
-  readonly #rows = new WeakMap<Component, Pick<Installation, "reading"> & { item: StatusItem }>();
+  readonly #rows = new WeakMap<Component, Pick<Installation, "reading" | "item">>();
   #components: readonly Component[];
   #sets: HubFacts["sets"];
   #hubReadAt: Date;
@@ -137,8 +139,12 @@ class Feed {
   installations(): readonly Installation[] {
     const { selection } = this.#options;
     return this.#components
-      .map((component) => ({ component, reading: this.#readings.get(clusterIdOf(component)) }))
-      .filter(({ component }) => isAsked(this.#itemOf(component), selection));
+      .map((component) => ({
+        component,
+        reading: this.#readings.get(clusterIdOf(component)),
+        item: this.#itemOf(component),
+      }))
+      .filter(({ item }) => isAsked(item, selection));
   }
 
   refresh(): void {

@@ -8,7 +8,7 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { clusterIdOf, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { type EventList, events, hubEventsOf, placesOnSpoke } from "../events/events.ts";
 import { rolloutStatusOf } from "../rollout/rollout-item.ts";
-import { statusDetailOf, statusItemOf } from "../status/status-item.ts";
+import { statusDetailOf } from "../status/status-item.ts";
 import { fleetStatusOf } from "../status/status.ts";
 import type { FleetFeed } from "../top/fleet-feed.ts";
 import { openWayDeps } from "../tree/open-way.ts";
@@ -67,8 +67,7 @@ async function installationDocuments(
     orNothing(events({ selection, filter }, { access, limits, live, now }, signal)),
   ]);
   const { report } = feed.state();
-  const all = installations.flatMap(({ component, reading }) => {
-    const item = statusItemOf(component, reading);
+  const all = installations.flatMap(({ component, reading, item }) => {
     const query = queryOf(item);
     const detail = statusDetailOf(component, reading, null);
     return [
