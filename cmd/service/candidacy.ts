@@ -6,7 +6,7 @@ import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { leaderLease, type Part, shardOf } from "../../api/shards.ts";
-import type { ControllerDeps } from "../../controller/controller.ts";
+import type { ControllerDeps } from "../../controller/controller-deps.ts";
 import {
   lead,
   type LeaderOptions,

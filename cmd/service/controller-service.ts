@@ -11,11 +11,8 @@ import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
 import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import { FleetError } from "../../api/errors.ts";
-import {
-  type ControllerDeps,
-  type ControllerSettings,
-  startController,
-} from "../../controller/controller.ts";
+import type { ControllerDeps, ControllerSettings } from "../../controller/controller-deps.ts";
+import { startController } from "../../controller/controller.ts";
 import { installCrds } from "../../controller/install-crds.ts";
 import type { WorkConnection } from "../../controller/leader/lease-echo.ts";
 import type { Log } from "../../controller/log.ts";

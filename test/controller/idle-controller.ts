@@ -4,11 +4,8 @@ import { onTestFinished } from "vitest";
 import { RequestCounters } from "../../access/http/request-counters.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
-import {
-  type Controller,
-  type ControllerDeps,
-  startController,
-} from "../../controller/controller.ts";
+import type { ControllerDeps } from "../../controller/controller-deps.ts";
+import { type Controller, startController } from "../../controller/controller.ts";
 import type { ListenAddress } from "../../controller/health.ts";
 import { BoundedCache, type Rendered } from "../../render/release/releases.ts";
 import { FakeClock } from "../support/fake-clock.ts";
