@@ -1,6 +1,5 @@
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
-import { addressGuardOf } from "../../../../access/spokes/spoke-deps.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
@@ -24,7 +23,6 @@ import {
   checkVersion,
   findAnchor,
 } from "./hops/installation-hops.ts";
-import { checkName, checkProxy, checkTcp, checkTls } from "./hops/network-hops.ts";
 import { describeCredential, runPlugin } from "./hops/plugin-hops.ts";
 import { checkHealth, checkUpstream, readProfile } from "./hops/profile-hops.ts";
 import {
@@ -37,6 +35,7 @@ import {
 import { checkGuard, checkPods, checkRights } from "./hops/spoke-hops.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import type { HubWalk } from "./walk-hub.ts";
+import { walkNetwork } from "./walk-network.ts";
 import { type StepValue, Walk, type WalkContext } from "./walk.ts";
 
 interface WalkDeps {
@@ -161,12 +160,7 @@ async function walkToSpoke(
 ): Promise<StepValue<SpokeSession>> {
   const { walk, context } = deps;
   const [resolved, credential] = await walkProfile(ref, deps);
-  await walkNetwork(resolved, deps);
-  const tls = walk.hops.find(({ id }) => id === "tls");
-  const isReached: StepValue<true> =
-    tls?.state === "OK" || tls?.state === "WARN"
-      ? { ok: true, value: true }
-      : { ok: false, because: tls?.because ?? "tls" };
+  const isReached = await walkNetwork(resolved, deps);
   return walk.take("authentication", [resolved, credential, isReached], ([access, value], late) =>
     authenticate(spokeClient(access, value, context), late),
   );
@@ -215,37 +209,6 @@ async function takePlugin(
   using _place = resolved.ok ? await context.plugins.enter(resolved.value, walk.signal) : undefined;
   return await walk.take("plugin", [resolved, file], ([access, found], signal) =>
     runPlugin(access, found, { ...context, signal }),
-  );
-}
-
-async function walkNetwork(
-  resolved: StepValue<ResolvedAccess>,
-  { walk, context }: WalkDeps,
-): Promise<void> {
-  const { environment, hopTimeoutMs: timeoutMs } = context;
-  const limitsOf = (access: ResolvedAccess, signal: AbortSignal) => ({
-    guard: addressGuardOf(access, { environment }),
-    timeoutMs,
-    signal,
-  });
-  const dns = await walk.take("dns", [resolved], ([access], late) =>
-    checkName(access.endpoint, limitsOf(access, late)),
-  );
-  const tcp = await walk.take("tcp", [resolved, dns], ([access], late) =>
-    checkTcp(access.endpoint, limitsOf(access, late)),
-  );
-  const hasProxy = resolved.ok && resolved.value.endpoint.proxy !== undefined;
-  const open = hasProxy
-    ? await walk.take("proxy", [resolved, tcp], ([access], late) =>
-        checkProxy(access.endpoint, limitsOf(access, late)),
-      )
-    : tcp;
-  if (resolved.ok && resolved.value.endpoint.server.startsWith("http:")) {
-    walk.skip("tls", "the server is plain http");
-    return;
-  }
-  await walk.take("tls", [resolved, open], ([access], late) =>
-    checkTls(access.endpoint, limitsOf(access, late), context.now().getTime()),
   );
 }
 
