@@ -208,5 +208,12 @@ test("an installation costs as many requests as on a spoke that is dialled", asy
     await remove(scene().hub, kind);
     await gone(scene().hub, kind);
   }
-  expect(costs[1]).toEqual(costs[0]);
+  const lists = "list configmaps";
+  const [dialled, reached] = costs.map(({ [lists]: listed = 0, ...others }) => ({
+    listed,
+    others,
+  }));
+  expect(reached?.others).toEqual(dialled?.others);
+  // Whether another anchor was first is asked once more where answers take long.
+  expect(Math.abs((reached?.listed ?? 0) - (dialled?.listed ?? 0))).toBeLessThanOrEqual(1);
 });
