@@ -5,6 +5,10 @@ import { type Rule, spokeRules } from "../../installation/spoke-role.ts";
 /** Namespace of the controller on a spoke. */
 export const agentNamespace = "knfleet-system";
 
+/** Labels of that namespace. With this one, the klusterlet operator of Open Cluster Management copies its pull secret into it, as for addons. */
+export const agentNamespaceLabels = { "addon.open-cluster-management.io/namespace": "true" };
+const pullSecret = "open-cluster-management-image-pull-credentials";
+
 // The same name for all objects of the agent.
 const name = agentWorkName;
 const namespace = agentNamespace;
@@ -109,6 +113,8 @@ function deployment(image: string): Manifest {
         metadata: { labels },
         spec: {
           serviceAccountName: name,
+          // A secret that does not exist is left out by the kubelet.
+          imagePullSecrets: [{ name: pullSecret }],
           terminationGracePeriodSeconds: 30,
           securityContext: {
             runAsNonRoot: true,

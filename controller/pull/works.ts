@@ -11,7 +11,7 @@ import { groupOf, type Manifest } from "../../api/kubernetes.ts";
 import { protectedCondition, contestedCondition, conditionTypes } from "../../api/reasons.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { keepWhileUsedAnnotation } from "../uninstall/in-use.ts";
-import { agentManifests, agentNamespace } from "./agent.ts";
+import { agentManifests, agentNamespace, agentNamespaceLabels } from "./agent.ts";
 
 /** Label with the value `knfleet` on all works, by which they are watched. */
 export const workLabel = { key: "app.kubernetes.io/managed-by", value: "knfleet" } as const;
@@ -110,7 +110,10 @@ export function agentWork(cluster: string, image: string): Manifest {
   return work(
     { name: agentWorkName, cluster, labels: {} },
     {
-      manifests: [namespaceManifest(agentNamespace), ...agentManifests(image)],
+      manifests: [
+        namespaceManifest(agentNamespace, agentNamespaceLabels),
+        ...agentManifests(image),
+      ],
       namespace: agentNamespace,
       configs: [configOf(deployment, [["available", ".status.availableReplicas"]])],
     },
@@ -133,8 +136,9 @@ function configOf(resourceIdentifier: object, feedback: Feedback): object {
   };
 }
 
-function namespaceManifest(name: string): Manifest {
-  return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+function namespaceManifest(name: string, labels?: Readonly<Record<string, string>>): Manifest {
+  const metadata = labels === undefined ? { name } : { name, labels };
+  return { apiVersion: "v1", kind: "Namespace", metadata };
 }
 
 interface Content {

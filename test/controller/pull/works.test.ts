@@ -119,6 +119,17 @@ describe("the work of the agent", () => {
     ]);
   });
 
+  test("pulls its image with the secret that Open Cluster Management copies into namespaces with its label", () => {
+    const manifests = manifestsOf(work).map((manifest) => recordAt(manifest));
+    expect(recordAt(manifests[0], "metadata")["labels"]).toEqual({
+      "addon.open-cluster-management.io/namespace": "true",
+    });
+    const pod = recordAt(manifests.at(-1), "spec", "template", "spec");
+    expect(pod["imagePullSecrets"]).toEqual([
+      { name: "open-cluster-management-image-pull-credentials" },
+    ]);
+  });
+
   test("grants all of docs/spoke-role.yaml", () => {
     const role = recordAt(manifestsOf(work)[2]);
     expect(role["rules"]).toEqual(expect.arrayContaining([...listAt(spokeRole({}), "rules")]));
