@@ -171,12 +171,42 @@ test("what somebody changes in a work or in the status is put back", async () =>
   await ready(hub, kind);
 });
 
-test("an upgrade goes through the work", async () => {
+/** The Jobs of the installation that are complete. */
+async function completeJobs(): Promise<readonly string[]> {
+  const key = { apiVersion: "batch/v1", kind: "Job", namespace: "knative-serving" };
+  const all = await scene().spoke.admin.list(key);
+  const complete = all.filter((job) => conditionOf(job, "Complete")?.status === "True");
+  return complete.map(({ metadata: { name } }) => name).toSorted();
+}
+
+test("an upgrade goes through the work, also after a Job of the earlier version is complete", async () => {
   const { hub } = scene();
+  const earlier = await waitFor("a Job to be complete", async () => {
+    const jobs = await completeJobs();
+    return jobs.length > 0 && jobs;
+  });
   await change(hub, kind, { version: "1.23" });
   await observed(hub, kind);
   const component = await ready(hub, kind);
   expect(valueAt(component, "status", "version")).toMatch(/^1\.23\./);
+  const later = async () => (await completeJobs()).filter((name) => !earlier.includes(name));
+  await waitFor("the Job of the later version", async () => (await later()).length > 0);
+});
+
+test("a component close to the 500 KiB that Open Cluster Management lets a work have is brought whole", async () => {
+  const { hub, spoke } = scene();
+  const long = "x".repeat(480 * 1024);
+  await change(hub, kind, { config: { features: { "large.example": long } } });
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-serving" };
+  const arrived = async () => {
+    const found = await spoke.admin.get({ ...key, name: "config-features" });
+    return valueAt(found, "data", "large.example") === long;
+  };
+  await expect.poll(arrived).toBe(true);
+  await ready(hub, kind);
+  await change(hub, kind, { config: null });
+  await expect.poll(arrived).toBe(false);
+  await ready(hub, kind);
 });
 
 test("a cluster whose agent is silent is Unknown as soon as Open Cluster Management says so", async () => {
