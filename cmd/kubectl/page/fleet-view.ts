@@ -27,7 +27,7 @@ export function pageStateOf({ hub, live, severity }: StatusItem): PageStateName 
 
 /** What the reader asked for. */
 export interface FleetFilter {
-  /** Words that all have to occur, also as `reason:`, `version:`, `cluster:`, `namespace:`, `label:`, `property:`. */
+  /** Words that all have to occur, also as `reason:`, `version:`, `cluster:`, `namespace:`, `provider:`, `label:`, `property:`. */
   readonly text: string;
   readonly state: PageStateName | null;
 }
@@ -56,6 +56,8 @@ export interface CauseView {
   readonly message: string | null;
   /** Whether all of them have this message. */
   readonly isShared: boolean;
+  /** Text of a filter that selects them. */
+  readonly filter: string;
 }
 
 /** A bar of the histogram. */
@@ -174,6 +176,7 @@ const fields: Readonly<Record<string, (row: FleetRow) => readonly (string | null
     cluster === null ? "hub" : `${cluster.namespace}/${cluster.name}`,
   ],
   namespace: ({ item }) => [item.namespace],
+  provider: ({ item }) => [item.live.provider],
 };
 
 function hasWord(row: FleetRow, word: string): boolean {
@@ -225,10 +228,24 @@ function causesOf(rows: readonly FleetRow[]): readonly CauseView[] {
           clusters: new Set(group.map(({ cluster }) => cluster)).size,
           message,
           isShared: group.every(({ item }) => item.message === message),
+          filter: filterText({ reason, code, provider: live.provider }),
         },
       ];
     })
     .toSorted((one, other) => other.count - one.count);
+}
+
+function filterText({
+  reason,
+  code,
+  provider,
+}: Record<"reason" | "code" | "provider", string | null>): string {
+  const words = [
+    ["reason", reason],
+    ["reason", code],
+    ["provider", provider],
+  ] as const;
+  return words.flatMap(([field, value]) => (value === null ? [] : [`${field}:${value}`])).join(" ");
 }
 
 /** Newest version first, and what has none last. */

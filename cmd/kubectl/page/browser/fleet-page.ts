@@ -70,7 +70,7 @@ export function FleetPage(props: FleetProps): Markup {
         ? null
         : html`<${Section} title="What is wrong">
             <ul class="causes">
-              ${view.causes.map((cause) => html`<${Cause} key=${`${cause.reason} ${cause.provider}`} cause=${cause} knfleet=${knfleet} search=${search} />`)}
+              ${view.causes.map((cause) => html`<${Cause} key=${cause.filter} cause=${cause} knfleet=${knfleet} search=${search} />`)}
             </ul>
           <//>`
     }
@@ -118,10 +118,10 @@ interface CauseProps {
 }
 
 function Cause({ cause, knfleet, search }: CauseProps): Markup {
-  const { reason, code, provider, count, clusters, message, isShared } = cause;
+  const { reason, code, provider, count, clusters, message, isShared, filter } = cause;
   const where = clusters === 1 ? "1 cluster" : `${clusters} clusters`;
   return html`<li>
-    <button type="button" class="link" onClick=${() => search(`reason:${reason}`)}>
+    <button type="button" class="link" onClick=${() => search(filter)}>
       <b>${count}</b> ${reason}
     </button>
     <span class="dim">${[code, where, provider].filter((text) => text !== null).join(" · ")}</span>

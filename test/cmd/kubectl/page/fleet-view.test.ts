@@ -61,6 +61,7 @@ test("causes are grouped, most frequent first, whatever the filter is", () => {
       clusters: 2,
       message: "Nobody answers",
       isShared: false,
+      filter: "reason:Unreachable reason:KNF4002",
     },
     {
       reason: "ApplyFailed",
@@ -70,9 +71,21 @@ test("causes are grouped, most frequent first, whatever the filter is", () => {
       clusters: 1,
       message: null,
       isShared: true,
+      filter: "reason:ApplyFailed",
     },
   ]);
   expect(counts).toMatchObject({ bad: 4, healthy: 1 });
+});
+
+test("each cause selects its own installations, also of one reason with two providers", () => {
+  const both = ["gcp", "aws"].map((provider) =>
+    itemOf({ name: provider, ...lost, live: { provider } }),
+  );
+  const { causes } = fleetView({ items: both }, all);
+  const selected = causes.map(
+    ({ filter }) => fleetView({ items: both }, { text: filter, state: null }).rows,
+  );
+  expect(selected.map((rows) => rows.map(({ title }) => title))).toEqual([["ks/gcp"], ["ks/aws"]]);
 });
 
 test("two ClusterProfiles of one name are two clusters", () => {
