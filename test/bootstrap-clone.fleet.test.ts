@@ -46,7 +46,7 @@ describe("the bootstrap in a clean clone", () => {
     expect(await ended(inClone(["run", "hello.ts"]))).toMatchObject({ code: 7, stderr: "" });
   });
 
-  test("builds the fleet into an empty cache, fetches the releases and passes a test on real control planes", async () => {
+  test("builds the fleet that a test needs into an empty cache, fetches the releases and passes a test on real control planes", async () => {
     const { code, stdout, stderr } = await ended(
       inClone(["test", "test/fleet/cluster.fleet.test.ts", "-t", "two replicas"]),
     );

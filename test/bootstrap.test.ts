@@ -147,7 +147,7 @@ describe("the bootstrap", () => {
     expect(await bootstrap(["test"])).toMatchObject({ code: 0, stdout: "no problem\n" });
   });
 
-  test("runs named tests also when the preparation fails", async () => {
+  test("leaves the preparation to named tests, which may not need a fleet", async () => {
     await put(join("test", "fleet", "prepare.ts"), "process.exitCode = 3;");
     expect(await bootstrap(["test", "test/api"])).toMatchObject({
       code: 0,
