@@ -57,7 +57,7 @@ exec ${binary("helm")} "$@"`,
     await writeFile(join(this.folder, name), text);
   }
 
-  /** The same, once more where a busy hub did not answer the webhook in time, which takes back nothing. */
+  /** The same, again where a busy hub did not answer the webhook in time, or a new controller waits for the Lease of one whose rights were taken before it ended. */
   async typePatiently(commands: string): Promise<string> {
     return waitFor(
       commands,
@@ -83,7 +83,7 @@ exec ${binary("helm")} "$@"`,
 }
 
 function isLate(error: unknown): boolean {
-  return /failed calling webhook/.test(inspect(error));
+  return /failed calling webhook|Lease \S+ is held by .* and has run out/.test(inspect(error));
 }
 
 async function writeProgram(path: string, text: string): Promise<void> {
