@@ -55,6 +55,20 @@ function allTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[
   return cluster.auditLog.requests({ userAgent, ...(since === undefined ? {} : { since }) });
 }
 
+/** Tells of one request after the other whether it is a watch that an earlier one was already: a busy server may end a watch, which is opened once more then. */
+export function watchesSeenBefore(): (request: AuditedRequest) => boolean {
+  const seen = new Set<string>();
+  return ({ verb, uri }) => {
+    if (verb !== "watch") return false;
+    const { pathname, searchParams } = new URL(uri, "https://localhost");
+    const selectors = ["labelSelector", "fieldSelector"].map((name) => searchParams.get(name));
+    const watch = [pathname, ...selectors].join(" ");
+    const isSeen = seen.has(watch);
+    seen.add(watch);
+    return isSeen;
+  };
+}
+
 function isQuestion({ uri }: AuditedRequest): boolean {
   return uri === "/readyz";
 }
