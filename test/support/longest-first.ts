@@ -13,6 +13,11 @@ export const longest: readonly string[] = [
   "test/e2e/replicas.fleet.test.ts",
   "test/e2e/pull.fleet.test.ts",
   "test/e2e/hostile-spokes.fleet.test.ts",
+  "test/e2e/isolation.fleet.test.ts",
+  "test/performance/scale/scale.fleet.test.ts",
+  "test/e2e/ocm-reach.fleet.test.ts",
+  "test/controller/apply/hanging-webhook.fleet.test.ts",
+  "test/faults/sets/set-sweep.fleet.test.ts",
 ];
 
 /** Runs the files that take minutes first: one that begins last keeps a single worker busy while the others are done. */
