@@ -29,7 +29,12 @@ interface SecretParts {
 
 /** A Secret with a kubeconfig, labelled for discovery. */
 export function secretOf(name: string, parts: SecretParts = {}): KubeObject {
-  const { metadata = {}, contexts = ["main"], user = { token: "T1" }, type = "Opaque" } = parts;
+  const {
+    metadata = {},
+    contexts = ["main"],
+    user = { token: "a-secret-token" },
+    type = "Opaque",
+  } = parts;
   const kubeconfig = {
     apiVersion: "v1",
     kind: "Config",

@@ -23,7 +23,7 @@ test("a source holds no credential", () => {
       secret: { namespace: "team-a", name: "spoke-1", key: "kubeconfig" },
     },
   ]);
-  expect(JSON.stringify(sources)).not.toContain("T1");
+  expect(JSON.stringify(sources)).not.toContain("a-secret-token");
 });
 
 test.each([
