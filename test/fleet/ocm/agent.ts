@@ -103,12 +103,13 @@ export async function accept({ admin }: Cluster, spoke: string): Promise<KubeObj
     });
     return requests[0];
   });
+  // An agent that has its certificate does not write the ManagedCluster any more.
+  await waitFor(`ManagedCluster ${spoke}`, () => admin.get(key));
   const condition = { type: "Approved", status: "True", reason: "Accepted", message: "By a test" };
   await admin.request("PUT", `${csrPath}/${request.metadata.name}/approval`, {
     ...request,
     status: { conditions: [condition] },
   });
-  await waitFor(`ManagedCluster ${spoke}`, () => admin.get(key));
   await admin.patch(key, { spec: { hubAcceptsClient: true } });
   return waitFor(`ManagedCluster ${spoke} to be available`, async () => {
     const found = await admin.get(key);
