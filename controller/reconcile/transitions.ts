@@ -195,7 +195,10 @@ function isNewlyUnavailable(change: StatusChange, outcome: Outcome): boolean {
   const [was, is] = conditionsIn(change, "DeploymentsAvailable");
   if (is?.status !== "False") return false;
   const wasAvailable = was?.status !== "False";
-  if (isOfOthers(outcome)) return wasAvailable;
+  if (isOfOthers(outcome)) {
+    // What is seen in the middle of our own change is its rollout.
+    return wasAvailable && !isInstalling(conditionIn(change.after, "InstallSucceeded"));
+  }
   if (outcome.kind !== "applied") return false;
   const { stuck = [] } = outcome.readiness;
   const isKnown = stuck.some((text) => was?.message?.includes(text));

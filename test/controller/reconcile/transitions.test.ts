@@ -42,6 +42,12 @@ function applied(
   };
 }
 
+/** Deployments whose watches say, between two attempts or during one, that they are not available. */
+const seen: Outcome = {
+  kind: "seen",
+  doubt: { status: "False", reason: "NotReady", message: "a" },
+};
+
 /** Deployments that do not come up, of which it is known why. */
 function blocked(version: string, ...causes: readonly string[]): Outcome {
   return applied(version, causes, causes);
@@ -140,6 +146,16 @@ test.each([
     name: "a rollout of a changed specification",
     outcomes: [applied("1.23.0"), changing, applied("1.23.0", ["a"])],
     events: [],
+  },
+  {
+    name: "a rollout that is seen before its attempt ends",
+    outcomes: [applied("1.22.0"), changing, seen],
+    events: [],
+  },
+  {
+    name: "a Deployment that is seen to go",
+    outcomes: [applied("1.23.0"), seen],
+    events: ["Warning NotReady"],
   },
   {
     name: "a rollout that cannot go on",
