@@ -258,6 +258,56 @@ test("controllers that die after each of their writes bring a component to its s
   expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
 }, 180_000);
 
+/** What docs/removal.md grants for `knfleet.dev/keep-while-used`, here to the controller on the spoke. */
+async function letLookForUsers({ admin }: Cluster): Promise<void> {
+  const rbac = "rbac.authorization.k8s.io";
+  const metadata = { name: "knfleet-users" };
+  const rules = [{ apiGroups: ["serving.knative.dev"], resources: ["*"], verbs: ["list"] }];
+  const roleRef = { apiGroup: rbac, kind: "ClusterRole", ...metadata };
+  const subjects = [{ kind: "ServiceAccount", namespace: agentNamespace, name: agentWorkName }];
+  await admin.create({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata, rules });
+  await admin.create({
+    apiVersion: `${rbac}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata,
+    roleRef,
+    subjects,
+  });
+}
+
+// The sample release defines no kinds that users have.
+test(
+  "a component that is kept while it is used says on its spoke by what, and goes when it is used no more",
+  { tags: ["release-files"] },
+  async () => {
+    const { hub, spoke } = scene();
+    await startController();
+    await create(hub, { kind, on: profile });
+    await playLocal();
+    await ready(hub, kind);
+    await letLookForUsers(spoke);
+    const user = {
+      apiVersion: "serving.knative.dev/v1",
+      kind: "Service",
+      metadata: { namespace: "default", name: "in-use" },
+      spec: { template: { spec: { containers: [{ image: "registry.example/app" }] } } },
+    };
+    await spoke.admin.create(user);
+    const annotations = { "knfleet.dev/keep-while-used": "true" };
+    await hub.admin.patch(keyOf(componentOf({ kind })), { metadata: { annotations } });
+    await remove(hub, kind);
+    const told = async () => JSON.stringify((await read(spoke, kind))?.["status"]);
+    await expect.poll(told).toContain("Still used by 1 Service (default/in-use)");
+    expect(await read(hub, kind)).toBeDefined();
+    await spoke.admin.remove(keyOf(user));
+    await gone(hub, kind);
+    await waitFor("all works to go", async () => (await works()).length === 0);
+    expect(await read(spoke, kind)).toBeUndefined();
+    await local.stop();
+    await controller.stop();
+  },
+);
+
 test("a component whose cluster never comes back goes without it, and everything stays there", async () => {
   const { hub, spoke } = scene();
   await startController();
