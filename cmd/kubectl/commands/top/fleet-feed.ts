@@ -112,7 +112,7 @@ class Feed {
   readonly #readings = new Map<string, SpokeReading>();
   readonly #due = new Set<string>();
   /** The rows that were made last: who shows the fleet sees at once which of them are new. */
-  readonly #rows = new WeakMap<Component, Pick<Installation, "reading" | "item">>();
+  readonly #rows = new WeakMap<Component, Installation>();
   #components: readonly Component[];
   #sets: HubFacts["sets"];
   #hubReadAt: Date;
@@ -139,11 +139,7 @@ class Feed {
   installations(): readonly Installation[] {
     const { selection } = this.#options;
     return this.#components
-      .map((component) => ({
-        component,
-        reading: this.#readings.get(clusterIdOf(component)),
-        item: this.#itemOf(component),
-      }))
+      .map((one) => this.#rowOf(one))
       .filter(({ item }) => isAsked(item, selection));
   }
 
@@ -265,18 +261,18 @@ class Feed {
     this.#options.onChange();
   }
 
-  #itemOf(component: Component): StatusItem {
+  #rowOf(component: Component): Installation {
     const reading = this.#readings.get(clusterIdOf(component));
     const last = this.#rows.get(component);
-    if (last !== undefined && last.reading === reading) return last.item;
-    const item = statusItemOf(component, reading);
-    this.#rows.set(component, { reading, item });
-    return item;
+    if (last !== undefined && last.reading === reading) return last;
+    const row = { component, reading, item: statusItemOf(component, reading) };
+    this.#rows.set(component, row);
+    return row;
   }
 
   #made(): FleetState {
     const { selection, now } = this.#options;
-    const items = this.#components.map((one) => this.#itemOf(one));
+    const items = this.#components.map((one) => this.#rowOf(one).item);
     const stamp = stampAt(now());
     const asked = items.filter((item) => isAsked(item, selection));
     return {
