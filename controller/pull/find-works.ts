@@ -47,5 +47,5 @@ export function asWork(object: KubeObject | undefined): ManifestWork | undefined
 
 /** Narrows an object to a ManifestWork. */
 export function isWork(object: KubeObject): object is ManifestWork {
-  return object.metadata.namespace !== undefined;
+  return object.kind === "ManifestWork" && object.metadata.namespace !== undefined;
 }
