@@ -57,7 +57,7 @@ exec ${binary("helm")} "$@"`,
     await writeFile(join(this.folder, name), text);
   }
 
-  /** The same, again where a busy hub did not answer the webhook in time, or a new controller waits for the Lease of one whose rights were taken before it ended. */
+  /** The same. Types the commands again when a busy hub did not answer the webhook in time, or when a new controller still waits for the Lease of one that lost its rights before it ended. */
   async typePatiently(commands: string): Promise<string> {
     return waitFor(
       commands,

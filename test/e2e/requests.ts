@@ -55,7 +55,7 @@ function allTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[
   return cluster.auditLog.requests({ userAgent, ...(since === undefined ? {} : { since }) });
 }
 
-/** Tells of one request after the other whether it is a watch that an earlier one was already: a busy server may end a watch, which is opened once more then. */
+/** Returns a function that takes one request after the other, and tells whether an earlier one opened the same watch. A busy server may end a watch; the controller opens it again. */
 export function watchesSeenBefore(): (request: AuditedRequest) => boolean {
   const seen = new Set<string>();
   return ({ verb, uri }) => {

@@ -106,9 +106,10 @@ async function remove(keys: readonly ObjectKey[]): Promise<void> {
 
 type Counts = Readonly<Record<string, number>>;
 
-/** Two times: of the component, and of what is looked at. */
 interface Since {
+  /** When the tests of the component began. */
   readonly began: Date;
+  /** Earlier requests are not counted. */
   readonly since: Date;
 }
 
@@ -134,7 +135,7 @@ async function askedOfReal({ began, since }: Since): Promise<Counts> {
 
 /**
  * Without the questions whether the guard is still there and whether the spoke is, which are asked when it says nothing in that moment, without how many probes of the guard
- * it took until the server had read its policies, and without how often it was asked which anchor was first, which is once more where answers take long.
+ * it took until the server had read its policies. Whether another anchor was first counts once: where answers take long, the controller asks again.
  */
 function comparable(counts: Counts): Counts {
   const { "get validatingadmissionpolicies": _, "get /readyz": __, ...others } = counts;
