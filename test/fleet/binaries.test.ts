@@ -41,21 +41,33 @@ describe("programs that the user has already", () => {
 });
 
 describe("programs that are missing", () => {
-  test("are built once each, with progress", async () => {
+  test("are built once each, one build for a module, with progress", async () => {
     await fakeGo();
     const binary = await ensureBinaries(["etcd", "kubectl", "kwok"], { env, log });
+    expect(await readFile(binary("etcd"), "utf8")).toContain("go.etcd.io/etcd/server/v3");
     expect(await readFile(binary("kubectl"), "utf8")).toContain("k8s.io/kubernetes/cmd/kubectl");
     expect(lines).toEqual([
-      "Building etcd (1 of 2, 0 s)",
-      "Built etcd (1 of 2, 0 s)",
-      "Building kubectl (2 of 2, 0 s)",
-      "Built kubectl (2 of 2, 0 s)",
-      "Building kwok (1 of 1, 0 s)",
-      "Built kwok (1 of 1, 0 s)",
+      "Building etcd, kubectl (0 s)",
+      "Built etcd, kubectl (0 s)",
+      "Building kwok (0 s)",
+      "Built kwok (0 s)",
     ]);
     const again = await ensureBinaries(["etcd", "kubectl", "kwok"], { env });
     expect(again("kwok")).toBe(binary("kwok"));
-    expect(await builds()).toBe(3);
+    expect(await builds()).toBe(2);
+  });
+
+  test("are built in turn where Go would write both to one file", async () => {
+    await fakeGo();
+    const names = ["secretreader", "kubeconfig-secretreader", "managed-serviceaccount"] as const;
+    const binary = await ensureBinaries(names, { env });
+    const texts = await Promise.all(names.map((name) => readFile(binary(name), "utf8")));
+    expect(texts).toEqual([
+      expect.stringContaining("/secretreader/cmd/plugin"),
+      expect.stringContaining("/kubeconfig-secretreader/cmd/plugin"),
+      expect.stringContaining("managed-serviceaccount/cmd"),
+    ]);
+    expect(await builds()).toBe(2);
   });
 
   test("are built again by another Go", async () => {
@@ -167,8 +179,13 @@ echo build >> "${folder}/builds"
 sleep ${seconds}
 if [ -n "${failure}" ]; then echo "${failure}" >&2; exit 1; fi
 while [ "$1" != -o ]; do shift; done
-echo "#!/bin/sh $3" > "$2"
-chmod 755 "$2"`,
+to=$2
+shift 2
+for package; do
+  path=\${package%/v3}
+  echo "#!/bin/sh $package" > "$to\${path##*/}"
+  chmod 755 "$to\${path##*/}"
+done`,
   );
 }
 

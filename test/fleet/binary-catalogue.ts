@@ -198,7 +198,9 @@ export function buildFlags(module: BinarySource["module"]): readonly string[] {
           `-X ${kubernetesVersion}.gitMajor=${major}`,
           `-X ${kubernetesVersion}.gitMinor=${minor}`,
         ];
-  return ["-trimpath", `-ldflags=${["-s -w", ...stamps].join(" ")}`];
+  // Nobody debugs these programs: without debug information they are compiled faster.
+  const noDebug = "-gcflags=all=-dwarf=false";
+  return ["-trimpath", noDebug, `-ldflags=${["-s -w", ...stamps].join(" ")}`];
 }
 
 function kubernetes(
