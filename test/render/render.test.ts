@@ -25,15 +25,15 @@ async function identities(component: Component): Promise<readonly string[]> {
 describe("rendering", () => {
   test("says version, paths and hash", async () => {
     expect(await render(serving(kourier), releases)).toMatchObject({
-      version: "1.23.0",
-      paths: ["knative-serving/1.23.0", "ingress/1.23/kourier"],
+      version: "1.23.1",
+      paths: ["knative-serving/1.23.1", "ingress/1.23/kourier"],
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect((await render(serving({ ingress: {} }), releases)).paths).toEqual([
-      "knative-serving/1.23.0",
+      "knative-serving/1.23.1",
     ]);
     expect((await render(eventing({ version: "1.22" }), releases)).paths).toEqual([
-      "knative-eventing/1.22.0",
+      "knative-eventing/1.22.1",
     ]);
   });
 
@@ -43,7 +43,7 @@ describe("rendering", () => {
     const ids = manifests.map((manifest) => identityOf(keyOf(manifest)));
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toContain("|Namespace||mine");
-    expect(ids).toContain("batch|Job|mine|storage-version-migration-serving-serving-1.23.0");
+    expect(ids).toContain("batch|Job|mine|storage-version-migration-serving-serving-1.23.1");
     expect(new Set(manifests.map(({ metadata }) => metadata.namespace))).toEqual(
       new Set([undefined, "mine"]),
     );
@@ -91,11 +91,15 @@ describe("rendering", () => {
   test.each([
     { name: "an unknown version", component: serving({ version: "9.9.9" }), path: "9.9.9" },
     { name: "an unknown minor", component: serving({ version: "1.99" }), path: "1.99" },
-    { name: "an ingress that the release lacks", component: serving(), path: "ingress/1.23/istio" },
+    {
+      name: "an ingress that the release lacks",
+      component: serving({ version: "1.22", ingress: { "gateway-api": { enabled: true } } }),
+      path: "ingress/1.22/gateway-api",
+    },
     {
       name: "a source that the release lacks",
-      component: eventing({ source: { kafka: { enabled: true } } }),
-      path: "eventing-source/1.23/kafka",
+      component: eventing({ source: { redis: { enabled: true } } }),
+      path: "eventing-source/1.23/redis",
     },
     {
       name: "a guard that the release lacks",

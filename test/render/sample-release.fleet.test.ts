@@ -1,33 +1,65 @@
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import type { Component } from "../../api/component.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { render } from "../../render/render.ts";
+import { definitionOf } from "../controller/hand-made-installation.ts";
+import { sampleVersions } from "../fixtures/sample/sample.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { eventing, serving } from "./components.ts";
 
-const fleet = useFleet({ spokes: 0 });
-const kourier = { kourier: { enabled: true } };
+const fleet = useFleet({ spokes: 0, hub: { admissionWebhooks: false } });
+const enabled = { enabled: true };
+const off = { enabled: false };
+
+/** What users have on their clusters before they turn on Istio, Contour or TLS. */
+const foreignDefinitions = [
+  definitionOf("networking.istio.io", "v1beta1", { Gateway: "gateways" }),
+  definitionOf("security.istio.io", "v1beta1", { PeerAuthentication: "peerauthentications" }),
+  definitionOf("projectcontour.io", "v1", {
+    TLSCertificateDelegation: "tlscertificatedelegations",
+  }),
+  definitionOf("cert-manager.io", "v1", { Certificate: "certificates" }),
+  { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } },
+];
+
+beforeAll(async () => {
+  for (const manifest of foreignDefinitions) await fleet().hub.admin.apply(manifest);
+});
+
+/** With every ingress and source that the release has for the version. */
+function everythingOf(version: string): readonly Component[] {
+  const all = { kourier: enabled, istio: enabled, contour: enabled };
+  const ingress = version.startsWith("1.23") ? { ...all, "gateway-api": enabled } : all;
+  const source = { github: enabled, kafka: enabled, ceph: off, gitlab: off };
+  const config = { features: { "transport-encryption": "strict" } };
+  return [
+    serving({ version, ingress }),
+    eventing({ version, config, source: { ...source, rabbitmq: off, redis: off } }),
+  ];
+}
 
 describe("the sample release", () => {
-  test.each<{ name: string; component: Component }>([
-    { name: "Serving 1.22", component: serving({ version: "1.22", ingress: kourier }) },
-    { name: "Serving 1.23", component: serving({ version: "1.23", ingress: kourier }) },
-    { name: "Eventing 1.22", component: eventing({ version: "1.22" }) },
-    { name: "Eventing 1.23", component: eventing({ version: "1.23" }) },
-  ])("$name is accepted object by object by a real API server", async ({ component }) => {
-    const { admin } = fleet().hub;
-    const { manifests } = await render(component, await openReleases(sampleDirOf()));
-    const namespaceFirst = manifests.toSorted(
-      (a, b) => Number(b.kind === "Namespace") - Number(a.kind === "Namespace"),
-    );
-    for (const manifest of namespaceFirst) {
-      const { kind, metadata } = manifest;
-      // An object of a custom kind has to wait until its definition is served.
-      const applied = await waitFor(`${kind} ${metadata.name}`, () => admin.apply(manifest));
-      expect(applied.metadata.name).toBe(metadata.name);
-    }
-  });
+  const cases = sampleVersions
+    .flatMap(everythingOf)
+    .map((component) => ({ name: `${component.kind} ${component.spec?.version}`, component }));
+
+  test.each(cases)(
+    "$name is accepted object by object by a real API server",
+    async ({ component }) => {
+      const { admin } = fleet().hub;
+      const { manifests } = await render(component, await openReleases(sampleDirOf()));
+      const namespaceFirst = manifests.toSorted(
+        (a, b) => Number(b.kind === "Namespace") - Number(a.kind === "Namespace"),
+      );
+      for (const manifest of namespaceFirst) {
+        const { kind, metadata } = manifest;
+        // An object of a custom kind has to wait until its definition is served.
+        const applied = await waitFor(`${kind} ${metadata.name}`, () => admin.apply(manifest));
+        expect(applied.metadata.name).toBe(metadata.name);
+      }
+    },
+  );
 });

@@ -99,7 +99,11 @@ function rendering(spec: KnativeServing["spec"]): Promise<Outcome> {
 describe("a failure that the condition calls Error", () => {
   test.each([
     ["a release that is not there", { version: "1.22.9" }, "Failed ReleaseNotFound"],
-    ["an ingress that is not there", { version: "1.23.0" }, "Failed ReleaseNotFound"],
+    [
+      "an ingress that is not there",
+      { version: "1.22", ingress: { "gateway-api": { enabled: true } } },
+      "Failed ReleaseNotFound",
+    ],
     [
       "a field that cannot be used",
       { version: "1.23", ...kourier, registry: { default: "r".repeat(100_000) } },

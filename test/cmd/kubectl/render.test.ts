@@ -245,7 +245,7 @@ describe("kubectl knfleet render", () => {
   test("puts the controller's environment and own manifests into the objects", async () => {
     await file("env.json", '{"KUBERNETES_MIN_VERSION": "v1.20.0"}');
     await file(
-      "config-extra-1.23.0.yaml",
+      "config-extra-1.23.1.yaml",
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-extra, namespace: knative-serving}\n",
     );
     const path = await file(

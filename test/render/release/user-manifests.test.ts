@@ -58,7 +58,7 @@ describe("additional manifests", () => {
       },
       { name: "config-two", namespace: "mine" },
     ]);
-    expect(paths).toEqual(["knative-eventing/1.23.0", "https://a/a,https://a/b"]);
+    expect(paths).toEqual(["knative-eventing/1.23.1", "https://a/a,https://a/b"]);
   });
 
   test.each(["", ", namespace: knative-eventing", ", namespace: elsewhere"])(
@@ -118,7 +118,7 @@ describe("additional manifests", () => {
       version: "1.22",
       additionalManifests: at("${VERSION}/a-${VERSION}"),
     });
-    const { manifests } = await rendered(component, { "1.22.0/a-1.22.0": map("config-mine") });
+    const { manifests } = await rendered(component, { "1.22.1/a-1.22.1": map("config-mine") });
     expect(find(manifests, "ConfigMap", "config-mine")).toHaveLength(1);
   });
 
@@ -230,7 +230,7 @@ describe("manifests of the component", () => {
 
   test("of any version may be called latest", async () => {
     const component = serving({ ...custom, manifests: at("a"), version: "Latest" });
-    expect((await rendered(component, { a: webhook })).version).toBe("1.23.0");
+    expect((await rendered(component, { a: webhook })).version).toBe("1.23.1");
   });
 
   test("of Serving have to hold its webhook", async () => {

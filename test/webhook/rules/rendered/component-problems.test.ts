@@ -8,7 +8,8 @@ import { componentProblems } from "../../../../webhook/rules/rendered/component-
 import { linesOf, review, type Stage, written } from "../../component-stage.ts";
 
 const sample = resolve(import.meta.dirname, "../../../fixtures/release");
-// The sample release holds no Istio.
+// The sample release has Gateway API for 1.23 alone.
+const gatewayApi = { version: "1.22", ingress: { "gateway-api": { enabled: true } } };
 const kourier = { ingress: { kourier: { enabled: true } } };
 let releases: Releases;
 
@@ -16,8 +17,8 @@ beforeAll(async () => {
   releases = await openReleases(sample);
 });
 
-const stage = (): Stage => ({
-  renderCheck: componentProblems({ releases, environment: {}, spokeNamespace: "Canonical" }),
+const stage = (of = releases): Stage => ({
+  renderCheck: componentProblems({ releases: of, environment: {}, spokeNamespace: "Canonical" }),
 });
 const beside = (): Stage => ({
   renderCheck: componentProblems({
@@ -31,7 +32,7 @@ describe("versions", () => {
   test.each([
     [
       { version: "1.24.0" },
-      /the manifests of the target version 1\.24\.0 are not available to this release; it has 1\.23\.0/,
+      /the manifests of the target version 1\.24\.0 are not available to this release; it has 1\.23\.1, 1\.23\.0/,
     ],
     [{ version: "newest" }, /target version vnewest is not in a valid semantic versioning format/],
     [{ version: "1" }, /should at least include the major and minor numbers/],
@@ -114,27 +115,17 @@ describe("what hides no problem of the version or of the rest", () => {
     const components = [
       { kind: "KnativeServing", namespace: "b", name: "b", ref: undefined } as const,
     ];
-    const ruling = await review(written({}), { ...stage(), components });
+    const ruling = await review(written(gatewayApi), { ...stage(), components });
     expect(ruling.violations.map(({ rule }) => rule)).toEqual(["duplicate", "rendering"]);
   });
 });
 
 test.each([
   ["1.23.0", ["spec.version: 1.23.0 is not the newest patch of its minor, 1.23.1 is"]],
-  ["1.22.0", []],
+  ["1.22.1", []],
   ["1.23", []],
 ])("of %s it is said whether it is the newest patch", async (version, wanted) => {
-  const newer: Releases = {
-    ...(await openReleases(sample)),
-    versionsOf: (kind) => ["1.23.1", ...releases.versionsOf(kind)],
-    load: (part) => releases.load(part.replace("1.23.1", "1.23.0")),
-  };
-  const renderCheck = componentProblems({
-    releases: newer,
-    environment: {},
-    spokeNamespace: "Canonical",
-  });
-  const { violations, warnings } = await review(written({ ...kourier, version }), { renderCheck });
+  const { violations, warnings } = await review(written({ ...kourier, version }), stage());
   expect(violations).toEqual([]);
   expect(warnings.filter((one) => one.startsWith("spec.version"))).toEqual(wanted);
 });
@@ -143,18 +134,28 @@ describe("what rendering says", () => {
   test.each([
     [
       "KnativeServing",
-      {},
-      /^422 spec\.ingress\.istio: The release directory holds no ingress\/1\.23\/istio$/,
+      gatewayApi,
+      /^422 spec\.ingress\.gateway-api: The release directory holds no ingress\/1\.22\/gateway-api$/,
     ],
     [
       "KnativeServing",
       { ...kourier, security: { securityGuard: { enabled: true } } },
       /^422 spec\.security\.securityGuard\.enabled: /,
     ],
-    ["KnativeEventing", { source: { kafka: { enabled: true } } }, /^422 spec\.source\.kafka: /],
+    ["KnativeEventing", { source: { redis: { enabled: true } } }, /^422 spec\.source\.redis: /],
   ])("%s %j is refused with the field that it is about", async (kind, spec, text) => {
     expect(linesOf(await review(written(spec, { kind }), stage()))).toEqual([
       expect.stringMatching(text),
+    ]);
+  });
+
+  test("is about Istio where nobody names an ingress", async () => {
+    const withoutIstio: Releases = {
+      ...(await openReleases(sample)),
+      load: (part) => releases.load(part.replace("ingress/1.23/istio", "ingress/9.9/istio")),
+    };
+    expect(linesOf(await review(written({}), stage(withoutIstio)))).toEqual([
+      "422 spec.ingress.istio: The release directory holds no ingress/9.9/istio",
     ]);
   });
 
@@ -167,7 +168,7 @@ describe("what rendering says", () => {
   test("overrides that name nothing are warnings", async () => {
     const spec = {
       ...kourier,
-      version: "1.23.0",
+      version: "1.23.1",
       workloads: [
         { name: "controller", env: [{ container: "nobody", envVars: [] }] },
         { name: "controler" },

@@ -90,7 +90,7 @@ describe("can-i on a recorded hub", () => {
     });
     await using hub = await startStubHub([local], answer);
     const { stderr } = await canI(hub, ["--version", "1.23"]);
-    expect(stderr).toContain("KnativeServing 1.23.0");
+    expect(stderr).toContain("KnativeServing 1.23.1");
     expect(asked).toContain("create deployments.apps");
     expect(asked).toContain("get pods/log.");
   });
