@@ -61,6 +61,10 @@ function wayOptions(): readonly Option[] {
       "folder that exec plugins have to be in; can be given several times (default: anywhere)",
     ).argParser(several),
     new Option(
+      "--release-dir <folder>",
+      "Knative's release files (default: those of the cache, which is filled when it is empty; env KNFLEET_RELEASE_DIR)",
+    ),
+    new Option(
       "--bundle <file>",
       "read what gather has written, in place of the fleet; no server is asked",
     ),
@@ -134,11 +138,6 @@ export function failOnOption(): Option {
 /** The flag of commands that run exec plugins for a report. */
 export function execTimeoutOption(): Option {
   return new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)");
-}
-
-/** The flag of commands that render. `text`: its help, where it differs. */
-export function releaseDirOption(text = "release files (default: those of the cache)"): Option {
-  return new Option("--release-dir <folder>", text);
 }
 
 /** The flag of commands that can work without spokes. `what`: the remaining output. */

@@ -36,6 +36,7 @@ export interface RawFlags extends RawHubFlags {
   readonly clusterprofileProviderFile?: string;
   readonly pluginNamespace?: string;
   readonly pluginRoot?: readonly string[];
+  readonly releaseDir?: string;
   readonly concurrency?: string;
   readonly spokeTimeout?: string;
   readonly chunkSize?: string;
@@ -79,6 +80,8 @@ export interface Flags {
   readonly pluginNamespace: string | undefined;
   /** Folders that must contain exec plugins. Empty: any folder. */
   readonly pluginRoots: readonly string[];
+  /** Folder with release files. Undefined: `findReleases` finds one. */
+  readonly releaseDir: string | undefined;
   readonly concurrency: number;
   readonly spokeTimeoutMs: number;
   /** Objects in one answer to a list. 0: all at once. */
@@ -155,6 +158,7 @@ export function readFlags(
     providerFile: nonEmpty(raw.clusterprofileProviderFile ?? env["KNFLEET_PROVIDER_FILE"]),
     pluginNamespace: nonEmpty(raw.pluginNamespace ?? env["KNFLEET_PLUGIN_NAMESPACE"]),
     pluginRoots: foldersOf(raw.pluginRoot ?? [], "--plugin-root"),
+    releaseDir: nonEmpty(raw.releaseDir),
     concurrency: countOf(raw.concurrency ?? "16", "--concurrency"),
     chunkSize: chunkSizeOf(raw.chunkSize),
     spokeTimeoutMs: timeoutOf(raw.spokeTimeout, "--spoke-timeout", 10_000),

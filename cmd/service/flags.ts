@@ -32,7 +32,8 @@ import {
 /** The parsed flags of `knfleet-controller`. */
 export interface ControllerFlags extends ReferenceFlags {
   readonly kubeconfig: string | undefined;
-  readonly releaseDir: string;
+  /** Undefined: `findReleases` finds one. */
+  readonly releaseDir: string | undefined;
   readonly pluginRoot: readonly string[];
   readonly manifestSource: readonly AllowedSource[];
   readonly clusterprofileProviderFile: string | undefined;
@@ -108,7 +109,10 @@ function clusterOptions(): readonly Option[] {
     )
       .argParser(withFolder)
       .default([], "anywhere"),
-    new Option("--release-dir <dir>", "Knative release files").default("/var/lib/knfleet/releases"),
+    new Option(
+      "--release-dir <dir>",
+      "Knative release files (default: KNFLEET_RELEASE_DIR, /var/lib/knfleet/releases, those of the cache)",
+    ),
     new Option(
       "--manifest-source <url>",
       "https prefix from which components may take manifests; can be given several times",

@@ -41,7 +41,8 @@ export interface WebhookFlags extends ReferenceFlags {
   readonly drainPeriod: number;
   readonly companionOf: (typeof operators)[number];
   readonly spokeNamespace: SpokeNamespaceMode;
-  readonly releaseDir: string;
+  /** Empty: none. Undefined: `findReleases` finds one. */
+  readonly releaseDir: string | undefined;
   readonly manifestSource: readonly AllowedSource[];
   readonly pluginRoot: readonly string[];
   readonly providerFile: string | undefined;
@@ -172,8 +173,8 @@ function ruleOptions(): readonly Option[] {
     spokeNamespaceOption(),
     new Option(
       "--release-dir <dir>",
-      "Knative release files, to know what the controller would refuse; empty for none",
-    ).default("/var/lib/knfleet/releases"),
+      "Knative release files, to know what the controller would refuse; empty for none (default: as for the controller)",
+    ),
     new Option(
       "--manifest-source <url>",
       "https prefix from which components may take manifests, as the controller has it; can be given several times",

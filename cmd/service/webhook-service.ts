@@ -39,9 +39,9 @@ export async function startWebhookService(
   { environment, version, log }: WebhookSurroundings,
   signal: AbortSignal,
 ): Promise<Service> {
-  const { kubeconfig, releaseDir } = flags;
+  const { kubeconfig } = flags;
   const namespace = flags.namespace ?? (await podNamespace(environment));
-  log.info({ version, namespace, releaseDir, certificates: flags.certificates }, "Starting");
+  log.info({ version, namespace, certificates: flags.certificates }, "Starting");
   await using opened = new Resources();
   // The reviews live longer than the signal, because they answer while the service drains.
   const life = new AbortController();

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { componentFilesOption, releaseDirOption, several } from "../common-options.ts";
+import { componentFilesOption, several } from "../common-options.ts";
 import { renderingOptions } from "../compare/rendering-options.ts";
 
 /** `diff` on the command line. */
@@ -88,7 +88,6 @@ asked. Wrong input ends with code 2 and a line for each problem, a version or an
 function options(): readonly Option[] {
   return [
     componentFilesOption(),
-    releaseDirOption(),
     new Option("--only <kind/name>", "only this object; can be repeated").argParser(several),
     new Option(
       "--diff-with <file|version>",

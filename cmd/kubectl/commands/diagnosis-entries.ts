@@ -7,7 +7,6 @@ import {
   failOnOption,
   filenameOption,
   noLiveOption,
-  releaseDirOption,
 } from "../common-options.ts";
 import { renderingOptions, spokeNamespaceFlag } from "../compare/rendering-options.ts";
 
@@ -41,9 +40,6 @@ export function diagnoseEntry(): CommandEntry {
         "run exec plugins also when the provider file came from the cluster; needs --plugin-root",
       ),
       execTimeoutOption(),
-      releaseDirOption(
-        "release files, to ask why the spoke refuses an object (default: those of the cache)",
-      ),
       failOnOption(),
       filenameOption(),
       new Option("--yes", "make the Job of --from controller without asking"),
@@ -137,7 +133,6 @@ export function canIEntry(): CommandEntry {
         "version to be installed, such as 1.23 (default: that of the installation, or the newest)",
       ),
       new Option("--role", "print the complete ClusterRole; no cluster is asked"),
-      releaseDirOption(),
       spokeNamespaceFlag(),
     ],
     kind: "Permissions",

@@ -8,13 +8,12 @@ import {
   type SpokeNamespaceMode,
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
-import { releaseDirOption, several } from "../common-options.ts";
+import { several } from "../common-options.ts";
 import { oneOf } from "../flags.ts";
 import type { ControllerRules } from "./controller-rules.ts";
 
 /** Values of the flags of commands that render as the controller does. */
 export interface RenderingFlags extends SpokeNamespaceFlag {
-  readonly releaseDir?: string;
   readonly manifestsFrom?: string;
   readonly manifestSource?: readonly string[];
 }
@@ -22,7 +21,6 @@ export interface RenderingFlags extends SpokeNamespaceFlag {
 /** The flags of commands that render as the controller does. */
 export function renderingOptions(): readonly Option[] {
   return [
-    releaseDirOption(),
     new Option(
       "--manifests-from <folder>",
       "folder for manifests whose URL is file:NAME in the spec",

@@ -23,6 +23,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   namespace: { flag: "namespace", is: "text" },
   "plugin-namespace": { flag: "pluginNamespace", is: "text" },
   "plugin-root": { flag: "pluginRoot", is: "paths" },
+  "release-dir": { flag: "releaseDir", is: "path" },
   "request-timeout": { flag: "requestTimeout", is: "text" },
   "spoke-timeout": { flag: "spokeTimeout", is: "text" },
   timeout: { flag: "timeout", is: "text" },

@@ -8,7 +8,6 @@ describe("readControllerFlags", () => {
   test("has a default for everything", () => {
     expect(read()).toEqual({
       delivery: "Push",
-      releaseDir: "/var/lib/knfleet/releases",
       manifestSource: [],
       referenceMode: "Any",
       trustedInventoryNamespace: [],

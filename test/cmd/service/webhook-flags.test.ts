@@ -21,7 +21,6 @@ describe("readWebhookFlags", () => {
       certificateLifetime: 604_800_000,
       authorityLifetime: 7_776_000_000,
       companionOf: "knfleet",
-      releaseDir: "/var/lib/knfleet/releases",
       manifestSource: [],
       clientName: [],
       referenceMode: "Any",

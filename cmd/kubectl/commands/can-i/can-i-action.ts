@@ -1,8 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import type { Releases } from "../../../../render/release/releases.ts";
-import { openReleases } from "../../../open-releases.ts";
 import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
+import { openNamedReleases } from "../../compare/named-releases.ts";
 import { namespaceOfHub, type SpokeNamespaceFlag } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
@@ -14,7 +13,6 @@ import type { Cell, Table } from "../../output/table.ts";
 import { readNames } from "../../selection/selection.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
-import { releaseDirOf } from "../render/render-files.ts";
 import { canI, canIExitCode, type PermissionItem, type PermissionReport } from "./can-i.ts";
 import { findComponents } from "./find-components.ts";
 import { clusterRoleOf, loadEverything, spokeRoleName } from "./needs.ts";
@@ -24,7 +22,6 @@ import { allWanted, inOrder, permissionsFor, resourceName } from "./permissions.
 interface CanIFlags extends SpokeNamespaceFlag {
   readonly version?: string;
   readonly role?: boolean;
-  readonly releaseDir?: string;
 }
 
 type Input = ActionInput<CanIFlags>;
@@ -36,7 +33,7 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   if (options.role === true) return await printRole(input, signal);
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const found = await findComponents(args, { access, flags }, signal);
-  const releases = await openReleasesOfInput(input, signal);
+  const releases = await openNamedReleases(input, signal);
   const { limits, end } = openReading(flags, terminal);
   const { version } = options;
   const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
@@ -61,13 +58,6 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   return canIExitCode(report);
 }
 
-async function openReleasesOfInput(
-  { options, terminal }: Input,
-  signal: AbortSignal,
-): Promise<Releases> {
-  return await openReleases(await releaseDirOf(options, terminal.env, signal));
-}
-
 /** Prints the ClusterRole for everything that a version, or one kind of it, can install. */
 async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { args, flags, options, terminal } = input;
@@ -82,7 +72,7 @@ async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   if (format !== "yaml" && format !== "json" && format !== "clusterrole") {
     throw new UsageError(`Invalid value "${format}" for --output: want yaml, json`);
   }
-  const releases = await openReleasesOfInput(input, signal);
+  const releases = await openNamedReleases(input, signal);
   const { version } = options;
   const of = { releases, ...(version === undefined ? {} : { version }) };
   const needs = await Promise.all(kinds.map((kind) => loadEverything(kind, of)));

@@ -55,7 +55,6 @@ export interface DiagnoseFlags extends FilenameFlag {
   readonly from?: string;
   readonly exec?: boolean;
   readonly execTimeout?: string;
-  readonly releaseDir?: string;
   readonly failOn?: string;
   readonly yes?: boolean;
   readonly reportFile?: string;

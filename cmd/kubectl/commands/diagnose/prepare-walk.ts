@@ -15,7 +15,7 @@ interface Vantage extends Pick<WalkContext, "hub" | "onCredential"> {
   readonly files: AsyncDisposableStack;
 }
 
-type WalkFlags = Pick<DiagnoseFlags, "exec" | "execTimeout" | "releaseDir">;
+type WalkFlags = Pick<DiagnoseFlags, "exec" | "execTimeout">;
 
 /** Prepares walks from an open hub with the settings of the command line. Throws UsageError, and FleetError `ConfigInvalid`. */
 export async function prepareWalk(
@@ -43,9 +43,9 @@ export async function prepareWalk(
     plugins: new PluginLimits(),
     execTimeoutMs:
       execTimeout === undefined ? 10_000 : parseDurationMs(execTimeout, "--exec-timeout"),
-    rendering: async () => {
+    rendering: async (signal) => {
       const { openReleaseRendering } = await import("./hops/refused-object.ts");
-      return openReleaseRendering(options.releaseDir, terminal.env);
+      return openReleaseRendering({ named: flags.releaseDir, environment: terminal.env }, signal);
     },
   };
 }

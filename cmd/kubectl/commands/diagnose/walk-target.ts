@@ -259,7 +259,7 @@ function refusalAsker(
   { rendering: open, signal }: Pick<WalkContext, "rendering"> & { readonly signal: AbortSignal },
 ): AskRefusal {
   return async (message) => {
-    const rendering = session.ok ? await open?.() : undefined;
+    const rendering = session.ok ? await open?.(signal) : undefined;
     if (!session.ok || rendering === undefined) return undefined;
     const { readRefusal } = await import("./hops/refused-object.ts");
     return readRefusal({ component, message, rendering, client: session.value.client }, signal);

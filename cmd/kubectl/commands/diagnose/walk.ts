@@ -168,7 +168,7 @@ export interface WalkContext {
   readonly plugins: PluginLimits;
   readonly onRequest?: RequestObserver;
   /** Opens the release files, to render an object that the cluster refuses; absent, or undefined without release files. */
-  readonly rendering?: () => Promise<Rendering | undefined>;
+  readonly rendering?: (signal: AbortSignal) => Promise<Rendering | undefined>;
   /** Called with every credential, so that the caller can keep it out of its output. */
   readonly onCredential?: (credential: Credential) => void;
 }

@@ -155,8 +155,8 @@ async function gatherDiffs(
   }
   const { diff } = await import("../diff/diff.ts");
   const { openRendering } = await import("../../compare/open-rendering.ts");
-  const { releaseDir, manifestsFrom, manifestSource, spokeNamespace } = input.options;
-  const named = { releaseDir, manifestsFrom, manifestSource, spokeNamespace };
+  const { manifestsFrom, manifestSource, spokeNamespace } = input.options;
+  const named = { manifestsFrom, manifestSource, spokeNamespace };
   const rendering = { ...input, options: named };
   await using settings = await openRendering(rendering, access, signal);
   const deps = { access, limits, settings, now };

@@ -5,9 +5,8 @@ import type { Manifest } from "../../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../../api/resources.ts";
 import { Preparations } from "../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../installation/installation-namespace.ts";
-import { openReleases } from "../../../open-releases.ts";
-import { ensureReleases } from "../../../release-files.ts";
 import type { ActionInput } from "../../action.ts";
+import { openNamedReleases } from "../../compare/named-releases.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import {
   namedMode,
@@ -73,9 +72,10 @@ export function componentReader(
 
 /** Reads the files that the flags name. Throws InputError, or FleetError when there are no releases. */
 export async function renderSettings(
-  { options, terminal }: ActionInput<RenderFlags>,
+  input: ActionInput<RenderFlags>,
   signal: AbortSignal,
 ): Promise<RenderSettings> {
+  const { options } = input;
   const { live, envFile, manifestsFrom, anchorUid, kubernetesVersion } = options;
   const file = (path: string, flag: string): Promise<string> =>
     readInputText({ path, flag }, signal);
@@ -89,20 +89,11 @@ export async function renderSettings(
       envFile === undefined ? {} : environmentOf(await file(envFile, "--env-file"), envFile),
     preparations: new Preparations(),
     namespaceOf: namespaceOfBy(async () => mode),
-    releases: await openReleases(await releaseDirOf(options, terminal.env, signal)),
+    releases: await openNamedReleases(input, signal),
     anchorUid,
     kubernetesVersion,
     manifestText: manifestsFrom === undefined ? undefined : manifestFolder(manifestsFrom),
   };
-}
-
-/** Without `--release-dir` the releases of the cache, which is filled when it is empty. */
-export async function releaseDirOf(
-  options: Pick<RenderFlags, "releaseDir">,
-  environment: Readonly<Record<string, string | undefined>>,
-  signal: AbortSignal,
-): Promise<string> {
-  return options.releaseDir ?? (await ensureReleases({ environment }, signal)).dir;
 }
 
 /** The components to compare with: those of a file, or the same components at another version. Throws InputError. */
@@ -138,7 +129,6 @@ async function isFolder(path: string): Promise<boolean> {
 /** Flags of `render` alone, as they come from the command line. */
 export interface RenderFlags extends SpokeNamespaceFlag {
   readonly filename?: readonly string[];
-  readonly releaseDir?: string;
   readonly anchorUid?: string;
   readonly kubernetesVersion?: string;
   readonly only?: readonly string[];

@@ -7,8 +7,7 @@ import { describe } from "../../../../../api/kubernetes.ts";
 import { Preparations } from "../../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../../installation/installation-namespace.ts";
 import { scaledAmong } from "../../../../../installation/strip-manifests.ts";
-import { openReleases } from "../../../../open-releases.ts";
-import { checkReleases } from "../../../../release-files.ts";
+import { type FindReleasesOptions, openFoundReleases } from "../../../../find-releases.ts";
 import { comparableOf } from "../../../compare/comparable.ts";
 import { dryRun } from "../../../compare/dry-run.ts";
 import type { RenderSettings } from "../../../compare/render-component.ts";
@@ -22,23 +21,18 @@ const timeLimitMs = 5_000;
 // Spec: security.md T-51.
 const maxLength = 256;
 
-/** Opens the releases of a folder, else those of a complete cache; undefined without releases. Fetches nothing. */
+/** Opens the releases that are on this machine; undefined without any. Downloads nothing. */
 export async function openReleaseRendering(
-  releaseDir: string | undefined,
-  environment: Readonly<Record<string, string | undefined>>,
+  wanted: Pick<FindReleasesOptions, "named" | "environment">,
+  signal: AbortSignal,
 ): Promise<Rendering | undefined> {
   try {
-    if (releaseDir !== undefined) return await openRendering(releaseDir);
-    const { dir, problems } = await checkReleases({ environment });
-    return problems.length === 0 ? await openRendering(dir) : undefined;
+    const releases = await openFoundReleases({ ...wanted, download: false }, signal);
+    return { releases, preparations: new Preparations() };
   } catch (error) {
     if (error instanceof FleetError) return undefined;
     throw error;
   }
-}
-
-async function openRendering(dir: string): Promise<Rendering> {
-  return { releases: await openReleases(dir), preparations: new Preparations() };
 }
 
 interface Refused {

@@ -1,0 +1,11 @@
+import type { Releases } from "../../../render/release/releases.ts";
+import { openFoundReleases } from "../../find-releases.ts";
+import type { ActionInput } from "../action.ts";
+
+/** Opens the releases that flags, environment and settings lead to. Throws FleetError when there are none. */
+export async function openNamedReleases(
+  { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
+  signal: AbortSignal,
+): Promise<Releases> {
+  return await openFoundReleases({ named: flags.releaseDir, environment: terminal.env }, signal);
+}

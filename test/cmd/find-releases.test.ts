@@ -1,0 +1,90 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { findReleases, type FindReleasesOptions } from "../../cmd/find-releases.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
+import { lockOf } from "../../cmd/release-lock.ts";
+import { runKnfleet } from "./kubectl/run-knfleet.ts";
+
+const signal = new AbortController().signal;
+
+let surroundings: string;
+let root: string;
+let mirror: string;
+let empty: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  // What stands beside a project is read, too: nothing may stand beside this one.
+  surroundings = await mkdtemp(join(tmpdir(), "knfleet-find-releases-"));
+  root = join(surroundings, "project");
+  mirror = join(surroundings, "mirror");
+  empty = { KNFLEET_CACHE_DIR: join(surroundings, "cache") };
+  await mkdir(root);
+  await cp(sampleDirOf(), mirror, { recursive: true });
+  await lockFor("http://127.0.0.1:9");
+});
+afterAll(() => rm(surroundings, { recursive: true }));
+
+/** Writes a lock file for the files of the mirror. */
+async function lockFor(raw: string): Promise<void> {
+  const lock = await lockOf(mirror, { repository: "https://example.com/x", commit: "1", raw });
+  await writeFile(join(root, "releases.lock.json"), JSON.stringify(lock));
+}
+
+function find(options: Omit<FindReleasesOptions, "root">) {
+  return findReleases({ root, ...options }, signal);
+}
+
+describe("the folder of the release files", () => {
+  test("is the named one, else that of the variable, else the usual one", async () => {
+    const environment = { ...empty, KNFLEET_RELEASE_DIR: "/by-variable" };
+    const usual = mirror;
+    expect(await find({ named: "/by-flag", environment, usual })).toEqual({
+      dir: "/by-flag",
+      source: "named",
+    });
+    expect(await find({ environment, usual })).toEqual({ dir: "/by-variable", source: "named" });
+    expect(await find({ environment: empty, usual })).toEqual({ dir: mirror, source: "named" });
+  });
+
+  test("is named relative to the working folder", async () => {
+    const named = relative(process.cwd(), mirror);
+    expect(await find({ named, environment: empty })).toEqual({ dir: mirror, source: "named" });
+  });
+
+  test("is the cache when nothing names one, filled the first time", async () => {
+    const environment = { ...empty, KNFLEET_RELEASE_MIRROR: mirror, KNFLEET_RELEASE_DIR: "" };
+    const usual = join(surroundings, "no-such-folder");
+    const dir = expect.stringMatching(`^${empty["KNFLEET_CACHE_DIR"]}/releases-`);
+    expect(await find({ environment, usual, named: "" })).toEqual({ dir, source: "mirror" });
+    // Nobody answers at the download, and nobody is asked.
+    expect(await find({ environment: empty })).toEqual({ dir, source: "cache" });
+  });
+});
+
+describe("kubectl knfleet", () => {
+  const serving = `apiVersion: operator.knative.dev/v1beta1
+kind: KnativeServing
+metadata: {name: ks, namespace: a}
+spec: {ingress: {kourier: {enabled: true}}}
+`;
+
+  test("takes it from the flag, else from KNFLEET_RELEASE_DIR, else from the settings file", async () => {
+    const file = join(surroundings, "serving.yaml");
+    const settings = join(surroundings, "config.yaml");
+    await writeFile(file, serving);
+    await writeFile(settings, "release-dir: mirror\n", { mode: 0o600 });
+    const args = ["render", "-f", file, "--only", "Deployment/webhook", "-o", "json"];
+    const byFile = { ...empty, KNFLEET_CONFIG: settings };
+    expect(await runKnfleet(args, { env: byFile })).toMatchObject({ exitCode: 0, stderr: "" });
+    const byVariable = { ...byFile, KNFLEET_RELEASE_DIR: "/by-variable" };
+    expect(await runKnfleet(args, { env: byVariable })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("Release directory /by-variable does not exist"),
+    });
+    const byFlag = await runKnfleet([...args, "--release-dir", mirror], { env: byVariable });
+    expect(byFlag).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+});
