@@ -113,6 +113,11 @@ export const reasons = {
     retry: "change",
     next: "Set spec.version to a version that the release directory holds, or add that release to it.",
   },
+  ReleasesUnavailable: {
+    condition: "InstallSucceeded",
+    retry: "change",
+    next: "Name a folder that has release files with KNFLEET_RELEASE_DIR, or a copy of all of them with KNFLEET_RELEASE_MIRROR; `npm run releases -- --release-dir DIR` makes such a folder on a machine with a network.",
+  },
   ManifestInvalid: {
     condition: "InstallSucceeded",
     retry: "change",

@@ -12,9 +12,6 @@ import {
 /** The variable that names a folder with release files, for every program. */
 const releaseDirVariable = "KNFLEET_RELEASE_DIR";
 
-/** The folder of the release files in the images of the controller and the webhook. */
-export const imageReleases = "/var/lib/knfleet/releases";
-
 export interface FindReleasesOptions extends Omit<EnsureReleasesOptions, "dir"> {
   /** The folder of `--release-dir`, or of the settings file. */
   readonly named?: string | undefined;

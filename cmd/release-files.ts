@@ -1,28 +1,13 @@
-import { randomUUID } from "node:crypto";
-import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 
 import { FleetError } from "../api/errors.ts";
-import {
-  fetchFile,
-  type LockedFile,
-  problemOf,
-  readLock,
-  type ReleaseLock,
-  type ReleaseSource,
-} from "./release-lock.ts";
+import { type Fill, fillReleases } from "./fill-releases.ts";
+import { type LockedFile, problemOf, readLock, type ReleaseLock } from "./release-lock.ts";
+import { type ReleaseSource, releasesUnavailable } from "./release-sources.ts";
 
-/** One file was fetched and verified. */
-export interface ReleaseProgress {
-  readonly source: ReleaseSource["kind"];
-  readonly path: string;
-  /** Files fetched so far, of those that had to be fetched. */
-  readonly done: number;
-  readonly total: number;
-}
-
-export interface EnsureReleasesOptions {
+export interface EnsureReleasesOptions extends Pick<Fill, "onProgress" | "onSlow"> {
   /** The process environment. Uses KNFLEET_RELEASE_MIRROR, KNFLEET_CACHE_DIR and XDG_CACHE_HOME. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Directory to fill. Default: the cache folder of the lock file. */
@@ -33,7 +18,6 @@ export interface EnsureReleasesOptions {
   readonly download?: boolean;
   /** Project root. Default: that of this file. */
   readonly root?: string;
-  readonly onProgress?: (progress: ReleaseProgress) => void;
 }
 
 export interface EnsuredReleases {
@@ -45,17 +29,16 @@ export interface EnsuredReleases {
 }
 
 const projectRoot = resolve(import.meta.dirname, "..");
-const fetchesAtOnce = 8;
 
 /**
  * Fills a release directory with every file of `releases.lock.json`, and verifies each byte. Keeps correct files, so that it can be interrupted and repeated.
- * Throws FleetError ReleaseNotFound or ConfigInvalid with file, source and problem.
+ * Throws FleetError ReleasesUnavailable or ConfigInvalid, which says why.
  */
 export async function ensureReleases(
   options: EnsureReleasesOptions,
   signal: AbortSignal,
 ): Promise<EnsuredReleases> {
-  const { root = projectRoot, environment, onProgress } = options;
+  const { root = projectRoot, environment, onProgress, onSlow } = options;
   const lock = await readLock(root);
   const dir = options.dir ?? cacheDirOf(environment, lock.hash);
   try {
@@ -63,9 +46,9 @@ export async function ensureReleases(
     if (missing.length === 0) return { dir, source: "cache" };
     const source = await sourceOf(environment, root);
     if (source.kind === "download" && options.download === false) {
-      throw new FleetError("ReleaseNotFound", `${missing.length} release files are not in ${dir}`);
+      throw releasesUnavailable(`${missing.length} files are not in ${dir}`);
     }
-    await fill({ dir, missing, source, onProgress }, signal);
+    await fillReleases({ dir, missing, source, onProgress, onSlow }, signal);
     return { dir, source: source.kind };
   } catch (error) {
     if (options.allowSample !== true || !(error instanceof FleetError)) throw error;
@@ -171,52 +154,4 @@ async function problemsOf(
     }),
   );
   return found.flat();
-}
-
-interface Fill {
-  readonly dir: string;
-  readonly missing: readonly LockedFile[];
-  readonly source: ReleaseSource;
-  readonly onProgress: EnsureReleasesOptions["onProgress"];
-}
-
-async function fill(
-  { dir, missing, source, onProgress }: Fill,
-  signal: AbortSignal,
-): Promise<void> {
-  const queue = [...missing];
-  const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
-  let done = 0;
-  const work = async (): Promise<void> => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-      either.throwIfAborted();
-      await writeWhole(join(dir, file.path), await fetchFile(file, source, either));
-      done += 1;
-      onProgress?.({ source: source.kind, path: file.path, done, total: missing.length });
-    }
-  };
-  const workers = Array.from({ length: fetchesAtOnce }, async () => {
-    try {
-      await work();
-    } catch (error) {
-      stop.abort(error);
-      throw error;
-    }
-  });
-  await Promise.allSettled(workers);
-  either.throwIfAborted();
-}
-
-/** Writes a file under another name and renames it, so that it never exists in part. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.part`;
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(temporary, bytes, { flag: "wx" });
-    await rename(temporary, path);
-  } catch (cause) {
-    await rm(temporary, { force: true }).catch(() => undefined);
-    throw new FleetError("ConfigInvalid", `Release file ${path} cannot be written`, { cause });
-  }
 }

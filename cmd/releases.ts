@@ -3,13 +3,10 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 import { FleetError } from "../api/errors.ts";
-import {
-  checkReleases,
-  ensureReleases,
-  findMirror,
-  type ReleaseProgress,
-} from "./release-files.ts";
+import type { ReleaseProgress } from "./fill-releases.ts";
+import { checkReleases, ensureReleases, findMirror } from "./release-files.ts";
 import { lockOf } from "./release-lock.ts";
+import { runCommand } from "./service/run.ts";
 
 const usage = `Usage: npm run releases -- [options]
 
@@ -27,7 +24,20 @@ The cache is KNFLEET_CACHE_DIR, else XDG_CACHE_HOME/knfleet, else ~/.cache/knfle
 const environment = process.env;
 const root = resolve(import.meta.dirname, "..");
 
-try {
+await runCommand(async (signal) => {
+  try {
+    await runReleases(signal);
+    return 0;
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    process.stderr.write(
+      `Error: ${signal.aborted ? "Interrupted; run it again to go on" : text}\n`,
+    );
+    return 1;
+  }
+});
+
+async function runReleases(signal: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     options: {
       "release-dir": { type: "string" },
@@ -42,18 +52,12 @@ try {
   if (values.help) process.stdout.write(usage);
   else if (values["write-lock"] !== undefined) await writeLock(values["write-lock"]);
   else if (values.check) await check(dir);
-  else await fill(dir);
-} catch (error) {
-  process.stderr.write(`Error: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  else await fill(dir, signal);
 }
 
-async function fill(dir: { readonly dir?: string }): Promise<void> {
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.once(name, () => stop.abort(new Error("Interrupted; run it again to go on")));
-  }
-  const ensured = await ensureReleases({ ...dir, environment, onProgress: report }, stop.signal);
+async function fill(dir: { readonly dir?: string }, signal: AbortSignal): Promise<void> {
+  const options = { ...dir, environment, onProgress: report, onSlow: sayLine };
+  const ensured = await ensureReleases(options, signal);
   process.stdout.write(`Release files are complete and verified: ${ensured.dir}\n`);
 }
 
@@ -76,6 +80,10 @@ async function writeLock(commit: string): Promise<void> {
   });
   await writeFile(join(root, "releases.lock.json"), `${JSON.stringify(lock, null, 2)}\n`);
   process.stdout.write(`Wrote releases.lock.json: ${lock.files.length} files\n`);
+}
+
+function sayLine(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
 function report({ source, path, done, total }: ReleaseProgress): void {

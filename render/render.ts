@@ -9,6 +9,7 @@ import {
   assertKubernetesVersion,
   customVersion,
   targetVersion,
+  unavailable,
 } from "./release/version.ts";
 import { deepFrozen } from "./yaml.ts";
 
@@ -30,11 +31,7 @@ export async function render(
   assertEligible({ kind, installed: status?.version, target: version });
   if (kubernetesVersion !== undefined) assertKubernetesVersion(kubernetesVersion, environment);
   if (!isCustom(component) && !available.includes(version)) {
-    // This text equals that of upstream, because programs look for it in the conditions.
-    throw new FleetError(
-      "ReleaseNotFound",
-      `the manifests of the target version ${version} are not available to this release`,
-    );
+    throw new FleetError("ReleaseNotFound", unavailable(version, available));
   }
   const [custom, additional] = await inOrder(
     userTextsOf(spec?.manifests, version, manifestText),

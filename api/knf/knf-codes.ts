@@ -108,6 +108,12 @@ const hubCodes = {
     meaning: "The clock of this machine and that of the hub differ by more than two minutes.",
     next: "Set the clock of the machine that is wrong: credentials and certificates are judged by it.",
   },
+  KNF1022: {
+    name: "ReleasesUnavailable",
+    meaning:
+      "Knative's release files are not on this machine and cannot be downloaded, so nothing can be rendered or compared.",
+    next: "Name a folder that has release files with KNFLEET_RELEASE_DIR, or a copy of all of them with KNFLEET_RELEASE_MIRROR; docs/install.md says how to make one.",
+  },
 } as const;
 
 /** Name and texts of a code. */

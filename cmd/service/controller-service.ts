@@ -17,11 +17,11 @@ import { installCrds } from "../../controller/install-crds.ts";
 import type { WorkConnection } from "../../controller/leader/lease-echo.ts";
 import type { Log } from "../../controller/log.ts";
 import { systemClock } from "../../controller/queue/clock.ts";
-import { imageReleases, openFoundReleases } from "../find-releases.ts";
 import { type Candidacy, standForLease } from "./candidacy.ts";
 import { referenceSettings } from "./flag-values.ts";
 import { type ControllerFlags, discoverySettings, pollIntervalOf } from "./flags.ts";
 import { Resources, type Service } from "./run.ts";
+import { openServiceReleases } from "./service-releases.ts";
 
 export interface ControllerSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -43,9 +43,8 @@ export async function startControllerService(
   const { kubeconfig } = flags;
   const settings = settingsOf(flags);
   const { pollMs: pollIntervalMs } = settings;
-  const wanted = { named: flags.releaseDir, usual: imageReleases, environment };
-  const releases = await openFoundReleases(wanted, signal);
-  log.info({ version, pollIntervalMs, releaseDir: releases.dir }, "Starting");
+  log.info({ version, pollIntervalMs }, "Starting");
+  const releases = await openServiceReleases(flags.releaseDir, { environment, log }, signal);
   await using opened = new Resources();
   const [counters, path] = [new RequestCounters(), new PathMetrics()];
   const userAgent = `knfleet-controller/${version}`;

@@ -4,7 +4,6 @@ import { openReferences } from "../../access/providers/references.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { GuardOwner } from "../../installation/guard/guard-view.ts";
-import type { Releases } from "../../render/release/releases.ts";
 import { type WarmUp, warmUp } from "../../webhook/readiness.ts";
 import type { Review } from "../../webhook/reply.ts";
 import { createAccessReviews } from "../../webhook/reviews/access-review.ts";
@@ -14,8 +13,8 @@ import { openHubFacts } from "../../webhook/reviews/hub-facts.ts";
 import { providerFileReview } from "../../webhook/reviews/provider-file-review.ts";
 import { setReview } from "../../webhook/reviews/set-review.ts";
 import { componentProblems } from "../../webhook/rules/rendered/component-problems.ts";
-import { imageReleases, openFoundReleases } from "../find-releases.ts";
 import { referenceSettings } from "./flag-values.ts";
+import { openServiceReleases } from "./service-releases.ts";
 import type { WebhookFlags } from "./webhook-flags.ts";
 
 const now = () => performance.now();
@@ -49,8 +48,11 @@ export async function openReviews(
     const nothing = { waitingFor: () => [], [Symbol.asyncDispose]: async () => undefined };
     return { reviews: anchors, ...nothing };
   }
-  const { manifestRight } = flags;
-  const releases = await releasesOf(flags, { environment, log }, signal);
+  const { releaseDir, manifestRight } = flags;
+  const releases =
+    releaseDir === ""
+      ? undefined
+      : await openServiceReleases(releaseDir, { environment, log }, signal);
   await using opened = new AsyncDisposableStack();
   const named = flags.providerFile === undefined ? {} : { providerFile: flags.providerFile };
   const source = { client, providerNamespace: namespace, ...named };
@@ -79,18 +81,6 @@ export async function openReviews(
   const { waitingFor } = warmUp(renderCheck, log, signal);
   const running = opened.move();
   return { reviews, waitingFor, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-/** Undefined when the flag is empty. */
-async function releasesOf(
-  { releaseDir: named }: WebhookFlags,
-  { environment, log }: Pick<ReviewSurroundings, "environment" | "log">,
-  signal: AbortSignal,
-): Promise<Releases | undefined> {
-  if (named === "") return undefined;
-  const releases = await openFoundReleases({ named, usual: imageReleases, environment }, signal);
-  log.info({ releaseDir: releases.dir }, "Release files");
-  return releases;
 }
 
 const namespaces = knownResource("v1", "Namespace");

@@ -68,6 +68,17 @@ function newestOf([newest]: readonly string[]): string {
   throw new FleetError("ReleaseNotFound", "The release directory holds no version of this kind");
 }
 
+const named = 8;
+
+/**
+ * Says that a version is not available, and which ones are. The beginning equals upstream's sentence, because programs look for it in conditions.
+ */
+export function unavailable(version: string, available: readonly string[]): string {
+  const known = available.length === 0 ? "none" : available.slice(0, named).join(", ");
+  const target = version.slice(0, 64);
+  return `the manifests of the target version ${target} are not available to this release; it has ${known}`;
+}
+
 /** Facts that decide about a migration. */
 export interface Migration {
   readonly kind: ComponentKind;

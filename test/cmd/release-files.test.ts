@@ -17,7 +17,8 @@ import { dirname, join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { checkReleases, ensureReleases, type ReleaseProgress } from "../../cmd/release-files.ts";
+import type { ReleaseProgress } from "../../cmd/fill-releases.ts";
+import { checkReleases, ensureReleases } from "../../cmd/release-files.ts";
 
 const content = {
   "knative-serving/1.0.0/1-a.yaml": "kind: A\n",
@@ -135,15 +136,15 @@ describe("from a local mirror, the release directory", () => {
   test("is not filled with a file that is wrong, and the error says which and why", async () => {
     await put(join(mirror, "ingress/1.0/istio/c.yaml"), "kind: Changed\n");
     await expect(ensureFromMirror()).rejects.toMatchObject({
-      reason: "ReleaseNotFound",
-      message: `Release file ingress/1.0/istio/c.yaml from ${mirror}/ingress/1.0/istio/c.yaml has 14 bytes instead of 8`,
+      reason: "ReleasesUnavailable",
+      message: `Knative's release files are not on this machine and cannot be copied: ingress/1.0/istio/c.yaml from ${mirror}/ingress/1.0/istio/c.yaml has 14 bytes instead of 8`,
     });
     expect(await filesIn(dir).catch(() => [])).not.toContain("ingress/1.0/istio/c.yaml");
   });
 
   test("cannot be filled from a mirror that lacks a file or is none", async () => {
     await rm(join(mirror, "ingress"), { recursive: true });
-    await expect(ensureFromMirror()).rejects.toMatchObject({ reason: "ReleaseNotFound" });
+    await expect(ensureFromMirror()).rejects.toMatchObject({ reason: "ReleasesUnavailable" });
     await rm(mirror, { recursive: true });
     await expect(ensureFromMirror()).rejects.toMatchObject({ reason: "ConfigInvalid" });
   });
@@ -219,7 +220,7 @@ describe("from their public source, the release files", () => {
       response.end(body);
     };
     await expect(ensureFromServer()).rejects.toMatchObject({
-      reason: "ReleaseNotFound",
+      reason: "ReleasesUnavailable",
       message: expect.stringContaining(problem),
     });
     expect(await filesIn(dir).catch(() => [])).toEqual([]);
@@ -240,8 +241,8 @@ describe("from their public source, the release files", () => {
   test("are not asked for by a program that downloads nothing", async () => {
     const options = { root, dir, environment: {}, download: false };
     await expect(ensureReleases(options, signal)).rejects.toMatchObject({
-      reason: "ReleaseNotFound",
-      message: `3 release files are not in ${dir}`,
+      reason: "ReleasesUnavailable",
+      message: `Knative's release files are not on this machine: 3 files are not in ${dir}`,
     });
     expect(requests).toEqual([]);
   });
@@ -251,12 +252,12 @@ describe("from their public source, the release files", () => {
       response.statusCode = 404;
       response.end();
     };
-    await expect(ensureFromServer()).rejects.toMatchObject({ reason: "ReleaseNotFound" });
+    await expect(ensureFromServer()).rejects.toMatchObject({ reason: "ReleasesUnavailable" });
     const options = { root, dir, environment: {}, allowSample: true };
     expect(await ensureReleases(options, signal)).toEqual({
       dir: join(root, "test/fixtures/release"),
       source: "sample",
-      sampleBecause: expect.objectContaining({ reason: "ReleaseNotFound" }),
+      sampleBecause: expect.objectContaining({ reason: "ReleasesUnavailable" }),
     });
   });
 });

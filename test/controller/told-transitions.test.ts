@@ -39,6 +39,7 @@ const down = { available: false, message: "a (crash)" };
 const neverFailedWith: readonly Reason[] = [
   "DeploymentsNotReady",
   "ConfigInvalid",
+  "ReleasesUnavailable",
   "RemoteClusterStale",
   "ClusterProviderClosed",
 ];

@@ -129,7 +129,7 @@ const connection: SpokeConnection = {
   signal,
 };
 const installFailed =
-  "InstallSucceeded=False | Error | Install failed with message: the manifests of the target version 1.23.9 are not available to this release";
+  "InstallSucceeded=False | Error | Install failed with message: the manifests of the target version 1.23.9 are not available to this release; it has 1.23.0";
 
 /** A spoke of which the connection fails. */
 function failing(failure: FleetError): Pick<Spokes, "acquire" | "state"> {

@@ -81,7 +81,7 @@ test("a mirror serves, and stays served without it", async () => {
 
 test("a folder that was named as the mirror and is none ends the run", async () => {
   environment["KNFLEET_RELEASE_MIRROR"] = folder;
-  await expect(unmet()).rejects.toMatchObject({ reason: "ReleaseNotFound" });
+  await expect(unmet()).rejects.toMatchObject({ reason: "ReleasesUnavailable" });
 });
 
 test("what stands beside the checkout serves", async () => {

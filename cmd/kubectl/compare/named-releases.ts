@@ -7,5 +7,11 @@ export async function openNamedReleases(
   { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
   signal: AbortSignal,
 ): Promise<Releases> {
-  return await openFoundReleases({ named: flags.releaseDir, environment: terminal.env }, signal);
+  const onSlow = (line: string): void => {
+    if (!flags.quiet) terminal.stderr.write(`${line}\n`);
+  };
+  return await openFoundReleases(
+    { named: flags.releaseDir, environment: terminal.env, onSlow },
+    signal,
+  );
 }

@@ -14,6 +14,7 @@ import {
   customVersion,
   minorOf,
   targetVersion,
+  unavailable,
 } from "../../../render/release/version.ts";
 import { render } from "../../../render/render.ts";
 import type { ReleaseNames, RenderCheck, RenderFindings, Problem } from "../rule.ts";
@@ -109,9 +110,7 @@ function versionOf(component: Component, available: readonly string[]): Version 
     const target = (isOwn ? customVersion : targetVersion)(spec?.version, available);
     assertEligible({ kind, installed: status?.version, target });
     if (isOwn || available.includes(target)) return { target, problem: undefined };
-    const known = available.slice(0, 8).join(", ");
-    const problem = `the manifests of the target version ${target.slice(0, 64)} are not available to this release; it has ${known}`;
-    return { target: undefined, problem };
+    return { target: undefined, problem: unavailable(target, available) };
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     const problem =

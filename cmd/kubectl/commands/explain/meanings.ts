@@ -21,7 +21,9 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
   VersionNotEligible:
     "`spec.version` is more than one minor version away from what is installed. In the condition: reason `Error`.",
   ReleaseNotFound:
-    "The release directory does not hold that version. In the condition: reason `Error`.",
+    "The release directory does not hold that version; the message says which ones it has. In the condition: reason `Error`.",
+  ReleasesUnavailable:
+    "The release files are not on the machine of a program and cannot be downloaded or copied. It is in no condition: a command ends with it, or a controller outside of an image at its start.",
   ManifestInvalid:
     "A release file, or a field of the spec, cannot be used. In the condition: reason `Error`. Of `spec.patches` the message names the patch, counted from 0, and its target: it `did not match any generated resource`, `must not change apiVersion, kind, metadata.name, or metadata.namespace`, `is not supported`, or names what `belongs to knfleet and cannot be patched`.",
   ManifestSourceNotAllowed:

@@ -150,6 +150,7 @@ function upgradeFacts(
     ...installed,
     target,
     isAtHand,
+    available,
     environment,
     hops: isAtHand ? hopsTo(installed, target, available) : null,
     kubernetes: { cluster, minimum: minimumKubernetes(environment) },

@@ -146,6 +146,8 @@ export interface UpgradeFacts extends Omit<Upgrade, "refusals"> {
   readonly target: string;
   /** Whether the release of `target` is at hand. */
   readonly isAtHand: boolean;
+  /** The versions whose releases are at hand, newest first. */
+  readonly available: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -159,14 +161,17 @@ function hopRefusals({
   installed,
   target,
   isAtHand,
+  available,
   hops,
 }: UpgradeFacts): readonly Refusal[] {
   const message = refusedStep({ kind, installed }, target);
+  const known = available.length === 0 ? "none" : available.join(", ");
+  const missing = `There is no release ${target} of ${kind}; the release folder has ${known}`;
   const way =
     hops === null ? "The releases at hand know no way" : `The way is ${hops.join(", then ")}`;
   return [
     ...(message === undefined ? [] : [refusal("VersionNotEligible", `${message}. ${way}`)]),
-    ...(isAtHand ? [] : [refusal("ReleaseNotFound", `There is no release ${target} of ${kind}`)]),
+    ...(isAtHand ? [] : [refusal("ReleaseNotFound", missing)]),
   ];
 }
 

@@ -83,6 +83,7 @@ const fine: UpgradeFacts = {
   installed: "1.23.1",
   target: "1.24.0",
   isAtHand: true,
+  available: ["1.23.0", "1.22.1"],
   environment: {},
   hops: ["1.24.0"],
   kubernetes: { cluster: "v1.36.3", minimum: "v1.34.0" },
@@ -122,7 +123,9 @@ describe("what stands in the way", () => {
     [
       "a release that is not at hand",
       { isAtHand: false, hops: null },
-      ["KNF1016 There is no release 1.24.0 of KnativeServing"],
+      [
+        "KNF1016 There is no release 1.24.0 of KnativeServing; the release folder has 1.23.0, 1.22.1",
+      ],
     ],
     [
       "Kubernetes",

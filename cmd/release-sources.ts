@@ -1,0 +1,130 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+
+import { Deadline, withTimeout } from "../access/deadline.ts";
+import { connectionErrorOf } from "../access/kube/api-error.ts";
+import { FleetError } from "../api/errors.ts";
+import { type LockedFile, problemOf } from "./release-lock.ts";
+
+/** The source of missing release files. */
+export type ReleaseSource =
+  | { readonly kind: "mirror"; readonly dir: string }
+  | { readonly kind: "download" };
+
+const attempts = 3;
+const attemptTimeoutMs = 30_000;
+const connectTimeoutMs = 5_000;
+
+/** Why the release files cannot be had, as the end of a sentence; without a source nothing was fetched. */
+export function releasesUnavailable(
+  why: string,
+  { kind, cause }: { readonly kind?: ReleaseSource["kind"]; readonly cause?: unknown } = {},
+): FleetError {
+  const how = { mirror: " and cannot be copied", download: " and cannot be downloaded" };
+  const tried = kind === undefined ? "" : how[kind];
+  const text = `Knative's release files are not on this machine${tried}: ${why}`;
+  return new FleetError("ReleasesUnavailable", text, { cause });
+}
+
+interface Fetching {
+  readonly source: ReleaseSource;
+  /** True for the first file of all: a source that does not answer is given up after 5 s. */
+  readonly isFirst: boolean;
+}
+
+/** Fetches and verifies the bytes of a file. Throws FleetError ReleasesUnavailable, or the reason of the signal. */
+export async function fetchFile(
+  file: LockedFile,
+  { source, isFirst }: Fetching,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const { kind } = source;
+  const from = kind === "mirror" ? join(source.dir, file.path) : file.url;
+  const bytes = await (kind === "mirror" ? readMirror(from) : download(file, isFirst, signal));
+  const problem = problemOf(bytes, file);
+  if (problem !== undefined)
+    throw releasesUnavailable(`${file.path} from ${from} ${problem}`, { kind });
+  return bytes;
+}
+
+async function readMirror(path: string): Promise<Uint8Array> {
+  return readFile(path).catch((cause: unknown) => {
+    throw releasesUnavailable(`${path} cannot be read`, { kind: "mirror", cause });
+  });
+}
+
+async function download(
+  { url, bytes }: LockedFile,
+  isFirst: boolean,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  using connecting = isFirst ? new Deadline(connectTimeoutMs, signal) : undefined;
+  for (let attempt = 1; ; attempt += 1) {
+    const result = await tryDownload({ url, bytes, connecting }, signal);
+    if (result instanceof Uint8Array) return result;
+    if (!result.again || attempt === attempts) {
+      throw releasesUnavailable(result.problem, { kind: "download", cause: result.cause });
+    }
+    await setTimeout(250 * 2 ** attempt, undefined, { signal });
+  }
+}
+
+/** The server of these files, as messages name it. */
+export function serverOf([file]: readonly Pick<LockedFile, "url">[]): string {
+  return file === undefined ? "nowhere" : new URL(file.url).host;
+}
+
+interface Wanted extends Pick<LockedFile, "url" | "bytes"> {
+  /** The time limit for the first answer, which ends when an answer comes. */
+  readonly connecting: Deadline | undefined;
+}
+
+interface Failure {
+  readonly problem: string;
+  readonly again: boolean;
+  readonly cause?: unknown;
+}
+
+async function tryDownload(
+  { url, bytes, connecting }: Wanted,
+  signal: AbortSignal,
+): Promise<Uint8Array | Failure> {
+  const deadline = withTimeout(attemptTimeoutMs, connecting?.signal ?? signal);
+  let hasAnswered = connecting === undefined;
+  try {
+    const response = await fetch(url, { signal: deadline });
+    hasAnswered = true;
+    connecting?.clear();
+    const { ok, status, body } = response;
+    if (ok && body !== null) return await readBody(body, bytes);
+    await body?.cancel();
+    const again = status >= 500 || status === 429;
+    return { problem: `${url} was answered with HTTP status ${status}`, again };
+  } catch (cause) {
+    signal.throwIfAborted();
+    if (connecting?.signal.aborted === true) {
+      const limit = `${connectTimeoutMs / 1_000} s`;
+      return { problem: `${serverOf([{ url }])} did not answer within ${limit}`, again: false };
+    }
+    return { ...failureOf(cause, serverOf([{ url }])), again: hasAnswered };
+  }
+}
+
+function failureOf(error: unknown, server: string): Pick<Failure, "problem" | "cause"> {
+  // What fetch throws says only that it failed.
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return { problem: connectionErrorOf(cause, server).message, cause };
+}
+
+/** Reads at most one byte more than expected, which shows that a file is too long, whatever the server sends. */
+async function readBody(body: ReadableStream<Uint8Array>, bytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > bytes) break;
+  }
+  return Buffer.concat(chunks);
+}

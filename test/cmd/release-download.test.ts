@@ -1,0 +1,177 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+
+import { withTimeout } from "../../access/deadline.ts";
+import { type EnsureReleasesOptions, ensureReleases } from "../../cmd/release-files.ts";
+import { runKnfleet } from "./kubectl/run-knfleet.ts";
+import { type PlainCopy, plainCopy } from "./plain-copy.ts";
+import { droppingAddress, type SilentPlace, silentListener } from "./silent-networks.ts";
+
+const { signal } = new AbortController();
+const names = ["LICENSE", "knative-serving/1.0.0/1-a.yaml", "knative-serving/1.0.0/2-b.yaml"];
+const missing = "Knative's release files are not on this machine and cannot be downloaded: ";
+const silences = [
+  { name: "a server that never answers", open: silentListener },
+  { name: "a network that drops every packet", open: droppingAddress },
+];
+
+function refuse(response: ServerResponse): void {
+  response.writeHead(403).end();
+}
+
+/** Lets a project whose files are at a port of this machine fill its cache. */
+async function ensureFrom(
+  port: number,
+  { stop = signal, onSlow }: Pick<EnsureReleasesOptions, "onSlow"> & { stop?: AbortSignal } = {},
+) {
+  const surroundings = await mkdtemp(join(tmpdir(), "knfleet-release-download-"));
+  onTestFinished(() => rm(surroundings, { recursive: true }));
+  const root = join(surroundings, "project");
+  await mkdir(root);
+  const files = names.map((path) => ({
+    path,
+    bytes: path.length,
+    sha256: createHash("sha256").update(path).digest("hex"),
+    url: `http://127.0.0.1:${port}/${path}`,
+  }));
+  const lock = { repository: "https://example.com/x", commit: "1", files };
+  await writeFile(join(root, "releases.lock.json"), JSON.stringify(lock));
+  const environment = { KNFLEET_CACHE_DIR: join(surroundings, "cache") };
+  return await ensureReleases({ root, environment, onSlow }, stop);
+}
+
+/** A server that answers as told; returns its port. */
+async function serverThat(
+  respond: (path: string, response: ServerResponse) => void,
+): Promise<number> {
+  const server = createServer(({ url = "" }, response) => respond(url.slice(1), response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+describe("a download", () => {
+  test.each(silences)("is given up after 5 s on $name, and said after 1 s", async ({ open }) => {
+    await using place = await open();
+    const startedAt = performance.now();
+    const said: { readonly line: string; readonly ms: number }[] = [];
+    const onSlow = (line: string) => said.push({ line, ms: performance.now() - startedAt });
+    await expect(ensureFrom(place.port, { onSlow })).rejects.toMatchObject({
+      reason: "ReleasesUnavailable",
+      message: `${missing}127.0.0.1:${place.port} did not answer within 5 s`,
+    });
+    // Before, three attempts took 33 s.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    const line = `Knative's release files are not on this machine: downloading them from 127.0.0.1:${place.port}`;
+    expect(said).toEqual([{ line, ms: expect.any(Number) }]);
+    expect(said[0]?.ms).toBeLessThan(4_900);
+  });
+
+  test("from a port where nobody listens ends at once, and names no file", async () => {
+    const said: string[] = [];
+    const closed = await silentListener();
+    await closed[Symbol.asyncDispose]();
+    await expect(
+      ensureFrom(closed.port, { onSlow: (line) => said.push(line) }),
+    ).rejects.toMatchObject({
+      message: `${missing}127.0.0.1:${closed.port} refused the connection (ECONNREFUSED)`,
+      cause: { code: "ECONNREFUSED" },
+    });
+    expect(said).toEqual([]);
+  });
+
+  test("whose time is over says how far it came, and not that a hub is silent", async () => {
+    await using place = await silentListener();
+    const early = ensureFrom(place.port, { stop: withTimeout(300, signal) });
+    await expect(early).rejects.toMatchObject({
+      message: `${missing}the time was over when 127.0.0.1:${place.port} had sent 0 of 3 files`,
+    });
+    const port = await serverThat((path, response) => {
+      if (path === names[0]) response.end(path);
+    });
+    const late = ensureFrom(port, { stop: withTimeout(1_500, signal) });
+    await expect(late).rejects.toMatchObject({
+      message: `${missing}the time was over when 127.0.0.1:${port} had sent 1 of 3 files`,
+    });
+  });
+
+  test("that is interrupted ends with the interruption", async () => {
+    const stop = new AbortController();
+    const port = await serverThat(() => stop.abort(new Error("interrupted")));
+    await expect(ensureFrom(port, { stop: stop.signal })).rejects.toThrow("interrupted");
+  });
+
+  test("of several files that are refused names the first of the list, whichever is refused first", async () => {
+    const held: ServerResponse[] = [];
+    const port = await serverThat((path, response) => {
+      if (path === names[0]) response.end(path);
+      else if (path === names[1]) held.push(response);
+      // Its connection is closed when the answer was read.
+      else refuse(response.on("close", () => held.forEach(refuse)));
+    });
+    const url = `http://127.0.0.1:${port}/${names[1]}`;
+    await expect(ensureFrom(port)).rejects.toMatchObject({
+      message: `${missing}${url} was answered with HTTP status 403`,
+    });
+  });
+});
+
+describe("a command without release files", () => {
+  let place: SilentPlace;
+  let copy: PlainCopy;
+  let file: string;
+  beforeAll(async () => {
+    place = await droppingAddress();
+    copy = await plainCopy(place.port);
+    file = copy.path("serving.yaml");
+    await writeFile(
+      file,
+      "apiVersion: operator.knative.dev/v1beta1\nkind: KnativeServing\nmetadata: {name: ks, namespace: a}\n",
+    );
+  });
+  afterAll(async () => {
+    await place[Symbol.asyncDispose]();
+    await copy[Symbol.asyncDispose]();
+  });
+
+  function run(...args: readonly string[]) {
+    const program = copy.path("cmd/kubectl-knfleet.ts");
+    const options = { command: process.execPath, env: copy.env, timeoutMs: 30_000 };
+    return runKnfleet([program, ...args], options);
+  }
+
+  test("says so on a network that drops every packet, and what helps there", async () => {
+    const runs = await Promise.all([run("render", "-f", file), run("can-i", "--role")]);
+    for (const { exitCode, stdout, stderr } of runs) {
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+      expect(stderr.trimEnd().split("\n")).toEqual([
+        `Knative's release files are not on this machine: downloading them from 127.0.0.1:${place.port}`,
+        `error: ${missing}127.0.0.1:${place.port} did not answer within 5 s`,
+        expect.stringMatching(
+          /^hint: .*KNFLEET_RELEASE_DIR.*KNFLEET_RELEASE_MIRROR.*npm run releases/,
+        ),
+      ]);
+    }
+  });
+
+  test("names the download when its own time is over, and is silent before when it is asked to", async () => {
+    const { exitCode, stderr } = await run("render", "-f", file, "--timeout", "4s", "-q");
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(
+      `error: ${missing}the time was over when 127.0.0.1:${place.port} had sent 0 of 126 files\n`,
+    );
+    expect(stderr).not.toContain("downloading");
+    expect(stderr).not.toContain("hub");
+  });
+});

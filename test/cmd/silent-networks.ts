@@ -1,0 +1,58 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** A place on loopback that never answers. */
+export interface SilentPlace extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** Takes every connection and never says a word. */
+export async function silentListener(): Promise<SilentPlace> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => undefined));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Listens, says its port and stands still, so that it takes no connection. Ends by itself. */
+const standingStill = `
+const server = require("net").createServer();
+server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+  require("fs").writeSync(1, String(server.address().port));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120000);
+  process.exit();
+});`;
+
+/** Its kernel drops what comes: the queue of a listener that takes no connection is full. */
+export async function droppingAddress(): Promise<SilentPlace> {
+  const child = spawn(process.execPath, ["-e", standingStill], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [said] = await once(child.stdout, "data");
+  const port = Number(String(said));
+  const waiting = Array.from({ length: 16 }, () =>
+    connect(port, "127.0.0.1").on("error", () => undefined),
+  );
+  // The queue has at least one place; who comes next is not answered.
+  const { promise: full, resolve } = Promise.withResolvers<void>();
+  for (const socket of waiting) socket.once("connect", () => resolve());
+  await full;
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of waiting) socket.destroy();
+      child.kill("SIGKILL");
+      await once(child, "close");
+    },
+  };
+}
