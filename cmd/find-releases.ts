@@ -1,8 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 
-import type { Releases } from "../render/release/releases.ts";
-import { openReleases } from "./open-releases.ts";
 import {
   type EnsuredReleases,
   ensureReleases,
@@ -36,14 +34,6 @@ export async function findReleases(
   if (folder !== "") return { dir: resolve(folder), source: "named" };
   if (usual !== undefined && (await isFolder(usual))) return { dir: usual, source: "named" };
   return await ensureReleases(options, signal);
-}
-
-/** Finds the folder with the release files and opens it. Throws FleetError. */
-export async function openFoundReleases(
-  options: FindReleasesOptions,
-  signal: AbortSignal,
-): Promise<Releases> {
-  return await openReleases((await findReleases(options, signal)).dir);
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -1,7 +1,6 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 
-import { type ComponentKind, componentKinds } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import type { Manifest } from "../api/kubernetes.ts";
 import {
@@ -10,22 +9,28 @@ import {
   type Rendered,
   parseReleaseFile,
 } from "../render/release/releases.ts";
-import { newestFirst } from "../render/release/version.ts";
+import { findReleases, type FindReleasesOptions } from "./find-releases.ts";
+import { versionsIn } from "./release-versions.ts";
 
 // A parsed version takes about 3 MB. Two kinds in two versions with ingress and sources fit.
 const partsRemembered = 12;
 // Rendered sets share their large parts (CRDs) with the parsed versions.
 const setsRemembered = 32;
 
+/** Finds the folder with the release files and opens it. Throws FleetError. */
+export async function openFoundReleases(
+  options: FindReleasesOptions,
+  signal: AbortSignal,
+): Promise<Releases> {
+  return await openReleases((await findReleases(options, signal)).dir);
+}
+
 /** Opens a release directory. Throws FleetError ConfigInvalid when it is missing or has no component. */
 export async function openReleases(dir: string): Promise<Releases> {
   const root = await realpath(dir).catch((cause: unknown) => {
     throw new FleetError("ConfigInvalid", `Release directory ${dir} does not exist`, { cause });
   });
-  const versions: Readonly<Record<ComponentKind, readonly string[]>> = {
-    KnativeServing: await foldersOf(join(root, componentKinds.KnativeServing.label)),
-    KnativeEventing: await foldersOf(join(root, componentKinds.KnativeEventing.label)),
-  };
+  const versions = await versionsIn(root);
   if (Object.values(versions).every((list) => list.length === 0)) {
     throw new FleetError(
       "ConfigInvalid",
@@ -39,17 +44,6 @@ export async function openReleases(dir: string): Promise<Releases> {
     load: (part) => parsed.get(part, () => readPart(root, part)),
     rendered: new BoundedCache<Rendered>(setsRemembered),
   };
-}
-
-async function foldersOf(dir: string): Promise<readonly string[]> {
-  const names = await readdir(dir).catch(() => []);
-  const folders = await Promise.all(
-    names.map(async (name) => {
-      const found = await stat(join(dir, name)).catch(() => undefined);
-      return found?.isDirectory() === true && !name.startsWith(".") ? [name] : [];
-    }),
-  );
-  return folders.flat().toSorted(newestFirst);
 }
 
 async function readPart(root: string, part: string): Promise<readonly Manifest[]> {

@@ -1,6 +1,6 @@
 import type { Log } from "../../access/log.ts";
 import type { Releases } from "../../render/release/releases.ts";
-import { openFoundReleases } from "../find-releases.ts";
+import { openFoundReleases } from "../open-releases.ts";
 
 /** The folder of the release files in the images of the controller and the webhook. */
 const imageReleases = "/var/lib/knfleet/releases";

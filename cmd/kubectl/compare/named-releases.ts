@@ -1,5 +1,5 @@
 import type { Releases } from "../../../render/release/releases.ts";
-import { openFoundReleases } from "../../find-releases.ts";
+import { openFoundReleases } from "../../open-releases.ts";
 import type { ActionInput } from "../action.ts";
 
 /** Opens the releases that flags, environment and settings lead to. Throws FleetError when there are none. */

@@ -10,6 +10,7 @@ import { ownReasons } from "../../output/own-reasons.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import type { AgentVersion } from "./agents.ts";
+import { readOwnReleases, releasesLine } from "./own-releases.ts";
 import { type ControllerVersion, readKnownReleases } from "./skew.ts";
 import {
   readVersions,
@@ -31,11 +32,13 @@ type Input = ActionInput<VersionFlags>;
 
 /** `kubectl knfleet version`: prints what it knows of itself also when the hub cannot be asked, and then fails. */
 export async function runVersion(input: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { options, terminal } = input;
+  const { flags, options, terminal } = input;
+  const wanted = { named: flags.releaseDir, environment: terminal.env };
   const client = {
     version: clientVersion,
     node: process.version,
     platform: `${process.platform}/${process.arch}`,
+    releases: await readOwnReleases(wanted, signal),
   };
   const own = { client, known: await readKnownReleases(), now: terminal.now };
   const clientOnly = await readVersions({ ...own, hub: undefined }, signal);
@@ -92,6 +95,7 @@ export function versionLines({ summary, items }: VersionReport, wide: boolean): 
   const lines = [
     `Client Version: ${client.version}`,
     ...(wide ? [`Node Version: ${client.node} (${client.platform})`] : []),
+    releasesLine(client.releases),
     ...(controllers ?? []).flatMap((one) => controllerLines(one, wide)),
     ...(replicas ?? []).map((one) => replicaLine(one, shards ?? 1)),
     ...(agents ?? []).map((one) => agentLine(one, wide)),

@@ -22,6 +22,7 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { type AgentVersion, readAgents } from "./agents.ts";
+import type { OwnReleases } from "./own-releases.ts";
 import {
   agentSkew,
   controllerSkew,
@@ -55,7 +56,12 @@ export interface VersionItem {
 }
 
 interface VersionSummary {
-  readonly client: { readonly version: string; readonly node: string; readonly platform: string };
+  readonly client: {
+    readonly version: string;
+    readonly node: string;
+    readonly platform: string;
+    readonly releases: OwnReleases;
+  };
   /** Null with `--client` and when the hub could not be asked. */
   readonly hub: { readonly server: string; readonly kubernetes: string | null } | null;
   /** Controllers of the components; null without the right to list them. */

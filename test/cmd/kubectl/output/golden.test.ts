@@ -138,7 +138,12 @@ describe("versions are printed as agreed", () => {
     ...stamp,
     complete: true,
     summary: {
-      client: { version: "1.0.0", node: "v24.12.0", platform: "linux/x64" },
+      client: {
+        version: "1.0.0",
+        node: "v24.12.0",
+        platform: "linux/x64",
+        releases: { folder: "/home/me/releases", ...known, problem: null },
+      },
       hub: { server: "https://hub.example.com:6443", kubernetes: "v1.36.3" },
       controllers: [
         {
