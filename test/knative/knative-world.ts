@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { ensureReleases } from "../../cmd/release-files.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { knativeBinaries, type KnativeBinary } from "../fleet/binary-catalogue.ts";
 import { startFleet, type Cluster, type Fleet, type Profile } from "../fleet/fleet.ts";
@@ -28,10 +27,11 @@ export interface KnativeWorld extends AsyncDisposable {
 }
 
 /** Builds what is missing and starts everything but Knative's programs, which need an installation. */
-export async function startKnativeWorld(say: (line: string) => void): Promise<KnativeWorld> {
+export async function startKnativeWorld(
+  releaseDir: string,
+  say: (line: string) => void,
+): Promise<KnativeWorld> {
   const binary = await ensureBinaries(knativeBinaries, { log: say });
-  const signal = AbortSignal.timeout(600_000);
-  const { dir: releaseDir } = await ensureReleases({ environment: process.env }, signal);
   await using undo = new AsyncDisposableStack();
   const spokes = [{ admissionWebhooks: true, egress: true }];
   const fleet = undo.use(await startFleet({ spokes, log: say }));

@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { inspect } from "node:util";
 
+import { FleetError } from "../../api/errors.ts";
+import { foundFiles } from "../support/found-releases.ts";
 import { knativeScenes } from "./knative-scenes.ts";
 import { startKnativeWorld } from "./knative-world.ts";
 
@@ -18,16 +20,26 @@ function obstacle(): string | undefined {
   });
   if (made.error !== undefined) return "unshare (util-linux) is missing";
   if (made.status === 0) return undefined;
-  return `no network namespace can be made: ${made.stderr.trim()}\nRun as root on Linux, with ip (iproute2)`;
+  return `no network namespace can be made: ${made.stderr.trim()}; run as root on Linux, with ip (iproute2)`;
 }
 
 async function knative(): Promise<number> {
   const problem = obstacle();
   if (problem !== undefined) {
-    process.stderr.write(`Knative's own programs need a network namespace each: ${problem}\n`);
+    process.stderr.write(
+      `Error: Knative's own programs need a network namespace each: ${problem}\n`,
+    );
     return 1;
   }
-  await using world = await startKnativeWorld(say);
+  const { dir, isKnative, title } = await foundFiles(undefined, say);
+  if (!isKnative) {
+    process.stderr.write(
+      `Error: Knative's own programs need Knative's own release files: ${title}\n`,
+    );
+    return 1;
+  }
+  say(`Release files: ${title}`);
+  await using world = await startKnativeWorld(dir, say);
   let failed = 0;
   for (const { name, run } of knativeScenes) {
     const began = performance.now();
@@ -48,6 +60,9 @@ async function knative(): Promise<number> {
 try {
   process.exitCode = await knative();
 } catch (error) {
-  process.stderr.write(`${inspect(error)}\n`);
+  const text = error instanceof FleetError ? `Error: ${error.message}` : inspect(error);
+  process.stderr.write(`${text}\n`);
   process.exitCode = 1;
+  // A connection that nobody answers would keep the process for a while.
+  setTimeout(() => process.exit(), 200).unref();
 }

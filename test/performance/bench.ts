@@ -1,7 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 
+import { FleetError } from "../../api/errors.ts";
+import { type FoundFiles, foundFiles } from "../support/found-releases.ts";
 import { type AccessResult, measureAccess } from "./access-part.ts";
 import { cliGoals, type CliResult, measureCli } from "./cli-part.ts";
 import { clustersGoals, type ClustersResult, measureClusters } from "./clusters-part.ts";
@@ -46,7 +48,7 @@ const parts = [
 ] as const;
 /** It takes 45 minutes, so it runs only when it is asked for. */
 const onDemand = ["scale"];
-const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…] [--spokes N] [--replicas N]
+const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…] [--spokes N] [--replicas N] [--release-dir DIR]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
@@ -59,11 +61,17 @@ Compares knfleet-controller with kubectl apply --server-side on real control pla
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
   --spokes N    simulated spokes of the part scale (default 1000)
   --replicas N  controllers that share them in its experiments f, with twice as many shards (default 3; 1 leaves f out)
-  --rtt LIST    round-trip times in ms (default 0,50,200)`;
+  --rtt LIST    round-trip times in ms (default 0,50,200)
+  --release-dir DIR  release files (default: those of KNFLEET_RELEASE_DIR, else of the cache); test/fixtures/release is the
+                sample. Only comparisons with upstream need Knative's own files, and are left out without them`;
+
+/** Parts in which nothing is rendered. */
+const withoutReleases: readonly string[] = ["access", "cli", "sets", "clusters", "ui"];
 
 interface Options {
   readonly only: string | undefined;
   readonly json: string | undefined;
+  readonly releaseDir: string | undefined;
   readonly quick: boolean;
   readonly runs: number;
   readonly rtts: readonly number[];
@@ -77,6 +85,7 @@ function optionsOf(args: readonly string[]): Options | undefined {
     options: {
       only: { type: "string" },
       json: { type: "string" },
+      "release-dir": { type: "string" },
       quick: { type: "boolean", default: false },
       runs: { type: "string", default: "5" },
       spokes: { type: "string", default: "1000" },
@@ -96,8 +105,8 @@ function optionsOf(args: readonly string[]): Options | undefined {
   if (values.only !== undefined && !parts.some((part) => part === values.only)) {
     throw new Error(`--only takes one of ${parts.join(", ")}`);
   }
-  const { only, json, quick } = values;
-  return { only, json, quick, runs, rtts, spokes, replicas };
+  const { only, json, quick, "release-dir": dir } = values;
+  return { only, json, releaseDir: dir, quick, runs, rtts, spokes, replicas };
 }
 
 function wholeNumber(flag: string, text: string, least: number): number {
@@ -106,14 +115,16 @@ function wholeNumber(flag: string, text: string, least: number): number {
   throw new Error(`${flag} takes a whole number from ${least}`);
 }
 
-async function bench({ json, ...options }: Options): Promise<void> {
+async function bench({ json, releaseDir, ...options }: Options): Promise<void> {
   // Found out now and not after ten minutes.
+  const releases = await releasesFor(options, releaseDir);
   if (json !== undefined) await writeFile(json, "");
   const startedAt = performance.now();
   const say = (line: string): void => {
     const elapsed = Math.round((performance.now() - startedAt) / 1000);
     process.stderr.write(`[${String(elapsed).padStart(4)} s] ${line}\n`);
   };
+  for (const line of fileLines(releases)) say(line);
   say(`Load of this machine before the start: ${loadavg()[0]?.toFixed(1)}`);
   const results: Results = {
     ...(await measureParts(options, say)),
@@ -121,18 +132,40 @@ async function bench({ json, ...options }: Options): Promise<void> {
       ? await measureFleet(options, say)
       : noFleet),
   };
-  const goals = goalsOf(results);
-  process.stdout.write(`\n${[...tablesOf(results), goalTable(goals)].join("\n\n")}\n`);
+  const goals = goalsOf(results, releases);
+  const texts = [...fileLines(releases), ...tablesOf(results), goalTable(goals)];
+  process.stdout.write(`\n${[...texts, ...leftOut(results, releases)].join("\n\n")}\n`);
   if (json !== undefined) {
     const figures = goals.map(({ text, value, limit }) => ({ text, value, limit }));
-    const all = { ...results, goals: figures };
+    const all = { releases, ...results, goals: figures };
     await writeFile(json, `${JSON.stringify(all, undefined, 2)}\n`);
   }
 }
 
+/** Finds the release files for all parts, which look for them by themselves; null when no part needs any. */
+async function releasesFor(
+  { only = "" }: Pick<Options, "only">,
+  named: string | undefined,
+): Promise<FoundFiles | null> {
+  if (withoutReleases.includes(only)) return null;
+  const found = await foundFiles(named, (line) => void process.stderr.write(`${line}\n`));
+  process.env["KNFLEET_RELEASE_DIR"] = found.dir;
+  return found;
+}
+
+function fileLines(releases: FoundFiles | null): readonly string[] {
+  return releases === null ? [] : [`Release files: ${releases.title}`];
+}
+
+function leftOut({ first }: Results, releases: FoundFiles | null): readonly string[] {
+  if (first.length === 0 || releases?.isKnative !== false) return [];
+  const what = "the comparison with the upstream operator";
+  return [`Left out: ${what}, whose figures are for Knative's own release files`];
+}
+
 /** The parts that start what they need by themselves, one after the other. */
 async function measureParts(
-  { only, quick, runs, rtts, spokes, replicas }: Omit<Options, "json">,
+  { only, quick, runs, rtts, spokes, replicas }: Omit<Options, "json" | "releaseDir">,
   say: (line: string) => void,
 ): Promise<Omit<Results, keyof FleetResult>> {
   return {
@@ -166,7 +199,7 @@ interface Results extends FleetResult {
   readonly scale: ScaleResult | null;
 }
 
-function goalsOf(results: Results): readonly Goal[] {
+function goalsOf(results: Results, releases: FoundFiles | null): readonly Goal[] {
   return [
     ...renderGoals(results.renders),
     ...(results.access === null ? [] : accessGoals(results.access)),
@@ -179,7 +212,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...(results.ui === null ? [] : uiGoals(results.ui)),
     ...(results.scale === null ? [] : scaleGoals(results.scale)),
     ...installGoals(results.installs),
-    ...firstGoals(results.first),
+    ...firstGoals(results.first, releases),
     ...(results.steady === null ? [] : steadyGoals(results.steady)),
     ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
     ...(results.lost.length === 0 ? [] : lostSpokeGoals(results.lost)),
@@ -243,11 +276,24 @@ function tablesOf({
   ];
 }
 
+let options: Options | undefined;
 try {
-  const options = optionsOf(process.argv.slice(2));
+  options = optionsOf(process.argv.slice(2));
   if (options === undefined) process.stdout.write(`${usage}\n`);
-  else await bench(options);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`Error: ${text}\n\n${usage}\n`);
   process.exitCode = 1;
+}
+if (options !== undefined) await bench(options).catch(failed);
+
+/** One line for what a user can meet. */
+function failed(error: unknown): void {
+  process.exitCode = 1;
+  const text = error instanceof FleetError ? `Error: ${error.message}` : inspect(error);
+  const isMissing = error instanceof FleetError && error.reason === "ReleasesUnavailable";
+  const next = "; name a folder with --release-dir, such as test/fixtures/release, the sample";
+  process.stderr.write(`${text}${isMissing ? next : ""}\n`);
+  // A connection that nobody answers would keep the process for a while.
+  setTimeout(() => process.exit(), 200).unref();
 }

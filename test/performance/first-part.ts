@@ -2,11 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { buildDist, type DistFolder } from "../build/dist-folder.ts";
 import { condition, create, gone, read, ready, remove } from "../e2e/installation.ts";
-import { releaseDir } from "../e2e/release-dir.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
 import { type Cluster, type Fleet, type Profile, startFleet } from "../fleet/fleet.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import type { FoundFiles } from "../support/found-releases.ts";
+import { releaseDir } from "./bench-releases.ts";
 import { medianOf, seconds, tableOf } from "./figures.ts";
 import type { Goal } from "./goals.ts";
 import { wipe } from "./wipe.ts";
@@ -223,11 +224,14 @@ export function firstReport(results: readonly FirstOnSpoke[]): string {
   ].join("\n");
 }
 
-/** What the guard may cost. */
-export function firstGoals(results: readonly FirstOnSpoke[]): readonly Goal[] {
+/** What the guard may cost, and with Knative's own release files the comparison with upstream. */
+export function firstGoals(
+  results: readonly FirstOnSpoke[],
+  releases: Pick<FoundFiles, "isKnative"> | null,
+): readonly Goal[] {
   return results.flatMap(({ rttMs, unguarded, first }) => {
     const of = `First component on a spoke, RTT ${rttMs} ms:`;
-    const against = upstream.get(rttMs);
+    const against = releases?.isKnative === true ? upstream.get(rttMs) : undefined;
     return [
       {
         text: `${of} time against no protection`,
