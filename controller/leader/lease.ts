@@ -71,11 +71,11 @@ export class LeaseHolder {
     return this.#isFree(this.#seen?.lease);
   }
 
-  /** Acquires the Lease if it is free. Rejects only when the signal is aborted. */
+  /** Acquires the Lease if it is free. Rejects only when the signal is aborted and the Lease was not acquired. */
   async tryToAcquire(signal: AbortSignal): Promise<Acquisition> {
     const { namespace, log, onTrouble } = this.#options;
     try {
-      const acquisition = await this.#runInTime(acquireMs, (limit) => this.#acquire(limit), signal);
+      const acquisition = await this.#acquire(signal);
       onTrouble?.(false);
       return acquisition;
     } catch (error) {
@@ -90,12 +90,16 @@ export class LeaseHolder {
 
   async #acquire(signal: AbortSignal): Promise<Acquisition> {
     const { clock, identity } = this.#options;
-    const lease = await this.#read(signal);
+    const startedAt = clock.now();
+    const lease = await this.#runInTime(acquireMs, (limit) => this.#read(limit), signal);
     this.#note(lease);
     if (!this.#isFree(lease)) return { holder: specOf(lease).holder };
     // The read before does not count for the duration.
     const heldSince = clock.now();
-    await this.#write(lease, signal);
+    // Goes on when the process stops: a write that was sent may arrive, and nobody would release what it acquired.
+    const { signal: always } = new AbortController();
+    const leftMs = startedAt + acquireMs - heldSince;
+    await this.#runInTime(leftMs, (limit) => this.#write(lease, limit), always);
     return { holder: identity, heldSince };
   }
 

@@ -91,7 +91,10 @@ class Replica implements Leadership {
     const { heldSince } = await this.#memberLease.tryToAcquire(signal);
     if (heldSince === undefined) return false;
     const options = { ...this.#options, ...this.#leaseOptions("member") };
-    this.#member = new HeldLease(this.#memberLease, options, heldSince);
+    const member = new HeldLease(this.#memberLease, options, heldSince);
+    if (signal.aborted) await member[Symbol.asyncDispose]();
+    signal.throwIfAborted();
+    this.#member = member;
     return true;
   }
 
@@ -182,6 +185,8 @@ class Replica implements Leadership {
     // The echo of the member's Lease is enough.
     const { workConnections: _, ...options } = this.#options;
     const held = new HeldLease(lease, { ...options, ...this.#leaseOptions(part) }, heldSince);
+    // After a stop nobody else would release it, and it would be renewed for ever.
+    if (signal.aborted) return await held[Symbol.asyncDispose]();
     this.#acquired.set(part, held);
     held.lost.addEventListener("abort", () => this.#lost.abort(held.lost.reason), { once: true });
   }

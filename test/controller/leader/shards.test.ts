@@ -1,5 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 
+import { recordAt } from "../../../api/fields.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
 import { partLease, shardOf } from "../../../api/shards.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -102,6 +104,27 @@ test("a replica that stops releases its shards, and the others take them at once
     1,
   );
 });
+
+test("a replica that stops while it takes a shard leaves no Lease behind that it holds, whenever it stops", async () => {
+  for (let stopAt = 0; stopAt < 1_200; stopAt += 50) {
+    hub = new MemoryHub();
+    replicas = [];
+    const first = start("one", { shards: 2 });
+    const second = start("two", { shards: 2, requestMs: () => 100 });
+    await pass(20);
+    await first.terminate();
+    await clock.advance(stopAt);
+    const ended = second.terminate();
+    await pass(10);
+    await ended;
+    const held = hub.all("Lease").filter((lease) => holderOf(lease) !== "");
+    expect([stopAt, held.map(({ metadata }) => metadata.name)]).toEqual([stopAt, []]);
+  }
+});
+
+function holderOf(lease: KubeObject): unknown {
+  return recordAt(lease, "spec")["holderIdentity"];
+}
 
 test("the shards of a replica that was killed are held again within 20 s", async () => {
   const first = start("one", { shards: 4 });
