@@ -101,10 +101,14 @@ const plain = "text/plain; charset=utf-8";
 const html = "text/html; charset=utf-8";
 const json = "application/json; charset=utf-8";
 
+const icon = { type: "image/svg+xml", text: pageIcon };
+
 /** What the page is made of, by path. */
 const files: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
   "/": { type: html, text: servedPage },
-  "/icon.svg": { type: "image/svg+xml", text: pageIcon },
+  "/icon.svg": icon,
+  // What a browser asks for where no page names an icon: on the welcome, and on a document of the API.
+  "/favicon.ico": icon,
   "/page.js": { type: "text/javascript; charset=utf-8", text: pageScript },
   "/page.css": { type: "text/css; charset=utf-8", text: pageStyle },
 };

@@ -40,6 +40,7 @@ describe("of a bundle", () => {
     ["/page.js", "text/javascript; charset=utf-8"],
     ["/page.css", "text/css; charset=utf-8"],
     ["/icon.svg", "image/svg+xml"],
+    ["/favicon.ico", "image/svg+xml"],
   ])("%s allows nothing that is not its own", async (path, type) => {
     const { status, headers } = await ui.read(path);
     expect({ status, type: headers["content-type"] }).toEqual({ status: 200, type });
