@@ -5,6 +5,7 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { needsOfTests } from "./test/support/needs.ts";
 
+const setupFiles = ["test/support/seed.ts", "test/support/release-world.ts"];
 const fleetTests = "test/**/*.fleet.test.ts";
 
 export default defineConfig({
@@ -18,7 +19,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          setupFiles: ["test/support/seed.ts"],
+          setupFiles,
           exclude: [fleetTests],
           // A limit for what hangs, not for what is slow: machines are busy.
           testTimeout: 120_000,
@@ -32,7 +33,7 @@ export default defineConfig({
         test: {
           name: "fleet",
           include: [fleetTests],
-          setupFiles: ["test/support/seed.ts"],
+          setupFiles,
           testTimeout: 300_000,
           hookTimeout: 600_000,
           expect: { poll: { timeout: 60_000 } },

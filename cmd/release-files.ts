@@ -135,7 +135,12 @@ function cacheDirOf(
   const shared = environment["XDG_CACHE_HOME"] ?? "";
   const base =
     own === "" ? join(shared === "" ? join(homedir(), ".cache") : shared, "knfleet") : own;
-  return join(resolve(base), `releases-${lockHash.slice(0, 16)}`);
+  return join(resolve(base), releasesFolder(lockHash));
+}
+
+/** The name in the cache of the folder with the files of a lock. */
+export function releasesFolder(lockHash: string): string {
+  return `releases-${lockHash.slice(0, 16)}`;
 }
 
 async function problemsOf(

@@ -12,8 +12,8 @@ import type { Spokes } from "../../access/spokes/spokes.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { create, read } from "../e2e/installation.ts";
-import { anyReleaseDir } from "../e2e/release-dir.ts";
 import type { KeyPair } from "../fleet/certificates.ts";
 import type { Profile } from "../fleet/fleet.ts";
 import { conditionOf } from "../fleet/json-record.ts";
@@ -137,7 +137,7 @@ test("a provider file that is no longer valid is told by the metric and by the c
   await using controller = await startControllerProcess({
     kubeconfig: fleet().hub.adminKubeconfigPath,
     providerFile: file,
-    releaseDir: await anyReleaseDir(),
+    releaseDir: sampleDirOf(),
     flags: ["--log-level=debug"],
   });
   await create(fleet().hub, { kind: "KnativeEventing", on: profile });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { create, read } from "../e2e/installation.ts";
-import { anyReleaseDir } from "../e2e/release-dir.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
@@ -52,7 +52,7 @@ test("no secret is in logs at their most talkative, in status, events or metrics
     // With all rights: what it may read is not what is asked here.
     kubeconfig: fleet().hub.adminKubeconfigPath,
     providerFile,
-    releaseDir: await anyReleaseDir(),
+    releaseDir: sampleDirOf(),
     flags: ["--log-level=debug"],
   });
   await create(fleet().hub, { kind: "KnativeServing", on: refused });

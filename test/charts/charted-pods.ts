@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { anyReleaseDir } from "../e2e/release-dir.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import type { Cluster } from "../fleet/cluster.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
@@ -43,7 +43,7 @@ export class ChartedPods {
     const flags = [
       ...(await this.#argumentsOf(pod)),
       ...own,
-      `--release-dir=${await anyReleaseDir()}`,
+      `--release-dir=${await releaseDir()}`,
     ];
     const environment = await this.#environmentOf(pod);
     const controller = new ControllerProcess({
@@ -67,7 +67,7 @@ export class ChartedPods {
     const flags = [
       ...(await this.#argumentsOf(pod)),
       ...here,
-      `--release-dir=${await anyReleaseDir()}`,
+      `--release-dir=${await releaseDir()}`,
     ];
     const webhook = new WebhookProcess({
       program: this.#fileOf(pod),

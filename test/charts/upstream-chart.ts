@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { stringify } from "yaml";
 
-import { anyReleaseDir } from "../e2e/release-dir.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import { chartFolder } from "./helm.ts";
 
 /** What the chart of the upstream operator makes of its values where it matters here. Format: knative-operator.md 7.1 */
@@ -43,7 +43,7 @@ export async function writeUpstreamChart(folder: string): Promise<string> {
   );
   await writeFile(join(chart, "values.yaml"), "knative_operator: {}\n");
   await writeFile(join(chart, "templates/operator.yaml"), templates);
-  const releases = await anyReleaseDir();
+  const releases = await releaseDir();
   for (const kind of ["knativeservings", "knativeeventings"]) {
     const file = `operator.knative.dev_${kind}.yaml`;
     const target = join(chart, "templates/crds", file);

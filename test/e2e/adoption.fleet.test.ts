@@ -26,7 +26,7 @@ import {
   read,
   ready,
 } from "./installation.ts";
-import { anyReleaseDir } from "./release-dir.ts";
+import { releaseDir } from "./release-dir.ts";
 
 // There are no pods behind the webhooks of a release, which upstream's operator would meet.
 const fleet = useFleet({ spokes: 1, hub: { admissionWebhooks: false, kwok: true } });
@@ -52,7 +52,7 @@ beforeAll(async () => {
   const [kubeconfig, providerFile, releases, profile] = await Promise.all([
     fleet().controllerKubeconfig(),
     fleet().providerFile(),
-    anyReleaseDir(),
+    releaseDir(),
     fleet().addProfile(fleet().spoke(0), { plugin: "secretreader" }),
   ]);
   inherited = new Map([
@@ -82,7 +82,7 @@ async function installByUpstream(kind: ComponentKind, on?: Profile): Promise<Inh
   const metadata = { ...manifest.metadata, finalizers: [finalizer] };
   const component = asComponent(await hub.admin.create({ ...manifest, metadata }));
   if (component === undefined) throw new Error("The hub has no component");
-  const rendered = await render(component, await openReleases(await anyReleaseDir()));
+  const rendered = await render(component, await openReleases(await releaseDir()));
   const upstream = new UpstreamOperator(cluster.admin, component, { isLocal: on === undefined });
   await upstream.reconcile(rendered);
   await rolledOut(cluster, rendered);

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 
 import { keyOf } from "../../api/kubernetes.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
@@ -16,7 +17,6 @@ import {
   ready,
   remove,
 } from "./installation.ts";
-import { anyReleaseDir } from "./release-dir.ts";
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -176,92 +176,80 @@ describe("a component on a spoke that is 200 ms away", () => {
   });
 });
 
-test(
-  "an installation that a webhook holds up says how many objects wait for it",
-  { tags: ["release-files"] },
-  async () => {
-    const { hub, fleet, profiles } = scene();
-    const { admin } = fleet.spoke(0);
-    await admin.create(blocker);
-    const probe = {
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      metadata: { name: "probe", namespace: label },
-    };
-    // A webhook is called a moment after it was stored.
-    await waitFor("the webhook to be called", async () => {
-      try {
-        await admin.apply(probe);
-        return false;
-      } catch {
-        return true;
-      }
-    });
-    await create(hub, { kind, on: profiles[0] });
-    // With an object's name: not on the way, but at the end of an attempt.
-    const message =
-      /^\d+ of 1\d\d objects applied, \d+ waiting for webhook blocker\.example\.test: ServiceAccount /;
-    const held = await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
-    expect(conditionOf(held, "InstallSucceeded")?.reason).toBe("Installing");
-    const before = await looks();
-    await using history = await historyOf(hub, held);
-    await hub.admin.patch(keyOf(held), { metadata: { annotations: { look: "again" } } });
-    await waitFor("another look", async () => (await looks()) > before);
-    expect(history.said("InstallSucceeded")).toHaveLength(1);
-    await admin.remove({ ...blocker, name: "blocker" });
-    await ready(hub, kind);
-  },
-);
-
-test(
-  "the log follows one component from its creation to its spoke",
-  { tags: ["release-files"] },
-  async () => {
-    const { hub, controller } = scene();
-    const component = await read(hub, kind);
-    const uid = component?.metadata.uid;
-    const lines = controller.logLines({ component: `${kind} ${label}/${label}` });
-    const ours = lines.filter((line) => line["uid"] === uid && line["level"] !== "debug");
-    expect(ours.map(({ msg }) => msg)).toEqual(
-      expect.arrayContaining(["Applied manifests", "Reconciled"]),
-    );
-    for (const { generation, attempt, spoke } of ours) {
-      expect({ generation, spoke }).toEqual({
-        generation: 1,
-        spoke: expect.stringMatching(/^\S+\/\S+$/),
-      });
-      expect(attempt).toBeGreaterThan(0);
+test("an installation that a webhook holds up says how many objects wait for it", async () => {
+  const { hub, fleet, profiles } = scene();
+  const { admin } = fleet.spoke(0);
+  await admin.create(blocker);
+  const probe = {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "probe", namespace: label },
+  };
+  // A webhook is called a moment after it was stored.
+  await waitFor("the webhook to be called", async () => {
+    try {
+      await admin.apply(probe);
+      return false;
+    } catch {
+      return true;
     }
-    await remove(hub, kind);
-    await gone(hub, kind);
-  },
-);
+  });
+  await create(hub, { kind, on: profiles[0] });
+  // With an object's name: not on the way, but at the end of an attempt.
+  const message =
+    /^\d+ of 1\d\d objects applied, \d+ waiting for webhook blocker\.example\.test: ServiceAccount /;
+  const held = await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
+  expect(conditionOf(held, "InstallSucceeded")?.reason).toBe("Installing");
+  const before = await looks();
+  await using history = await historyOf(hub, held);
+  await hub.admin.patch(keyOf(held), { metadata: { annotations: { look: "again" } } });
+  await waitFor("another look", async () => (await looks()) > before);
+  expect(history.said("InstallSucceeded")).toHaveLength(1);
+  await admin.remove({ ...blocker, name: "blocker" });
+  await ready(hub, kind);
+});
 
-test(
-  "a component that has to wait for a worker has conditions before its turn comes",
-  { tags: ["release-files"] },
-  async () => {
-    const { hub, fleet, profiles } = scene();
-    await scene().controller[Symbol.asyncDispose]();
-    await using _controller = await startControllerProcess({
-      kubeconfig: await fleet.controllerKubeconfig(),
-      providerFile: await fleet.providerFile(),
-      releaseDir: await anyReleaseDir(),
-      flags: ["--concurrency=1"],
+test("the log follows one component from its creation to its spoke", async () => {
+  const { hub, controller } = scene();
+  const component = await read(hub, kind);
+  const uid = component?.metadata.uid;
+  const lines = controller.logLines({ component: `${kind} ${label}/${label}` });
+  const ours = lines.filter((line) => line["uid"] === uid && line["level"] !== "debug");
+  expect(ours.map(({ msg }) => msg)).toEqual(
+    expect.arrayContaining(["Applied manifests", "Reconciled"]),
+  );
+  for (const { generation, attempt, spoke } of ours) {
+    expect({ generation, spoke }).toEqual({
+      generation: 1,
+      spoke: expect.stringMatching(/^\S+\/\S+$/),
     });
-    fleet.spoke(0).proxy.setRtt(200);
-    const since = new Date();
-    await create(hub, { kind, on: profiles[0] });
-    await create(hub, { kind: "KnativeServing", on: { namespace: "fleet", name: "nowhere" } });
-    const failed = { status: "False", reason: "ClusterProfileNotFound" };
-    await condition(hub, "KnativeServing", ["Ready", failed]);
-    const writes = (await writesTo(hub, since)).filter(
-      ({ resource, user }) => resource === "knativeservings" && user.includes("serviceaccount"),
-    );
-    // The first before its turn; the second is what its turn found. It gets no finalizer, because nothing is written to its cluster.
-    expect(writes.map(({ verb, subresource }) => `${verb} ${subresource}`)).toEqual([
-      "update status",
-      "update status",
-    ]);
-  },
-);
+    expect(attempt).toBeGreaterThan(0);
+  }
+  await remove(hub, kind);
+  await gone(hub, kind);
+});
+
+test("a component that has to wait for a worker has conditions before its turn comes", async () => {
+  const { hub, fleet, profiles } = scene();
+  await scene().controller[Symbol.asyncDispose]();
+  await using _controller = await startControllerProcess({
+    kubeconfig: await fleet.controllerKubeconfig(),
+    providerFile: await fleet.providerFile(),
+    releaseDir: sampleDirOf(),
+    flags: ["--concurrency=1"],
+  });
+  fleet.spoke(0).proxy.setRtt(200);
+  const since = new Date();
+  await create(hub, { kind, on: profiles[0] });
+  await create(hub, { kind: "KnativeServing", on: { namespace: "fleet", name: "nowhere" } });
+  const failed = { status: "False", reason: "ClusterProfileNotFound" };
+  await condition(hub, "KnativeServing", ["Ready", failed]);
+  const writes = (await writesTo(hub, since)).filter(
+    ({ resource, user }) => resource === "knativeservings" && user.includes("serviceaccount"),
+  );
+  // The first before its turn; the second is what its turn found. It gets no finalizer, because nothing is written to its cluster.
+  expect(writes.map(({ verb, subresource }) => `${verb} ${subresource}`)).toEqual([
+    "update status",
+    "update status",
+  ]);
+});

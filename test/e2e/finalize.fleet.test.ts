@@ -64,7 +64,7 @@ async function uidsOf(cluster: Cluster, uid: string): Promise<ReadonlySet<string
   return new Set((await installed(cluster, uid)).map(({ metadata }) => metadata.uid));
 }
 
-describe("two components on one spoke", { tags: ["release-files"] }, () => {
+describe("two components on one spoke", () => {
   // Both are removed by what the watches show: get and patch of the anchor, one deletion a collection, delete of the anchor.
   test.each([
     ["KnativeServing", "KnativeEventing", 19],

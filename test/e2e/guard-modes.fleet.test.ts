@@ -6,7 +6,7 @@ import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { condition, create, gone, installed, ready, remove } from "./installation.ts";
-import { anyReleaseDir } from "./release-dir.ts";
+import { releaseDir } from "./release-dir.ts";
 import { guardRequestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -42,7 +42,7 @@ async function restart(...flags: readonly string[]): Promise<void> {
   const [kubeconfig, providerFile, releases] = await Promise.all([
     fleet.controllerKubeconfig(),
     fleet.providerFile(),
-    anyReleaseDir(),
+    releaseDir(),
   ]);
   const options = { kubeconfig, providerFile, releaseDir: releases, flags };
   scene().controller = await startControllerProcess(options);
@@ -62,7 +62,7 @@ test("with None an installation has no guard, no condition and no second owner",
 
 test(
   "with TwinOwner an installation that is there gets a second owner, and both go with it",
-  { tags: ["release-files"], timeout: 300_000 },
+  { timeout: 300_000 },
   async () => {
     const { hub, fleet } = scene();
     await restart("--anchor-protection=TwinOwner");
@@ -96,7 +96,7 @@ test(
 
 test(
   "with --anchor-protection-crds nobody deletes a CRD without a confirmation, until the last component goes",
-  { tags: ["release-files"], timeout: 300_000 },
+  { timeout: 300_000 },
   async () => {
     const { hub, profiles } = scene();
     await restart("--anchor-protection-crds");

@@ -118,7 +118,7 @@ test("a policy that somebody weakened is put right in place", async () => {
 
 test(
   "an anchor that is deleted with a confirmation comes back with all that it owned (C23)",
-  { tags: ["release-files"], timeout: 600_000 },
+  { timeout: 600_000 },
   async () => {
     const { hub, fleet } = scene();
     const { admin } = fleet.spoke(0);

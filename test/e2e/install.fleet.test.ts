@@ -22,14 +22,14 @@ import {
   ready,
   remove,
 } from "./installation.ts";
-import { anyReleaseDir } from "./release-dir.ts";
+import { releaseDir } from "./release-dir.ts";
 import { guardWritesTo, requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 const scene = useScene({ spokes: 2, hub: { kwok: true } });
 
 async function renderedOf(kind: ComponentKind): Promise<readonly Manifest[]> {
-  const releases = await openReleases(await anyReleaseDir());
+  const releases = await openReleases(await releaseDir());
   const component = asComponent(await read(scene().hub, kind));
   if (component === undefined) throw new Error(`There is no ${kind}`);
   const { manifests } = await render(component, releases);

@@ -61,27 +61,23 @@ test("a spoke that falls into a black hole, or whose API server is killed, is lo
   await ready(hub, "KnativeServing");
 }, 600_000);
 
-test(
-  "a component that is created while its spoke is frozen says so, and is installed afterwards",
-  { tags: ["release-files"] },
-  async () => {
-    const { hub, fleet, profiles } = scene();
-    await remove(hub, "KnativeEventing");
-    await gone(hub, "KnativeEventing");
-    fleet.spoke(1).pause();
-    try {
-      await create(hub, { kind: "KnativeEventing", on: profiles[1] });
-      await condition(hub, "KnativeEventing", [
-        "TargetClusterResolved",
-        { status: "Unknown", reason: "SpokeUnreachable" },
-      ]);
-    } finally {
-      fleet.spoke(1).resume();
-    }
-    const component = await ready(hub, "KnativeEventing");
-    expect((await installed(fleet.spoke(1), component.metadata.uid)).length).toBeGreaterThan(100);
-  },
-);
+test("a component that is created while its spoke is frozen says so, and is installed afterwards", async () => {
+  const { hub, fleet, profiles } = scene();
+  await remove(hub, "KnativeEventing");
+  await gone(hub, "KnativeEventing");
+  fleet.spoke(1).pause();
+  try {
+    await create(hub, { kind: "KnativeEventing", on: profiles[1] });
+    await condition(hub, "KnativeEventing", [
+      "TargetClusterResolved",
+      { status: "Unknown", reason: "SpokeUnreachable" },
+    ]);
+  } finally {
+    fleet.spoke(1).resume();
+  }
+  const component = await ready(hub, "KnativeEventing");
+  expect((await installed(fleet.spoke(1), component.metadata.uid)).length).toBeGreaterThan(100);
+});
 
 test("a spoke whose API server hangs behind a load balancer that answers for it is lost, and followed again afterwards", async () => {
   const { hub, fleet, profiles } = scene();

@@ -28,7 +28,7 @@ import {
   ready,
   remove,
 } from "./installation.ts";
-import { anyReleaseDir } from "./release-dir.ts";
+import { releaseDir } from "./release-dir.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const kind = "KnativeEventing";
@@ -101,7 +101,7 @@ async function start(environment: Readonly<Record<string, string>>): Promise<Con
     await startControllerProcess({
       kubeconfig: await fleet().controllerKubeconfig(),
       providerFile: await fleet().providerFile(),
-      releaseDir: await anyReleaseDir(),
+      releaseDir: await releaseDir(),
       flags: [`--manifest-source=${server}/ours/`],
       environment,
     }),

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess, type ControllerProcess } from "../support/controller-process.ts";
 import { change, condition, create, gone, ready, remove } from "./installation.ts";
-import { anyReleaseDir } from "./release-dir.ts";
 import { writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -107,7 +107,7 @@ async function jumpingController(): Promise<ControllerProcess> {
   return startControllerProcess({
     kubeconfig: await fleet.controllerKubeconfig(),
     providerFile: await fleet.providerFile(),
-    releaseDir: await anyReleaseDir(),
+    releaseDir: sampleDirOf(),
     flags: ["--remote-deployments-poll-interval=1s"],
     environment: { NODE_OPTIONS: `--import=${import.meta.resolve("../support/jumping-clock.ts")}` },
   });
@@ -124,7 +124,7 @@ async function unblockings(uid: string): Promise<number> {
 
 test(
   "a webhook of Knative's own that has been dead for minutes loses its rules once, which an Event tells, and then its ConfigMaps are written (engine-facts 1)",
-  { tags: ["release-files"], timeout: 400_000 },
+  { timeout: 400_000 },
   async () => {
     const { hub, fleet, profiles } = scene();
     const spoke = fleet.spoke(1).admin;

@@ -12,6 +12,7 @@ import {
   workApiVersion,
 } from "../../api/delivery.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
 import { guardLabels } from "../../installation/anchor.ts";
 import { rowsOf, runKnfleet } from "../cmd/kubectl/run-knfleet.ts";
@@ -35,7 +36,6 @@ import {
   remove,
 } from "./installation.ts";
 import { playAgent, usePullScene } from "./pull-scene.ts";
-import { anyReleaseDir } from "./release-dir.ts";
 
 const kind = "KnativeServing";
 const name = "knative-serving";
@@ -43,7 +43,7 @@ const target = ["ks/knative-serving", "-n", name];
 const scene = usePullScene();
 const stack = new AsyncDisposableStack();
 
-let releaseDir: string;
+const releaseDir = sampleDirOf();
 let before: ReadonlySet<string>;
 let controller: ControllerProcess;
 /** The controller on the spoke. */
@@ -52,7 +52,6 @@ let local: ControllerProcess;
 let lasting: readonly string[];
 
 beforeAll(async () => {
-  releaseDir = await anyReleaseDir();
   const { fleet, hub, spoke } = scene();
   const kubeconfig = await fleet.controllerKubeconfig();
   await applyFile(hub, join(import.meta.dirname, "../../docs/pull-role.yaml"));

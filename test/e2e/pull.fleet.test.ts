@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { agentWorkName, componentWorkName, workApiVersion } from "../../api/delivery.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { applyFile } from "../fleet/hub-access.ts";
@@ -27,7 +28,6 @@ import {
 } from "./installation.ts";
 import { runOneWriteLives } from "./one-write-lives.ts";
 import { playAgent, usePullScene } from "./pull-scene.ts";
-import { anyReleaseDir } from "./release-dir.ts";
 
 const kind = "KnativeServing";
 const scene = usePullScene({ mayExecute: false });
@@ -40,7 +40,7 @@ const clusterKey = {
   name: "spoke-1",
 };
 
-let releaseDir: string;
+const releaseDir = sampleDirOf();
 let before: ReadonlySet<string>;
 let controller: ControllerProcess;
 /** The controller on the spoke. */
@@ -114,7 +114,6 @@ async function orphan(): Promise<void> {
 }
 
 beforeAll(async () => {
-  releaseDir = await anyReleaseDir();
   const { agent, fleet, hub, spoke } = scene();
   await fleet.controllerKubeconfig();
   await applyFile(hub, join(import.meta.dirname, "../../docs/pull-role.yaml"));
@@ -276,37 +275,33 @@ async function letLookForUsers({ admin }: Cluster): Promise<void> {
 }
 
 // The sample release defines no kinds that users have.
-test(
-  "a component that is kept while it is used says on its spoke by what, and goes when it is used no more",
-  { tags: ["release-files"] },
-  async () => {
-    const { hub, spoke } = scene();
-    await startController();
-    await create(hub, { kind, on: profile });
-    await playLocal();
-    await ready(hub, kind);
-    await letLookForUsers(spoke);
-    const user = {
-      apiVersion: "serving.knative.dev/v1",
-      kind: "Service",
-      metadata: { namespace: "default", name: "in-use" },
-      spec: { template: { spec: { containers: [{ image: "registry.example/app" }] } } },
-    };
-    await spoke.admin.create(user);
-    const annotations = { "knfleet.dev/keep-while-used": "true" };
-    await hub.admin.patch(keyOf(componentOf({ kind })), { metadata: { annotations } });
-    await remove(hub, kind);
-    const told = async () => JSON.stringify((await read(spoke, kind))?.["status"]);
-    await expect.poll(told).toContain("Still used by 1 Service (default/in-use)");
-    expect(await read(hub, kind)).toBeDefined();
-    await spoke.admin.remove(keyOf(user));
-    await gone(hub, kind);
-    await waitFor("all works to go", async () => (await works()).length === 0);
-    expect(await read(spoke, kind)).toBeUndefined();
-    await local.stop();
-    await controller.stop();
-  },
-);
+test("a component that is kept while it is used says on its spoke by what, and goes when it is used no more", async () => {
+  const { hub, spoke } = scene();
+  await startController();
+  await create(hub, { kind, on: profile });
+  await playLocal();
+  await ready(hub, kind);
+  await letLookForUsers(spoke);
+  const user = {
+    apiVersion: "serving.knative.dev/v1",
+    kind: "Service",
+    metadata: { namespace: "default", name: "in-use" },
+    spec: { template: { spec: { containers: [{ image: "registry.example/app" }] } } },
+  };
+  await spoke.admin.create(user);
+  const annotations = { "knfleet.dev/keep-while-used": "true" };
+  await hub.admin.patch(keyOf(componentOf({ kind })), { metadata: { annotations } });
+  await remove(hub, kind);
+  const told = async () => JSON.stringify((await read(spoke, kind))?.["status"]);
+  await expect.poll(told).toContain("Still used by 1 Service (default/in-use)");
+  expect(await read(hub, kind)).toBeDefined();
+  await spoke.admin.remove(keyOf(user));
+  await gone(hub, kind);
+  await waitFor("all works to go", async () => (await works()).length === 0);
+  expect(await read(spoke, kind)).toBeUndefined();
+  await local.stop();
+  await controller.stop();
+});
 
 test("a component whose cluster never comes back goes without it, and everything stays there", async () => {
   const { hub, spoke } = scene();

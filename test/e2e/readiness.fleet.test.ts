@@ -231,33 +231,25 @@ async function reorderedAndBack(): Promise<void> {
   await waitFor("the order to be back", isBack, { timeoutMs: 90_000 });
 }
 
-test(
-  "an audit puts right what leaves no trace: variables in another order",
-  { tags: ["release-files"] },
-  async () => {
-    const since = new Date();
-    await reorderedAndBack();
-    const requests = await requestsTo(scene().fleet.spoke(0), since);
-    expect(requests.filter(({ verb }) => verb === "list" || verb === "delete")).toEqual([]);
-  },
-);
+test("an audit puts right what leaves no trace: variables in another order", async () => {
+  const since = new Date();
+  await reorderedAndBack();
+  const requests = await requestsTo(scene().fleet.spoke(0), since);
+  expect(requests.filter(({ verb }) => verb === "list" || verb === "delete")).toEqual([]);
+});
 
-test(
-  "an audit comes also to a component of which a Deployment cannot start",
-  { tags: ["release-files"] },
-  async () => {
-    const hard = { pods: "0" };
-    const metadata = { namespace, name: "tight" };
-    await put({ apiVersion: "v1", kind: "ResourceQuota", metadata, spec: { hard } });
-    await waitFor("the pod to be refused", async () => {
-      await restart();
-      return conditionOf(await admin().get(deployment), "ReplicaFailure")?.status === "True";
-    });
-    const why = "quota tight is exhausted";
-    expect(await said(why)).toMatch(messageOf(why));
-    await reorderedAndBack();
-  },
-);
+test("an audit comes also to a component of which a Deployment cannot start", async () => {
+  const hard = { pods: "0" };
+  const metadata = { namespace, name: "tight" };
+  await put({ apiVersion: "v1", kind: "ResourceQuota", metadata, spec: { hard } });
+  await waitFor("the pod to be refused", async () => {
+    await restart();
+    return conditionOf(await admin().get(deployment), "ReplicaFailure")?.status === "True";
+  });
+  const why = "quota tight is exhausted";
+  expect(await said(why)).toMatch(messageOf(why));
+  await reorderedAndBack();
+});
 
 test("a Job that fails is told once, and said while the Job is there", async () => {
   const { hub } = scene();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from "vitest";
 import type { Cluster, Fleet, FleetOptions, Profile } from "../fleet/fleet.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { startControllerProcess, type ControllerProcess } from "../support/controller-process.ts";
-import { anyReleaseDir } from "./release-dir.ts";
+import { releaseDir } from "./release-dir.ts";
 
 /** A fleet with a published spoke for each cluster, and the real controller process running against it. */
 export interface Scene {
@@ -39,7 +39,7 @@ async function sceneOf(fleet: Fleet, flags: readonly string[]): Promise<Scene> {
       }),
     ),
   );
-  const releases = await anyReleaseDir();
+  const releases = await releaseDir();
   const kubeconfig = await fleet.controllerKubeconfig();
   const providerFile = await fleet.providerFile();
   const start = () =>

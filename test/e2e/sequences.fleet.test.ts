@@ -21,7 +21,7 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import { differencesOf, dumpOfComponent, type SpokeDump } from "../support/spoke-dump.ts";
 import { componentOf, gone, read, remove } from "./installation.ts";
-import { anyReleaseDir } from "./release-dir.ts";
+import { releaseDir } from "./release-dir.ts";
 import { type Spec, type Step, type Walk, walkOf } from "./spec-arbitraries.ts";
 
 /** Runs for each kind: a run takes about 20 s. */
@@ -63,7 +63,7 @@ beforeAll(async () => {
   await Promise.all(spokes.map(standIn));
   const kubeconfig = await fleet().controllerKubeconfig();
   const providerFile = await fleet().providerFile();
-  const releases = await anyReleaseDir();
+  const releases = await releaseDir();
   start = () =>
     startControllerProcess({
       kubeconfig,

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
 import {
   spokeNamespaceAnnotation,
@@ -12,7 +13,6 @@ import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import { componentOf, installed } from "./installation.ts";
-import { anyReleaseDir } from "./release-dir.ts";
 import { writesTo } from "./requests.ts";
 
 const fleet = useFleet({ spokes: 2 });
@@ -29,7 +29,7 @@ async function start(mode: SpokeNamespaceMode): Promise<ControllerProcess> {
   controller = await startControllerProcess({
     kubeconfig: await fleet().controllerKubeconfig(),
     providerFile: await fleet().providerFile(),
-    releaseDir: await anyReleaseDir(),
+    releaseDir: sampleDirOf(),
     flags: [`--spoke-namespace=${mode}`, "--anchor-protection=None"],
   });
   return controller;

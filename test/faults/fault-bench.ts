@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import type { ComponentKind } from "../../api/component.ts";
-import { anyReleaseDir } from "../e2e/release-dir.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import { startFleet, type Cluster, type Fleet, type Profile } from "../fleet/fleet.ts";
 import { writeKubeconfig } from "../fleet/kubeconfig.ts";
 import { ControllerProcess, type ControllerProcessOptions } from "../support/controller-process.ts";
@@ -73,7 +73,7 @@ export async function startFaultBench({
   const controller = {
     kubeconfig: await kubeconfigThrough(hubProxy, fleet),
     providerFile: await fleet.providerFile(),
-    releaseDir: await anyReleaseDir(),
+    releaseDir: await releaseDir(),
     readyTimeoutMs: startLimitMs,
   };
   const running = undo.move();

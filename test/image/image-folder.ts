@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { buildDist } from "../build/dist-folder.ts";
-import { anyReleaseDir } from "../e2e/release-dir.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import { lastStage } from "../support/image-environment.ts";
 
 /** A folder that holds what the image holds, at the same places; nothing in it can be written. */
@@ -33,7 +33,7 @@ export async function layOutImage(): Promise<ImageFolder> {
 async function copy(inStage: string, target: string): Promise<void> {
   // Big and unchanged: the Node of the tests, and verified release files.
   if (inStage === "node /usr/local/bin/node") return symlink(process.execPath, target);
-  if (inStage === "build /releases") return symlink(await anyReleaseDir(), target);
+  if (inStage === "build /releases") return symlink(await releaseDir(), target);
   if (inStage !== "build /dist") throw new Error(`Nobody knows what ${inStage} is`);
   await using dist = await buildDist();
   await cp(dist.path(""), target, { recursive: true });

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { builtInProviderFile, replicaKubeconfig } from "../e2e/built-in-access.ts";
 import { componentOf } from "../e2e/installation.ts";
-import { anyReleaseDir } from "../e2e/release-dir.ts";
 import { watchesSeenBefore } from "../e2e/requests.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   controller = await startControllerProcess({
     kubeconfig: await replicaKubeconfig(hub, replica),
     providerFile: await builtInProviderFile(fleet(), replica),
-    releaseDir: await anyReleaseDir(),
+    releaseDir: sampleDirOf(),
   });
 }, 600_000);
 

@@ -86,7 +86,7 @@ describe("with KNFLEET_RETRY", () => {
     expect({ code, counts: countsIn(stdout) }).toEqual({ code: 1, counts: ["4 passed, 1 failed"] });
   });
 
-  test("tests whose need is not met are left out, counted and named in one line", async () => {
+  test("tests whose need is not met are left out, counted and named with their files", async () => {
     const broken = `() => { throw new Error("ran"); }`;
     await put(
       "test/needy.unit.ts",
@@ -103,8 +103,13 @@ describe("with KNFLEET_RETRY", () => {
     );
     const { code, stdout } = await run({ KNFLEET_RETRY: "1" });
     expect(code).toBe(0);
-    const lines = "3 tests need files, which are not here\n4 passed, 0 failed, 3 skipped\n";
-    expect(stdout.endsWith(`\n${lines}`)).toBe(true);
+    const lines = [
+      "3 tests need files, which are not here",
+      "  1 in test/mixed.fleet.ts",
+      "  2 in test/needy.unit.ts",
+      "4 passed, 0 failed, 3 skipped\n",
+    ];
+    expect(stdout.endsWith(`\n${lines.join("\n")}`)).toBe(true);
     expect(stdout.match(/which are not here/gu)).toHaveLength(2);
   });
 

@@ -12,8 +12,8 @@ interface Counts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** The skipped tests that were left out, by what they need. */
-  readonly leftOut: Readonly<Record<string, number>>;
+  /** The number of skipped tests that were left out, by what they need and by their file. */
+  readonly leftOut: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 /** A test file on real clusters that failed, and how: one line for each of its tests that did. */
@@ -23,8 +23,8 @@ interface Failure {
 }
 
 /**
- * Prints the count of all tests as one plain line at the end, for CI and for people who skim, and above it one line for each need that is not met
- * (test/support/needs.ts), with the number of tests that were left out for it. Where KNFLEET_TEST_RECORD names a file, the first
+ * Prints the count of all tests as one plain line at the end, for CI and for people who skim, and above it for each need that is not met
+ * (test/support/needs.ts) the number of tests that were left out for it, with their files. Where KNFLEET_TEST_RECORD names a file, the first
  * run writes there which test files on real clusters are worth a second run, and the second run counts both and names what passed only then.
  */
 export default class CountReporter implements Reporter {
@@ -47,9 +47,7 @@ export default class CountReporter implements Reporter {
     }
     if (first !== undefined) tellSecondTry(first.failures, modules);
     const counts = this.#count(modules, first?.others);
-    const leftOut = Object.entries(counts.leftOut).map(
-      ([need, count]) => `${count} ${count === 1 ? "test needs" : "tests need"} ${need}\n`,
-    );
+    const leftOut = Object.entries(counts.leftOut).map(told);
     const skipped = counts.skipped === 0 ? "" : `, ${counts.skipped} skipped`;
     const line = `${counts.passed} passed, ${counts.failed} failed${skipped}\n`;
     process.stdout.write(`\n${leftOut.join("")}${line}`);
@@ -57,16 +55,28 @@ export default class CountReporter implements Reporter {
 
   #count(modules: readonly TestModule[], others?: Counts): Counts {
     const counts = { passed: 0, failed: 0, skipped: 0, ...others };
-    const leftOut = { ...others?.leftOut };
+    const leftOut: Record<string, Record<string, number>> = structuredClone({ ...others?.leftOut });
     for (const test of modules.flatMap(({ children }) => [...children.allTests()])) {
       const { state } = test.result();
       if (state === "passed" || state === "failed") counts[state] += 1;
       else counts.skipped += 1;
       const need = test.tags.map((tag) => this.#unmet.get(tag)).find((one) => one !== undefined);
-      if (need !== undefined) leftOut[need] = (leftOut[need] ?? 0) + 1;
+      if (need === undefined) continue;
+      const files = (leftOut[need] ??= {});
+      const file = test.module.relativeModuleId;
+      files[file] = (files[file] ?? 0) + 1;
     }
     return { ...counts, leftOut };
   }
+}
+
+/** `3 tests need files, which are not here`, and a line for each test file. */
+function told([need, files]: readonly [string, Readonly<Record<string, number>>]): string {
+  const counts = Object.entries(files);
+  const sum = counts.reduce((total, [, count]) => total + count, 0);
+  const inOrder = counts.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const lines = inOrder.map(([file, count]) => `  ${count} in ${file}\n`);
+  return `${sum} ${sum === 1 ? "test needs" : "tests need"} ${need}\n${lines.join("")}`;
 }
 
 function tellSecondTry(failures: readonly Failure[], modules: readonly TestModule[]): void {
@@ -113,8 +123,14 @@ function recordIn(path: string): { failures: readonly Failure[]; others: Counts 
     failed: numberOf("failed"),
     skipped: numberOf("skipped"),
     leftOut: Object.fromEntries(
-      Object.entries(recordAt(counts, "leftOut")).map(([need, count]) => [need, Number(count)]),
+      Object.entries(recordAt(counts, "leftOut")).map(([need, files]) => [need, numbersIn(files)]),
     ),
   };
   return { failures, others };
+}
+
+function numbersIn(record: unknown): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    Object.entries(recordAt(record)).map(([name, value]) => [name, Number(value)]),
+  );
 }

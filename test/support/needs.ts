@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import { FleetError } from "../../api/errors.ts";
@@ -16,10 +17,16 @@ export interface Need {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const projectRoot = resolve(import.meta.dirname, "../..");
+/** The checkout. */
+export const projectRoot = resolve(import.meta.dirname, "../..");
 
 /** Upstream's recorded objects, which are beside the checkout of the people who recorded them. */
 export const recordingsDir = resolve(projectRoot, "../shared");
+
+/** Whether the tests of a file need Knative's release files: those of a whole file do, or none. */
+export async function isTagged(testFile: string): Promise<boolean> {
+  return /^\/\/ @module-tag release-files$/mu.test(await readFile(testFile, "utf8"));
+}
 
 /**
  * The needs of all tests, looked up once for a run. Nothing is downloaded: `npm test` has tried that, and says in KNFLEET_RELEASES_PROBLEM why

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectHub } from "../../access/hub/hub.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { render } from "../../render/render.ts";
 import type { Review } from "../../webhook/reply.ts";
 import { createAccessReviews } from "../../webhook/reviews/access-review.ts";
 import { componentReview } from "../../webhook/reviews/component-review.ts";
 import { openHubFacts } from "../../webhook/reviews/hub-facts.ts";
 import { providerFileReview } from "../../webhook/reviews/provider-file-review.ts";
-import { anyReleaseDir } from "../e2e/release-dir.ts";
 import { exchange } from "../fleet/https-exchange.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
@@ -242,40 +242,36 @@ describe("real users on a real API server", () => {
     expect((await send("alice", "DELETE", `${maps}/providers`)).status).toBe(200);
   });
 
-  test(
-    "what stands at the edge of what is allowed, a cluster takes",
-    { tags: ["release-files"] },
-    async () => {
-      const { admin } = fleet().hub;
-      const created = await send(
-        "alice",
-        "POST",
-        `${components}?dryRun=All`,
-        serving("edge", edgeSpec),
-      );
-      expect(created).toMatchObject({ status: 201 });
-      const releases = await openReleases(await anyReleaseDir());
-      const component = componentOf({
-        metadata: { namespace: team, name: "edge" },
-        spec: edgeSpec,
-      });
-      const { manifests } = await render(component, releases, { environment: {} });
-      const plurals: Readonly<Record<string, string>> = {
-        Deployment: "apis/apps/v1/namespaces/team/deployments",
-        PodDisruptionBudget: "apis/policy/v1/namespaces/team/poddisruptionbudgets",
-        HorizontalPodAutoscaler: "apis/autoscaling/v2/namespaces/team/horizontalpodautoscalers",
-        Service: "api/v1/namespaces/team/services",
-      };
-      const tried = manifests.filter(({ kind }) => plurals[kind] !== undefined);
-      expect(tried.length).toBeGreaterThan(15);
-      for (const manifest of tried) {
-        const { metadata } = manifest;
-        // The namespace of the component, whatever it is.
-        const body = { ...manifest, metadata: { ...metadata, namespace: team } };
-        await admin.request("POST", `/${plurals[manifest.kind]}?dryRun=All`, body);
-      }
-    },
-  );
+  test("what stands at the edge of what is allowed, a cluster takes", async () => {
+    const { admin } = fleet().hub;
+    const created = await send(
+      "alice",
+      "POST",
+      `${components}?dryRun=All`,
+      serving("edge", edgeSpec),
+    );
+    expect(created).toMatchObject({ status: 201 });
+    const releases = await openReleases(sampleDirOf());
+    const component = componentOf({
+      metadata: { namespace: team, name: "edge" },
+      spec: edgeSpec,
+    });
+    const { manifests } = await render(component, releases, { environment: {} });
+    const plurals: Readonly<Record<string, string>> = {
+      Deployment: "apis/apps/v1/namespaces/team/deployments",
+      PodDisruptionBudget: "apis/policy/v1/namespaces/team/poddisruptionbudgets",
+      HorizontalPodAutoscaler: "apis/autoscaling/v2/namespaces/team/horizontalpodautoscalers",
+      Service: "api/v1/namespaces/team/services",
+    };
+    const tried = manifests.filter(({ kind }) => plurals[kind] !== undefined);
+    expect(tried.length).toBeGreaterThan(15);
+    for (const manifest of tried) {
+      const { metadata } = manifest;
+      // The namespace of the component, whatever it is.
+      const body = { ...manifest, metadata: { ...metadata, namespace: team } };
+      await admin.request("POST", `/${plurals[manifest.kind]}?dryRun=All`, body);
+    }
+  });
 
   test("T-73 a component can be deleted by who may not use its cluster", async () => {
     expect((await send("mallory", "DELETE", `${components}/one`)).status).toBe(200);

@@ -1,3 +1,4 @@
+// @module-tag release-files
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -5,10 +6,9 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import type { ComponentKind } from "../../../api/component.ts";
-import { isRecord, listAt, recordAt } from "../../../api/fields.ts";
 import { crdOf } from "../../../api/schema/component-crd.ts";
 import { releaseDir } from "../../e2e/release-dir.ts";
-import { patchVectors } from "../../vectors/render-cases.ts";
+import { at, linesOf, version } from "./crd-shape.ts";
 
 const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
 
@@ -53,43 +53,7 @@ const differences: Readonly<Record<ComponentKind, readonly string[]>> = {
   ],
 };
 
-describe.each(kinds)("the CRD of %s", (kind) => {
-  test("has upstream's schema of patches, word for word", { tags: ["recordings"] }, async () => {
-    const text = await readFile(join(patchVectors, "patches-schema.json"), "utf8");
-    const schema: unknown = JSON.parse(text);
-    const [served] = listAt(recordAt(crdOf(kind), "spec"), "versions");
-    const spec = recordAt(served, "schema", "openAPIV3Schema", "properties", "spec");
-    expect(recordAt(spec, "properties")["patches"]).toEqual(schema);
-  });
-
-  test("describes every field", () => {
-    const fields = fieldsOf(crdOf(kind)).filter(({ path }) => /^\.(?:spec|status)/.test(path));
-    const undescribed = fields.filter(
-      ({ path, described }) => !described && !/(?:\[\]|\{\})$/.test(path),
-    );
-    expect(undescribed.map(({ path }) => path)).toEqual([]);
-    expect(fields.length).toBeGreaterThan(400);
-  });
-
-  test("is namespaced and needs no conversion webhook", () => {
-    const own = crdOf(kind);
-    expect(at(own, ["spec", "scope"])).toBe("Namespaced");
-    expect(at(own, ["spec", "conversion"])).toBeUndefined();
-  });
-
-  test("shows version, readiness, reason, cluster and age in kubectl get", () => {
-    const columns = at(version(crdOf(kind)), ["additionalPrinterColumns"]);
-    expect(Array.isArray(columns) && columns.map((column) => at(column, ["name"]))).toEqual([
-      "Version",
-      "Ready",
-      "Reason",
-      "Target Cluster",
-      "Age",
-    ]);
-  });
-});
-
-describe.each(kinds)("the CRD of %s beside upstream's", { tags: ["release-files"] }, (kind) => {
+describe.each(kinds)("the CRD of %s beside upstream's", (kind) => {
   test("has every field with its type and whether it is required", async () => {
     const ours = linesOf(crdOf(kind));
     const theirs = linesOf(await upstream(kind));
@@ -133,60 +97,4 @@ function messages(crd: unknown, path: readonly string[]): unknown {
 async function upstream(kind: ComponentKind): Promise<unknown> {
   const name = `crds/upstream/operator.knative.dev_${kind.toLowerCase()}s.yaml`;
   return parse(await readFile(join(await releaseDir(), name), "utf8"));
-}
-
-function version(crd: unknown): unknown {
-  const versions = at(crd, ["spec", "versions"]);
-  return Array.isArray(versions) ? versions[0] : undefined;
-}
-
-function at(value: unknown, path: readonly string[]): unknown {
-  const [first, ...rest] = path;
-  if (first === undefined) return value;
-  return isRecord(value) ? at(value[first], rest) : undefined;
-}
-
-interface Field {
-  readonly path: string;
-  /** Everything but the description: type, format, enum, default, pattern, list type and so on. */
-  readonly facts: string;
-  readonly required: boolean;
-  readonly described: boolean;
-}
-
-function linesOf(crd: unknown): readonly string[] {
-  return fieldsOf(crd).map(
-    ({ path, facts, required }) => `${path} ${facts}${required ? " required" : ""}`,
-  );
-}
-
-function fieldsOf(crd: unknown): readonly Field[] {
-  const schema = at(version(crd), ["schema", "openAPIV3Schema"]);
-  return below("", schema, false).filter(({ path }) => path !== "");
-}
-
-function below(path: string, schema: unknown, required: boolean): readonly Field[] {
-  if (!isRecord(schema)) return [];
-  const { description, properties, items, additionalProperties, required: names, ...rest } = schema;
-  const { type, "x-kubernetes-validations": _, ...facts } = rest;
-  const extra = Object.keys(facts).length === 0 ? "" : ` ${JSON.stringify(sorted(facts))}`;
-  const own = {
-    path,
-    facts: `${typeof type === "string" ? type : "any"}${extra}`,
-    required,
-    described: typeof description === "string" && description !== "",
-  };
-  const needed: readonly unknown[] = Array.isArray(names) ? names : [];
-  return [
-    own,
-    ...Object.entries(isRecord(properties) ? properties : {}).flatMap(([name, property]) =>
-      below(`${path}.${name}`, property, needed.includes(name)),
-    ),
-    ...below(`${path}[]`, items, false),
-    ...below(`${path}{}`, additionalProperties, false),
-  ];
-}
-
-function sorted(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(facts).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { componentOf, create, ready } from "../../e2e/installation.ts";
-import { anyReleaseDir } from "../../e2e/release-dir.ts";
+import { releaseDir } from "../../e2e/release-dir.ts";
 import { useScene } from "../../e2e/scene.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await scene().controller[Symbol.asyncDispose]();
   await letJobsExpire();
   kubectl = await kubectlWith(await pathWithPlugin(fleet.folder));
-  releases = await anyReleaseDir();
+  releases = await releaseDir();
   const identity = hub.adminIdentity;
   environment = {
     KUBECONFIG: await hub.writeKubeconfig("person.kubeconfig", { identity, namespace }),

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 
 import { describe, expect, test } from "vitest";
 
-import { anyReleaseDir } from "../../e2e/release-dir.ts";
+import { releaseDir } from "../../e2e/release-dir.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import type { Cluster, Fleet } from "../../fleet/fleet.ts";
 import type { FleetScene } from "./fleet-scene.ts";
@@ -25,7 +25,7 @@ export function testRightsOfSpokes(fleet: () => Fleet, scene: () => FleetScene):
     const { kubeconfig: KUBECONFIG, providerFile: KNFLEET_PROVIDER_FILE } = scene();
     // Some 200 reviews take their time on a busy machine.
     const patience = ["--spoke-timeout", "50s"];
-    const line = ["can-i", ...args, "--release-dir", await anyReleaseDir(), ...patience];
+    const line = ["can-i", ...args, "--release-dir", await releaseDir(), ...patience];
     return scene().knfleet(line, { env: { KUBECONFIG, KNFLEET_PROVIDER_FILE } });
   }
 

@@ -31,7 +31,7 @@ async function ownedByNewAnchor(
   });
 }
 
-describe("an install that is stopped half-way", { tags: ["release-files"] }, () => {
+describe("an install that is stopped half-way", () => {
   test("is finished by the next one, and names in its inventory all that it wrote", async () => {
     const spoke = fleet().spoke(0);
     const component = eventing({ version });
@@ -168,7 +168,7 @@ describe("the anchor", () => {
   });
 });
 
-describe("the anchor of a large installation", { tags: ["release-files"] }, () => {
+describe("the anchor of a large installation", () => {
   test("11.16: that another one took the place of in the middle of an install stops it, and owns everything in the end", async () => {
     const spoke = fleet().spoke(0);
     const component = eventing({ version }, { namespace: "replaced" });
@@ -215,7 +215,7 @@ describe("the anchor of a large installation", { tags: ["release-files"] }, () =
   });
 });
 
-describe("an object that a webhook without pods refuses", { tags: ["release-files"] }, () => {
+describe("an object that a webhook without pods refuses", () => {
   test("is parked while the rest is installed, and sent alone when it is tried again", async () => {
     const spoke = fleet().spoke(0);
     const namespace = "blocked";
@@ -281,7 +281,7 @@ describe("an object that a webhook without pods refuses", { tags: ["release-file
   });
 });
 
-describe("a component without a profile", { tags: ["release-files"] }, () => {
+describe("a component without a profile", () => {
   test("is installed on the hub itself and owned by itself", async () => {
     const { hub } = fleet();
     const namespace = "local";

@@ -65,92 +65,88 @@ const full: KnativeServingSpec = {
   ],
 };
 
-describe(
-  "the common fields of a component on a real API server",
-  { tags: ["release-files"] },
-  () => {
-    test("take effect, are written once, and go when the component no longer has them", async () => {
-      const spoke = fleet().spoke(0);
-      const component = serving(full);
-      await using opened = await openInstaller(spoke, { component });
-      const { installer } = opened;
+describe("the common fields of a component on a real API server", () => {
+  test("take effect, are written once, and go when the component no longer has them", async () => {
+    const spoke = fleet().spoke(0);
+    const component = serving(full);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
 
-      expect(await installer.install()).toMatchObject({ failed: [], parked: [] });
-      expect(await spoke.admin.get(apps("controller"))).toMatchObject({
-        metadata: { labels: { team: "x" }, annotations: { note: "y" } },
-        spec: {
-          replicas: 3,
-          template: {
-            metadata: { labels: { team: "x" }, annotations: { note: "y" } },
-            spec: {
-              hostNetwork: true,
-              dnsPolicy: "ClusterFirstWithHostNet",
-              imagePullSecrets: [{ name: "pull" }],
-              nodeSelector: { pool: "knative" },
-              tolerations: [{ operator: "Exists" }],
-              affinity: {},
-              volumes: [{ name: "custom-certs-ca", configMap: { name: "ca" } }],
-              containers: [
-                {
-                  image: "registry.example.com/controller:v1",
-                  readinessProbe: { periodSeconds: 7 },
-                  volumeMounts: [{ name: "custom-certs-ca", mountPath: "/custom-certs" }],
-                  env: expect.arrayContaining([
-                    { name: "POD_NAME", value: "fixed" },
-                    { name: "SSL_CERT_DIR", value: "/custom-certs" },
-                  ]),
-                },
-              ],
-            },
+    expect(await installer.install()).toMatchObject({ failed: [], parked: [] });
+    expect(await spoke.admin.get(apps("controller"))).toMatchObject({
+      metadata: { labels: { team: "x" }, annotations: { note: "y" } },
+      spec: {
+        replicas: 3,
+        template: {
+          metadata: { labels: { team: "x" }, annotations: { note: "y" } },
+          spec: {
+            hostNetwork: true,
+            dnsPolicy: "ClusterFirstWithHostNet",
+            imagePullSecrets: [{ name: "pull" }],
+            nodeSelector: { pool: "knative" },
+            tolerations: [{ operator: "Exists" }],
+            affinity: {},
+            volumes: [{ name: "custom-certs-ca", configMap: { name: "ca" } }],
+            containers: [
+              {
+                image: "registry.example.com/controller:v1",
+                readinessProbe: { periodSeconds: 7 },
+                volumeMounts: [{ name: "custom-certs-ca", mountPath: "/custom-certs" }],
+                env: expect.arrayContaining([
+                  { name: "POD_NAME", value: "fixed" },
+                  { name: "SSL_CERT_DIR", value: "/custom-certs" },
+                ]),
+              },
+            ],
           },
         },
-      });
-      expect(JSON.stringify(await spoke.admin.get(apps("controller")))).not.toContain(
-        '"livenessProbe":',
-      );
-      expect(await spoke.admin.get(apps("autoscaler"))).toMatchObject({
-        spec: {
-          replicas: 2,
-          template: {
-            spec: { containers: [{ resources: { limits: { cpu: "2", memory: "2Gi" } } }] },
-          },
-        },
-      });
-      expect(await spoke.admin.get(kourierService)).toMatchObject({
-        metadata: { labels: { extra: "1" } },
-        spec: {
-          type: "NodePort",
-          ports: expect.arrayContaining([expect.objectContaining({ nodePort: 31_080 })]),
-        },
-      });
-      const changed = (await spoke.admin.get(budget))?.["spec"];
-      expect(changed).toMatchObject({ maxUnavailable: 1 });
-      expect(changed).not.toHaveProperty("minAvailable");
-
-      const since = new Date();
-      await installer.install();
-      expect(await writtenTo(spoke, since)).toEqual([]);
-
-      const changes = await installer.install({ component: { ...component, spec: plain } });
-      expect(changes).toMatchObject({ failed: [], parked: [] });
-      const controller = JSON.stringify(await spoke.admin.get(apps("controller")));
-      for (const gone of [
-        "hostNetwork",
-        "imagePullSecrets",
-        "custom-certs",
-        "registry.example.com",
-        "team",
-      ]) {
-        expect(controller).not.toContain(`"${gone}`);
-      }
-      expect(controller).toContain('"livenessProbe":');
-      expect(await spoke.admin.get(budget)).toMatchObject({ spec: { minAvailable: "80%" } });
-      expect(await spoke.admin.get(kourierService)).toMatchObject({
-        spec: { type: "LoadBalancer" },
-      });
+      },
     });
-  },
-);
+    expect(JSON.stringify(await spoke.admin.get(apps("controller")))).not.toContain(
+      '"livenessProbe":',
+    );
+    expect(await spoke.admin.get(apps("autoscaler"))).toMatchObject({
+      spec: {
+        replicas: 2,
+        template: {
+          spec: { containers: [{ resources: { limits: { cpu: "2", memory: "2Gi" } } }] },
+        },
+      },
+    });
+    expect(await spoke.admin.get(kourierService)).toMatchObject({
+      metadata: { labels: { extra: "1" } },
+      spec: {
+        type: "NodePort",
+        ports: expect.arrayContaining([expect.objectContaining({ nodePort: 31_080 })]),
+      },
+    });
+    const changed = (await spoke.admin.get(budget))?.["spec"];
+    expect(changed).toMatchObject({ maxUnavailable: 1 });
+    expect(changed).not.toHaveProperty("minAvailable");
+
+    const since = new Date();
+    await installer.install();
+    expect(await writtenTo(spoke, since)).toEqual([]);
+
+    const changes = await installer.install({ component: { ...component, spec: plain } });
+    expect(changes).toMatchObject({ failed: [], parked: [] });
+    const controller = JSON.stringify(await spoke.admin.get(apps("controller")));
+    for (const gone of [
+      "hostNetwork",
+      "imagePullSecrets",
+      "custom-certs",
+      "registry.example.com",
+      "team",
+    ]) {
+      expect(controller).not.toContain(`"${gone}`);
+    }
+    expect(controller).toContain('"livenessProbe":');
+    expect(await spoke.admin.get(budget)).toMatchObject({ spec: { minAvailable: "80%" } });
+    expect(await spoke.admin.get(kourierService)).toMatchObject({
+      spec: { type: "LoadBalancer" },
+    });
+  });
+});
 
 test("a user's own webhook configuration is as the manifest says, also with what comes into it later", async () => {
   const spoke = fleet().spoke(0);

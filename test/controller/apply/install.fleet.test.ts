@@ -50,7 +50,7 @@ describe.each([
     name: "Serving with Kourier",
     component: serving({ version, ingress: { kourier: { enabled: true } } }),
   },
-])("$name on a real API server", { tags: ["release-files"] }, ({ component }) => {
+])("$name on a real API server", ({ component }) => {
   test("is installed with one write an object and owned by its anchor", async () => {
     const spoke = fleet().spoke(0);
     await using opened = await openInstaller(spoke, { component });
@@ -129,36 +129,32 @@ describe("an installed component", () => {
   const namespace = "drifting";
   const drifting = eventing({ version }, { namespace });
 
-  test(
-    "loses what it does not want any more, but no CRD",
-    { tags: ["release-files"] },
-    async () => {
-      const spoke = fleet().spoke(0);
-      const component = eventing({ version }, { namespace: "pruned" });
-      await using opened = await openInstaller(spoke, { component });
-      const { installer } = opened;
-      const rendered = await installer.rendered();
-      await installer.install();
-      const less = without(rendered, isOfChannel);
-      const changes = await installer.install({ rendered: less });
-      expect(changes).toMatchObject({ applied: [], failed: [] });
-      const gone = rendered.manifests.filter(isOfChannel);
-      expect(changes.pruned).toHaveLength(gone.filter((object) => !outlives(object)).length);
-      const left = await liveObjects(spoke, { ...rendered, manifests: gone });
-      expect(left.every(outlives)).toBe(true);
-      expect(left.length).toBeGreaterThan(0);
+  test("loses what it does not want any more, but no CRD", async () => {
+    const spoke = fleet().spoke(0);
+    const component = eventing({ version }, { namespace: "pruned" });
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    await installer.install();
+    const less = without(rendered, isOfChannel);
+    const changes = await installer.install({ rendered: less });
+    expect(changes).toMatchObject({ applied: [], failed: [] });
+    const gone = rendered.manifests.filter(isOfChannel);
+    expect(changes.pruned).toHaveLength(gone.filter((object) => !outlives(object)).length);
+    const left = await liveObjects(spoke, { ...rendered, manifests: gone });
+    expect(left.every(outlives)).toBe(true);
+    expect(left.length).toBeGreaterThan(0);
 
-      const none = await installer.install({
-        rendered: { ...rendered, manifests: [], hash: "none" },
-      });
-      expect(none).toMatchObject({ applied: [], pruned: [] });
-      const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
-      expect(anchor?.inventory?.entries.length).toBeGreaterThan(100);
-      expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
-      await installer.install({ rendered });
-      expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
-    },
-  );
+    const none = await installer.install({
+      rendered: { ...rendered, manifests: [], hash: "none" },
+    });
+    expect(none).toMatchObject({ applied: [], pruned: [] });
+    const anchor = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
+    expect(anchor?.inventory?.entries.length).toBeGreaterThan(100);
+    expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
+    await installer.install({ rendered });
+    expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
+  });
 
   test.each([
     { damage: "could not be read", place: "damaged", damaged: () => "{broken" },

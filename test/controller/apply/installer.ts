@@ -22,7 +22,7 @@ import { isUnwanted } from "../../../installation/strays.ts";
 import type { Releases } from "../../../render/release/releases.ts";
 import type { Rendered } from "../../../render/release/releases.ts";
 import { render } from "../../../render/render.ts";
-import { anyReleaseDir } from "../../e2e/release-dir.ts";
+import { releaseDir } from "../../e2e/release-dir.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
@@ -223,7 +223,7 @@ export async function openInstaller(
     }),
   );
   const installer = stack.use(
-    new Installer({ client, releases: await openReleases(await anyReleaseDir()), ...options }),
+    new Installer({ client, releases: await openReleases(await releaseDir()), ...options }),
   );
   const owned = stack.move();
   return { installer, [Symbol.asyncDispose]: () => owned.disposeAsync() };

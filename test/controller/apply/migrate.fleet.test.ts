@@ -26,34 +26,30 @@ function managersOf(object: KubeObject | undefined): readonly (string | undefine
 }
 
 describe("an older release that upstream installed", () => {
-  test(
-    "becomes a newer one, and what that lacks is gone although no inventory named it; CRDs stay",
-    { tags: ["release-files"] },
-    async () => {
-      const spoke = fleet().spoke(0);
-      const older = eventing({ version: "1.22.2", source: { kafka: { enabled: true } } });
-      const newer = { ...older, spec: { version: "1.23.0" } };
-      await using opened = await openInstaller(spoke, { component: newer });
-      const { installer } = opened;
-      const [before, after] = [await installer.rendered(older), await installer.rendered()];
-      await new UpstreamOperator(spoke.admin, older).reconcile(before);
-      const wanted = new Set(after.manifests.map((manifest) => JSON.stringify(keyOf(manifest))));
-      const dropped = before.manifests.filter(
-        (manifest) => !wanted.has(JSON.stringify(keyOf(manifest))),
-      );
-      expect(dropped.length).toBeGreaterThan(20);
+  test("becomes a newer one, and what that lacks is gone although no inventory named it; CRDs stay", async () => {
+    const spoke = fleet().spoke(0);
+    const older = eventing({ version: "1.22.2", source: { kafka: { enabled: true } } });
+    const newer = { ...older, spec: { version: "1.23.0" } };
+    await using opened = await openInstaller(spoke, { component: newer });
+    const { installer } = opened;
+    const [before, after] = [await installer.rendered(older), await installer.rendered()];
+    await new UpstreamOperator(spoke.admin, older).reconcile(before);
+    const wanted = new Set(after.manifests.map((manifest) => JSON.stringify(keyOf(manifest))));
+    const dropped = before.manifests.filter(
+      (manifest) => !wanted.has(JSON.stringify(keyOf(manifest))),
+    );
+    expect(dropped.length).toBeGreaterThan(20);
 
-      const changes = await installer.install();
-      expect(changes).toMatchObject({ parked: [], failed: [] });
-      expect(changes.pruned).toHaveLength(dropped.filter((object) => !outlives(object)).length);
-      await waitFor("what is obsolete to be gone", async () =>
-        (await liveObjects(spoke, { ...before, manifests: dropped })).every(outlives),
-      );
-      expect(await liveObjects(spoke, after)).toHaveLength(after.manifests.length);
-      const anchor = await readAnchor(newer, installer.target, AbortSignal.timeout(60_000));
-      expect(anchor?.inventory).toMatchObject({ version: "1.23.0", complete: true });
-    },
-  );
+    const changes = await installer.install();
+    expect(changes).toMatchObject({ parked: [], failed: [] });
+    expect(changes.pruned).toHaveLength(dropped.filter((object) => !outlives(object)).length);
+    await waitFor("what is obsolete to be gone", async () =>
+      (await liveObjects(spoke, { ...before, manifests: dropped })).every(outlives),
+    );
+    expect(await liveObjects(spoke, after)).toHaveLength(after.manifests.length);
+    const anchor = await readAnchor(newer, installer.target, AbortSignal.timeout(60_000));
+    expect(anchor?.inventory).toMatchObject({ version: "1.23.0", complete: true });
+  });
 
   test("is taken over to the end by the next attempt, wherever the first one stopped", async () => {
     const spoke = fleet().spoke(0);

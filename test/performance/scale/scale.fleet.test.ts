@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { anyReleaseDir } from "../../e2e/release-dir.ts";
+import { sampleDirOf } from "../../../cmd/release-files.ts";
 import { createEverything, repairTenth, rest, startCold } from "./experiments.ts";
 import { killOne } from "./replicas.ts";
 import { type ScaleFleet, startControllers, startScaleFleet } from "./scale-fleet.ts";
@@ -12,7 +12,7 @@ let scale: ScaleFleet;
 let running: Awaited<ReturnType<typeof startControllers>> | undefined;
 
 beforeAll(async () => {
-  scale = await startScaleFleet({ spokes, releases: await anyReleaseDir() }, say);
+  scale = await startScaleFleet({ spokes, releases: sampleDirOf() }, say);
 }, 1_800_000);
 
 afterAll(async () => {
