@@ -5,7 +5,6 @@ import { inspect, promisify } from "node:util";
 
 import { userKubeconfig } from "../demo/user-kubeconfig.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
-import { cacheFolder } from "../fleet/binary-cache.ts";
 import type { Cluster } from "../fleet/cluster.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { chartFolder } from "./helm.ts";
@@ -47,9 +46,8 @@ exec ${binary("helm")} "$@"`,
     const KUBECONFIG = join(folder, "kubeconfig");
     await writeFile(KUBECONFIG, userKubeconfig(clusters), { mode: 0o600 });
     const PATH = `${programs}:${process.env["PATH"] ?? ""}`;
-    // The release files that are here already: whoever reads does not download them once more.
-    const KNFLEET_CACHE_DIR = cacheFolder(process.env);
-    return new Reader(folder, { PATH, HOME: folder, KUBECONFIG, KNFLEET_CACHE_DIR });
+    // Where the sample release is, all children of a test are told: test/support/release-world.ts.
+    return new Reader(folder, { PATH, HOME: folder, KUBECONFIG });
   }
 
   /** Saves a file. */

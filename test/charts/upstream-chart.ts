@@ -1,10 +1,8 @@
-import { existsSync } from "node:fs";
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { stringify } from "yaml";
 
-import { releaseDir } from "../e2e/release-dir.ts";
 import { chartFolder } from "./helm.ts";
 
 /** What the chart of the upstream operator makes of its values where it matters here. Format: knative-operator.md 7.1 */
@@ -32,7 +30,7 @@ spec:
 
 /**
  * Writes a chart that installs what the chart of the upstream operator installs: the CRDs as ordinary templates, which go with the release,
- * the Deployments and the provider file. The CRDs are upstream's own where they are at hand, and else ours without what only we have.
+ * the Deployments and the provider file. The CRDs are ours without what only we have; test/api/schema/upstream-crds.test.ts compares them with upstream's.
  */
 export async function writeUpstreamChart(folder: string): Promise<string> {
   const chart = join(folder, "knative-operator");
@@ -43,13 +41,9 @@ export async function writeUpstreamChart(folder: string): Promise<string> {
   );
   await writeFile(join(chart, "values.yaml"), "knative_operator: {}\n");
   await writeFile(join(chart, "templates/operator.yaml"), templates);
-  const releases = await releaseDir();
   for (const kind of ["knativeservings", "knativeeventings"]) {
     const file = `operator.knative.dev_${kind}.yaml`;
-    const target = join(chart, "templates/crds", file);
-    const theirs = join(releases, "crds/upstream", file);
-    if (existsSync(theirs)) await cp(theirs, target);
-    else await writeFile(target, await oursWithout(file));
+    await writeFile(join(chart, "templates/crds", file), await oursWithout(file));
   }
   return chart;
 }

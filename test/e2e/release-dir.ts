@@ -1,13 +1,11 @@
 import { env } from "node:process";
 
-import { ensureReleases } from "../../cmd/release-files.ts";
+import { findReleases } from "../../cmd/find-releases.ts";
 
 /**
- * The releases that are installed here: in a test file with the tag `release-files` Knative's own, in every other one the sample
- * (test/support/release-world.ts); in programs such as the benchmark those that KNFLEET_RELEASE_DIR names, else Knative's own.
+ * The releases to install here. In a test file with the tag `release-files` they are Knative's own, in every other one the sample
+ * (test/support/release-world.ts); in a program such as the benchmark those that any program finds.
  */
 export async function releaseDir(): Promise<string> {
-  const { KNFLEET_RELEASE_DIR: named = "" } = env;
-  if (named !== "") return named;
-  return (await ensureReleases({ environment: env }, AbortSignal.timeout(120_000))).dir;
+  return (await findReleases({ environment: env }, AbortSignal.timeout(120_000))).dir;
 }
