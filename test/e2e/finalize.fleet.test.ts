@@ -9,6 +9,7 @@ import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { documentedCommands, runAsAdmin } from "../support/documented-commands.ts";
 import { differencesOf, dumpOfComponent } from "../support/spoke-dump.ts";
+import { useClearScene } from "./clear-scene.ts";
 import {
   condition,
   create,
@@ -24,6 +25,7 @@ import { requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 const scene = useScene({ spokes: 2, hub: { kwok: true } }, ["--log-level=debug"]);
+useClearScene(scene);
 const policyBindings = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingAdmissionPolicyBinding",
@@ -314,16 +316,14 @@ test("D-06: on the hub itself nothing is swallowed: what cannot go keeps the com
     name: "knative-eventing-controller",
   };
   await hub.admin.patch(role, { metadata: { finalizers: ["example.com/hold"] } });
-  await remove(hub, "KnativeEventing");
-  await condition(hub, "KnativeEventing", [
-    "InstallSucceeded",
-    {
-      status: "False",
-      reason: "ClusterBusy",
-      message: /ClusterRole knative-eventing-controller \(finalizer example\.com\/hold\)$/,
-    },
-  ]);
-  await hub.admin.patch(role, { metadata: { finalizers: null } });
+  try {
+    await remove(hub, "KnativeEventing");
+    const message = /ClusterRole knative-eventing-controller \(finalizer example\.com\/hold\)$/;
+    const wanted = { status: "False", reason: "ClusterBusy", message };
+    await condition(hub, "KnativeEventing", ["InstallSucceeded", wanted]);
+  } finally {
+    await hub.admin.patch(role, { metadata: { finalizers: null } });
+  }
   await gone(hub, "KnativeEventing");
   expect(await installed(hub, metadata.uid)).toEqual([]);
 });
