@@ -1,4 +1,4 @@
-// @module-tag release-files
+//
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,0 +1,107 @@
+// @module-tag release-files
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { agentWorkName } from "../../api/delivery.ts";
+import { agentNamespace } from "../../controller/pull/agent.ts";
+import { type Ran, runKnfleet } from "../cmd/kubectl/run-knfleet.ts";
+import { applyFile } from "../fleet/hub-access.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { replicaKubeconfig } from "./built-in-access.ts";
+import { create, gone, inventoryOf, leftovers, ready, remove } from "./installation.ts";
+import { playAgent, usePullScene } from "./pull-scene.ts";
+import { releaseDir } from "./release-dir.ts";
+import { childrenOf, phase, removeSet, setKey, setNamespace, setOf } from "./set-scene.ts";
+import { versionTemplate } from "./set-scene.ts";
+
+// The main ways on Knative's own files that no other file with the tag goes: a set, a cluster that pulls, shards, and the commands that compare. What
+// each of them is in full, its own file shows on the sample release.
+const scene = usePullScene();
+const stack = new AsyncDisposableStack();
+const docs = join(import.meta.dirname, "../../docs");
+const kind = "KnativeServing";
+
+let releases: string;
+let before: ReadonlySet<string>;
+
+beforeAll(async () => {
+  const { fleet, hub, spoke } = scene();
+  releases = await releaseDir();
+  await fleet.controllerKubeconfig();
+  for (const name of ["pull-role.yaml", "sets-role.yaml"]) await applyFile(hub, join(docs, name));
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: setNamespace } });
+  before = await inventoryOf(spoke);
+  const options = {
+    kubeconfig: await replicaKubeconfig(hub, { name: "knfleet-controller" }),
+    providerFile: await fleet.providerFile(),
+    releaseDir: releases,
+    leaderElection: true,
+    flags: ["--shards=2", "--sets", "--delivery=Auto", "--agent-image=registry.example/knfleet:1"],
+  };
+  const replicas: ControllerProcess[] = [];
+  for (let count = 0; count < 2; count += 1) {
+    replicas.push(stack.use(await startControllerProcess(options)));
+  }
+  const took = { msg: "Took a share of the fleet" };
+  await Promise.all(replicas.map((replica) => replica.logged(took)));
+}, 600_000);
+
+afterAll(() => stack.disposeAsync());
+
+/** Runs the plugin on the hub, with Knative's files. */
+async function knfleet(...args: readonly string[]): Promise<Ran> {
+  const { fleet, hub } = scene();
+  const env = {
+    KUBECONFIG: hub.adminKubeconfigPath,
+    KNFLEET_PROVIDER_FILE: await fleet.providerFile(),
+  };
+  // A busy machine answers late.
+  return runKnfleet([...args, "--release-dir", releases, "--spoke-timeout", "60s"], { env });
+}
+
+test("a set that replicas share brings a release to a cluster that pulls, and the next one, and takes it away", async () => {
+  const { hub, spoke } = scene();
+  await hub.admin.create(setOf("walk", {}));
+  const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir: releases };
+  await using local = await playAgent(spoke, pod);
+  for (const version of ["1.22", "1.23"]) {
+    await hub.admin.patch(setKey("walk"), { spec: versionTemplate(version) });
+    const complete = await phase(hub, "walk", "Complete");
+    expect(valueAt(complete, "status", "clusters")).toMatchObject({ selected: 1, done: 1 });
+    const [child] = (await childrenOf(hub, "walk")).values();
+    expect(valueAt(child, "status", "version")).toMatch(
+      new RegExp(`^${RegExp.escape(version)}\\.`),
+    );
+  }
+  await removeSet(hub, "walk");
+  const works = { apiVersion: "work.open-cluster-management.io/v1", kind: "ManifestWork" };
+  await waitFor("all works to go", async () => (await hub.admin.list(works)).length === 0);
+  await local.stop();
+  expect(await leftovers(spoke, before)).toEqual([`|Namespace||${agentNamespace}`]);
+}, 600_000);
+
+test("what a cluster has is compared with the files: diff, plan and can-i", async () => {
+  const { fleet, hub, spoke } = scene();
+  const on = await fleet.addProfile(spoke, { plugin: "secretreader", name: "direct" });
+  const clean = await inventoryOf(spoke);
+  await create(hub, { kind, on, spec: { version: "1.22" } });
+  await ready(hub, kind);
+  const target = ["ks/knative-serving", "-n", "knative-serving"];
+  const diff = await knfleet("diff", ...target);
+  expect(diff).toMatchObject({ exitCode: 0, stdout: "" });
+  expect(diff.stderr).toMatch(/^7\d objects of 1 installation, .*: no difference\.$/m);
+  const plan = await knfleet("plan", ...target, "--version", "1.23", "-o", "json");
+  expect(valueAt(JSON.parse(plan.stdout), "items", 0)).toMatchObject({
+    blocked: null,
+    version: { installed: "1.22.1", wanted: "1.23.0" },
+  });
+  const rights = await knfleet("can-i", "fleet/direct", "--version", "1.23");
+  expect(rights.exitCode).toBe(0);
+  expect(rights.stderr).toMatch(/ has all \d+ rights for KnativeServing 1\.23\.0/);
+  await remove(hub, kind);
+  await gone(hub, kind);
+  expect(await leftovers(spoke, clean)).toEqual([]);
+}, 600_000);
