@@ -94,7 +94,7 @@ describe("the programs of dist/, with an empty environment", () => {
     const env = { KNFLEET_CACHE_DIR: dist.path("../no-folder"), KNFLEET_RELEASE_MIRROR: "/" };
     const words = [dist.path("kubectl-knfleet.js"), "render", "-f", file];
     const said = await run(process.execPath, words, { env }).catch((error: unknown) => error);
-    expect(said).toMatchObject({ stderr: expect.stringContaining("Release file") });
+    expect(said).toMatchObject({ stderr: expect.stringContaining("release files") });
   });
 
   test("the thread of the webhook reads a provider file", async () => {

@@ -116,19 +116,19 @@ test("the ten clusters of docs/examples: where there is one Knative becomes read
     });
   await typed(apply?.text);
   const dead = Object.fromEntries(ten.map((name) => [name, "RemoteClientCreationFailed"]));
-  await become("KnativeServing", { ...dead, "eu-1": "1.23.0", "eu-2": "1.22.1", "us-2": "1.22.1" });
+  await become("KnativeServing", { ...dead, "eu-1": "1.23.1", "eu-2": "1.22.1", "us-2": "1.22.1" });
   const { "eu-3": third = "", "eu-4": fourth = "" } = dead;
-  const eventing = { "eu-1": "1.23.0", "eu-2": "1.22.2", "eu-3": third, "eu-4": fourth };
+  const eventing = { "eu-1": "1.23.1", "eu-2": "1.22.1", "eu-3": third, "eu-4": fourth };
   await become("KnativeEventing", eventing);
   await typed(follow?.text);
-  await become("KnativeServing", { ...dead, "eu-1": "1.23.0", "eu-2": "1.23.0", "us-2": "1.22.1" });
-  await become("KnativeEventing", { ...eventing, "eu-2": "1.23.0" });
+  await become("KnativeServing", { ...dead, "eu-1": "1.23.1", "eu-2": "1.23.1", "us-2": "1.22.1" });
+  await become("KnativeEventing", { ...eventing, "eu-2": "1.23.1" });
   await typed(takeOver?.text);
   // Most clusters of the example do not answer.
   const patience = JSON.stringify({ spec: { rollout: { maxUnreachable: "100%" } } });
   await reader.type(`kubectl patch kss serving -n knative-serving --type=merge -p '${patience}'`);
   await typed(approve?.text);
-  await become("KnativeServing", { ...dead, "eu-1": "1.23.0", "eu-2": "1.23.0", "us-2": "1.23.0" });
+  await become("KnativeServing", { ...dead, "eu-1": "1.23.1", "eu-2": "1.23.1", "us-2": "1.23.1" });
   const status = await reader.type("kubectl knfleet status -A -o json || true");
   expect(ten.filter((name) => !status.includes(`"${name}"`))).toEqual([]);
 });

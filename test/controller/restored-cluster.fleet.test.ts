@@ -113,12 +113,12 @@ test("a spoke whose etcd was restored is brought to its version again, and is no
   const restore = await fleet().spoke(0).backUp();
   await fleet().hub.admin.patch(key, { spec: { version: "1.23" } });
   const upgraded = await ready();
-  expect(valueAt(upgraded, "status", "version")).toBe("1.23.0");
+  expect(valueAt(upgraded, "status", "version")).toBe("1.23.1");
   const before = turnOf(upgraded);
   await restore();
-  await deployed("the new version", ["spec", "containers"], /:1\.23\.0"/);
+  await deployed("the new version", ["spec", "containers"], /:1\.23\.1"/);
   const again = await ready();
-  expect(valueAt(again, "status", "version")).toBe("1.23.0");
+  expect(valueAt(again, "status", "version")).toBe("1.23.1");
   expect(turnOf(again)).not.toBe(before);
 }, 600_000);
 

@@ -111,7 +111,7 @@ describe("a component on a spoke that is 200 ms away", () => {
     const { metadata } = changed;
     await using history = await historyOf(hub, changed);
     await waitFor("version 1.23", async () => {
-      return valueAt(await read(hub, kind), "status", "version") === "1.23.0";
+      return valueAt(await read(hub, kind), "status", "version") === "1.23.1";
     });
     await ready(hub, kind);
     expect(history.said("Ready").join("\n")).toMatch(
@@ -121,8 +121,8 @@ describe("a component on a spoke that is 200 ms away", () => {
       .poll(() => eventsOf(hub, kind, metadata.uid))
       .toEqual(
         expect.arrayContaining([
-          expect.stringMatching(/^Installing: Began to change version 1\.22\.\d+ to 1\.23\.0 ×1$/),
-          expect.stringMatching(/^Installed: Changed version 1\.22\.\d+ to 1\.23\.0 ×1$/),
+          expect.stringMatching(/^Installing: Began to change version 1\.22\.\d+ to 1\.23\.1 ×1$/),
+          expect.stringMatching(/^Installed: Changed version 1\.22\.\d+ to 1\.23\.1 ×1$/),
         ]),
       );
     // Its Deployments roll out, which is nothing to warn of.

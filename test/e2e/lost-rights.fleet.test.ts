@@ -53,5 +53,5 @@ test("a component whose rights on the spoke are taken away says so, and is put r
     timeoutMs: 60_000,
   });
   const component = await ready(hub, "KnativeEventing", 60_000);
-  expect(component["status"]).toMatchObject({ version: "1.23.0" });
+  expect(component["status"]).toMatchObject({ version: "1.23.1" });
 });

@@ -75,5 +75,5 @@ test("a component waits for a ClusterProfile that is created later", async () =>
   expect(await writesTo(fleet.spoke(0), lost)).toEqual([]);
   expect(await dumpOfComponent(fleet.spoke(0), metadata.uid)).toEqual(dump);
   expect((await read(hub, kind))?.metadata.deletionTimestamp).toBeUndefined();
-  expect(valueAt(await read(hub, kind), "status", "version")).toBe("1.23.0");
+  expect(valueAt(await read(hub, kind), "status", "version")).toBe("1.23.1");
 });

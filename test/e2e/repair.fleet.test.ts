@@ -208,7 +208,7 @@ test("D-32: the anchor is back when it is changed or deleted, with everything th
     return valueAt(live, "metadata", "ownerReferences", 0, "uid") === anchor.metadata.uid;
   });
   const eventing = await ready(scene().hub, "KnativeEventing");
-  expect(valueAt(eventing, "status", "version")).toBe("1.23.0");
+  expect(valueAt(eventing, "status", "version")).toBe("1.23.1");
 });
 
 test("a namespace that somebody deletes comes back with everything in it", async () => {
@@ -217,5 +217,5 @@ test("a namespace that somebody deletes comes back with everything in it", async
   await admin().remove(key);
   await again(key, before?.metadata.uid);
   const serving = await ready(scene().hub, "KnativeServing");
-  expect(valueAt(serving, "status", "version")).toBe("1.23.0");
+  expect(valueAt(serving, "status", "version")).toBe("1.23.1");
 });

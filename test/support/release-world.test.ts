@@ -26,7 +26,7 @@ describe("a test file without the tag release-files", () => {
     { environment: { HOME }, of: "a program that knows nothing but its home" },
   ])("gets Knative's by no way, with the environment of $of", async ({ environment }) => {
     await expect(ensureReleases({ environment, download: false }, signal)).rejects.toMatchObject({
-      reason: "ReleaseNotFound",
+      reason: "ReleasesUnavailable",
     });
     const { dir, problems } = await checkReleases({ environment });
     expect(problems).not.toEqual([]);

@@ -34,7 +34,7 @@ const full: KnativeServingSpec = {
   "high-availability": { replicas: 2 },
   "controller-custom-certs": { type: "ConfigMap", name: "ca" },
   registry: {
-    default: "registry.example.com/${NAME}:v1",
+    default: "mirror.example.com/${NAME}:v1",
     imagePullSecrets: [{ name: "pull" }, { name: "pull" }],
   },
   resources: [{ container: "autoscaler", limits: { cpu: 2, memory: "2048Mi" } }],
@@ -89,7 +89,7 @@ describe("the common fields of a component on a real API server", () => {
             volumes: [{ name: "custom-certs-ca", configMap: { name: "ca" } }],
             containers: [
               {
-                image: "registry.example.com/controller:v1",
+                image: "mirror.example.com/controller:v1",
                 readinessProbe: { periodSeconds: 7 },
                 volumeMounts: [{ name: "custom-certs-ca", mountPath: "/custom-certs" }],
                 env: expect.arrayContaining([
@@ -135,7 +135,7 @@ describe("the common fields of a component on a real API server", () => {
       "hostNetwork",
       "imagePullSecrets",
       "custom-certs",
-      "registry.example.com",
+      "mirror.example.com",
       "team",
     ]) {
       expect(controller).not.toContain(`"${gone}`);

@@ -28,7 +28,7 @@ function managersOf(object: KubeObject | undefined): readonly (string | undefine
 describe("an older release that upstream installed", () => {
   test("becomes a newer one, and what that lacks is gone although no inventory named it; CRDs stay", async () => {
     const spoke = fleet().spoke(0);
-    const older = eventing({ version: "1.22.2", source: { kafka: { enabled: true } } });
+    const older = eventing({ version: "1.22.1", source: { kafka: { enabled: true } } });
     const newer = { ...older, spec: { version: "1.23.0" } };
     await using opened = await openInstaller(spoke, { component: newer });
     const { installer } = opened;
