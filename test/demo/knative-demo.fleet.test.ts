@@ -1,0 +1,14 @@
+// @module-tag release-files
+import { expect, test } from "vitest";
+
+import { runDemo, survivorsOf } from "./demo-process.ts";
+import { storySteps } from "./story.ts";
+
+test("the demo tells its whole story with Knative's own files", async () => {
+  const run = await runDemo({ args: ["--once"] });
+  if (run.code !== 0) throw new Error(`Exit code ${String(run.code)}:\n${run.text}`);
+  expect(run.text.match(/^ {2}done in /gm)).toHaveLength(storySteps);
+  expect(run.text).not.toContain("sample release");
+  expect(run.text).toMatch(/eventing-spoke-2 +KnativeEventing +spoke-2 +1\.23\.0 +Ready/);
+  expect(survivorsOf(run)).toEqual([]);
+}, 600_000);
