@@ -27,7 +27,7 @@ InitContainer
 {{- if and $multicluster.enabled (not $multicluster.accessProvidersConfig) -}}
 {{- fail "multicluster.accessProvidersConfig: is required with multicluster.enabled=true" -}}
 {{- end -}}
-{{- $taken := dict "/app" true "/etc/cluster-inventory" true "/usr/local/bin" true "/var/run/secrets" true -}}
+{{- $taken := dict "/app" true "/etc/cluster-inventory" true "/usr/local/bin" true "/var/lib/knfleet" true "/var/run/secrets" true -}}
 {{- $roots := dict -}}
 {{- $names := dict -}}
 {{- range $index, $plugin := $multicluster.plugins -}}
