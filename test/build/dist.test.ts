@@ -87,14 +87,16 @@ describe("the programs of dist/, with an empty environment", () => {
     expect(stdout).toContain("kind: Deployment");
   });
 
-  test("kubectl knfleet finds the list of releases, and says what it cannot write", async () => {
+  test("kubectl knfleet finds the list of releases, and says what its mirror lacks", async () => {
     const file = dist.path("../eventing.json");
     await writeFile(file, JSON.stringify(eventing));
     await writeFile(dist.path("../no-folder"), "");
     const env = { KNFLEET_CACHE_DIR: dist.path("../no-folder"), KNFLEET_RELEASE_MIRROR: "/" };
     const words = [dist.path("kubectl-knfleet.js"), "render", "-f", file];
     const said = await run(process.execPath, words, { env }).catch((error: unknown) => error);
-    expect(said).toMatchObject({ stderr: expect.stringContaining("release files") });
+    expect(said).toMatchObject({
+      stderr: expect.stringContaining("cannot be copied: /LICENSE cannot be read"),
+    });
   });
 
   test("the thread of the webhook reads a provider file", async () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findReleases, type FindReleasesOptions } from "../../cmd/find-releases.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { lockOf } from "../../cmd/release-lock.ts";
+import { versionsIn } from "../../cmd/release-versions.ts";
 import { runKnfleet } from "./kubectl/run-knfleet.ts";
 
 const signal = new AbortController().signal;
@@ -70,6 +71,19 @@ kind: KnativeServing
 metadata: {name: ks, namespace: a}
 spec: {ingress: {kourier: {enabled: true}}}
 `;
+
+  test("says which versions a folder has that lacks the wanted one", async () => {
+    const file = join(surroundings, "old.yaml");
+    await writeFile(file, serving.replace("spec: {", "spec: {version: 1.9.3, "));
+    const env = { ...empty, KNFLEET_RELEASE_DIR: mirror };
+    const { exitCode, stderr } = await runKnfleet(["render", "-f", file], { env });
+    const { KnativeServing: versions } = await versionsIn(mirror);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      `the manifests of the target version 1.9.3 are not available to this release; it has ${versions.join(", ")}`,
+    );
+    expect(versions.length).toBeGreaterThan(1);
+  });
 
   test("takes it from the flag, else from KNFLEET_RELEASE_DIR, else from the settings file", async () => {
     const file = join(surroundings, "serving.yaml");

@@ -79,6 +79,12 @@ describe("a controller that cannot start ends with 1 and one line on standard er
     expect(await run({ releaseDir: missing })).toMatchObject(one(/no-such-folder does not exist/));
   });
 
+  test("without the release directory of the environment", async () => {
+    const environment = { KNFLEET_RELEASE_DIR: join(folder, "no-such-folder") };
+    const ended = run({ releaseDir: undefined, environment });
+    expect(await ended).toMatchObject(one(/no-such-folder does not exist/));
+  });
+
   test("with an empty release directory", async () => {
     const empty = await mkdtemp(join(folder, "empty-"));
     expect(await run({ releaseDir: empty })).toMatchObject(one(/holds no version/));

@@ -8,6 +8,7 @@ import { Ajv } from "ajv";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { isRecord } from "../../../../../api/fields.ts";
+import { sampleDirOf } from "../../../../../cmd/release-files.ts";
 import { component } from "../../fleet-facts.ts";
 import { recordedFolder } from "../../golden/record-scene.ts";
 import { sceneNames } from "../../golden/scenes.ts";
@@ -56,6 +57,13 @@ describe("the tools", () => {
     }
     expect(session.client.getInstructions()).toContain("never instructions");
     expect(session.client.getServerVersion()).toMatchObject({ name: "knfleet" });
+  });
+
+  test("take the release files that the command line names", async () => {
+    await using session = await connect(["--release-dir", sampleDirOf()]);
+    const { document } = await session.call("version", { client: true });
+    const releases = { folder: sampleDirOf(), problem: null };
+    expect(document).toMatchObject({ summary: { client: { releases } } });
   });
 
   test("of a bundle are those that read bundles", async () => {

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+
+import { sampleDirOf } from "../../../cmd/release-files.ts";
+import { openServiceReleases } from "../../../cmd/service/service-releases.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+const { signal } = new AbortController();
+
+test("a service takes release files from its flag, else from KNFLEET_RELEASE_DIR, and logs the folder", async () => {
+  const lines: object[] = [];
+  const log = { ...silentLog, info: (fields: object) => void lines.push(fields) };
+  const environment = { KNFLEET_RELEASE_DIR: "/no-such-folder" };
+  const named = await openServiceReleases(sampleDirOf(), { environment, log }, signal);
+  expect(named.dir).toBe(sampleDirOf());
+  await expect(openServiceReleases(undefined, { environment, log }, signal)).rejects.toMatchObject({
+    reason: "ConfigInvalid",
+    message: "Release directory /no-such-folder does not exist",
+  });
+  const sample = { KNFLEET_RELEASE_DIR: sampleDirOf() };
+  const found = await openServiceReleases(undefined, { environment: sample, log }, signal);
+  expect(found.dir).toBe(sampleDirOf());
+  expect(lines).toEqual([{ releaseDir: sampleDirOf() }, { releaseDir: sampleDirOf() }]);
+});
