@@ -45,7 +45,7 @@ const definitionFormat = 2;
 const hashLength = 22;
 
 /** Decides what is sent of rendered objects. Spec: engine-facts.md, Algorithm, "prepare". */
-export function prepare({ version, manifests }: Rendered): Desired {
+export function prepare({ version, manifests }: Pick<Rendered, "version" | "manifests">): Desired {
   const all = stripManifests(manifests);
   const resourceOf = resourceFinder(all);
   const objects = all

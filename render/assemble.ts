@@ -3,6 +3,7 @@ import { FleetError } from "../api/errors.ts";
 import { type Manifest, type ObjectKey, identityOf, keyOf } from "../api/kubernetes.ts";
 import { resourceFinder } from "../api/resources.ts";
 import { needsCertManager, usesTls } from "./features/eventing.ts";
+import { isConfigMap, unusedConfig } from "./features/named-objects.ts";
 import { setEntries } from "./fields.ts";
 import { type Parts, partsOf, pathsOf } from "./parts.ts";
 import { applyPatches } from "./patches/patches.ts";
@@ -27,6 +28,7 @@ export interface Assembly {
 export interface Assembled {
   readonly manifests: readonly Manifest[];
   readonly deletions: readonly ObjectKey[];
+  readonly unusedConfig: readonly string[];
   /** What `status.manifests` says. Spec: knative-operator.md 2.7; the guard is in it, too (D-13). */
   readonly paths: readonly string[];
 }
@@ -48,10 +50,13 @@ export async function assemble(component: Component, assembly: Assembly): Promis
     added.map(transform),
   );
   if (isCustom(component)) assertWebhook(component, manifests);
-  const tls = component.kind === "KnativeServing" || usesTls(component.spec?.config ?? {});
+  const config = component.spec?.config ?? {};
+  const configMaps = manifests.filter(isConfigMap).map(({ metadata }) => metadata.name ?? "");
+  const tls = component.kind === "KnativeServing" || usesTls(config);
   const wanted = tls ? manifests : manifests.filter((manifest) => !needsCertManager(manifest));
   return {
     ...applyPatches(component, wanted),
+    unusedConfig: unusedConfig(config, configMaps),
     paths: pathsOf(parts, additional.urls),
   };
 }

@@ -46,8 +46,8 @@ export async function render(
   ];
   return releases.rendered.get(key.join("|"), async () => {
     const assembly = { version, newest, releases, environment, custom, additional };
-    const { manifests, deletions, paths } = await assemble(component, assembly);
-    return deepFrozen({ version, manifests, deletions, paths, hash: hashOf(manifests) });
+    const assembled = await assemble(component, assembly);
+    return deepFrozen({ version, ...assembled, hash: hashOf(assembled.manifests) });
   });
 }
 

@@ -23,7 +23,7 @@ import {
   removalMessage,
   troublesMessage,
   waitingMessage,
-  failedJobsMessage,
+  installRemarks,
 } from "./progress.ts";
 import { withoutUntold } from "./told.ts";
 
@@ -215,10 +215,10 @@ function installConditions(
   const waiting = waitingMessage(outcome.changes);
   if (waiting !== undefined) return [installingCondition(`${progress}: ${waiting}`)];
   const before = conditionOf(current, "InstallSucceeded");
-  const failure = failedJobsMessage(outcome.failedJobs);
+  const remarks = installRemarks(outcome);
   const succeeded: Entry = {
     ...trueCondition("InstallSucceeded"),
-    ...(failure === undefined ? {} : { message: failure }),
+    ...(remarks.length === 0 ? {} : { message: remarks.join("; ") }),
   };
   if (isComplete(outcome)) {
     const dependencies = conditionOf(current, "DependenciesInstalled");
@@ -230,7 +230,7 @@ function installConditions(
   // As in upstream, the install succeeds when all Deployments are available. Until then, an earlier failure is replaced by the progress.
   const isInstalled = before?.status === "True";
   if (isInstalled) return [succeeded];
-  return [installingCondition(failure === undefined ? progress : `${progress}; ${failure}`)];
+  return [installingCondition([progress, ...remarks].join("; "))];
 }
 
 function progressAfter({

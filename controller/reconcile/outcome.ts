@@ -54,6 +54,8 @@ type Progression =
         Partial<Pick<VisibleReadiness, "stuck" | "unseen">>;
       /** A sentence for each Job that failed, sorted. */
       readonly failedJobs?: readonly string[];
+      /** Entries of `spec.config` that change nothing; see Rendered. */
+      readonly unusedConfig?: readonly string[];
       /** For some Jobs it is not known whether they failed. Only another attempt can tell. */
       readonly hasUnsureJobs?: boolean;
       /** Milliseconds until it is known whether the conflicts of the status are over; default 0. */

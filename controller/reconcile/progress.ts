@@ -1,6 +1,7 @@
 import { conditionOf } from "../../api/conditions.ts";
 import { type Condition, describe } from "../../api/kubernetes.ts";
 import type { ConditionType } from "../../api/reasons.ts";
+import { unusedConfigMessage } from "../../render/features/named-objects.ts";
 import type { ChangeSet, Progress, Trouble, Waiting } from "../apply/change-set.ts";
 
 /** The number of objects of an installation that are not removed yet. */
@@ -113,4 +114,16 @@ export function failedJobsMessage(failed: readonly string[] = []): string | unde
   const more = failed.length - maxJobsNamed;
   const named = failed.slice(0, maxJobsNamed).join("; ");
   return more > 0 ? `${named} (and ${more} more)` : named;
+}
+
+/** What the condition of an install says beside its progress: Jobs that failed, and entries of `spec.config` that change nothing. */
+export function installRemarks({
+  failedJobs,
+  unusedConfig = [],
+}: {
+  readonly failedJobs?: readonly string[];
+  readonly unusedConfig?: readonly string[];
+}): readonly string[] {
+  const remarks = [failedJobsMessage(failedJobs), unusedConfigMessage(unusedConfig)];
+  return remarks.filter((text) => text !== undefined);
 }

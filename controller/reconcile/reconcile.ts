@@ -110,7 +110,7 @@ async function apply(
   const recordEvent = (event: NewEvent): void =>
     void deps.events.record(writer.latest, event, signal);
   const view = await openView({ component, installation }, target, deps);
-  const { version, paths, manifests } = rendered;
+  const { version, paths, manifests, unusedConfig } = rendered;
   const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
   const content = `${component.metadata.generation} ${version}`;
   const showsProgress = installation.sent !== content && isNewContent(component, rendered);
@@ -143,7 +143,7 @@ async function apply(
   const question = { ...view, client, clock: deps.clock, log, said, recordEvent, toldJobs };
   const health = await readHealth(manifests.filter(isOurs).map(keyOf), question, signal);
   const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
-  return { kind: "applied", version, paths, changes, ...health, unsureMs };
+  return { kind: "applied", version, paths, unusedConfig, changes, ...health, unsureMs };
 }
 
 /** Records the Events about what an install met on its cluster. */

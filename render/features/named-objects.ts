@@ -1,5 +1,5 @@
 import { FleetError } from "../../api/errors.ts";
-import { type Manifest, groupOf } from "../../api/kubernetes.ts";
+import { type Manifest, groupOf, nameFirst } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
 import {
   type Transform,
@@ -28,6 +28,26 @@ export function configEntryOf(
     : undefined;
 }
 
+/**
+ * The entries of `spec.config`, in order of their names, that are for none of these ConfigMaps. Nothing is changed for them, as in upstream. Spec:
+ * knative-operator.md 3.6.
+ */
+export function unusedConfig(config: object, mapNames: Iterable<string>): readonly string[] {
+  const names = new Set<string>();
+  for (const name of mapNames) names.add(name).add(name.slice("config-".length));
+  return Object.keys(config)
+    .filter((entry) => !names.has(entry))
+    .toSorted();
+}
+
+const maxNamed = 5;
+
+/** The sentence about entries of `spec.config` without a ConfigMap; undefined without any. */
+export function unusedConfigMessage(entries: readonly string[]): string | undefined {
+  if (entries.length === 0) return undefined;
+  return `spec.config changes nothing for ${nameFirst(entries, maxNamed)}: the release holds no such ConfigMap`;
+}
+
 /** Sets the keys of `spec.config` in the data of ConfigMaps; other keys stay. Spec: knative-operator.md 3.6. */
 export function configMaps(config: Config): Transform {
   return (manifest) => {
@@ -54,7 +74,8 @@ export function refuseShortConfigMaps(config: Config): Transform {
   };
 }
 
-function isConfigMap({ apiVersion, kind }: Manifest): boolean {
+/** True for a ConfigMap of the core API. */
+export function isConfigMap({ apiVersion, kind }: Manifest): boolean {
   return apiVersion === "v1" && kind === "ConfigMap";
 }
 

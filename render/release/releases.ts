@@ -31,6 +31,8 @@ export interface Rendered {
   readonly manifests: readonly Manifest[];
   /** Objects that `spec.patches` deleted. They are deleted from the cluster in this order once all workloads are available. */
   readonly deletions: readonly ObjectKey[];
+  /** Entries of `spec.config` for which there is no ConfigMap, sorted. */
+  readonly unusedConfig: readonly string[];
   /** Parts of the release, relative to its directory; becomes `status.manifests`. Spec: knative-operator.md 2.7. */
   readonly paths: readonly string[];
   /** Changes exactly when the manifests change; lower-case hexadecimal SHA-256. */

@@ -70,9 +70,6 @@ test("Namespaces are apart from the objects", () => {
   const desired = prepare({
     version: "1.0.0",
     manifests: [namespace, manifestOf("v1 Secret knative/a")],
-    deletions: [],
-    paths: [],
-    hash: "",
   });
   expect(desired.namespaces).toEqual([namespace]);
   expect(desired.objects.map(({ key }) => key.kind)).toEqual(["Secret"]);
@@ -90,6 +87,7 @@ test("a hash changes with the content and not with the order of fields", () => {
 
 test("equal renderings are prepared once", () => {
   const preparations = new Preparations();
-  const rendered = { version: "1.0.0", manifests: [], deletions: [], paths: [], hash: "" };
+  const nothing = { manifests: [], deletions: [], unusedConfig: [], paths: [] };
+  const rendered = { version: "1.0.0", ...nothing, hash: "" };
   expect(preparations.of(rendered)).toBe(preparations.of(rendered));
 });

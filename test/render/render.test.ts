@@ -140,3 +140,39 @@ describe("rendering", () => {
     },
   );
 });
+
+/** A ConfigMap with its URL as its name. */
+const manifestText = async (name: string): Promise<string> =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: x}\n`;
+
+describe("entries of spec.config without a ConfigMap", () => {
+  const config = { zone: { a: "1" }, "config-mine": { a: "1" }, nobody: {} };
+
+  test.each([
+    ["of the release", {}, ["config-mine", "nobody", "zone"]],
+    [
+      "of the component's own manifests",
+      { additionalManifests: [{ URL: "config-mine" }, { URL: "config-zone" }] },
+      ["nobody"],
+    ],
+    [
+      "of manifests in place of the release",
+      { version: "1.23.0", manifests: [{ URL: "config-mine" }] },
+      ["nobody", "zone"],
+    ],
+  ])("are named: %s", async (_, spec, unused) => {
+    const component = eventing({ ...spec, config });
+    const { unusedConfig } = await render(component, releases, { manifestText });
+    expect(unusedConfig).toEqual(unused);
+  });
+
+  test("are not those that are there", async () => {
+    const { manifests } = await render(eventing(), releases);
+    const names = manifests.flatMap(({ kind, metadata: { name = "" } }) =>
+      kind === "ConfigMap" ? [name] : [],
+    );
+    expect(names.length).toBeGreaterThan(0);
+    const all = Object.fromEntries(names.map((name) => [name.replace(/^config-/, ""), {}]));
+    expect((await render(eventing({ config: all }), releases)).unusedConfig).toEqual([]);
+  });
+});

@@ -1,4 +1,5 @@
 import { listAt, recordAt } from "../../api/fields.ts";
+import { unusedConfig } from "../../render/features/named-objects.ts";
 import {
   below,
   type Check,
@@ -50,16 +51,12 @@ export const unmatched: Check = ({ spec }, { render }) => {
   ];
 };
 
-/** The first seven characters of a name may be left out, whatever they are. Spec: knative-operator.md 3.6. */
-function configProblems(spec: Fields, names: ReadonlySet<string>): readonly Problem[] {
-  const short = new Set(Array.from(names, (name) => name.slice("config-".length)));
-  return Object.keys(recordAt(spec, "config")).flatMap((name) =>
-    problemIf(
-      !names.has(name) && !short.has(name),
-      below("spec", "config", name),
-      "names no ConfigMap of the release and changes nothing",
-    ),
-  );
+function configProblems(spec: Fields, configMaps: ReadonlySet<string>): readonly Problem[] {
+  const message = "names no ConfigMap of the release and changes nothing";
+  return unusedConfig(recordAt(spec, "config"), configMaps).map((name) => ({
+    path: below("spec", "config", name),
+    message,
+  }));
 }
 
 function unknownNames(spec: Fields, field: string, names: ReadonlySet<string>): readonly Problem[] {

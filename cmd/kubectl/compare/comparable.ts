@@ -12,6 +12,8 @@ export interface Comparable {
   /** Namespace of the installation. */
   readonly namespace: string;
   readonly version: string;
+  /** Entries of `spec.config` that change nothing. */
+  readonly unusedConfig: readonly string[];
   readonly manifests: readonly Manifest[];
   readonly desired: Desired;
 }
@@ -53,8 +55,9 @@ export async function comparableOf(
       ...(manifestText === undefined ? {} : { manifestText }),
       ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
     });
-    const { version, manifests } = rendered;
-    return { version, namespace, manifests, desired: preparations.of(rendered) };
+    const { version, unusedConfig, manifests } = rendered;
+    const desired = preparations.of(rendered);
+    return { version, unusedConfig, namespace, manifests, desired };
   } catch (error) {
     if (error instanceof FleetError) return error;
     throw error;

@@ -39,6 +39,8 @@ export interface RenderSettings {
 export interface RenderedComponent {
   readonly version: string;
   readonly paths: readonly string[];
+  /** Entries of `spec.config` that change nothing. */
+  readonly unusedConfig: readonly string[];
   /** The objects with owners, in apply order. */
   readonly objects: readonly Manifest[];
   /** Objects that patches delete from the cluster, in order of deletion. */
@@ -64,8 +66,8 @@ export async function renderComponent(
   const objects = inApplyOrder(rendered, settings.preparations)
     .map(withLiveFields(settings.live))
     .map(withOwner);
-  const { version, paths, deletions } = rendered;
-  return { version, paths, objects, deletions };
+  const { version, paths, unusedConfig, deletions } = rendered;
+  return { version, paths, unusedConfig, objects, deletions };
 }
 
 /**

@@ -63,6 +63,23 @@ async function objects(...args: readonly string[]): Promise<readonly Shown[]> {
   return value;
 }
 
+test("says of spec.config what the release has no ConfigMap for, and prints the rest", async () => {
+  const text = `${serving}  config: {nobody: {a: b}, network: {c: d}}\n`;
+  const unused = await file("unused.yaml", text);
+  const found = await render("-f", unused);
+  expect(found).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("c: d\n") });
+  expect(found.stderr).toBe(
+    `${unused}, version 1.23.0: spec.config changes nothing for nobody: the release holds no such ConfigMap\n`,
+  );
+  expect(await render("-f", unused, "--quiet")).toMatchObject({ exitCode: 0, stderr: "" });
+  const { stderr } = await render("-f", unused, "--diff-with", "1.22");
+  expect(stderr.split("\n")).toEqual([
+    expect.stringContaining("version 1.23.0: spec.config"),
+    expect.stringContaining("version 1.22.0: spec.config"),
+    "",
+  ]);
+});
+
 describe("kubectl knfleet render", () => {
   test("prints one object as it would be applied", async () => {
     const path = join(folder, "serving.yaml");

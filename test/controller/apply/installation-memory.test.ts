@@ -9,7 +9,7 @@ import { anchorWith } from "./stored-anchor.ts";
 
 const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "a" };
 const manifests = [manifestOf("v1 ConfigMap knative/a")];
-const desired = prepare({ version: "1.0.0", manifests, deletions: [], paths: [], hash: "" });
+const desired = prepare({ version: "1.0.0", manifests });
 const before: Inventory = {
   version: "1.0.0",
   complete: true,

@@ -20,5 +20,5 @@ export function definitionOf(kind: string): Manifest {
 
 /** The objects of a set as they would be sent. */
 export function preparedOf(manifests: readonly Manifest[]): readonly DesiredObject[] {
-  return prepare({ version: "1.0.0", manifests, deletions: [], paths: [], hash: "" }).objects;
+  return prepare({ version: "1.0.0", manifests }).objects;
 }

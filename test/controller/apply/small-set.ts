@@ -8,6 +8,7 @@ export function renderedOf(...manifests: Manifest[]): Rendered {
     version: "1.23.0",
     manifests,
     deletions: [],
+    unusedConfig: [],
     paths: [],
     hash: JSON.stringify(manifests),
   };

@@ -12,13 +12,7 @@ async function isEmptied(name: string, webhook: object): Promise<boolean> {
   const configuration = manifestOf(`${kind} ${name}`, { webhooks: [{ name, ...webhook }] });
   const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
   const parked = [{ key, message: `Waiting for webhook ${name}` }];
-  const desired = prepare({
-    version: "1",
-    manifests: [configMap, configuration],
-    paths: [],
-    deletions: [],
-    hash: "",
-  });
+  const desired = prepare({ version: "1", manifests: [configMap, configuration] });
   let patches = 0;
   const live = { ...configuration, metadata: { name, uid: "u", resourceVersion: "1" } };
   const client = {

@@ -16,7 +16,7 @@ import { beginWith, type ScriptedWatches } from "../observe/scripted-watches.ts"
 const deployments = knownResource("apps/v1", "Deployment");
 const names = ["activator", "webhook"];
 const manifests = names.map((name) => manifestOf(`apps/v1 Deployment ns/${name}`));
-const desired = prepare({ version: "1.23.0", manifests, paths: [], hash: "", deletions: [] });
+const desired = prepare({ version: "1.23.0", manifests });
 const now = new Date("2026-02-03T04:05:06Z");
 const later = new Date("2026-02-03T05:00:00Z");
 let watches: ScriptedWatches;

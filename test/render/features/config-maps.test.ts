@@ -5,6 +5,8 @@ import {
   type Config,
   configMaps,
   refuseShortConfigMaps,
+  unusedConfig,
+  unusedConfigMessage,
 } from "../../../render/features/named-objects.ts";
 
 const map = (name: string, data?: object): Manifest => ({
@@ -61,5 +63,30 @@ describe("config maps", () => {
     const other = { ...map("a", { b: "0" }), apiVersion: "example.com/v1" };
     expect(configMaps({ a: { b: "c" } })(other)).toBe(other);
     expect(refuseShortConfigMaps({})(other)).toBe(other);
+  });
+});
+
+describe("entries of spec.config without a ConfigMap", () => {
+  const names = ["config-network", "kourier-bootstrap", "short"];
+  test.each<{ config: Config; unused: readonly string[] }>([
+    { config: { network: {}, "config-network": {}, "-bootstrap": {}, short: {} }, unused: [] },
+    { config: { zone: {}, newtork: { a: "1" }, network: {} }, unused: ["newtork", "zone"] },
+    { config: { "config-newtork": {} }, unused: ["config-newtork"] },
+    {
+      config: { "config-config-network": {}, bootstrap: {} },
+      unused: ["bootstrap", "config-config-network"],
+    },
+  ])("of $config are $unused", ({ config, unused }) => {
+    expect(unusedConfig(config, names)).toEqual(unused);
+  });
+
+  test("are told in one sentence, the first by name", () => {
+    expect(unusedConfigMessage([])).toBeUndefined();
+    expect(unusedConfigMessage(["a"])).toBe(
+      "spec.config changes nothing for a: the release holds no such ConfigMap",
+    );
+    expect(unusedConfigMessage(["a", "b", "c", "d", "e", "f"])).toContain(
+      "a, b, c, d, e and 1 more:",
+    );
   });
 });

@@ -2,6 +2,7 @@ import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
+import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { countedReading } from "../../output/progress.ts";
@@ -186,6 +187,7 @@ export async function checkDocument(
       message: message ?? `${where}: ${stored}`,
     }),
     fileVersionItem(rendered, base),
+    ...configItems(rendered, base),
     await checkDuplicate(component, { access, base }, signal),
   ];
 }
@@ -200,6 +202,13 @@ function fileVersionItem(rendered: Comparable | FleetError, base: Base): CheckIt
   // The controller may be able to fetch what this machine cannot.
   const state = reason === "ManifestSourceUnavailable" ? "WARN" : "FAIL";
   return checkItem({ ...base, check, state, code: code ?? reason, message });
+}
+
+function configItems(rendered: Comparable | FleetError, base: Base): readonly CheckItem[] {
+  const unused = rendered instanceof FleetError ? [] : rendered.unusedConfig;
+  const message = unusedConfigMessage(unused);
+  if (message === undefined) return [];
+  return [checkItem({ ...base, check: "config", state: "WARN", message })];
 }
 
 async function checkDuplicate(

@@ -113,7 +113,8 @@ async function planOfFleet(
   return planExitCode(document);
 }
 
-function headingOf({ installation, cluster, hub, version, blocked, changes }: PlanItem): string {
+function headingOf(item: PlanItem): string {
+  const { installation, cluster, hub, version, blocked, warnings, changes } = item;
   const place = cluster === null ? "the hub" : `${cluster.namespace}/${cluster.name}`;
   const { installed, wanted } = version;
   const versions =
@@ -124,6 +125,7 @@ function headingOf({ installation, cluster, hub, version, blocked, changes }: Pl
     ...(blocked === null
       ? []
       : [`  not possible: ${codedReason(blocked)}: ${plainText(blocked.message)}`]),
+    ...warnings.map((text) => `  warning: ${plainText(text)}`),
     ...(changes === null || blocked !== null ? [] : [`  cluster: ${countsText(changes)}`]),
   ];
   return lines.map((line) => `${line}\n`).join("");

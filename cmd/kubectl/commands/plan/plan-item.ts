@@ -44,6 +44,8 @@ export interface PlanItem {
   readonly version: { readonly installed: string | null; readonly wanted: string | null };
   /** Why nothing would be installed; null when something can be installed. */
   readonly blocked: (Block & { readonly code: KnfCode | null }) | null;
+  /** What is worth knowing besides: fields of the spec that change nothing. */
+  readonly warnings: readonly string[];
   /** Null when the cluster or a manifest of the component could not be read. */
   readonly changes: readonly PlannedChange[] | null;
   /** The way to `--version`; null for a component of a file. */
@@ -60,6 +62,7 @@ interface Block {
 export interface Look {
   readonly version: string | null;
   readonly blocked: Block | null;
+  readonly warnings: readonly string[];
   /** Null when the desired objects are not known. */
   readonly changes: readonly ObjectChange[] | null;
   readonly errors: readonly ReportError[];
@@ -78,6 +81,7 @@ export function planItem(
     hub: { action, fields, message },
     version: versionsOf(component, look),
     blocked: codedBlock(blockOf(answer, duplicate) ?? look?.blocked ?? null),
+    warnings: look?.warnings ?? [],
     changes: look?.changes?.map((one) => plannedChange(component, one)) ?? null,
     upgrade: null,
   };

@@ -2,6 +2,7 @@ import { withTimeout } from "../../../../access/deadline.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { type Comparable, comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
@@ -136,7 +137,9 @@ export async function lookAt(
   try {
     const found = await compareOnTarget(component, { made, ...deps, asksForNew: true }, signal);
     const { changes } = found.comparison;
-    return { version: made.version, blocked: null, changes, errors: found.errors };
+    const { version, unusedConfig } = made;
+    const warnings = [unusedConfigMessage(unusedConfig) ?? []].flat();
+    return { version, blocked: null, warnings, changes, errors: found.errors };
   } catch (error) {
     const isOwn =
       error instanceof FleetError && ["AnchorConflict", "ClusterBusy"].includes(error.reason);
@@ -147,7 +150,7 @@ export async function lookAt(
 
 function blockedBy({ code, reason, sentence }: FleetError): Look {
   const blocked = { reason: code ?? reason, message: sentence };
-  return { version: null, blocked, changes: [], errors: [] };
+  return { version: null, blocked, warnings: [], changes: [], errors: [] };
 }
 
 /** Whether a manifest cannot be fetched on this machine; the controller may be able to fetch it. */
@@ -157,7 +160,7 @@ function isUnavailable({ reason }: FleetError): boolean {
 
 function unavailable(component: Component, { reason, sentence: message }: FleetError): Look {
   const errors = [installationError(component, { reason, message })];
-  return { version: null, blocked: null, changes: null, errors };
+  return { version: null, blocked: null, warnings: [], changes: null, errors };
 }
 
 /** Counts what would change. */

@@ -70,7 +70,7 @@ function deniedLook(component: Component, error: unknown): Look {
   if (!(error instanceof ApiError) || error.status !== 403) throw error;
   const message = foreignText(error.message);
   const errors = [installationError(component, { reason: "Forbidden", message })];
-  return { version: null, blocked: null, changes: null, errors };
+  return { version: null, blocked: null, warnings: [], changes: null, errors };
 }
 
 /** What the identity lacks for the version; null when the version cannot be rendered, or when the cluster does not say. */

@@ -155,6 +155,7 @@ export function upgradeNotes(
           `${blocked} of ${countOf(components, "component")} could not be upgraded:`,
           ...refusalLines(items),
         ]),
+    ...warningLines(items),
     "Nothing was changed.",
     ...unreadNotes(errors, { unread: summary.unread, clusters }, asked),
     ...stepsOf(items, asked),
@@ -165,14 +166,24 @@ const shownLines = 10;
 
 /** One line for each thing that stands in the way. */
 function refusalLines(items: readonly PlanItem[]): readonly string[] {
+  return linesOf(items, ({ upgrade }) => (upgrade?.refusals ?? []).map(sentenceOf));
+}
+
+function warningLines(items: readonly PlanItem[]): readonly string[] {
+  const lines = linesOf(items, ({ warnings }) => warnings);
+  return lines.length === 0 ? [] : ["Worth knowing:", ...lines];
+}
+
+function linesOf(
+  items: readonly PlanItem[],
+  sentences: (item: PlanItem) => readonly string[],
+): readonly string[] {
   const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
-  const lines = items.flatMap(({ cluster, installation, upgrade }) =>
-    (upgrade?.refusals ?? []).map((one) =>
-      plainText(
-        `  ${clusterOf(cluster)} ${shortNameOf(installation)} -n ${installation.namespace}: ${sentenceOf(one)}`,
-      ),
-    ),
-  );
+  const lines = items.flatMap((item) => {
+    const { cluster, installation } = item;
+    const who = `${clusterOf(cluster)} ${shortNameOf(installation)} -n ${installation.namespace}`;
+    return sentences(item).map((text) => `  ${plainText(`${who}: ${text}`)}`);
+  });
   const rest = lines.length - shownLines;
   const more = rest > 0 ? [`  … and ${rest} more (-o json lists all)`] : [];
   return [...lines.slice(0, shownLines), ...more];

@@ -3,7 +3,9 @@ import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 
 import { FleetError } from "../../../../api/errors.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
+import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { newestFirst } from "../../../../render/release/version.ts";
 import type { ActionInput } from "../../action.ts";
 import {
@@ -78,8 +80,9 @@ async function printObjects(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { components, settings, format } = await gathered(input, signal);
-  const all = objectsOf(await rendered(components, settings, signal));
-  const objects = selected(all, selectorsOf(input.options));
+  const results = await rendered(components, settings, signal);
+  writeNotes(unusedNotes(components, results), input);
+  const objects = selected(objectsOf(results), selectorsOf(input.options));
   if (objects.length === 0) return nothingSelected(input);
   await writeAll(
     input.terminal.stdout,
@@ -96,8 +99,14 @@ async function printDiff(
 ): Promise<ExitCode> {
   const { components, settings, format, read } = await gathered(input, signal);
   const others = await diffComponents(wanted, components, read);
-  const here = sideOf(await rendered(components, settings, signal), input);
-  const there = sideOf(await rendered(others.components, settings, signal), input);
+  const results = await rendered(components, settings, signal);
+  const otherResults = await rendered(others.components, settings, signal);
+  const notes = [
+    ...unusedNotes(components, results),
+    ...unusedNotes(others.components, otherResults),
+  ];
+  writeNotes(new Set(notes), input);
+  const [here, there] = [sideOf(results, input), sideOf(otherResults, input)];
   if (here.objects.length + there.objects.length === 0) return nothingSelected(input);
   const label = others.isVersion ? there.label : wanted;
   const hereLabel = others.isVersion ? here.label : filesOf(input.options).join(",");
@@ -116,15 +125,35 @@ async function printDiff(
 
 /** Input that is read before rendering. */
 async function gathered(input: ActionInput<RenderFlags>, signal: AbortSignal) {
-  const { options, flags, terminal } = input;
+  const { options, flags } = input;
   const format = formatOf(flags);
   checkValues(options);
   selectorsOf(options);
   const read = componentReader(input, signal);
   const { components, notes } = await read(filesOf(options), "-f");
   const settings = await renderSettings(input, signal);
-  if (!flags.quiet) terminal.stderr.write(notes.map((note) => `${note}\n`).join(""));
+  writeNotes(notes, input);
   return { components, settings, format, read };
+}
+
+function writeNotes(
+  notes: Iterable<string>,
+  { flags, terminal }: Pick<ActionInput<RenderFlags>, "flags" | "terminal">,
+): void {
+  if (flags.quiet) return;
+  terminal.stderr.write(Array.from(notes, (note) => `${plainText(note)}\n`).join(""));
+}
+
+/** A note for each component whose `spec.config` has entries that change nothing. */
+function unusedNotes(
+  components: readonly ComponentDocument[],
+  results: readonly RenderedComponent[],
+): readonly string[] {
+  return components.flatMap(({ where }, at) => {
+    const { version = "", unusedConfig = [] } = results[at] ?? {};
+    const message = unusedConfigMessage(unusedConfig);
+    return message === undefined ? [] : [`${where}, version ${version}: ${message}`];
+  });
 }
 
 async function rendered(

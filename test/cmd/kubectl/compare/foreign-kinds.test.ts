@@ -51,7 +51,7 @@ async function compared(isThere: boolean) {
   const target = { ...ours, client: createKubeClient(requesterTo(api)) };
   const anchor = await readAnchor(component, target, signal);
   const place = { component, target, anchor, isOurs: true, secondOwner: undefined };
-  const desired = prepare({ version, manifests: [], deletions: [], paths: [], hash: "" });
+  const desired = prepare({ version, manifests: [] });
   const { changes } = await compare({ place, desired, manifests: [], asksForNew: true }, signal);
   return changes.filter(({ key }) => key.kind === "Ox").map(({ change, key }) => [change, key]);
 }

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import type { Component } from "../../../../api/component.ts";
+import { openReleases } from "../../../../cmd/open-releases.ts";
+import { sampleDirOf } from "../../../../cmd/release-files.ts";
+import { componentProblems } from "../../../../webhook/rules/rendered/component-problems.ts";
 import type { Fields, RenderCheck } from "../../../../webhook/rules/rule.ts";
 import { resultsOf } from "../../../../webhook/rules/sets/set-results.ts";
 import { linesOf } from "../../component-stage.ts";
@@ -118,6 +121,28 @@ describe("each result is judged as a component", () => {
       "spec.overrides[0].patch.resources: deprecated: use spec.workloads[].resources",
     );
   });
+});
+
+test("entries of spec.config that no ConfigMap is for are warnings, at the template and at an override", async () => {
+  const spec = {
+    ...withTemplate({
+      version: "1.23",
+      ingress: { kourier: { enabled: true } },
+      config: { network: {}, nobody: {} },
+    }),
+    overrides: [override("eu", { config: { nothing: {} } })],
+  };
+  const releases = await openReleases(sampleDirOf());
+  const renderCheck = componentProblems({ releases, environment: {}, spokeNamespace: "Canonical" });
+  const { violations, warnings } = await reviewSet(writtenSet(spec), { renderCheck });
+  expect(violations).toEqual([]);
+  const told = "names no ConfigMap of the release and changes nothing";
+  expect(warnings).toEqual(
+    expect.arrayContaining([
+      `spec.template.spec.config.nobody: ${told}`,
+      `spec.overrides[0].patch.config.nothing: ${told}`,
+    ]),
+  );
 });
 
 describe("rendering", () => {

@@ -149,13 +149,13 @@ describe("check", () => {
   });
 });
 
-function textOf(name: string, version: string): string {
+function textOf(name: string, version: string, config?: object): string {
   const metadata = { name };
   return JSON.stringify({
     apiVersion: "operator.knative.dev/v1beta1",
     kind: "KnativeEventing",
     metadata,
-    spec: { version },
+    spec: { version, config },
   });
 }
 
@@ -181,5 +181,12 @@ describe("check -f", () => {
     const { stdout } = await runText(args, { env: hub.env });
     const about = stdout.split("\n").filter((line) => line.includes("KnativeEventing"));
     expect(about.join("\n")).toMatch(says);
+  });
+
+  test("warns of entries of spec.config that change nothing", async () => {
+    const path = await file("config.yaml", textOf("knative-eventing", "1.23", { thick: {} }));
+    const args = ["check", "-f", path, "--release-dir", hub.releaseDir, "-o", "short"];
+    const { stdout } = await runText(args, { env: hub.env });
+    expect(stdout).toMatch(/^WARN .*config: spec\.config changes nothing for thick: /m);
   });
 });

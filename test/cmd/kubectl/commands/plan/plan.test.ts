@@ -73,6 +73,16 @@ describe("plan", () => {
     },
   );
 
+  test("says which entries of spec.config change nothing, and is fine all the same", async () => {
+    await using same = await startComparingHub({});
+    const spec = '{version: "1.23", config: {thin: {size: "1"}, "config-thick": {a: b}}}';
+    const { stdout } = await planned(file(spec), { on: same });
+    expect(stdout).toContain(
+      "  warning: spec.config changes nothing for config-thick: the release holds no such ConfigMap\n",
+    );
+    expect(stdout).not.toContain("not possible");
+  });
+
   const patches = JSON.stringify([
     {
       target: { apiVersion: "v1", kind: "ConfigMap", name: "config-thin" },
@@ -236,6 +246,18 @@ describe("plan --version", () => {
       kubernetes: { cluster: "v1.30.1", minimum: "v1.30.0" },
       refusals: [],
     });
+    expect(exitCode).toBe(1);
+  });
+
+  test("tells of entries of spec.config that the version has no ConfigMap for", async () => {
+    const { spec, ...rest } = installed;
+    const told = { ...rest, spec: { ...spec, config: { thin: {}, thick: {} } } };
+    await using on = await startComparingHub(older, { installed: told, answer: mayAll });
+    const line = ["plan", "--version", "1.23", "-A", "--release-dir", on.releaseDir];
+    const { exitCode, stderr } = await runText(line, { env: on.env });
+    expect(stderr).toContain(
+      `Worth knowing:\n  <hub> ke/${name} -n team-a: spec.config changes nothing for thick: the release holds no such ConfigMap\n`,
+    );
     expect(exitCode).toBe(1);
   });
 
