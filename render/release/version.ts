@@ -1,7 +1,7 @@
 import type { SemVer } from "semver";
 import parse from "semver/functions/parse.js";
 
-import { type ComponentKind, withoutV } from "../../api/component.ts";
+import { type Component, type ComponentKind, withoutV } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 
@@ -115,6 +115,16 @@ export function assertEligible({ kind, installed, target }: Migration): void {
       `not supported to upgrade or downgrade across multiple MINOR versions. ${is}`,
     );
   }
+}
+
+/**
+ * Throws FleetError VersionNotEligible for a `spec.version` that no release can be, or that may not follow the installed one. Needs no release: an absent
+ * version, `latest` and a minor pass, unless their text is wrong.
+ */
+export function assertWantedVersion({ kind, spec, status }: Component): void {
+  const target = spec?.version ?? "";
+  if (target === "" || target.toLowerCase() === "latest") return;
+  assertEligible({ kind, installed: status?.version, target });
 }
 
 function distanceOf(from: SemVer | null, to: SemVer): "major" | "minors" | "near" {

@@ -50,7 +50,7 @@ export async function runCase(
   const environment = await caseFile(one, "env.json");
   try {
     const rendered = await renderComponent(component, {
-      releases,
+      releases: async () => releases,
       preparations: new Preparations(),
       // Upstream's operator of these facts has only this.
       namespaceOf: async ({ metadata }) => metadata.namespace,

@@ -3,6 +3,7 @@ import { FleetError } from "../../../api/errors.ts";
 import { isRecord, isSameJson } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import type { Desired } from "../../../installation/desired.ts";
+import { assertWantedVersion } from "../../../render/release/version.ts";
 import { render } from "../../../render/render.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
 import type { RenderSettings } from "./render-component.ts";
@@ -21,13 +22,15 @@ export interface Comparable {
 const atOnce = 16;
 
 /**
- * Fetches the manifests that components name by URL, in parallel and before the comparison, which then waits for no server. Throws only bugs, and the
- * reason of an abort.
+ * Opens the releases, unless no component can be rendered, and fetches the manifests that components name by URL, in parallel. The comparison then waits for
+ * neither. Throws FleetError without releases, bugs, and the reason of an abort.
  */
-export async function fetchManifests(
+export async function fetchSources(
   components: readonly Component[],
   settings: RenderSettings,
 ): Promise<void> {
+  const possible = components.filter((one) => versionRefusal(one) === undefined);
+  if (possible.length > 0) await settings.releases();
   const withManifests = components.filter(
     ({ spec }) => (spec?.manifests ?? spec?.additionalManifests) !== undefined,
   );
@@ -40,13 +43,16 @@ interface ClusterCircumstances {
   readonly namespace?: string;
 }
 
-/** Renders what is installed for a component, or returns the error why this version installs nothing. Throws only bugs. */
+/** Renders what is installed for a component, or returns the error why this version installs nothing. Throws FleetError without releases, and bugs. */
 export async function comparableOf(
   component: Component,
   settings: RenderSettings,
   { kubernetesVersion, namespace: known }: ClusterCircumstances = {},
 ): Promise<Comparable | FleetError> {
-  const { releases, preparations, environment, manifestText } = settings;
+  const { preparations, environment, manifestText } = settings;
+  const refusal = versionRefusal(component);
+  if (refusal !== undefined) return refusal;
+  const releases = await settings.releases();
   const namespace = known ?? (await settings.namespaceOf(component));
   try {
     const rendered = await render(component, releases, {
@@ -58,6 +64,17 @@ export async function comparableOf(
     const { version, unusedConfig, manifests } = rendered;
     const desired = preparations.of(rendered);
     return { version, unusedConfig, namespace, manifests, desired };
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+}
+
+/** Why no release could be installed, whichever there are. */
+export function versionRefusal(component: Component): FleetError | undefined {
+  try {
+    assertWantedVersion(component);
+    return undefined;
   } catch (error) {
     if (error instanceof FleetError) return error;
     throw error;

@@ -2,16 +2,18 @@ import type { Releases } from "../../../render/release/releases.ts";
 import { openFoundReleases } from "../../open-releases.ts";
 import type { ActionInput } from "../action.ts";
 
-/** Opens the releases that flags, environment and settings lead to. Throws FleetError when there are none. */
-export async function openNamedReleases(
+/** Opens the releases when they are first wanted, once. Rejects with FleetError when there are none. */
+export type OpenReleases = () => Promise<Releases>;
+
+/** Returns a function for the releases that flags, environment and settings lead to. */
+export function namedReleases(
   { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
   signal: AbortSignal,
-): Promise<Releases> {
+): OpenReleases {
   const onSlow = (line: string): void => {
     if (!flags.quiet) terminal.stderr.write(`${line}\n`);
   };
-  return await openFoundReleases(
-    { named: flags.releaseDir, environment: terminal.env, onSlow },
-    signal,
-  );
+  const wanted = { named: flags.releaseDir, environment: terminal.env, onSlow };
+  let releases: Promise<Releases> | undefined;
+  return () => (releases ??= openFoundReleases(wanted, signal));
 }

@@ -25,7 +25,7 @@ import { namespaceOfHub, type RenderingFlags } from "./rendering-options.ts";
 
 /**
  * Opens the settings of commands that compare live objects with desired ones: they fetch manifests and choose namespaces as the controller does.
- * Throws UsageError, or FleetError without releases.
+ * Release files are not wanted yet. Throws UsageError.
  */
 export async function openRendering(
   input: ActionInput<RenderingFlags>,

@@ -13,13 +13,14 @@ import type { Preparations } from "../../../installation/desired.ts";
 import { gateObjects } from "../../../installation/gates.ts";
 import { changeField, type Fields } from "../../../render/fields.ts";
 import { withOwners } from "../../../render/namespace.ts";
-import type { Releases, Rendered } from "../../../render/release/releases.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import { render } from "../../../render/render.ts";
+import type { OpenReleases } from "./named-releases.ts";
 import type { NamespaceOf } from "./rendering-options.ts";
 
 /** Settings that stand for the cluster and the process of the controller. */
 export interface RenderSettings {
-  readonly releases: Releases;
+  readonly releases: OpenReleases;
   /** Shared by all components with equal renderings. */
   readonly preparations: Preparations;
   readonly namespaceOf: NamespaceOf;
@@ -52,7 +53,8 @@ export async function renderComponent(
   component: Component,
   settings: RenderSettings,
 ): Promise<RenderedComponent> {
-  const { releases, environment, kubernetesVersion, manifestText } = settings;
+  const { environment, kubernetesVersion, manifestText } = settings;
+  const releases = await settings.releases();
   const namespace = await settings.namespaceOf(component);
   const rendered = await render(component, releases, {
     environment,

@@ -11,6 +11,7 @@ import { BoundedCache, type Releases, type Rendered } from "../../../render/rele
 import { isCustom } from "../../../render/release/user-manifests.ts";
 import {
   assertEligible,
+  assertWantedVersion,
   customVersion,
   minorOf,
   targetVersion,
@@ -123,17 +124,20 @@ function versionOf(component: Component, available: readonly string[]): Version 
 
 /** The versions of another operator are not known; which versions may follow each other is. */
 function findingsBesideOthers(component: Component): RenderFindings {
-  const { kind, spec, status } = component;
-  const wanted = spec?.version ?? "";
-  if (wanted.toLowerCase() === "latest" || (wanted === "" && !isCustom(component))) return nothing;
+  if (isCustom(component) && (component.spec?.version ?? "") === "") {
+    return wrongVersion("is required together with spec.manifests");
+  }
   try {
-    assertEligible({ kind, installed: status?.version, target: wanted });
+    assertWantedVersion(component);
     return nothing;
   } catch (error) {
-    if (!(error instanceof FleetError)) throw error;
-    const message = wanted === "" ? "is required together with spec.manifests" : error.message;
-    return { ...nothing, version: [{ path: "spec.version", message }] };
+    if (error instanceof FleetError) return wrongVersion(error.message);
+    throw error;
   }
+}
+
+function wrongVersion(message: string): RenderFindings {
+  return { ...nothing, version: [{ path: "spec.version", message }] };
 }
 
 /** The component as it is rendered: its name and cluster change nothing that can be wrong, and its patches are checked on their own. */

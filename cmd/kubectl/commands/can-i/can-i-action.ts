@@ -1,8 +1,12 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
-import { openNamedReleases } from "../../compare/named-releases.ts";
-import { namespaceOfHub, type SpokeNamespaceFlag } from "../../compare/rendering-options.ts";
+import { namedReleases } from "../../compare/named-releases.ts";
+import {
+  checkVersionFlag,
+  namespaceOfHub,
+  type SpokeNamespaceFlag,
+} from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames } from "../../output/names.ts";
@@ -30,10 +34,11 @@ type Input = ActionInput<CanIFlags>;
 export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { args, flags, options, terminal } = input;
   const { env, now, stderr, stdout } = terminal;
+  if (options.version !== undefined) checkVersionFlag(options.version);
   if (options.role === true) return await printRole(input, signal);
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const found = await findComponents(args, { access, flags }, signal);
-  const releases = await openNamedReleases(input, signal);
+  const releases = namedReleases(input, signal);
   const { limits, end } = openReading(flags, terminal);
   const { version } = options;
   const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
@@ -72,7 +77,7 @@ async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   if (format !== "yaml" && format !== "json" && format !== "clusterrole") {
     throw new UsageError(`Invalid value "${format}" for --output: want yaml, json`);
   }
-  const releases = await openNamedReleases(input, signal);
+  const releases = await namedReleases(input, signal)();
   const { version } = options;
   const of = { releases, ...(version === undefined ? {} : { version }) };
   const needs = await Promise.all(kinds.map((kind) => loadEverything(kind, of)));

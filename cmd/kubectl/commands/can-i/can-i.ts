@@ -3,7 +3,7 @@ import type { ClusterProfileRef, Component, ComponentKind } from "../../../../ap
 import { FleetError } from "../../../../api/errors.ts";
 import { describe, type Manifest } from "../../../../api/kubernetes.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
-import type { Releases } from "../../../../render/release/releases.ts";
+import type { OpenReleases } from "../../compare/named-releases.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import {
@@ -20,6 +20,7 @@ import {
   type ReadLimits,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
+import { findWays } from "../../spokes/wayless.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
 import { missingRole, type Needs, renderNeeds } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";
@@ -60,7 +61,7 @@ export type PermissionReport = Report<"Permissions", PermissionSummary, Permissi
 interface CanIDeps {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
-  readonly releases: Releases;
+  readonly releases: OpenReleases;
   readonly namespaceOf: NamespaceOf;
   /** Absent: each component's own. */
   readonly version: string | undefined;
@@ -80,7 +81,8 @@ export async function canI(
   signal: AbortSignal,
 ): Promise<PermissionReport> {
   const { access, limits, now } = deps;
-  const { known, errors } = await renderAllNeeds(components, deps);
+  const { near, wayless } = await findWays(components, { access, limits }, signal);
+  const { known, errors } = await renderAllNeeds(near, deps);
   const targets = known.map(({ component }) => component);
   const read = (
     { id, client }: { readonly id: string; readonly client: KubeClient },
@@ -95,11 +97,11 @@ export async function canI(
   const items = [...readings.values()]
     .flatMap((reading) => (reading.kind === "read" ? [reading.facts] : []))
     .toSorted(worstFirst);
-  const unread = unreadErrors(readings);
+  const unread = unreadErrors(new Map([...wayless, ...readings]));
   return reportOf("Permissions", stampAt(now()), {
     complete: unread.length + errors.length === 0,
     summary: {
-      clusters: readings.size,
+      clusters: wayless.size + readings.size,
       lacking: items.filter((item) => item.missing > 0).length,
       unread: unread.length,
     },
@@ -115,11 +117,13 @@ interface Known {
 
 async function renderAllNeeds(
   components: readonly Component[],
-  { releases, version, namespaceOf }: CanIDeps,
+  { releases: open, version, namespaceOf }: CanIDeps,
 ): Promise<{ readonly known: readonly Known[]; readonly errors: readonly ReportError[] }> {
   const known: Known[] = [];
   const errors: ReportError[] = [];
   let refusal: FleetError | undefined;
+  if (components.length === 0) return { known, errors };
+  const releases = await open();
   for (const component of components) {
     const cluster = clusterIdOf(component);
     const about = { cluster: cluster === "" ? null : cluster };

@@ -177,7 +177,13 @@ export async function checkDocument(
   const answer = await askHub(component, access.hub, signal);
   const { action, message } = answer;
   const kubernetesVersion = versions.get(targetIdOf(component));
-  const rendered = await comparableOf(answer.component, settings, { kubernetesVersion });
+  // Without release files, everything else is checked all the same.
+  const rendered = await comparableOf(answer.component, settings, { kubernetesVersion }).catch(
+    (error: unknown) => {
+      if (error instanceof FleetError) return error;
+      throw error;
+    },
+  );
   const stored = action === "none" ? "is there already" : "would be stored";
   return [
     checkItem({

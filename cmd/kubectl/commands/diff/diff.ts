@@ -5,7 +5,7 @@ import {
   type Comparable,
   comparableIn,
   comparableOf,
-  fetchManifests,
+  fetchSources,
 } from "../../compare/comparable.ts";
 import { compare, type CompareOptions, type Comparison } from "../../compare/compare.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
@@ -21,6 +21,7 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
+import { findWays } from "../../spokes/wayless.ts";
 import { type Diff, diffOf, deniedErrors, installationError } from "./diff-list.ts";
 
 export interface DiffDeps {
@@ -31,8 +32,8 @@ export interface DiffDeps {
 }
 
 /**
- * Compares the selected installations with what the controller of this version renders for them. Throws only when the hub cannot be read; failures of
- * single clusters and installations are in `errors`.
+ * Compares the selected installations with what the controller of this version renders for them. Throws only when the hub cannot be read, or without
+ * release files; failures of single clusters and installations are in `errors`.
  */
 export async function diff(
   selection: Selection,
@@ -41,10 +42,9 @@ export async function diff(
 ): Promise<Diff> {
   const { components, missing } = await selectInstallations(access, selection, signal);
   const hubId = await readHubId(access, signal);
-  const wanted = await renderAll(components, settings, signal);
-  const sound = components.filter(
-    ({ metadata }) => !(wanted.get(metadata.uid) instanceof FleetError),
-  );
+  const { near, wayless } = await findWays(components, { access, limits }, signal);
+  const wanted = await renderAll(near, settings, signal);
+  const sound = near.filter(({ metadata }) => !(wanted.get(metadata.uid) instanceof FleetError));
   const read = compareOn(sound, wanted, { hubId, settings });
   const readings = await readEach(sound, { access, limits, read }, signal);
   const found = [...readings.values()].flatMap((reading) =>
@@ -60,7 +60,7 @@ export async function diff(
     ...components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid))),
     ...found.flatMap(({ errors: all }) => all),
   ];
-  const unread = unreadErrors(readings);
+  const unread = unreadErrors(new Map([...wayless, ...readings]));
   const sides = ["live", "rendered"] as const;
   return diffOf({ components, blocks, unread, errors, sides }, stampAt(now()));
 }
@@ -73,7 +73,7 @@ export async function renderAll(
   settings: RenderSettings,
   signal: AbortSignal,
 ): Promise<Wanted> {
-  await fetchManifests(components, settings);
+  await fetchSources(components, settings);
   const pairs: (readonly [string, Comparable | FleetError])[] = [];
   for (const one of components) {
     signal.throwIfAborted();

@@ -18,6 +18,7 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
+import { findWays } from "../../spokes/wayless.ts";
 import { type Diff, diffOf } from "./diff-list.ts";
 import { type DiffDeps, refusalOf, renderAll } from "./diff.ts";
 
@@ -26,7 +27,7 @@ export type Ends = readonly [left: string, right: string];
 
 /**
  * Compares the objects of installations on two clusters, in the fields that are rendered for one of the two. Throws only when the hub cannot be
- * read.
+ * read, or without release files.
  */
 export async function diffBetween(
   { selection, ends }: { readonly selection: Selection; readonly ends: Ends },
@@ -38,11 +39,12 @@ export async function diffBetween(
   );
   const { pairs, errors: unpaired } = pairsOf({ left, right }, ends);
   const components = pairs.flat();
-  const wanted = await renderAll(components, settings, signal);
+  const { near, wayless } = await findWays(components, { access, limits }, signal);
+  const wanted = await renderAll(near, settings, signal);
   const made = new Map(
     [...wanted].flatMap(([uid, one]) => (one instanceof FleetError ? [] : [[uid, one] as const])),
   );
-  const sound = components.filter(({ metadata }) => made.has(metadata.uid));
+  const sound = near.filter(({ metadata }) => made.has(metadata.uid));
   const read = readLiveObjects(sound, made, settings);
   const readings = await readEach(sound, { access, limits, read }, signal);
   const found = new Map(
@@ -55,7 +57,7 @@ export async function diffBetween(
     return [{ component: one, changes: changesBetween(mine, others), compared }];
   });
   const refused = components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid)));
-  const unread = unreadErrors(readings);
+  const unread = unreadErrors(new Map([...wayless, ...readings]));
   const errors = [...unpaired, ...refused];
   return diffOf({ components, blocks, unread, errors, sides: ends }, stampAt(now()));
 }

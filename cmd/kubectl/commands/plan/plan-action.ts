@@ -2,7 +2,7 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
-import type { RenderingFlags } from "../../compare/rendering-options.ts";
+import { checkVersionFlag, type RenderingFlags } from "../../compare/rendering-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, codedReason, objectLine } from "../../output/names.ts";
@@ -68,6 +68,7 @@ function checkWish({ args, options: { filename = [], version } }: Input): void {
       ],
     );
   }
+  if (version !== undefined) checkVersionFlag(version);
   if (filename.length === 0) return;
   if (version !== undefined) throw new UsageError("-f and --version exclude each other");
   if (args.length > 0) throw new UsageError(`-f is about files, not about ${args.join(" ")}`);

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
-import { type Comparable, comparableOf, fetchManifests } from "../../compare/comparable.ts";
+import { type Comparable, comparableOf, fetchSources } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -18,6 +18,7 @@ import {
   type ReadOne,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
+import { findWays } from "../../spokes/wayless.ts";
 import { installationError } from "../diff/diff-list.ts";
 import { compareOnTarget } from "../diff/diff.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
@@ -52,7 +53,7 @@ export interface PlanDeps {
   readonly now: () => Date;
 }
 
-/** What would happen if the components of files were applied. Throws only when the hub cannot be asked; nothing is changed. */
+/** What would happen if the components of files were applied. Throws only when the hub cannot be asked, or without release files; nothing is changed. */
 export async function plan(
   documents: readonly ComponentDocument[],
   { access, limits, settings, now }: PlanDeps,
@@ -68,14 +69,15 @@ export async function plan(
     ({ answer, duplicate }) => answer.action !== "refused" && duplicate === undefined,
   );
   const components = free.map(({ answer }) => answer.component);
-  await fetchManifests(components, settings);
-  const read = readTargets(components, { settings, hubId });
-  const readings = await readEach(components, { access, limits, read }, signal);
+  const { near, wayless } = await findWays(components, { access, limits }, signal);
+  await fetchSources(near, settings);
+  const read = readTargets(near, { settings, hubId });
+  const readings = await readEach(near, { access, limits, read }, signal);
   const looks = new Map(
     [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
   );
   const items = asked.map((one) => planItem(one, looks.get(keyOf(one.answer.component))));
-  const unread = unreadErrors(readings);
+  const unread = unreadErrors(new Map([...wayless, ...readings]));
   const denied = [...looks.values()].flatMap(({ errors }) => errors);
   return reportOf("Plan", stampAt(now()), {
     complete: unread.length + denied.length === 0,

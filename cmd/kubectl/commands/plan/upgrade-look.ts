@@ -79,7 +79,8 @@ async function readRights(
   { client, settings }: OneDeps,
   signal: AbortSignal,
 ): Promise<Upgrade["rights"]> {
-  const { releases, namespaceOf } = settings;
+  const { namespaceOf } = settings;
+  const releases = await settings.releases();
   const version = component.spec?.version;
   const needs = await renderNeeds(component, { releases, version, namespaceOf }).catch(ifRefused);
   if (needs === undefined) return null;

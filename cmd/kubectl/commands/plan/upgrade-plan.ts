@@ -1,10 +1,12 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import type { Component } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
 import { byText } from "../../../../api/fields.ts";
 import { describe } from "../../../../api/kubernetes.ts";
+import type { Releases } from "../../../../render/release/releases.ts";
 import { isCustom } from "../../../../render/release/user-manifests.ts";
 import { minimumKubernetes, targetVersion } from "../../../../render/release/version.ts";
-import { fieldChanges, fetchManifests } from "../../compare/comparable.ts";
+import { fieldChanges, fetchSources } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { selectInstallations } from "../../hub/installations.ts";
@@ -14,6 +16,7 @@ import { notFoundErrors, reportOf, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited, readEach, unreadErrors } from "../../spokes/read-clusters.ts";
+import { findWays } from "../../spokes/wayless.ts";
 import { askHub, type HubAnswer, planItem, type PlanItem } from "./plan-item.ts";
 import { type Plan, type PlanDeps, planSummary } from "./plan.ts";
 import { readUpgrades, type UpgradeLook } from "./upgrade-look.ts";
@@ -52,24 +55,39 @@ export async function planUpgrade(
     answerTo(step, access, deadline),
   );
   const targets = steps.map(({ after }) => after);
-  await fetchManifests(targets, settings);
-  const read = readUpgrades(targets, { settings, hubId: await readHubId(access, signal) });
-  const readings = await readEach(targets, { access, limits, read }, signal);
+  const { near, wayless } = await findWays(targets, { access, limits }, signal);
+  await fetchSources(near, settings);
+  const read = readUpgrades(near, { settings, hubId: await readHubId(access, signal) });
+  const readings = await readEach(near, { access, limits, read }, signal);
   const looks = new Map(
     [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
   );
+  const releases = await releasesFor(near, settings);
   const items = steps.flatMap((step, at) => {
     const answer = answers[at];
     if (answer === undefined) return [];
-    return [itemOf(step, { answer, found: looks.get(step.before.metadata.uid), settings })];
+    const found = looks.get(step.before.metadata.uid);
+    return [itemOf(step, { answer, found, settings, releases })];
   });
-  const unread = unreadErrors(readings);
+  const unread = unreadErrors(new Map([...wayless, ...readings]));
   const denied = [...looks.values()].flatMap(({ look }) => look.errors);
   return reportOf("Plan", stampAt(now()), {
     complete: unread.length + denied.length === 0,
     summary: planSummary(items, unread.length),
     items,
     errors: [...notFoundErrors(missing), ...denied, ...unread],
+  });
+}
+
+/** The releases; where no cluster can be read, they are worth no failure. */
+async function releasesFor(
+  near: readonly Component[],
+  { releases }: RenderSettings,
+): Promise<Releases | undefined> {
+  if (near.length > 0) return await releases();
+  return await releases().catch((error: unknown) => {
+    if (error instanceof FleetError) return undefined;
+    throw error;
   });
 }
 
@@ -117,13 +135,15 @@ interface Found {
   /** Undefined: the cluster could not be read. */
   readonly found: UpgradeLook | undefined;
   readonly settings: RenderSettings;
+  readonly releases: Releases | undefined;
 }
 
-function itemOf(step: Step, { answer, found, settings }: Found): PlanItem {
+function itemOf(step: Step, { answer, ...known }: Found): PlanItem {
+  const { found } = known;
   const { before, after } = step;
   const component = { ...after, status: before.status };
   const item = planItem({ answer: { ...answer, component }, duplicate: undefined }, found?.look);
-  const facts = upgradeFacts(step, { found, settings });
+  const facts = upgradeFacts(step, known);
   const judged = [...hubRefusals(answer), ...refusalsOf(facts)];
   const { blocked } = found?.look ?? { blocked: null };
   const refusals = [...judged, ...otherRefusals(blocked, judged)];
@@ -137,27 +157,38 @@ function itemOf(step: Step, { answer, found, settings }: Found): PlanItem {
 }
 
 function upgradeFacts(
-  { before, after, of }: Step,
-  { found, settings: { releases, environment } }: Omit<Found, "answer">,
+  step: Step,
+  { found, settings: { environment }, releases }: Omit<Found, "answer">,
 ): UpgradeFacts {
-  const { kind, status } = before;
-  const available = releases.versionsOf(kind);
-  const target = targetVersion(after.spec?.version, available);
-  const isAtHand = isCustom(after) || available.includes(target);
-  const installed = { kind, installed: status?.version };
+  const { before, of } = step;
   const { kubernetesVersion: cluster, rights, storedVersions } = found ?? nothingFound;
   return {
-    ...installed,
-    target,
-    isAtHand,
-    available,
+    kind: before.kind,
+    installed: before.status?.version,
+    ...wayOf(step, releases),
     environment,
-    hops: isAtHand ? hopsTo(installed, target, available) : null,
     kubernetes: { cluster, minimum: minimumKubernetes(environment) },
     rights,
     storedVersions,
     set: of?.set ?? null,
   };
+}
+
+/** The target and the way to it. Without releases, nothing is held against the target. */
+function wayOf(
+  { before: { kind, status }, after }: Step,
+  releases: Releases | undefined,
+): Pick<UpgradeFacts, "target" | "isAtHand" | "available" | "hops"> {
+  const wanted = after.spec?.version;
+  if (releases === undefined) {
+    return { target: wanted ?? "", isAtHand: true, available: [], hops: null };
+  }
+  const available = releases.versionsOf(kind);
+  const target = targetVersion(wanted, available);
+  const isAtHand = isCustom(after) || available.includes(target);
+  const installed = { kind, installed: status?.version };
+  const hops = isAtHand ? hopsTo(installed, target, available) : null;
+  return { target, isAtHand, available, hops };
 }
 
 const nothingFound = { kubernetesVersion: null, rights: null, storedVersions: null };

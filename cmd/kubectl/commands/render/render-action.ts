@@ -8,6 +8,7 @@ import type { Manifest } from "../../../../api/kubernetes.ts";
 import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { newestFirst } from "../../../../render/release/version.ts";
 import type { ActionInput } from "../../action.ts";
+import { versionRefusal } from "../../compare/comparable.ts";
 import {
   renderComponent,
   type RenderedComponent,
@@ -161,6 +162,12 @@ async function rendered(
   settings: RenderSettings,
   signal: AbortSignal,
 ): Promise<readonly RenderedComponent[]> {
+  const wrong = components.flatMap(({ where, component }) => {
+    const refusal = versionRefusal(component);
+    return refusal === undefined ? [] : [failureIn(where, refusal)];
+  });
+  if (wrong.length === components.length) throw new RefusedError(wrong);
+  await settings.releases();
   const results: RenderedComponent[] = [];
   const failures: FleetError[] = [];
   for (const { where, component } of components) {
@@ -171,12 +178,15 @@ async function rendered(
       results.push(await renderComponent(component, settings));
     } catch (error) {
       if (!(error instanceof FleetError)) throw error;
-      const { reason, message, cause } = error;
-      failures.push(new FleetError(reason, `${where}: ${message}`, { cause }));
+      failures.push(failureIn(where, error));
     }
   }
   if (failures.length > 0) throw new RefusedError(failures);
   return results;
+}
+
+function failureIn(where: string, { reason, message, cause }: FleetError): FleetError {
+  return new FleetError(reason, `${where}: ${message}`, { cause });
 }
 
 function objectsOf(results: readonly RenderedComponent[]): readonly Manifest[] {

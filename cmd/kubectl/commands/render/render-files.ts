@@ -6,7 +6,7 @@ import { resourceFinder } from "../../../../api/resources.ts";
 import { Preparations } from "../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../installation/installation-namespace.ts";
 import type { ActionInput } from "../../action.ts";
-import { openNamedReleases } from "../../compare/named-releases.ts";
+import { namedReleases } from "../../compare/named-releases.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import {
   namedMode,
@@ -70,7 +70,7 @@ export function componentReader(
   };
 }
 
-/** Reads the files that the flags name. Throws InputError, or FleetError when there are no releases. */
+/** Reads the files that the flags name, but not the releases. Throws InputError. */
 export async function renderSettings(
   input: ActionInput<RenderFlags>,
   signal: AbortSignal,
@@ -89,7 +89,7 @@ export async function renderSettings(
       envFile === undefined ? {} : environmentOf(await file(envFile, "--env-file"), envFile),
     preparations: new Preparations(),
     namespaceOf: namespaceOfBy(async () => mode),
-    releases: await openNamedReleases(input, signal),
+    releases: namedReleases(input, signal),
     anchorUid,
     kubernetesVersion,
     manifestText: manifestsFrom === undefined ? undefined : manifestFolder(manifestsFrom),

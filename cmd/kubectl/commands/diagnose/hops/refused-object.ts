@@ -29,7 +29,7 @@ export async function openReleaseRendering(
 ): Promise<Rendering | undefined> {
   try {
     const releases = await openFoundReleases({ ...wanted, download: false }, signal);
-    return { releases, preparations: new Preparations() };
+    return { releases: async () => releases, preparations: new Preparations() };
   } catch (error) {
     if (error instanceof FleetError) return undefined;
     throw error;

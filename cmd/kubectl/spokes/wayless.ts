@@ -1,0 +1,42 @@
+import type { Component } from "../../../api/component.ts";
+import { managedClusterOf } from "../../../api/delivery.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
+import { clusterIdOf, readEach, type ReadLimits } from "./read-clusters.ts";
+import type { UnreadSpoke } from "./spoke-reading.ts";
+
+/** Components, and the clusters among theirs to which the hub has no way. */
+interface Ways {
+  /** Those whose cluster may be read. */
+  readonly near: readonly Component[];
+  /** By `clusterIdOf` of the components: why nothing can be read there. */
+  readonly wayless: ReadonlyMap<string, UnreadSpoke>;
+}
+
+/**
+ * Finds the clusters to which the hub has no way, before anything is made ready for them: those that pull, and without a provider file all but the hub.
+ * Other clusters are not asked.
+ */
+export async function findWays(
+  components: readonly Component[],
+  { access, limits }: { readonly access: ClusterAccess; readonly limits: ReadLimits },
+  signal: AbortSignal,
+): Promise<Ways> {
+  const remote = components.filter(({ spec }) => spec?.clusterProfileRef !== undefined);
+  if (remote.length === 0) return { near: components, wayless: new Map() };
+  const { reach } = await access.spokes();
+  const doubtful =
+    reach === undefined ? remote : remote.filter((one) => managedClusterOf(one) !== undefined);
+  const quiet = { ...limits, onProgress: undefined };
+  const readings = await readEach(doubtful, { access, limits: quiet, read }, signal);
+  const wayless = new Map(
+    [...readings].flatMap(([id, reading]) =>
+      reading.kind === "unread" ? [[id, reading] as const] : [],
+    ),
+  );
+  return { near: components.filter((one) => !wayless.has(clusterIdOf(one))), wayless };
+}
+
+/** Being connected is enough. */
+async function read(): Promise<void> {
+  return undefined;
+}
