@@ -113,6 +113,11 @@ export const reasons = {
     retry: "change",
     next: "Set spec.version to a version that the release directory holds, or add that release to it.",
   },
+  ReleasePartNotFound: {
+    condition: "InstallSucceeded",
+    retry: "change",
+    next: "Set spec.ingress (Istio where it is absent), spec.source or spec.security to what the release directory has, or add the missing part to it.",
+  },
   ReleasesUnavailable: {
     condition: "InstallSucceeded",
     retry: "change",

@@ -1,8 +1,8 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 
 import { FleetError } from "../api/errors.ts";
-import type { Manifest } from "../api/kubernetes.ts";
+import { type Manifest, nameFirst } from "../api/kubernetes.ts";
 import {
   BoundedCache,
   type Releases,
@@ -10,7 +10,7 @@ import {
   parseReleaseFile,
 } from "../render/release/releases.ts";
 import { findReleases, type FindReleasesOptions } from "./find-releases.ts";
-import { versionsIn } from "./release-versions.ts";
+import { foldersOf, versionsIn } from "./release-versions.ts";
 
 // A parsed version takes about 3 MB. Two kinds in two versions with ingress and sources fit.
 const partsRemembered = 12;
@@ -62,8 +62,8 @@ async function readPart(root: string, part: string): Promise<readonly Manifest[]
 
 async function fileNamesOf(root: string, part: string): Promise<readonly string[]> {
   if (!/^[\w][\w.-]*(?:\/[\w][\w.-]*)*$/.test(part)) throw notFound(part);
-  const names = await readdir(join(root, part)).catch((cause: unknown) => {
-    throw notFound(part, cause);
+  const names = await readdir(join(root, part)).catch(async (cause: unknown) => {
+    throw notFound(part, { beside: await foldersOf(join(root, dirname(part))), cause });
   });
   // The numbers at the start of the names define the order.
   return names.filter((name) => /^[^.].*\.(?:ya?ml|json)$/.test(name)).toSorted();
@@ -88,6 +88,16 @@ async function readInside(root: string, path: string): Promise<string | undefine
   }
 }
 
-function notFound(part: string, cause?: unknown): FleetError {
-  return new FleetError("ReleaseNotFound", `The release directory holds no ${part}`, { cause });
+const maxNamed = 8;
+const partOfRelease = /^(?:ingress|eventing-source|security-guard)\//;
+
+/** `beside`: what stands where the part would stand; undefined where nothing can stand. */
+function notFound(
+  part: string,
+  { beside, cause }: { readonly beside?: readonly string[]; readonly cause?: unknown } = {},
+): FleetError {
+  const reason = partOfRelease.test(part) ? "ReleasePartNotFound" : "ReleaseNotFound";
+  const known = beside?.length === 0 ? "nothing" : nameFirst(beside ?? [], maxNamed);
+  const more = beside === undefined ? "" : `; it has ${known} in ${dirname(part)}`;
+  return new FleetError(reason, `The release directory holds no ${part}${more}`, { cause });
 }

@@ -15,7 +15,8 @@ export async function versionsIn(dir: string): Promise<ReleaseVersions> {
   };
 }
 
-async function foldersOf(dir: string): Promise<readonly string[]> {
+/** The names of the folders in a folder, newest version first; none without that folder. */
+export async function foldersOf(dir: string): Promise<readonly string[]> {
   const names = await readdir(dir).catch(() => []);
   const folders = await Promise.all(
     names.map(async (name) => {

@@ -125,7 +125,7 @@ async function orElse<Value>(read: () => Promise<Value>, otherwise: Value): Prom
   try {
     return await read();
   } catch (error) {
-    if (error instanceof FleetError && error.reason === "ReleaseNotFound") return otherwise;
+    if (error instanceof FleetError && error.reason === "ReleasePartNotFound") return otherwise;
     throw error;
   }
 }

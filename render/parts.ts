@@ -42,7 +42,7 @@ export function isGuarded(spec: KnativeServing["spec"]): boolean {
 
 /**
  * The parts for one version. `newest` is the newest numbered version, which stands for `latest` where a number is needed.
- * Throws FleetError ReleaseNotFound when the version has no security guard. Spec: knative-operator.md 2.4.
+ * Throws FleetError ReleasePartNotFound when the version has no security guard. Spec: knative-operator.md 2.4.
  */
 export function partsOf(component: Component, version: string, newest: string): Parts {
   const minor = minorOf(version);
@@ -74,7 +74,7 @@ function guardOf(version: string): string {
   const guard = guardVersions[minorOf(version)];
   if (guard === undefined) {
     throw new FleetError(
-      "ReleaseNotFound",
+      "ReleasePartNotFound",
       `No version of the security guard belongs to Knative Serving ${version}`,
     );
   }

@@ -15,7 +15,7 @@ import { deepFrozen } from "./yaml.ts";
 
 /**
  * What a component installs, without owners (`owned`). Equal components in equally named namespaces are rendered once.
- * Throws FleetError VersionNotEligible, KubernetesVersionTooOld, ReleaseNotFound, ManifestInvalid, ManifestSourceNotAllowed or
+ * Throws FleetError VersionNotEligible, KubernetesVersionTooOld, ReleaseNotFound, ReleasePartNotFound, ManifestInvalid, ManifestSourceNotAllowed or
  * ManifestSourceUnavailable.
  */
 export async function render(

@@ -21,6 +21,7 @@ export const statesByReason: Readonly<Record<Reason, Meaning>> = {
   ReferenceNotPermitted: "Failed",
   VersionNotEligible: "Blocked",
   ReleaseNotFound: "Failed",
+  ReleasePartNotFound: "Failed",
   ReleasesUnavailable: "Failed",
   ManifestInvalid: "Failed",
   ManifestSourceNotAllowed: "Failed",

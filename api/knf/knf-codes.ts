@@ -114,6 +114,12 @@ const hubCodes = {
       "Knative's release files are not on this machine and cannot be downloaded, so nothing can be rendered or compared.",
     next: "Name a folder that has release files with KNFLEET_RELEASE_DIR, or a copy of all of them with KNFLEET_RELEASE_MIRROR; docs/install.md says how to make one.",
   },
+  KNF1023: {
+    name: "ReleasePartNotFound",
+    meaning:
+      "The release is there, but not the ingress, event source or security guard that the component names.",
+    next: "Set spec.ingress (Istio where it is absent), spec.source or spec.security to what the release directory has, or add the missing part to it.",
+  },
 } as const;
 
 /** Name and texts of a code. */

@@ -16,7 +16,8 @@ export interface Releases {
   versionsOf(kind: ComponentKind): readonly string[];
   /**
    * The objects of one part, for example `knative-serving/1.23.0`, deeply frozen, in the order of files and documents, without
-   * repeated documents. Parsed once and remembered. Throws FleetError ReleaseNotFound or ManifestInvalid.
+   * repeated documents. Parsed once and remembered. Throws FleetError ReleaseNotFound, ReleasePartNotFound or
+   * ManifestInvalid.
    */
   load(part: string): Promise<readonly Manifest[]>;
   /** Cache of `render` for this directory. */

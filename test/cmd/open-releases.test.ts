@@ -125,6 +125,24 @@ describe("a part of a release", () => {
   );
 
   test.each([
+    ["ingress/1.0/istio", "it has kourier in ingress/1.0"],
+    ["ingress/2.0/istio", "it has nothing in ingress/2.0"],
+    ["security-guard/0.6", "it has nothing in security-guard"],
+    ["eventing-source/1.0/kafka", "it has github, redis in eventing-source/1.0"],
+  ])("without the part %s has the reason of a part, and says what it has", async (part, has) => {
+    await write({
+      "knative-serving/1.0.0/a.yaml": object("a"),
+      "ingress/1.0/kourier/a.yaml": object("a"),
+      "eventing-source/1.0/redis/a.yaml": object("a"),
+      "eventing-source/1.0/github/a.yaml": object("a"),
+    });
+    await expect(load(part)).rejects.toMatchObject({
+      reason: "ReleasePartNotFound",
+      message: `The release directory holds no ${part}; ${has}`,
+    });
+  });
+
+  test.each([
     { name: "broken YAML", text: "a: [", message: /document 1 is not valid YAML/ },
     { name: "a repeated field", text: "kind: A\nkind: B", message: /not valid YAML/ },
     { name: "a scalar", text: "hello", message: /not a Kubernetes object/ },

@@ -61,7 +61,7 @@ describe("the parts of", () => {
 
   test("a version without a guard cannot be found when the guard is on", () => {
     expect(() => partsOf(serving(guard), "1.7.0", "1.23.0")).toThrow(
-      expect.objectContaining({ reason: "ReleaseNotFound" }),
+      expect.objectContaining({ reason: "ReleasePartNotFound" }),
     );
   });
 });

@@ -102,7 +102,7 @@ describe("a failure that the condition calls Error", () => {
     [
       "an ingress that is not there",
       { version: "1.22", ingress: { "gateway-api": { enabled: true } } },
-      "Failed ReleaseNotFound",
+      "Failed ReleasePartNotFound",
     ],
     [
       "a field that cannot be used",

@@ -74,7 +74,9 @@ function failureCode(condition: Condition): KnfCode {
   if (type === "VersionMigrationEligible") return "KNF1015";
   const said = saidCode(condition);
   if (type === "DeploymentsAvailable") return said ?? "KNF6009";
-  if (message.startsWith("the manifests of the target version ")) return "KNF1016";
+  if (/^(?:the manifests of the target|The release directory holds no) version /.test(message)) {
+    return "KNF1016";
+  }
   if (/^(?:Manifest |spec\.)/.test(message)) return "KNF1017";
   return finerKnf(said ?? "KNF1018", message);
 }

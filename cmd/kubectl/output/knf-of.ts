@@ -39,6 +39,7 @@ export const knfOfReason: Readonly<Partial<Record<Reason, KnfCode>>> = {
   ReferenceNotPermitted: "KNF1019",
   VersionNotEligible: "KNF1015",
   ReleaseNotFound: "KNF1016",
+  ReleasePartNotFound: "KNF1023",
   ReleasesUnavailable: "KNF1022",
   ManifestInvalid: "KNF1017",
   ManifestSourceNotAllowed: "KNF1017",

@@ -11,7 +11,7 @@ import { FleetError } from "../../../../api/errors.ts";
 import type { Manifest, ObjectKey } from "../../../../api/kubernetes.ts";
 import { partsOf } from "../../../../render/parts.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
-import { targetVersion } from "../../../../render/release/version.ts";
+import { targetVersion, unavailable } from "../../../../render/release/version.ts";
 import { render } from "../../../../render/render.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import type { Permission } from "./permissions.ts";
@@ -86,13 +86,16 @@ export async function loadEverything(
 ): Promise<Needs> {
   const available = releases.versionsOf(kind);
   const version = targetVersion(wanted, available);
+  if (!available.includes(version)) {
+    throw new FleetError("ReleaseNotFound", unavailable(version, available));
+  }
   const [newest = version] = available;
   const { component, extensions } = partsOf(completeComponent(kind), version, newest);
   const main = await releases.load(component);
   const others = await Promise.all(
     extensions.map((part) =>
       releases.load(part).catch((error: unknown) => {
-        if (error instanceof FleetError && error.reason === "ReleaseNotFound") return [];
+        if (error instanceof FleetError && error.reason === "ReleasePartNotFound") return [];
         throw error;
       }),
     ),

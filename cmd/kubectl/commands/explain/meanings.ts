@@ -22,6 +22,8 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
     "`spec.version` is more than one minor version away from what is installed. In the condition: reason `Error`.",
   ReleaseNotFound:
     "The release directory does not hold that version; the message says which ones it has. In the condition: reason `Error`.",
+  ReleasePartNotFound:
+    "The release directory has the version, but not the ingress, event source or security guard that the spec names, or Istio where `spec.ingress` is absent. The message says what it has in their place.",
   ReleasesUnavailable:
     "The release files are not on the machine of a program and cannot be downloaded or copied. It is in no condition: a command ends with it, or a controller outside of an image at its start.",
   ManifestInvalid:

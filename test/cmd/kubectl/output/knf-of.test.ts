@@ -126,6 +126,15 @@ describe("the number of a condition", () => {
       of("InstallSucceeded=False", "Error", "Install failed with message: spec.x is odd"),
       "KNF1017",
     ],
+    [
+      of(
+        "InstallSucceeded=False",
+        "Error",
+        "Install failed with message: The release directory holds no version of this kind",
+      ),
+      "KNF1016",
+    ],
+    [of("InstallSucceeded=False", "ReleasePartNotFound", "The release directory holds"), "KNF1023"],
     [of("InstallSucceeded=False", "ClusterBusy", "Namespace a is being deleted"), "KNF6011"],
     [of("InstallSucceeded=False", "ClusterBusy", "Namespace a does not exist"), "KNF6011"],
     [

@@ -135,7 +135,7 @@ describe("what rendering says", () => {
     [
       "KnativeServing",
       gatewayApi,
-      /^422 spec\.ingress\.gateway-api: The release directory holds no ingress\/1\.22\/gateway-api$/,
+      /^422 spec\.ingress\.gateway-api: The release directory holds no ingress\/1\.22\/gateway-api; it has /,
     ],
     [
       "KnativeServing",
