@@ -182,6 +182,11 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons;
 
+/** True for a reason of the catalogue. */
+export function isReason(text: string): text is Reason {
+  return Object.hasOwn(reasons, text);
+}
+
 /** More specific causes of a reason; docs/reasons.md explains each. Spec: cluster-inventory.md 2.7. */
 export const codes = [
   "ProviderFileUnreadable",

@@ -1,5 +1,5 @@
 import type { ServedKind, Column, ObjectRow } from "../commands/get/object-table.ts";
-import type { Report } from "../output/report.ts";
+import type { Report, ReportError } from "../output/report.ts";
 import type { UnreadSpoke } from "../spokes/spoke-reading.ts";
 
 /** Index file of a bundle. */
@@ -16,6 +16,9 @@ export const checkFile = "check.json";
 
 /** File of a bundle with the differences between live and desired objects, and both sides of each. */
 export const diffFile = "diff.json";
+
+/** The beginning of the error that says why a bundle has no `diff.json`. */
+export const notCompared = "The clusters were not compared: ";
 
 /** One cluster of a bundle. */
 export interface BundledCluster {
@@ -77,6 +80,8 @@ export interface RecordedFleet {
   readonly isWhole: boolean;
   readonly hub: RecordedCluster;
   readonly spokes: readonly RecordedCluster[];
+  /** Why the bundle has not everything. Foreign texts. Empty in bundles of earlier versions. */
+  readonly errors: readonly Pick<ReportError, "reason" | "message">[];
   /** Documents of other commands by file name, not checked yet. */
   readonly documents: ReadonlyMap<string, unknown>;
 }

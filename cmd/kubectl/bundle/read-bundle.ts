@@ -51,6 +51,7 @@ export function recordedFleet(path: string, files: readonly ArchiveFile[]): Reco
     isWhole: bundle.summary.whole ?? false,
     hub,
     spokes,
+    errors: itemsAt(bundle, "errors").filter(isError),
     documents: new Map(
       documentFiles.flatMap((file) =>
         texts.has(file) ? [[file, parseDocument(path, texts.get(file))] as const] : [],
@@ -107,6 +108,10 @@ function isCluster(value: unknown): value is BundledCluster {
   const { cluster, folder, unread } = value;
   const isNamed = cluster === null || typeof cluster === "string";
   return isNamed && typeof folder === "string" && (unread === null || isReason(unread));
+}
+
+function isError(value: unknown): value is RecordedFleet["errors"][number] {
+  return /^\w+$/.test(stringAt(value, "reason") ?? "") && stringAt(value, "message") !== null;
 }
 
 function isReason(value: unknown): boolean {

@@ -1,5 +1,7 @@
 import { isRecord } from "../../../api/fields.ts";
+import { foreignText } from "../../../api/foreign-text.ts";
 import { describe } from "../../../api/kubernetes.ts";
+import { isReason, reasons } from "../../../api/reasons.ts";
 import { type ActionInput, selectionOf } from "../action.ts";
 import {
   type Diff,
@@ -14,7 +16,7 @@ import { selectInstallations } from "../hub/installations.ts";
 import { notFoundErrors, reportApiVersion, stampAt } from "../output/report.ts";
 import { stringAt } from "../selection/fields.ts";
 import { clusterIdOf } from "../spokes/read-clusters.ts";
-import { diffFile } from "./bundle.ts";
+import { diffFile, notCompared, type RecordedFleet } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
 
 /** A diff in a bundle: the document, and both sides of every object. */
@@ -48,9 +50,7 @@ export async function recordedDiff(
   }
   const report = recorded?.documents.get(diffFile);
   if (recorded === undefined || !isRecorded(report)) {
-    throw new UsageError("The bundle holds no diff: it was gathered without --diff", [
-      "kubectl knfleet gather -A --diff -o fleet.tgz",
-    ]);
+    throw withoutDiff(recorded);
   }
   const access = recordedAccess(recorded);
   const selection = selectionOf(args, flags, access);
@@ -74,6 +74,27 @@ export async function recordedDiff(
     },
     stampAt(terminal.now(), report.cliVersion),
   );
+}
+
+// Without a file name: an existing file is not overwritten.
+const again = "kubectl knfleet gather -A --diff";
+
+/** Says why a bundle holds no diff, as `gather` has said it in the bundle. */
+function withoutDiff(recorded: RecordedFleet | undefined): UsageError {
+  if (recorded?.documents.has(diffFile) === true) {
+    const text = "The bundle holds a diff that this version of kubectl knfleet cannot read";
+    return new UsageError(text, [again]);
+  }
+  const error = recorded?.errors.find(({ message }) => message.startsWith(notCompared));
+  if (error === undefined) {
+    return new UsageError("The bundle holds no diff: it was gathered without --diff", [again]);
+  }
+  const { reason, message } = error;
+  const why = foreignText(message.slice(notCompared.length));
+  return new UsageError(`The bundle holds no diff, because gather could not compare: ${why}`, [
+    ...(isReason(reason) ? [reasons[reason].next] : []),
+    again,
+  ]);
 }
 
 function isRecorded(value: unknown): value is RecordedDiff {

@@ -1,5 +1,12 @@
 import type { ActionInput } from "../../action.ts";
-import { type Bundle, checkFile, diagnosisFile, diffFile, logsFile } from "../../bundle/bundle.ts";
+import {
+  type Bundle,
+  checkFile,
+  diagnosisFile,
+  diffFile,
+  logsFile,
+  notCompared,
+} from "../../bundle/bundle.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { failureReason } from "../../failure.ts";
@@ -48,24 +55,20 @@ export async function gatherDocuments(
   const tail = readTail(input.options.tail ?? "500");
   const read = await Promise.all([
     logs.live
-      ? readDocument("The walks were not made", () => gatherWalks(input, onCredential, signal))
+      ? readDocument("The walks were not made: ", () => gatherWalks(input, onCredential, signal))
       : noDocuments,
-    readDocument("The logs were not read", () =>
+    readDocument("The logs were not read: ", () =>
       gatherLogs(input, { logs, selection, tail }, signal),
     ),
   ]);
   // Each of these sends many requests to every cluster, so they run one after the other.
   const checks =
     logs.live && isWhole
-      ? await readDocument("The checks were not made", () =>
+      ? await readDocument("The checks were not made: ", () =>
           gatherChecks(input, { logs, onCredential }, signal),
         )
       : noDocuments;
-  const diffs = logs.live
-    ? await readDocument("The clusters were not compared", () =>
-        gatherDiffs(input, { logs, selection }, signal),
-      )
-    : noDocuments;
+  const diffs = logs.live ? await readDiffs(input, { logs, selection }, signal) : noDocuments;
   const found = [...read, checks, diffs];
   return {
     documents: Object.assign({}, ...found.map(({ documents }) => documents)),
@@ -73,6 +76,20 @@ export async function gatherDocuments(
   };
 }
 
+async function readDiffs(
+  input: GatherInput,
+  deps: Pick<DocumentDeps, "logs" | "selection">,
+  signal: AbortSignal,
+): Promise<Documents> {
+  // A bundle that is gathered again still says why it holds no diff.
+  const errors = (input.flags.recorded?.errors ?? []).flatMap(({ reason, message }) =>
+    message.startsWith(notCompared) ? [{ reason, message, cluster: null }] : [],
+  );
+  if (errors.length > 0) return { documents: {}, errors };
+  return await readDocument(notCompared, () => gatherDiffs(input, deps, signal));
+}
+
+/** `what`: the beginning of the error. */
 async function readDocument(
   what: string,
   made: () => Promise<Documents["documents"]>,
@@ -80,7 +97,7 @@ async function readDocument(
   try {
     return { documents: await made(), errors: [] };
   } catch (error) {
-    const message = `${what}: ${messageOf(error)}`;
+    const message = `${what}${messageOf(error)}`;
     return { documents: {}, errors: [{ reason: failureReason(error), message, cluster: null }] };
   }
 }
@@ -147,8 +164,8 @@ async function gatherDiffs(
   signal: AbortSignal,
 ): Promise<Documents["documents"]> {
   const { recorded } = input.flags;
-  if (recorded === undefined && input.options.diff !== true) return {};
-  if (recorded !== undefined && !recorded.documents.has(diffFile)) return {};
+  const isThere = recorded?.documents.has(diffFile) === true;
+  if (!isThere && input.options.diff !== true) return {};
   const { asRecorded, recordedDiff } = await import("../../bundle/recorded-diff.ts");
   if (recorded !== undefined) {
     return { [diffFile]: asRecorded(await recordedDiff(quietInput(input), signal)) };

@@ -2,12 +2,13 @@ import { posix } from "node:path";
 
 import { withTimeout } from "../../../../access/deadline.ts";
 import { allKinds } from "../../../../api/component.ts";
+import { isReason, reasons } from "../../../../api/reasons.ts";
 import { openReading, print, selectionOf } from "../../action.ts";
-import type { Bundle, RecordedCluster } from "../../bundle/bundle.ts";
+import { type Bundle, notCompared, type RecordedCluster } from "../../bundle/bundle.ts";
 import { recordedFleet } from "../../bundle/read-bundle.ts";
 import { recordedAccess } from "../../bundle/recorded-client.ts";
 import type { ArchiveFile } from "../../bundle/tar.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { notFoundErrors } from "../../output/report.ts";
 import { stepLine, words } from "../../output/steps.ts";
@@ -27,6 +28,11 @@ const defaultSpokeTimeoutMs = 60_000;
 /** `kubectl knfleet gather`. */
 export async function runGather(input: GatherInput, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
+  if (options.diff === true && options.live === false) {
+    throw new UsageError("--diff compares clusters, and --no-live reaches none", [
+      "Leave one of the two out.",
+    ]);
+  }
   const known = new KnownSecrets();
   const { clusters, isWhole, missing, namespace, rest } = await collect(input, known, signal);
   // A bundle has digests in place of values already.
@@ -39,7 +45,7 @@ export async function runGather(input: GatherInput, signal: AbortSignal): Promis
       clusters: digested,
       isWhole,
       namespace,
-      documents: rest.documents,
+      ...rest,
       now,
     },
     new Redactor(secrets),
@@ -51,9 +57,8 @@ export async function runGather(input: GatherInput, signal: AbortSignal): Promis
   const bytes = isWritten ? await writeBundle(path, all, now) : bundle.summary.bytes;
   const report = {
     ...bundle,
-    complete: bundle.complete && rest.errors.length === 0,
     summary: { ...bundle.summary, file: isWritten ? path : null, bytes },
-    errors: [...notFoundErrors(missing), ...bundle.errors, ...rest.errors],
+    errors: [...notFoundErrors(missing), ...bundle.errors],
   };
   await print(
     {
@@ -177,6 +182,7 @@ function bundleNotes({ summary, errors }: Bundle): readonly string[] {
   const { file, bytes, clusters, unread } = summary;
   return [
     ...unreadNotes(errors, { unread, clusters }),
+    ...remedies(errors),
     ...(file === null
       ? ["Nothing was written (--dry-run)."]
       : [
@@ -184,4 +190,11 @@ function bundleNotes({ summary, errors }: Bundle): readonly string[] {
           stepLine(words("kubectl", "knfleet", "status", "-A", "--bundle", file)),
         ]),
   ];
+}
+
+/** What makes a comparison possible that was not. */
+function remedies(errors: Bundle["errors"]): readonly string[] {
+  return errors
+    .filter(({ message }) => message.startsWith(notCompared))
+    .flatMap(({ reason }) => (isReason(reason) ? [stepLine(reasons[reason].next)] : []));
 }

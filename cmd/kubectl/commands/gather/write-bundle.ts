@@ -59,6 +59,8 @@ interface BundleContent {
   readonly isWhole: boolean;
   /** Documents of other commands, by file name. */
   readonly documents: Readonly<Record<string, unknown>>;
+  /** Why some of these documents are missing. */
+  readonly errors: Bundle["errors"];
   readonly now: Date;
 }
 
@@ -81,7 +83,7 @@ export function bundleOf(
   const sizes = files.map(({ path, text }) => ({ path, bytes: Buffer.byteLength(text) }));
   const unread = clusters.filter((cluster) => cluster.unread !== null);
   const bundle: Bundle = reportOf("Bundle", stampAt(now), {
-    complete: unread.length === 0,
+    complete: unread.length + content.errors.length === 0,
     summary: {
       file: null,
       bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -93,11 +95,12 @@ export function bundleOf(
       files: sizes,
     },
     items: clusters.map(itemOf),
-    errors: unread.flatMap(({ cluster, unread: why }) => {
-      return why === null
-        ? []
-        : [{ reason: why.reason, message: redactor.text(why.message), cluster }];
-    }),
+    errors: [
+      ...unread.flatMap(({ cluster, unread: why }) =>
+        why === null ? [] : [{ reason: why.reason, message: why.message, cluster }],
+      ),
+      ...content.errors,
+    ].map((error) => ({ ...error, message: redactor.text(error.message) })),
   });
   return { files: [write(indexFile, bundle), ...files], bundle };
 }

@@ -114,7 +114,7 @@ describe("diff", () => {
     const without = join(folder, "without.tgz");
     await runText(["gather", "-A", "-o", without], { env: hub.env });
     const { stderr, exitCode } = await runText(["diff", "--bundle", without]);
-    expect(stderr).toContain("next: kubectl knfleet gather -A --diff -o fleet.tgz");
+    expect(stderr).toContain("next: kubectl knfleet gather -A --diff\n");
     expect(exitCode).toBe(2);
   });
 
