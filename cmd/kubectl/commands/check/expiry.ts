@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
+import { timestampOf } from "../../../../api/conditions.ts";
 import { goDurationMs } from "../../../../api/go-duration.ts";
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { UsageError } from "../../errors.ts";
@@ -123,7 +124,7 @@ function endsOf(text: string): readonly string[] {
     (end) => end !== undefined,
   );
   const last = Math.max(...ends);
-  return ends.length === 0 ? [] : [new Date(last).toISOString().replace(".000Z", "Z")];
+  return ends.length === 0 ? [] : [timestampOf(new Date(last))];
 }
 
 function endOf(block: string): number | undefined {

@@ -1,6 +1,7 @@
 import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
+import { timestampOf } from "../../../../api/conditions.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
@@ -93,8 +94,8 @@ function clockFindings(hereMs: number, thereMs: number): readonly Finding[] {
     finding("warning", "KNF1021", {
       message: `The clock of this machine is ${span} ${aheadMs > 0 ? "ahead of" : "behind"} the hub's`,
       evidence: [
-        `here it is ${new Date(hereMs).toISOString()}`,
-        `there it is ${new Date(thereMs).toISOString()}`,
+        `here it is ${timestampOf(new Date(hereMs))}`,
+        `there it is ${timestampOf(new Date(thereMs))}`,
       ],
     }),
   ];

@@ -12,6 +12,7 @@ import type { Endpoint } from "../../../../../access/http/endpoint.ts";
 import type { ServerAddress } from "../../../../../access/http/socks.ts";
 import { openSocket } from "../../../../../access/http/tunnel.ts";
 import { ConnectionError } from "../../../../../access/kube/api-error.ts";
+import { timestampOf } from "../../../../../api/conditions.ts";
 import type { KnfCode } from "../../../../../api/knf/knf-codes.ts";
 import { networkFinding } from "../explain-error.ts";
 import { failedBy, finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
@@ -160,5 +161,5 @@ function problemFinding(shown: ShownCertificate, evidence: readonly string[]): F
 }
 
 function dateOf(ms: number): string {
-  return Number.isNaN(ms) ? "(not known)" : new Date(ms).toISOString().replace(".000Z", "Z");
+  return Number.isNaN(ms) ? "(not known)" : timestampOf(new Date(ms));
 }

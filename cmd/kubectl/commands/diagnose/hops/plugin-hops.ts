@@ -11,6 +11,7 @@ import {
 } from "../../../../../access/plugins/exec-plugin.ts";
 import { pluginEnvironment } from "../../../../../access/plugins/plugin-policy.ts";
 import type { ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
+import { timestampOf } from "../../../../../api/conditions.ts";
 import { FleetError } from "../../../../../api/errors.ts";
 import { redactSecrets } from "../../../../../api/foreign-text.ts";
 import { words } from "../../../output/steps.ts";
@@ -135,7 +136,7 @@ const soonMs = 10 * 60_000;
 export function describeCredential(credential: Credential, nowMs: number): HopResult<Credential> {
   const { type, subject, issuer, expiresAtMs, digest } = credentialFacts(credential);
   const until =
-    expiresAtMs === undefined ? "says no end" : `ends ${new Date(expiresAtMs).toISOString()}`;
+    expiresAtMs === undefined ? "says no end" : `ends ${timestampOf(new Date(expiresAtMs))}`;
   const text = `${type}${subject === undefined ? "" : ` of ${subject}`}, ${until}`;
   const evidence = [
     `SHA-256 begins with ${digest}`,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import { timestampOf } from "../../../../../api/conditions.ts";
 import { expiryItems, expiryWindow } from "../../../../../cmd/kubectl/commands/check/expiry.ts";
 import type { Hop, HopId } from "../../../../../cmd/kubectl/commands/diagnose/hops/hop.ts";
 import { createAuthority } from "../../../../fleet/certificates.ts";
@@ -32,7 +33,7 @@ function itemsOf(hops: readonly Hop[], within?: string) {
 
 const reader = hop("plugin", "/plugins/secretreader");
 const tokenIn = (days: number): Hop =>
-  hop("credential", `token of system:x, ends ${new Date(nowMs + days * 86_400_000).toISOString()}`);
+  hop("credential", `token of system:x, ends ${timestampOf(new Date(nowMs + days * 86_400_000))}`);
 
 describe("a token that a plugin reads", () => {
   const codes: Readonly<Record<string, unknown>> = {
@@ -65,7 +66,7 @@ describe("a token that a plugin reads", () => {
       expect(item).toMatchObject({
         state: "WARN",
         code: "KNF3021",
-        message: "the stored credential ends 2026-11-22T12:00:00.000Z, in 24 h",
+        message: "the stored credential ends 2026-11-22T12:00:00Z, in 24 h",
         next: [expect.stringContaining("Write a new credential into the Secret")],
       });
     },
@@ -77,7 +78,7 @@ test("a token that a plugin may make anew all the time is not taken for one that
   expect(itemsOf([made, tokenIn(0.5)], "14d")).toEqual([
     [
       "WARN",
-      "the credential ends 2026-11-22T00:00:00.000Z, in 12 h; it may be made anew by its plugin in time",
+      "the credential ends 2026-11-22T00:00:00Z, in 12 h; it may be made anew by its plugin in time",
       "KNF3020",
     ],
   ]);
@@ -109,7 +110,9 @@ test("the authority in a profile counts, and of a bundle the one that ends last"
     { hops: [], profile, cluster },
     expiryWindow("87600h", nowMs),
   );
-  expect(item?.message).toMatch(/^the authority in the ClusterProfile end(?:s|ed) \d{4}-/);
+  expect(item?.message).toMatch(
+    /^the authority in the ClusterProfile end(?:s|ed) \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/,
+  );
   expect(more).toEqual([]);
 });
 

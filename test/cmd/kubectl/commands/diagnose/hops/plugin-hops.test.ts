@@ -18,3 +18,16 @@ test.each([
   // What the API server says of it is worth to be seen, too.
   expect(value).toBe(credential);
 });
+
+test.each([
+  { name: "in whole seconds", endsAt: "2026-11-21T13:00:00Z" },
+  { name: "between two seconds", endsAt: "2026-11-21T13:00:00.250Z" },
+])("the end of a credential that ends $name has no milliseconds", ({ endsAt }) => {
+  const credential = {
+    authorization: new Secret("Bearer abc.def.ghi"),
+    expiresAtMs: Date.parse(endsAt),
+  };
+  expect(describeCredential(credential, nowMs)).toMatchObject({
+    message: "token, ends 2026-11-21T13:00:00Z",
+  });
+});
