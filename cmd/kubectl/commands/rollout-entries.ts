@@ -218,7 +218,7 @@ function adoptEntry(): CommandEntry {
     name: "rollout adopt",
     args: "ks|ke",
     summary: "Print a set that adopts existing components",
-    text: `Prints a set for the components of one type in a namespace; -l, --cluster and --on select some of them. The template has the fields that more than half of them share,\nand overrides by cluster name have the rest, so that no cluster changes. ClusterProfiles of the same namespaces without such a component are excluded. Nothing is\nwritten. Warns of components that the set cannot adopt; the exit code is 3 then, and 1 when there are no components.`,
+    text: `Prints a set for the components of one type in a namespace; -l, --cluster and --on select some of them. The template has the fields that more than half of them share,\nand overrides by cluster name have the rest, so that no cluster changes. ClusterProfiles of the same namespaces without such a component are excluded. Nothing is\nwritten. Warns of components that the set cannot adopt; the exit code is 3 then, and 1 when\nthere are no components, or the set can adopt none of them.`,
     examples: [
       ["kubectl knfleet rollout adopt ks -n platform > set.yaml", "all of Knative Serving"],
       ["kubectl knfleet rollout adopt ks -n platform -l env=prod --name prod", "part of it"],

@@ -36,13 +36,18 @@ export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitC
     throw new UsageError("A set takes over components of its own namespace", ["Name it with -n."]);
   }
   const components = await listInstallations(access, selection, signal);
+  const next = ["kubectl knfleet status -A --no-live"];
+  const type = fleetSetKinds[kind].component;
   if (components.length === 0) {
-    const why = `No ${fleetSetKinds[kind].component} found in namespace ${namespace}`;
-    return tellRefusal({ why, next: ["kubectl knfleet status -A --no-live"] }, input);
+    return tellRefusal({ why: `No ${type} found in namespace ${namespace}`, next }, input);
   }
   const profiles = await profilesOf(components, access, signal);
   const sorted = components.toSorted(byText(({ metadata }) => metadata.name));
   const adoption = adoptionSet(sorted, { kind, name, namespace, profiles });
+  if (adoption.adopted === 0) {
+    const why = `No ${type} of namespace ${namespace} can become part of a new set`;
+    return tellRefusal({ why, causes: adoption.leftOut, next }, input);
+  }
   terminal.stdout.write(await objectText(adoption.set, flags, terminal.stdout));
   const warnings = [
     ...adoption.problems.map((problem) => `${problem}: select fewer components`),

@@ -24,6 +24,8 @@ export interface PrintedSet {
 /** A set for existing components, and the components that it cannot adopt. */
 export interface AdoptionSet {
   readonly set: PrintedSet;
+  /** Number of components that the set can adopt; with none of them the set is empty. */
+  readonly adopted: number;
   /** Components that the set cannot adopt, each with the reason. */
   readonly leftOut: readonly string[];
   /** Limits of sets that this one exceeds. */
@@ -72,6 +74,7 @@ export function adoptionSet(
         adoption: "IfEqual",
       },
     },
+    adopted: taken.length,
     leftOut: [...leftOut, ...wrong.map((one) => `${titleOf(one.component)}: ${inexpressible}`)],
     problems: problemsOf(overrides, clusters),
   };

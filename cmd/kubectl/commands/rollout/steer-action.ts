@@ -107,12 +107,18 @@ export async function tell(
   return exitCodes.fine;
 }
 
+interface Refused {
+  readonly why: string;
+  readonly causes?: readonly string[];
+  readonly next: readonly string[];
+}
+
 /** Prints why a command did nothing, and the next steps. */
 export function tellRefusal(
-  { why, next }: { readonly why: string; readonly next: readonly string[] },
+  { why, causes = [], next }: Refused,
   { flags, terminal }: Pick<Input, "flags" | "terminal">,
 ): ExitCode {
-  const failure = withHubSteps({ error: why, causes: [], next }, commandsOf(flags));
+  const failure = withHubSteps({ error: why, causes, next }, commandsOf(flags));
   terminal.stderr.write(renderFailure(failure));
   return exitCodes.unhealthy;
 }

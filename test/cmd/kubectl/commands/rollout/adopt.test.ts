@@ -277,6 +277,30 @@ describe("rollout adopt", () => {
   });
 
   test.each([
+    [
+      "when all belong to a set",
+      [component("eu-1", usual, { labels: { "knfleet.dev/set": "prod" } })],
+    ],
+    ["when all are on the hub itself", [{ ...component("hub", usual), spec: usual }]],
+    [
+      "when each has its own obstacle",
+      [
+        component("eu-1", usual, { deletionTimestamp: "2026-11-21T11:00:00Z" }),
+        component("eu-2", usual, { labels: { "knfleet.dev/set": "prod" } }),
+      ],
+    ],
+  ] as const)("prints no set %s, and says why", async (_, on) => {
+    const { exitCode, stdout, stderr } = await ran(["ks"], [...on, ...profiles]);
+    expect(stdout).toBe("");
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      "error: No KnativeServing of namespace platform can become part of a new set",
+    );
+    expect(stderr.match(/^cause: KnativeServing platform\//gm)).toHaveLength(on.length);
+    expect(stderr).toContain("next: kubectl knfleet status -A --no-live");
+  });
+
+  test.each([
     [[], "Name one type"],
     [["ks/a"], "Name one type"],
     [["ks", "--name", "A"], "--name"],
