@@ -180,7 +180,7 @@ function diagnosisNotes(report: DiagnosisReport, commands: Commands): readonly s
   }
   if (items.length === 1) return missing;
   const causes = summary.causes.map(({ code, name, count }) => `${count} × ${code} ${name}`);
-  const worst = items.find(({ severity }) => severity !== "ok")?.target;
+  const worst = items.find(({ severity }) => severity !== "ok");
   return [
     ...missing,
     `${summary.total} walked: ${summary.healthy} well, ${summary.warnings} with warnings, ${summary.errors} failed.`,
@@ -191,6 +191,7 @@ function diagnosisNotes(report: DiagnosisReport, commands: Commands): readonly s
   ];
 }
 
-function argumentsOf({ kind, namespace, name }: Diagnosis["target"]): string {
-  return shellWords(`${kind.toLowerCase()}/${name}`, "-n", namespace);
+function argumentsOf({ target: { kind, namespace, name }, vantage }: Diagnosis): string {
+  const from = vantage === "local" ? [] : ["--from", vantage];
+  return shellWords(`${kind.toLowerCase()}/${name}`, "-n", namespace, ...from);
 }

@@ -37,7 +37,7 @@ export async function walkElsewhere(
   signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
   const { input, context, walks, local } = elsewhere;
-  const controller = await findController(context.hub, signal);
+  const controller = await findController(context.hub, input, signal);
   const diagnoses =
     vantage === "controller"
       ? await walkByJob(controller, elsewhere, signal)
@@ -70,13 +70,39 @@ async function walkAs(
   );
 }
 
-async function findController(hub: KubeClient, signal: AbortSignal): Promise<ControllerDeployment> {
+async function findController(
+  hub: KubeClient,
+  input: Elsewhere["input"],
+  signal: AbortSignal,
+): Promise<ControllerDeployment> {
   const { deployments = [] } = await findControllers(hub, signal);
   const found = deployments.find(({ flavour }) => flavour === "knfleet") ?? deployments[0];
   if (found !== undefined) return found;
   throw new UsageError(
     "There is no Deployment of a controller on the hub whose place could be taken",
-    ["kubectl knfleet diagnose --from local"],
+    ["Walk from this machine:", fromHere(input)],
+  );
+}
+
+/** The same command line from this machine. */
+function fromHere({ args, flags, options }: Elsewhere["input"]): string {
+  const { namespace, selector, cluster, on, reason, failed } = flags;
+  const selecting: readonly (readonly [flag: string, value: string | null | undefined])[] = [
+    ["-n", namespace],
+    ["-l", selector],
+    ["--cluster", cluster],
+    ["--on", on],
+    ["--reason", reason],
+    ["-f", options.filename],
+  ];
+  return words(
+    "kubectl",
+    "knfleet",
+    "diagnose",
+    ...args,
+    ...(namespace === undefined ? ["-A"] : []),
+    ...selecting.flatMap(([flag, value]) => (typeof value === "string" ? [flag, value] : [])),
+    ...(failed ? ["--failed"] : []),
   );
 }
 
