@@ -141,7 +141,10 @@ export function waitEntry(): CommandEntry {
         "--min <count>",
         "so many of them, or so many percent (default 100%); more than there are wait for others",
       ),
-      new Option("--stable <duration>", "it has to be true for so long (default 2s)"),
+      new Option(
+        "--stable <duration>",
+        "it has to stay true for so long (default: it is enough to be true once)",
+      ),
     ],
     kind: "Wait",
     completes: "waitedFor",

@@ -56,12 +56,8 @@ const lines: readonly (readonly [name: string, args: readonly string[], options:
     ["status", "-A", "--no-live", "-o", 'jsonpath={range .items[*]}{.name}{"\\n"}{end}'],
     {},
   ],
-  ["wait.failed", ["wait", "-A", "--for=ready", "--stable", "0s"], {}],
-  [
-    "wait.failed.json",
-    ["wait", "-A", "--for=ready", "--stable", "0s", "-o", "json", "--sort-by=.name"],
-    {},
-  ],
+  ["wait.failed", ["wait", "-A", "--for=ready"], {}],
+  ["wait.failed.json", ["wait", "-A", "--for=ready", "-o", "json", "--sort-by=.name"], {}],
   ["events.table", ["events", "-A", "--no-live"], {}],
   [
     "events.wide",

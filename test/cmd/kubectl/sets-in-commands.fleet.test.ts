@@ -207,11 +207,11 @@ describe("on a hub with a fleet set", () => {
 
   test("wait ends when a stage was passed, and when the set is complete", async () => {
     await rollOut("Rolling", "Rolling");
-    const stage = await knfleet(["wait", "kss/prod", "--for=stage=canary", "--stable", "0s"], {
+    const stage = await knfleet(["wait", "kss/prod", "--for=stage=canary"], {
       during: () => rollOut("Rolling", "Passed"),
     });
     expect(stage.exitCode).toBe(0);
-    const complete = await knfleet(["wait", "kss/prod", "--for=complete", "--stable", "0s"], {
+    const complete = await knfleet(["wait", "kss/prod", "--for=complete"], {
       during: () => rollOut("Complete", "Passed"),
     });
     expect(complete.stdout).toMatch(/^platform +prod +KnativeServingSet .* met /m);

@@ -43,7 +43,7 @@ export async function runWait(
   const subjectOf = subjectReader(input);
   const min = options.min ?? "100%";
   minimumOf(min, 0);
-  const wantedMs = parseDurationMs(options.stable ?? "2s", "--stable");
+  const wantedMs = parseDurationMs(options.stable ?? "0s", "--stable");
   // One look cannot tell for how long.
   const isOneLook = flags.timeoutZero === true;
   const stableMs = isOneLook ? 0 : wantedMs;

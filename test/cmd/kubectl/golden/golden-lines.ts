@@ -74,7 +74,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     report: { fields: [".installation.name", ".hub.action"] },
   },
   wait: {
-    served: [["wait", "ke", "--for=ready", "--stable", "0s"]],
+    served: [["wait", "ke", "--for=ready"]],
     report: { fields: [".name", ".state"] },
   },
   explain: {

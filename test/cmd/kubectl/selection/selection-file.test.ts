@@ -100,7 +100,7 @@ describe("the installations of a file", () => {
       manifest("KnativeServing", "team-x"),
       manifest("KnativeServing", "team-a"),
     );
-    const args = ["wait", "-f", file, "--min", "1", "--stable", "0s", "-o", "json"];
+    const args = ["wait", "-f", file, "--min", "1", "-o", "json"];
     const { exitCode, stdout } = await runText(args, { env: hub.env });
     expect(JSON.parse(stdout)).toMatchObject({
       items: [

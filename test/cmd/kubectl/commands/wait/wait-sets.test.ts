@@ -121,7 +121,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 async function wait(...args: readonly string[]) {
-  return await runText(["wait", "--stable", "0s", ...args], { env: hub.env });
+  return await runText(["wait", ...args], { env: hub.env });
 }
 
 describe("wait", () => {

@@ -92,7 +92,7 @@ test.each(["", "happy", "version=", "version=x"])("--for=%s is refused", (text) 
 
 async function ran(objects: readonly KubeObject[], line: string) {
   await using hub = await startStubHub(objects);
-  return await runText(["wait", ...line.split(" "), "--stable", "0s"], { env: hub.env });
+  return await runText(["wait", ...line.split(" ")], { env: hub.env });
 }
 
 describe("wait", () => {
@@ -147,7 +147,7 @@ describe("wait", () => {
     const other = { ...trying, metadata: { ...trying.metadata, name: "other", uid: "other" } };
     const outcomeOf = async (...names: readonly string[]) => {
       await using hub = await startChangingCluster(trying, other);
-      const running = runText(["wait", ...names, "--stable", "0s", "-o", "json"], hub);
+      const running = runText(["wait", ...names, "-o", "json"], hub);
       await waitFor("its watches", () => hub.requests.length >= 4);
       hub.remove(other);
       const healed = { ...ready, metadata: { ...ready.metadata, resourceVersion: "9" } };
@@ -169,6 +169,23 @@ describe("wait", () => {
     });
     expect((await outcomeOf()).exitCode).toBe(0);
   });
+
+  test.each([
+    { line: "--for=ready", objects: [ready] },
+    { line: "ks/gone --for=deleted", objects: [] },
+  ])(
+    "$line that is true already is looked at once, without --stable",
+    async ({ line, objects }) => {
+      const looks: string[] = [];
+      await using hub = await startStubHub(objects, ({ path, query }) => {
+        if (path.endsWith("/knativeservings") && query?.get("watch") !== "true") looks.push(path);
+        return undefined;
+      });
+      const { exitCode } = await runText(["wait", ...line.split(" ")], { env: hub.env });
+      expect(exitCode).toBe(0);
+      expect(looks).toHaveLength(1);
+    },
+  );
 
   test("holds for the stable time before it says so", async () => {
     await using hub = await startStubHub([ready]);
