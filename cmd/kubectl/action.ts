@@ -240,7 +240,11 @@ export interface OpenReading {
 }
 
 /** Opens the limits of a command line. Reads within them show their progress until `end`. */
-export function openReading(flags: Flags, { stderr }: Pick<Terminal, "stderr">): OpenReading {
-  const { update, end } = openProgress(flags.quiet ? undefined : stderr, flags);
+export function openReading(
+  flags: Flags,
+  { stderr }: Pick<Terminal, "stderr">,
+  noun?: string,
+): OpenReading {
+  const { update, end } = openProgress(flags.quiet ? undefined : stderr, flags, noun);
   return { limits: limitsOf(flags, update), end };
 }

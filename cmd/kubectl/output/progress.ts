@@ -25,10 +25,14 @@ interface ReadState {
 }
 
 /**
- * Shows `spokes 37/120, 3 slow: eu-4 (8s) …`: on a terminal in one line that is rewritten, elsewhere as a new line every ten seconds. Writes no new lines
+ * Shows `spokes 37/120, 3 slow: eu-4 (8s) …`, or another noun: on a terminal in one line that is rewritten, elsewhere as a new line every ten seconds. Writes no new lines
  * for documents or without `flags`, and nothing at all without `output`.
  */
-export function openProgress(output: Output | undefined, flags?: Pick<Flags, "output">): Progress {
+export function openProgress(
+  output: Output | undefined,
+  flags?: Pick<Flags, "output">,
+  noun = "spokes",
+): Progress {
   const isTerminal = output?.isTTY === true;
   const isQuiet = flags === undefined || isDocument(flags);
   if (output === undefined || (!isTerminal && isQuiet)) return silent;
@@ -36,7 +40,7 @@ export function openProgress(output: Output | undefined, flags?: Pick<Flags, "ou
   let isShown = false;
   const show = (): void => {
     if (known === undefined || known.done === known.total) return;
-    const text = progressText(known, performance.now());
+    const text = `${noun} ${progressText(known, performance.now())}`;
     isShown = isTerminal;
     output.write(isTerminal ? `${clearLine}${cut(text, output.columns)}` : `${text}\n`);
   };
@@ -58,7 +62,7 @@ export function openProgress(output: Output | undefined, flags?: Pick<Flags, "ou
 
 const silent: Progress = { update: () => undefined, end: () => undefined };
 
-/** The progress line, with the slowest clusters first. */
+/** How far a reading is, with the slowest clusters first. */
 export function progressText({ done, total, running }: ReadState, nowMs: number): string {
   const slow = [...running]
     .map(([name, since]) => ({ name, ms: nowMs - since }))
@@ -69,11 +73,36 @@ export function progressText({ done, total, running }: ReadState, nowMs: number)
     .map(({ name, ms }) => `${plainText(name)} (${Math.floor(ms / 1_000)}s)`);
   const rest = slow.length > shownSlow ? " …" : "";
   const slowText = slow.length === 0 ? "" : `, ${slow.length} slow: ${names.join(", ")}${rest}`;
-  return `spokes ${done}/${total}${slowText}`;
+  return `${done}/${total}${slowText}`;
 }
 
 function cut(text: string, columns = 0): string {
   return columns > 0 && text.length >= columns ? text.slice(0, columns - 1) : text;
+}
+
+/** Called when a reading starts or ends, with the running ones. */
+export type OnProgress = (done: number, total: number, running: Running) => void;
+
+/** Two callbacks for readings that run at the same time; `update` is called with what both of them told last. */
+export function sharedProgress(
+  update: OnProgress = () => undefined,
+): readonly [OnProgress, OnProgress] {
+  const last: Record<"one" | "other", ReadState> = {
+    one: { done: 0, total: 0, running: new Map() },
+    other: { done: 0, total: 0, running: new Map() },
+  };
+  const callback =
+    (side: keyof typeof last): OnProgress =>
+    (done, total, running) => {
+      last[side] = { done, total, running };
+      const { one, other } = last;
+      update(
+        one.done + other.done,
+        one.total + other.total,
+        new Map([...one.running, ...other.running]),
+      );
+    };
+  return [callback("one"), callback("other")];
 }
 
 /** Reads one of many clusters by its name. */

@@ -10,6 +10,7 @@ import {
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { failureReason } from "../../failure.ts";
+import { countedReading, type OnProgress } from "../../output/progress.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { LogDeps } from "../logs/read-logs.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
@@ -38,6 +39,8 @@ interface DocumentDeps {
   readonly logs: LogDeps;
   readonly selection: Selection;
   readonly onCredential: KnownSecrets["credential"];
+  /** Called when a document is begun and when it is made. */
+  readonly onProgress: OnProgress;
   /** Whether the bundle is of the whole fleet. */
   readonly isWhole: boolean;
 }
@@ -51,24 +54,34 @@ export async function gatherDocuments(
   deps: DocumentDeps,
   signal: AbortSignal,
 ): Promise<Documents> {
-  const { logs, selection, onCredential, isWhole } = deps;
+  const { logs, selection, onCredential, onProgress, isWhole } = deps;
   const tail = readTail(input.options.tail ?? "500");
+  const hasChecks = logs.live && isWhole;
+  const total = 1 + (logs.live ? 2 : 0) + (hasChecks ? 1 : 0);
+  const counted = countedReading(total, onProgress);
   const read = await Promise.all([
     logs.live
-      ? readDocument("The walks were not made: ", () => gatherWalks(input, onCredential, signal))
+      ? counted("walks", () =>
+          readDocument("The walks were not made: ", () => gatherWalks(input, onCredential, signal)),
+        )
       : noDocuments,
-    readDocument("The logs were not read: ", () =>
-      gatherLogs(input, { logs, selection, tail }, signal),
+    counted("logs", () =>
+      readDocument("The logs were not read: ", () =>
+        gatherLogs(input, { logs, selection, tail }, signal),
+      ),
     ),
   ]);
   // Each of these sends many requests to every cluster, so they run one after the other.
-  const checks =
-    logs.live && isWhole
-      ? await readDocument("The checks were not made: ", () =>
+  const checks = hasChecks
+    ? await counted("checks", () =>
+        readDocument("The checks were not made: ", () =>
           gatherChecks(input, { logs, onCredential }, signal),
-        )
-      : noDocuments;
-  const diffs = logs.live ? await readDiffs(input, { logs, selection }, signal) : noDocuments;
+        ),
+      )
+    : noDocuments;
+  const diffs = logs.live
+    ? await counted("comparison", () => readDiffs(input, { logs, selection }, signal))
+    : noDocuments;
   const found = [...read, checks, diffs];
   return {
     documents: Object.assign({}, ...found.map(({ documents }) => documents)),

@@ -10,6 +10,7 @@ import { recordedAccess } from "../../bundle/recorded-client.ts";
 import type { ArchiveFile } from "../../bundle/tar.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { unreadNotes } from "../../output/notes.ts";
+import { sharedProgress } from "../../output/progress.ts";
 import { notFoundErrors } from "../../output/report.ts";
 import { stepLine, words } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
@@ -130,15 +131,15 @@ async function collect(
   );
   const selection = selectionOf(args, flags, access);
   const isWhole = isWholeFleet(selection) && flags.recorded?.isWhole !== false;
-  const reading = openReading(flags, terminal);
+  const reading = openReading(flags, terminal, "parts");
+  const [ofClusters, ofDocuments] = sharedProgress(reading.limits.onProgress);
   const spokeTimeoutMs = flags.spokeTimeoutGiven ? flags.spokeTimeoutMs : defaultSpokeTimeoutMs;
-  const limits = { ...reading.limits, spokeTimeoutMs };
-  // Reading the clusters shows the progress already.
-  const quiet = { ...limits, onProgress: undefined };
-  const logs = { access, limits: quiet, live, now };
+  const limits = { ...reading.limits, spokeTimeoutMs, onProgress: undefined };
+  const logs = { access, limits, live, now };
+  const documents = { logs, selection, onCredential, onProgress: ofDocuments, isWhole };
   const [gathered, rest] = await Promise.all([
-    gather({ access, selection, limits }, deadline),
-    gatherDocuments(input, { logs, selection, onCredential, isWhole }, deadline),
+    gather({ access, selection, limits: { ...limits, onProgress: ofClusters } }, deadline),
+    gatherDocuments(input, documents, deadline),
   ]).finally(reading.end);
   return {
     clusters: gathered.clusters,

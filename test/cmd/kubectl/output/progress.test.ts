@@ -1,19 +1,23 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import { openProgress, progressText } from "../../../../cmd/kubectl/output/progress.ts";
+import {
+  openProgress,
+  progressText,
+  sharedProgress,
+} from "../../../../cmd/kubectl/output/progress.ts";
 
 const since = (secondsAgo: number): number => 100_000 - secondsAgo * 1_000;
 
 describe("the line of progress", () => {
   test.each([
-    { running: [], text: "spokes 37/120" },
-    { running: [["eu-1", 2]] as const, text: "spokes 37/120" },
+    { running: [], text: "37/120" },
+    { running: [["eu-1", 2]] as const, text: "37/120" },
     {
       running: [
         ["eu-1", 2],
         ["eu-4", 8.9],
       ] as const,
-      text: "spokes 37/120, 1 slow: eu-4 (8s)",
+      text: "37/120, 1 slow: eu-4 (8s)",
     },
     {
       running: [
@@ -22,13 +26,30 @@ describe("the line of progress", () => {
         ["c", 5],
         ["d", 6],
       ] as const,
-      text: "spokes 37/120, 4 slow: b (7s), d (6s), c (5s) …",
+      text: "37/120, 4 slow: b (7s), d (6s), c (5s) …",
     },
-    { running: [["eu\u001b[2J", 3]] as const, text: "spokes 37/120, 1 slow: eu [2J (3s)" },
+    { running: [["eu\u001b[2J", 3]] as const, text: "37/120, 1 slow: eu [2J (3s)" },
   ])("is $text", ({ running, text }) => {
     const map = new Map(running.map(([name, seconds]) => [name, since(seconds)]));
     expect(progressText({ done: 37, total: 120, running: map }, 100_000)).toBe(text);
   });
+});
+
+test("two readings at the same time are told together", () => {
+  const told: unknown[] = [];
+  const [clusters, documents] = sharedProgress((done, total, running) =>
+    told.push([done, total, [...running.keys()]]),
+  );
+  documents(0, 4, new Map([["walks", 1]]));
+  clusters(1, 2, new Map([["eu-1", 2]]));
+  documents(1, 4, new Map([["logs", 3]]));
+  clusters(2, 2, new Map());
+  expect(told).toEqual([
+    [0, 4, ["walks"]],
+    [1, 6, ["eu-1", "walks"]],
+    [2, 6, ["eu-1", "logs"]],
+    [3, 6, ["logs"]],
+  ]);
 });
 
 function opened(
