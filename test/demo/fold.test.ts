@@ -7,20 +7,60 @@ describe("the output of a command", () => {
     expect(folded("NAME   AGE\na      5s\n\n", 20)).toEqual(["NAME   AGE", "a      5s"]);
   });
 
-  test("as a table is cut between columns, the same for all rows", () => {
+  test("as a table goes without what says least, and says without what", () => {
     const table = [
-      "NAMESPACE         KIND              HUB     REASON",
-      "knative-serving   KnativeServing    Ready   <none>",
-      "knative-eventing  KnativeEventing   False   AccessProviderFailed",
-      "",
+      "NAMESPACE          NAME               KIND              CLUSTER   VERSION   HUB     LIVE    REASON   SINCE",
+      "knative-eventing   knative-eventing   KnativeEventing   spoke-2   1.23.0    Ready   Ready   <none>   2s",
+      "knative-serving    knative-serving    KnativeServing    spoke-1   1.23.0    Ready   Ready   <none>   4s",
+      "2 installations: 2 healthy.",
     ].join("\n");
-    expect(folded(table, 42)).toEqual([
-      "NAMESPACE         KIND              HUB",
-      "    REASON",
-      "knative-serving   KnativeServing    Ready",
-      "    <none>",
-      "knative-eventing  KnativeEventing   False",
-      "    AccessProviderFailed",
+    expect(folded(table, 78)).toEqual([
+      "NAME               KIND              CLUSTER   VERSION   HUB     LIVE",
+      "knative-eventing   KnativeEventing   spoke-2   1.23.0    Ready   Ready",
+      "knative-serving    KnativeServing    spoke-1   1.23.0    Ready   Ready",
+      "(a wider terminal also shows NAMESPACE, REASON, SINCE)",
+      "2 installations: 2 healthy.",
+    ]);
+    expect(folded(table, 120)).toEqual(table.split("\n"));
+  });
+
+  test("as a table keeps a reason, and goes without more of the rest", () => {
+    const table = [
+      "NAMESPACE         NAME              KIND             CLUSTER   VERSION   HUB        LIVE     REASON                 SINCE",
+      "knative-serving   knative-serving   KnativeServing   spoke-1   1.23.0    NotReady   Denied   AccessProviderFailed   2s",
+    ].join("\n");
+    expect(folded(table, 78)).toEqual([
+      "NAME              CLUSTER   HUB        LIVE     REASON",
+      "knative-serving   spoke-1   NotReady   Denied   AccessProviderFailed",
+      "(a wider terminal also shows NAMESPACE, KIND, VERSION, SINCE)",
+    ]);
+  });
+
+  test("as a table with empty cells keeps each cell below its title", () => {
+    const table = [
+      "NAMESPACE          NAME               VERSION   READY   REASON     TARGET CLUSTER   AGE",
+      "knative-eventing   eventing-spoke-1   1.22.2    False   NotReady   spoke-1          22s",
+      "knative-eventing   eventing-spoke-2   1.22.2    True               spoke-2          17s",
+    ].join("\n");
+    expect(folded(table, 78)).toEqual([
+      "NAME               VERSION   READY   REASON     TARGET CLUSTER",
+      "eventing-spoke-1   1.22.2    False   NotReady   spoke-1",
+      "eventing-spoke-2   1.22.2    True               spoke-2",
+      "(a wider terminal also shows NAMESPACE, AGE)",
+    ]);
+  });
+
+  test("as a table with a long last column has that below its row", () => {
+    const table = [
+      "LAST SEEN   TYPE      REASON   OBJECT   MESSAGE",
+      "0s          Warning   Failed   ks/one   does not accept the credential, also not a fresh one",
+    ].join("\n");
+    expect(folded(table, 44)).toEqual([
+      "LAST SEEN   TYPE      REASON   OBJECT",
+      "    MESSAGE",
+      "0s          Warning   Failed   ks/one",
+      "    does not accept the credential, also not",
+      "    a fresh one",
     ]);
   });
 
@@ -40,9 +80,8 @@ describe("the output of a command", () => {
     const output = `NAME   REASON${" ".repeat(20)}SINCE\na      ${"x".repeat(24)}  5s\n1 installation: 0 healthy, 1 not healthy\n`;
     expect(folded(output, 36)).toEqual([
       "NAME   REASON",
-      "    SINCE",
       `a      ${"x".repeat(24)}`,
-      "    5s",
+      "(a wider terminal also shows SINCE)",
       "1 installation: 0 healthy, 1 not",
       "    healthy",
     ]);

@@ -49,7 +49,8 @@ export async function showAfter(stage: Stage): Promise<void> {
   );
   await shell.show("kubectl knfleet status -A");
   await shell.show("kubectl knfleet deployments -A");
-  await shell.show("kubectl get knativeservings,knativeeventings -A");
+  await shell.show("kubectl get knativeservings -A");
+  await shell.show("kubectl get knativeeventings -A");
   for (const component of main) await mustBeInstalled(stage, component);
 }
 
