@@ -7,7 +7,7 @@ import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
 import { providerFileHint, pullOnlyHint } from "../spokes/spoke-reading.ts";
 import { codedReason, shortNameOf } from "./names.ts";
 import { codedError, type ReportError } from "./report.ts";
-import { type Commands, stepLine, withHub, words } from "./steps.ts";
+import { type Commands, logHint, stepLine, withHub, words } from "./steps.ts";
 
 /** The request of the user, to write commands that work when pasted. */
 export interface Asked {
@@ -87,6 +87,7 @@ const unwalkable = [
   "PullOnly",
   "Interrupted",
   "StreamLimit",
+  "LogUnavailable",
   "NotServed",
 ];
 
@@ -107,6 +108,7 @@ export function unreadNotes(
   asked?: Asked,
 ): readonly string[] {
   const noFile = errors.some(({ reason }) => reason === "NoProviderFile");
+  const hasNoLog = errors.some(({ reason }) => reason === "LogUnavailable");
   const missing = errors.filter(isMissing);
   const others = errors.filter((error) => !isMissing(error));
   const heading =
@@ -120,6 +122,7 @@ export function unreadNotes(
     ...(isHeaded ? [heading] : []),
     ...errorLines(others),
     ...(noFile ? [stepLine(providerFileHint)] : []),
+    ...(hasNoLog && asked !== undefined ? [stepLine(logHint)] : []),
     ...walkStep(errors, asked),
   ];
 }

@@ -13,6 +13,7 @@ export const ownReasons = {
   NotInBundle: "The bundle has nothing about the cluster",
   Timeout: "The cluster did not answer within --spoke-timeout",
   ServerError: "The API server answered with an error",
+  LogUnavailable: "The API server answered, but cannot get the log of a container from its node",
   NotInstalled: "The cluster has no anchor of this installation",
   OtherInstallation:
     "The cluster has no anchor of this installation, but Deployments of another one",

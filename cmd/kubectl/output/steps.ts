@@ -90,6 +90,9 @@ export const installInventory =
 export const installSets =
   "Turn fleet sets on in the chart of knfleet (sets.enabled=true), or choose the hub with --context.";
 
+export const logHint =
+  "Look whether the nodes of these pods run, and whether the API server reaches their kubelets. Nodes that kwok plays have no logs.";
+
 /** Whether a step is a command that can be pasted. Every other step is a sentence. */
 export function isCommand(step: string): boolean {
   return /^(?:kubectl|chmod) |^(?:KUBECONFIG|KUBERNETES_EXEC_INFO)=/.test(step);

@@ -203,8 +203,15 @@ export function sourceError(
   { namespace, pod, container }: LogSource,
   cluster: string | null,
 ): ReportError {
-  const { reason, message } = errorOf(error, cluster, 0);
+  const { reason, message } = isWithoutLog(error)
+    ? { reason: "LogUnavailable" as const, message: error.message }
+    : errorOf(error, cluster, 0);
   return { reason, message: `${namespace}/${pod} ${container}: ${message}`, cluster };
+}
+
+/** Whether an API server says of a log that it cannot get it. The log is at the kubelet of the node, so that the API server itself may be well. */
+function isWithoutLog(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.isStatus && ![401, 403, 429].includes(error.status);
 }
 
 function errorOf(error: unknown, cluster: string | null, timeoutMs: number): ReportError {

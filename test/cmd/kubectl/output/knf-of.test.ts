@@ -18,6 +18,7 @@ const withoutNumber = [
   "Interrupted",
   "NotInBundle",
   "StreamLimit",
+  "LogUnavailable",
   "Usage",
   "InternalError",
 ];

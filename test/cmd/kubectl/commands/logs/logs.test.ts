@@ -63,6 +63,44 @@ describe("logs", () => {
     });
   });
 
+  const unreachable =
+    'Get "https://10.0.0.1:10250/containerLogs/a/b/c": dial tcp 10.0.0.1:10250: connect: connection refused';
+  test.each([
+    { name: "a node that nobody reaches", code: 500, message: unreachable },
+    { name: "a node that has no address", code: 500, message: "no preferred addresses found" },
+    { name: "a container that waits", code: 400, message: 'container "main" is waiting to start' },
+  ])("of $name are missing through no fault of the API server", async ({ code, message }) => {
+    const body = { kind: "Status", apiVersion: "v1", status: "Failure", code, message };
+    await using silent = await startStubHub(loggingObjects, (request) =>
+      request.path.endsWith("/log") ? { status: code, body } : loggedAnswers(request),
+    );
+    const { exitCode, stdout, stderr } = await runText(["logs", "ke", "--no-live"], {
+      env: silent.env,
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
+    expect(stderr).toContain(
+      `<hub>: LogUnavailable: team-a/eventing-controller-7c9f-x1 main: ${message}`,
+    );
+    expect(stderr).toMatch(/^hint: Look whether the nodes of these pods run/m);
+    expect(stderr).not.toMatch(/KNF|diagnose/);
+  });
+
+  test.each([
+    { name: "a proxy answers in place of the API server", status: 502, body: "bad gateway" },
+    {
+      name: "the log may not be read",
+      status: 403,
+      body: { kind: "Status", apiVersion: "v1", code: 403, message: "pods/log is forbidden" },
+    },
+  ])("where $name keep their reason", async ({ status, body }) => {
+    await using other = await startStubHub(loggingObjects, (request) =>
+      request.path.endsWith("/log") ? { status, body } : loggedAnswers(request),
+    );
+    const { stderr } = await runText(["logs", "ke", "--no-live"], { env: other.env });
+    expect(stderr).toMatch(status === 403 ? /KNF1003 Forbidden/ : /KNF1001 ServerError/);
+    expect(stderr).not.toContain("kubelets");
+  });
+
   test.each([
     { args: ["--tail", "x"], says: "--tail" },
     { args: ["--max-streams", "0"], says: "--max-streams" },
