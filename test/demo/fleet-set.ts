@@ -59,9 +59,11 @@ async function become({ fleet, narrator, signal }: Stage, wanted: string): Promi
   using progress = narrator.progress();
   const check = async (): Promise<true | undefined> => {
     const object = await fleet.hub.admin.get(key);
-    progress.update(`the set: ${phaseText(object)}`);
     const isObserved =
       valueAt(object, "status", "observedGeneration") === object?.metadata.generation;
+    progress.update(
+      `the set: ${isObserved ? phaseText(object) : "not yet seen by the controller"}`,
+    );
     return isObserved && valueAt(object, "status", "rollout", "phase") === wanted
       ? true
       : undefined;
@@ -69,7 +71,9 @@ async function become({ fleet, narrator, signal }: Stage, wanted: string): Promi
   await until(check, { what: `the set to be ${wanted}`, timeoutMs: 180_000, signal });
 }
 
-function phaseText(object: KubeObject | undefined): string {
+/** Phase of the rollout and what it waits for; never empty. */
+export function phaseText(object: KubeObject | undefined): string {
   const { phase, waitingFor } = Object(valueAt(object, "status", "rollout"));
+  if (typeof phase !== "string") return "no status yet";
   return [phase, waitingFor].filter((part) => typeof part === "string").join("  ");
 }

@@ -2,6 +2,7 @@ import { ensureReleases, type EnsuredReleases } from "../../cmd/release-files.ts
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { serverBinaries, type BinaryPaths } from "../fleet/binary-catalogue.ts";
 import { startFleet, type Fleet } from "../fleet/fleet.ts";
+import { reasonsOf } from "./failure.ts";
 import type { Narrator } from "./narrator.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,10 +48,7 @@ export async function getReleases(
   const releases = await fetched();
   const { dir, source, sampleBecause } = releases;
   if (source === "sample") {
-    narrator.warn(
-      `The real Knative release files cannot be had, so a small sample release is used: it has the same kinds of objects, fewer of them, and no real Knative in it.`,
-    );
-    narrator.warn(`Why: ${sampleBecause?.message ?? "unknown"}`);
+    for (const line of sampleLines(sampleBecause)) narrator.warn(line);
   } else {
     const origin = {
       cache: "All files were there",
@@ -69,6 +67,16 @@ export async function getReleases(
       progress.update(`${done} of ${total} files: ${path}`);
     return await ensureReleases({ environment, allowSample: true, onProgress }, signal);
   }
+}
+
+/** Says that only the sample release is used, why, and what to do for more. */
+export function sampleLines(because: Error | undefined): readonly string[] {
+  const why = because === undefined ? [] : [`Why: ${reasonsOf(because).join(": ")}`];
+  return [
+    "The real Knative release files cannot be had, so a small sample release is used: it has the same kinds of objects, fewer of them, and no real Knative in it.",
+    ...why,
+    "Remedy: none is needed for the demo. For Knative's own files, start it with KNFLEET_RELEASE_MIRROR=FOLDER, where FOLDER has them, or on a machine that can download them.",
+  ];
 }
 
 /** Starts a hub and two spokes, all real control planes. */
