@@ -14,26 +14,32 @@ export interface DemoRunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Press Ctrl-C as soon as this has been written. */
   readonly interruptAt?: string;
+  /** Done before Ctrl-C is pressed, with what was written until then; the demo runs on meanwhile. */
+  readonly before?: (text: string, pid: number) => Promise<void>;
 }
 
 /** Runs the demo as a process of its own, without a terminal. */
 export async function runDemo(options: DemoRunOptions): Promise<DemoRun> {
-  const { args = [], environment = {}, interruptAt } = options;
+  const { args = [], environment = {}, interruptAt, before = async () => undefined } = options;
   const child = spawn(process.execPath, [join(import.meta.dirname, "demo.ts"), ...args], {
     env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let text = "";
   let interrupted = false;
+  let done: Promise<void> = Promise.resolve();
   const take = (part: string): void => {
     text += part;
     if (interrupted || interruptAt === undefined || !text.includes(interruptAt)) return;
     interrupted = true;
-    child.kill("SIGINT");
+    done = before(text, child.pid ?? 0).finally(() => child.kill("SIGINT"));
+    // A failure is thrown below, when the demo has stopped everything.
+    done.catch(() => undefined);
   };
   child.stdout.setEncoding("utf8").on("data", take);
   child.stderr.setEncoding("utf8").on("data", take);
   await once(child, "close");
+  await done;
   return { code: child.exitCode, text };
 }
 

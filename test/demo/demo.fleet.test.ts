@@ -1,14 +1,17 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { sampleDirOf } from "../../cmd/release-files.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { assetVariable } from "../fleet/binary-cache.ts";
 import { folderOf, runDemo, survivorsOf, type DemoRun } from "./demo-process.ts";
+import { blocksOf } from "./page.ts";
 import { demoPrograms } from "./preparation.ts";
+import { runProgram } from "./run-program.ts";
 import { storySteps } from "./story.ts";
 
 // Alone on two cores the whole story takes under a minute.
@@ -42,7 +45,37 @@ async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-describe("npm run demo -- --once", () => {
+/** The lines of the demo that README.md shows. */
+async function shortened(): Promise<readonly string[]> {
+  const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
+  const block = blocksOf(readme).find(({ text }) => text.startsWith("== "));
+  return block?.text.split("\n") ?? ["README.md shows nothing of the demo"];
+}
+
+/** A line without what differs from run to run: numbers, ages, and with their length the width of columns. */
+function shapeOf(line: string): string {
+  return line
+    .replaceAll(/\d+(?:m\d+s)?/g, "#")
+    .replaceAll(/ +/g, " ")
+    .trim();
+}
+
+/** What another shell prints that types what the demo said at its end. */
+async function typed(text: string): Promise<string> {
+  const exports = Array.from(text.matchAll(/^ {2}(export \w+=.*)$/gm), ([, line = ""]) => line);
+  const lines = [
+    ...exports,
+    'echo "releases in $KNFLEET_RELEASE_DIR"',
+    "kubectl knfleet status -A",
+  ];
+  const words = ["sh", "-ec", lines.join("\n")];
+  const environment = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+  const signal = new AbortController().signal;
+  const { code, output } = await runProgram(words, { cwd: tmpdir(), environment, signal });
+  return `${output}exit code ${code}`;
+}
+
+describe("npm run demo", () => {
   test(
     "tells every step, shows the fault and the clean spoke, stops everything and ends with 0",
     async () => {
@@ -61,28 +94,42 @@ describe("npm run demo -- --once", () => {
       expect(run.text).toMatch(/^ {2}KnativeEventingSet knative-eventing\/eventing: Halted/m);
       expect(run.text).toMatch(/eventing-spoke-2 +KnativeEventing +spoke-2 +1\.23\.\d+ +Ready/);
       expect(run.text).not.toContain("\u001B");
+      expect(run.text).not.toMatch(/^ *\[\d+:\d\d\] .*: *$/m);
+      const shapes = new Set(run.text.split("\n").map(shapeOf));
+      expect((await shortened()).filter((line) => !shapes.has(shapeOf(line)))).toEqual([]);
       expectCleanedUp(run);
     },
     storyTimeoutMs,
   );
 
   test(
-    "tells the same with the sample release when no real one can be had, saying so",
+    "tells the same with the sample release when no real one can be had, and --keep leaves a fleet that another shell can use",
     async () => {
+      let shown = "";
       const cache = await temporaryFolder();
       const path = await ensureBinaries(demoPrograms);
       const given = demoPrograms.map((name) => [assetVariable(name), path(name)] as const);
       const run = await runDemo({
-        args: ["--once"],
+        args: ["--keep"],
         environment: {
           ...Object.fromEntries(given),
           KNFLEET_CACHE_DIR: cache,
           KNFLEET_RELEASE_MIRROR: join(cache, "nowhere"),
         },
+        interruptAt: "tail -f ",
+        before: async (text, pid) => {
+          process.kill(pid, "SIGHUP");
+          shown = await typed(text);
+        },
       });
       expectEnd(run, 0);
       expect(finishedSteps(run)).toEqual(allSteps);
-      expect(run.text.replaceAll(/\s+/g, " ")).toContain("a small sample release is used");
+      const told = run.text.replaceAll(/\s+/g, " ");
+      expect(told).toContain("a small sample release is used");
+      expect(told).toContain("Remedy: ");
+      expect(told).toMatch(/The fleet keeps running until `kill \d+`/);
+      expect(shown).toMatch(/knative-serving +KnativeServing +spoke-1 +1\.23\.\d+ +Ready +Ready/);
+      expect(shown).toContain(`releases in ${sampleDirOf()}`);
       expectCleanedUp(run);
     },
     storyTimeoutMs,

@@ -27,8 +27,9 @@ if (parsed.kind === "help") {
 /** Runs the demo; 0 when every step worked or a person stopped it, 1 when a step failed. */
 async function demonstrate(options: DemoOptions): Promise<0 | 1> {
   const narrator = createNarrator({ options, steps: storySteps, write, now: Date.now });
-  const signal = interruptions(() =>
-    write("\n\nStopping everything. Ctrl-C again ends at once.\n"),
+  const signal = interruptions(
+    () => write("\n\nStopping everything. Ctrl-C again ends at once.\n"),
+    options.isKept,
   );
   const running = new AsyncDisposableStack();
   let fleet: Fleet | undefined;
@@ -44,7 +45,8 @@ async function demonstrate(options: DemoOptions): Promise<0 | 1> {
     });
     write(`\nAll ${storySteps} steps worked.\n`);
     if (options.atEnd === "leave") {
-      write("\nThe fleet keeps running until you press Ctrl-C here. In another terminal:\n\n");
+      const until = options.terminal ? "you press Ctrl-C here" : `\`kill ${process.pid}\``;
+      write(`\nThe fleet keeps running until ${until}. In another terminal:\n\n`);
       write(
         invitation(stage.workbench)
           .map((line) => `  ${line}`.trimEnd() + "\n")

@@ -9,12 +9,14 @@ export class Interrupted extends Error {
 
 /**
  * Aborts at the first SIGINT, SIGTERM or SIGHUP and tells; the second one ends the process at once, and the watchdogs clean
- * up. Aborts too when nobody reads the output any more, as after `npm run demo | head`.
+ * up. Aborts too when nobody reads the output any more, as after `npm run demo | head`. With `isKept` SIGHUP
+ * stops nothing: the terminal that it is about is not needed.
  */
-export function interruptions(onFirst: () => void): AbortSignal {
+export function interruptions(onFirst: () => void, isKept: boolean): AbortSignal {
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => {
+      if (isKept && name === "SIGHUP") return;
       if (stop.signal.aborted) process.exit(130);
       onFirst();
       stop.abort(new Interrupted(name));

@@ -25,6 +25,13 @@ describe("the demo's options", () => {
       at: { ...desk, stdinIsTerminal: false },
       atEnd: "stop",
     },
+    {
+      name: "with --keep and without a terminal",
+      args: ["--keep"],
+      at: { ...desk, stdinIsTerminal: false, stdoutIsTerminal: undefined },
+      atEnd: "leave",
+    },
+    { name: "with --keep on a terminal", args: ["--keep"], at: desk, atEnd: "leave" },
   ])("$name: at the end $atEnd", ({ args, at, atEnd }) => {
     expect(demoOptions(args, at)).toMatchObject({ kind: "run", options: { atEnd } });
   });
@@ -78,6 +85,10 @@ describe("the demo's options", () => {
       kind: "refused",
       message: expect.stringContaining("--onse"),
     });
+  });
+
+  test("--once and --keep together are refused", () => {
+    expect(demoOptions(["--keep", "--once"], desk)).toMatchObject({ kind: "refused" });
   });
 
   test("the usage fits 80 columns", () => {

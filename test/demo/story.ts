@@ -39,7 +39,7 @@ export async function tellStory(deps: StoryDeps): Promise<Stage> {
   );
   const fleet = await step("Start a hub and two spokes", () => openFleet(deps));
   const published = await step("Publish the spokes on the hub", () =>
-    publishSpokes(deps, fleet, path("kubectl")),
+    publishSpokes(deps, fleet, { kubectl: path("kubectl"), releaseDir: releases.dir }),
   );
   const stage = await step("Start the controller", () =>
     openStage(deps, { ...published, fleet, releaseDir: releases.dir }),
@@ -73,10 +73,14 @@ interface Published {
 }
 
 /** One spoke by each of the official exec plugins. */
-async function publishSpokes(deps: StoryDeps, fleet: Fleet, kubectl: string): Promise<Published> {
+async function publishSpokes(
+  deps: StoryDeps,
+  fleet: Fleet,
+  found: { readonly kubectl: string; readonly releaseDir: string },
+): Promise<Published> {
   const { narrator, signal } = deps;
   const providerFile = await fleet.providerFile();
-  const workbench = await openWorkbench({ ...deps, fleet, kubectl, providerFile });
+  const workbench = await openWorkbench({ ...deps, ...found, fleet, providerFile });
   const shell = openShell({ workbench, narrator, signal });
   await shell.show("kubectl --context spoke-1 get nodes");
   narrator.say(

@@ -2,10 +2,11 @@ import { stringify } from "yaml";
 
 import type { Cluster } from "../fleet/fleet.ts";
 
+/** What a kubeconfig says of a cluster. */
+export type UserCluster = Pick<Cluster, "name" | "server" | "caPem" | "adminIdentity">;
+
 /** A kubeconfig for a person: one context a cluster, named as the cluster, the first one current. Holds secrets. */
-export function userKubeconfig(
-  clusters: readonly Pick<Cluster, "name" | "server" | "caPem" | "adminIdentity">[],
-): string {
+export function userKubeconfig(clusters: readonly UserCluster[]): string {
   return stringify({
     apiVersion: "v1",
     kind: "Config",

@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 
 import type { Fleet } from "../fleet/fleet.ts";
 import { shellWord } from "./command-line.ts";
-import { userKubeconfig } from "./user-kubeconfig.ts";
+import { type UserCluster, userKubeconfig } from "./user-kubeconfig.ts";
 
 /** Where a person works with the fleet: files, and the environment that makes `kubectl` and `kubectl knfleet` work. */
 export interface Workbench {
@@ -15,10 +15,15 @@ export interface Workbench {
 }
 
 export interface WorkbenchOptions {
-  readonly fleet: Fleet;
+  readonly fleet: Pick<Fleet, "folder"> & {
+    readonly hub: UserCluster;
+    readonly spokes: readonly UserCluster[];
+  };
   /** Path of the real kubectl. */
   readonly kubectl: string;
   readonly providerFile: string;
+  /** Folder with the releases that the demo installs. */
+  readonly releaseDir: string;
   readonly projectRoot: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -42,12 +47,14 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
     exports: [
       `export KUBECONFIG=${shellWord(kubeconfig)}`,
       `export KNFLEET_PROVIDER_FILE=${shellWord(options.providerFile)}`,
+      `export KNFLEET_RELEASE_DIR=${shellWord(options.releaseDir)}`,
       `export PATH=${shellWord(programs)}:"$PATH"`,
     ],
     environment: {
       ...environment,
       KUBECONFIG: kubeconfig,
       KNFLEET_PROVIDER_FILE: options.providerFile,
+      KNFLEET_RELEASE_DIR: options.releaseDir,
       PATH: [programs, environment["PATH"] ?? ""].join(delimiter),
       NO_COLOR: "1",
     },
