@@ -152,7 +152,7 @@ export class Neighbours {
     const components = [...all()];
     const holders = new Map<string, string>();
     for (const anchor of anchors) {
-      const holder = components.find((one) => isAnchorOf(anchor, one));
+      const holder = componentOfAnchor(anchor, components);
       if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
       const text = holderText(holder);
       const isEarlier = own !== undefined && isOlder(anchor, own);
@@ -225,8 +225,16 @@ function holdingOf(anchor: KubeObject, components: readonly Component[]): Holdin
     kind,
     ids,
     anchor,
-    holder: components.find((component) => isAnchorOf(anchor, component)),
+    holder: componentOfAnchor(anchor, components),
   };
+}
+
+/** The component that an anchor belongs to; undefined when none of these does. */
+export function componentOfAnchor(
+  anchor: KubeObject,
+  components: readonly Component[],
+): Component | undefined {
+  return components.find((component) => isAnchorOf(anchor, component));
 }
 
 /** Whether an anchor belongs to a component. An anchor of upstream shows its component only in its name. */

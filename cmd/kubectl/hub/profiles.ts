@@ -110,7 +110,8 @@ export function profileId({ metadata }: ClusterProfile): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-async function listProfiles(
+/** Lists the ClusterProfiles of a namespace; undefined: of all. Throws the errors of KubeClient. */
+export async function listProfiles(
   hub: ClusterAccess["hub"],
   namespace: string | undefined,
   signal: AbortSignal,

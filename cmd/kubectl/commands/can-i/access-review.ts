@@ -54,13 +54,18 @@ export async function readGrantedRules(
   const review = { apiVersion, kind: "SelfSubjectRulesReview", spec };
   const url = `/apis/${apiVersion}/selfsubjectrulesreviews`;
   const status = recordAt(await client.request("POST", url, review, signal), "status");
-  const rules = listAt(status, "resourceRules")
-    .map((rule) => recordAt(rule))
-    .filter((rule) => listAt(rule, "resourceNames").length === 0);
+  const rules = listAt(status, "resourceRules");
   return {
-    isGranted: (right) => rules.some((rule) => isIn(right, rule)),
+    isGranted: (right) => isGrantedBy(rules, right),
     isComplete: status["incomplete"] !== true && Array.isArray(status["resourceRules"]),
   };
+}
+
+/** Whether one of the rules of RBAC grants a right on the objects of every name. */
+export function isGrantedBy(rules: readonly unknown[], right: Right): boolean {
+  return rules
+    .map((rule) => recordAt(rule))
+    .some((rule) => listAt(rule, "resourceNames").length === 0 && isIn(right, rule));
 }
 
 function isIn({ group, resource, verb }: Right, rule: Readonly<Record<string, unknown>>): boolean {

@@ -11,8 +11,12 @@ export async function missingRights(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const answers = await Promise.all(rights.map((right) => isAllowed(right, client, signal)));
-  const missing = rights.filter((_, at) => answers[at] === false);
-  return [...Map.groupBy(missing, placeText)].map(
+  return rightTexts(rights.filter((_, at) => answers[at] === false));
+}
+
+/** Rights in words: the verbs on a kind in one text. */
+export function rightTexts(rights: readonly Right[]): readonly string[] {
+  return [...Map.groupBy(rights, placeText)].map(
     ([place, all]) => `${all.map(({ verb }) => verb).join(" and ")} ${place}`,
   );
 }

@@ -16,7 +16,9 @@ import type { Flags } from "../../flags.ts";
 import { type Controllers, findControllers, flagValuesOf } from "../../hub/find-controller.ts";
 import { readHubProviderFile } from "../../hub/hub-provider-file.ts";
 import type { OpenHub } from "../../hub/open-hub.ts";
+import { listProfiles } from "../../hub/profiles.ts";
 import type { Right } from "../can-i/access-review.ts";
+import { listVisibleComponents } from "../check/hub-checks.ts";
 import { type HubReaders, readerOf, readersFor } from "./choose-reader.ts";
 import { missingRights, readNamespace } from "./missing-rights.ts";
 import { hostOf, isLoopbackHost } from "./reachable-server.ts";
@@ -32,7 +34,7 @@ export async function readHubFacts(
 ): Promise<HubFacts> {
   const { client } = hub;
   const late = withTimeout(flags.hub.requestTimeoutMs, signal);
-  const [system, profileVersion, servesComponents, controllers, readers, profile] =
+  const [system, profileVersion, servesComponents, controllers, readers, profile, others] =
     await Promise.all([
       readNamespace("kube-system", client, late),
       profileVersionOf(client, late),
@@ -40,6 +42,7 @@ export async function readHubFacts(
       findControllers(client, late),
       readReaders({ hub, flags }, late),
       unlessDenied(getProfile(client, request.profile, late)),
+      readClusterUsers(client, late),
     ]);
   return {
     context,
@@ -50,8 +53,21 @@ export async function readHubFacts(
     servesComponents,
     readers,
     profile: profile !== undefined && isClusterProfile(profile) ? profile : undefined,
+    ...others,
     ...(await readPlaces(request, { client, readers }, late)),
   };
+}
+
+/** Reads which ClusterProfiles and components the hub has, as far as they may be listed. */
+async function readClusterUsers(
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<Pick<HubFacts, "profiles" | "components">> {
+  const [profiles = [], components] = await Promise.all([
+    unlessDenied(listProfiles(client, undefined, signal)),
+    listVisibleComponents(client, signal),
+  ]);
+  return { profiles, components };
 }
 
 interface HubQuestion {

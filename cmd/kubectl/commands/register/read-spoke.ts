@@ -1,14 +1,17 @@
 import { withTimeout } from "../../../../access/deadline.ts";
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import type { Right } from "../can-i/access-review.ts";
 import { missingRights, readNamespace } from "./missing-rights.ts";
 import { certificateNames, onSpoke, type OpenSpoke, serverAddresses } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { SpokeFacts } from "./registration-facts.ts";
-import { spokeNamespace } from "./spoke-objects.ts";
+import { type PresentObjects, spokeNamespace } from "./spoke-objects.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 
@@ -21,25 +24,20 @@ export async function readSpokeFacts(
   const { connection, cluster, timeoutMs } = spoke;
   const { client } = connection;
   const late = withTimeout(timeoutMs, signal);
-  const account = {
-    resource: knownResource("v1", "ServiceAccount"),
-    namespace: spokeNamespace,
-    name: request.account,
-  };
-  const role = { resource: knownResource(`${rbac}/v1`, "ClusterRole"), name: spokeRoleName };
   const work = Promise.all([
     client.request("GET", "/version", undefined, late),
     connection.isWorking(late),
     readNamespace("kube-system", client, late),
-    readNamespace(spokeNamespace, client, late),
-    unlessDenied(client.get(account, { metadataOnly: true }, late)),
-    unlessDenied(client.get(role, { metadataOnly: true }, late)),
+    readPresent(request, client, late),
+    listAnchors(client, late),
     missingRights(spokeRights(request), client, late),
     serverAddresses(cluster.server),
     certificateNames(spoke, late),
   ]);
-  const [version, isReady, system, namespace, found, foundRole, missing, addresses, names] =
-    await onSpoke(spoke, work);
+  const [version, isReady, system, present, anchors, missing, addresses, names] = await onSpoke(
+    spoke,
+    work,
+  );
   return {
     cluster,
     addresses,
@@ -47,11 +45,28 @@ export async function readSpokeFacts(
     uid: system?.metadata.uid ?? "",
     kubernetes: textAt(recordAt(version), "gitVersion") ?? "",
     isReady,
-    account: found,
-    namespace,
-    role: foundRole,
+    ...present,
+    anchors: anchors ?? [],
     missingRights: missing,
   };
+}
+
+/** Reads what is there of the objects that the registration would apply. */
+async function readPresent(
+  { account: name }: RegisterRequest,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<PresentObjects> {
+  const get = (ref: ObjectRef): Promise<KubeObject | undefined> =>
+    unlessDenied(client.get(ref, {}, signal));
+  const accounts = knownResource("v1", "ServiceAccount");
+  const [namespace, account, role, binding] = await Promise.all([
+    readNamespace(spokeNamespace, client, signal),
+    get({ resource: accounts, namespace: spokeNamespace, name }),
+    get({ resource: knownResource(`${rbac}/v1`, "ClusterRole"), name: spokeRoleName }),
+    get({ resource: knownResource(`${rbac}/v1`, "ClusterRoleBinding"), name }),
+  ]);
+  return { namespace, account, role, binding };
 }
 
 /** The rights that `register` needs on the cluster. The API server itself refuses to give away more than the caller has. */
@@ -59,7 +74,8 @@ function spokeRights({ ttlSeconds }: RegisterRequest): readonly Right[] {
   const namespace = spokeNamespace;
   const mint = ttlSeconds === undefined ? "secrets" : "serviceaccounts/token";
   return [
-    ...["create", "patch"].flatMap((verb) => [
+    // What may not be read would count as not there, and be overwritten.
+    ...["get", "create", "patch"].flatMap((verb) => [
       { group: "", resource: "namespaces", verb },
       { group: "", resource: "serviceaccounts", verb, namespace },
       { group: rbac, resource: "clusterroles", verb },

@@ -1,4 +1,11 @@
+import { listAt } from "../../../../api/fields.ts";
+import { spokeRoleName } from "../../../../installation/spoke-role.ts";
+import { words } from "../../output/steps.ts";
+import { isGrantedBy } from "../can-i/access-review.ts";
+import { spokeRights } from "../can-i/permissions.ts";
 import type { ChosenReader } from "./choose-reader.ts";
+import { otherProfiles, traitsOf } from "./known-cluster.ts";
+import { rightTexts } from "./missing-rights.ts";
 import type { Refusal } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
@@ -6,8 +13,10 @@ import {
   idOf,
   isRegistrars,
   managerText,
+  mayOwn,
   otherRegistrant,
   profileAnnotation,
+  type Registrant,
   registrar,
   spokeNamespace,
 } from "./spoke-objects.ts";
@@ -98,10 +107,13 @@ function lackOfRights(where: string, missing: readonly string[]): readonly Refus
 }
 
 function refusedBySpoke(
-  { context, account, profile }: RegisterRequest,
+  { context, account, profile, server }: RegisterRequest,
   { hub, spoke }: { readonly hub: HubFacts; readonly spoke: SpokeFacts },
 ): readonly Refusal[] {
-  const other = otherRegistrant(spoke.account, { profile, hubUid: hub.uid });
+  const problem = identityProblem({ account, profile, hubUid: hub.uid }, spoke);
+  const others = otherProfiles(profile, hub, traitsOf(spoke, server));
+  const known =
+    others.length === 0 ? "" : `; the cluster is known as ClusterProfile ${others.join(", ")}`;
   return [
     ...(spoke.isReady
       ? []
@@ -111,15 +123,61 @@ function refusedBySpoke(
             next: [],
           },
         ]),
-    ...(other === undefined
+    ...(problem === undefined
       ? []
       : [
           {
-            why: `The ServiceAccount ${spokeNamespace}/${account} of the cluster is in use by ${other}`,
-            next: ["Take another one with --account, such as --account knfleet-hub-2."],
+            why: `${problem}${known}`,
+            next: [`Take another account with --account, such as --account ${nextName(account)}.`],
           },
         ]),
+    ...refusedRole(context, spoke),
     ...lackOfRights("the cluster", spoke.missingRights),
+  ];
+}
+
+/** Why ServiceAccount or binding may not be written; undefined when they may. Both have the name of the account. */
+function identityProblem(
+  registrant: Registrant,
+  { account, binding }: SpokeFacts,
+): string | undefined {
+  const { account: name } = registrant;
+  const titles = [
+    [account, `ServiceAccount ${spokeNamespace}/${name}`],
+    [binding, `ClusterRoleBinding ${name}`],
+  ] as const;
+  const [problem] = titles.flatMap(([present, title]) => {
+    const other = otherRegistrant(present, registrant);
+    if (other !== undefined) return [`${title} of the cluster is in use by ${other}`];
+    return mayOwn(present) ? [] : [`${title} of the cluster was not made by register`];
+  });
+  return problem;
+}
+
+/** The name with the next number: `knfleet-hub-2` after `knfleet-hub`. */
+function nextName(name: string): string {
+  const [, base = name, number = "1"] = /^(.+)-(\d{1,4})$/.exec(name) ?? [];
+  return `${base}-${Number(number) + 1}`;
+}
+
+const shownRights = 3;
+
+/** A role of somebody else is used as it is, and never changed: it has to hold what every installation needs. */
+function refusedRole(context: string, { role }: SpokeFacts): readonly Refusal[] {
+  if (role === undefined || mayOwn(role)) return [];
+  const rules = listAt(role, "rules");
+  const needed = spokeRights.flatMap(({ group, resources, verbs }) =>
+    resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb }))),
+  );
+  const missing = rightTexts(needed.filter((right) => !isGrantedBy(rules, right)));
+  if (missing.length === 0) return [];
+  const rest = missing.length - shownRights;
+  const names = [...missing.slice(0, shownRights), ...(rest > 0 ? [`${rest} more`] : [])];
+  return [
+    {
+      why: `ClusterRole ${spokeRoleName} of the cluster was not made by register, and lacks rights: ${names.join(", ")}`,
+      next: [words("kubectl", "--context", context, "apply", "-f", "docs/spoke-role.yaml")],
+    },
   ];
 }
 

@@ -103,9 +103,15 @@ async function show(
   } else if (!flags.quiet) {
     terminal.stderr.write(tableText(objectsTable(objects), { ...flags, output: "wide" }, terminal));
   }
-  if (flags.quiet) return;
-  const lines = warnings.map((warning) => `warning: ${plainText(warning)}\n`);
-  terminal.stderr.write(lines.join(""));
+  if (!flags.quiet) writeWarnings(warnings, terminal);
+}
+
+/** Prints warnings on standard error. */
+export function writeWarnings(
+  warnings: readonly string[],
+  { stderr }: Pick<Input["terminal"], "stderr">,
+): void {
+  stderr.write(warnings.map((warning) => `warning: ${plainText(warning)}\n`).join(""));
 }
 
 /** Prints the objects for `-o name`, `yaml` and `json`. */

@@ -1,9 +1,11 @@
 import type { AccessCluster, ClusterProfile } from "../../../../api/cluster-profile.ts";
+import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import type { HubReaders } from "./choose-reader.ts";
+import type { PresentObjects } from "./spoke-objects.ts";
 
-/** What was read of the cluster to register. */
-export interface SpokeFacts {
+/** What was read of the cluster to register. The objects of `PresentObjects` are those of its names; `account` and `binding` have the name of the account. */
+export interface SpokeFacts extends PresentObjects {
   readonly cluster: AccessCluster & { readonly server: string };
   readonly addresses: readonly string[];
   readonly certificateNames: readonly string[];
@@ -12,10 +14,8 @@ export interface SpokeFacts {
   readonly kubernetes: string;
   /** Whether `/readyz` says that the API server works. */
   readonly isReady: boolean;
-  readonly account: KubeObject | undefined;
-  /** The namespace of the account. */
-  readonly namespace: KubeObject | undefined;
-  readonly role: KubeObject | undefined;
+  /** Anchors of installations. Empty: there are none, or they may not be listed. */
+  readonly anchors: readonly KubeObject[];
   /** Rights that the caller lacks there, in words. */
   readonly missingRights: readonly string[];
 }
@@ -35,6 +35,9 @@ export interface HubFacts {
   /** The readers of the provider file, or why there is no provider file. */
   readonly readers: HubReaders | string;
   readonly profile: ClusterProfile | undefined;
+  /** All ClusterProfiles and components. Empty: there are none, or they may not be listed. */
+  readonly profiles: readonly ClusterProfile[];
+  readonly components: readonly Component[];
   /** By `namespace/name`: the Secrets that a reader of the file would read. */
   readonly secrets: ReadonlyMap<string, KubeObject>;
   /** Namespaces that exist, of those that a registration needs. */

@@ -10,6 +10,7 @@ import type { AccessCluster, ClusterProfile } from "../../../../api/cluster-prof
 import { recordAt } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { type ChosenReader, chooseReader } from "./choose-reader.ts";
+import { otherProfiles, traitsOf } from "./known-cluster.ts";
 import { reachableServer, type Refusal } from "./reachable-server.ts";
 import { refusedRegistration, refusedSecret } from "./refused-registration.ts";
 import type { RegisterRequest } from "./register-request.ts";
@@ -17,20 +18,13 @@ import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
 import {
   idOf,
   profileAnnotation,
+  registeredAnnotations,
   registrar,
   registrarLabel,
   spokeManifests,
   spokeNamespace,
   tokenSecret,
 } from "./spoke-objects.ts";
-
-/** Annotations of a registered ClusterProfile, by which `unregister` finds the cluster again. */
-export const registeredAnnotations = {
-  context: "knfleet.dev/registered-context",
-  cluster: "knfleet.dev/cluster-uid",
-  account: "knfleet.dev/service-account",
-  secret: "knfleet.dev/credential-secret",
-} as const;
 
 /** What a registration writes. */
 export interface Registration {
@@ -88,7 +82,7 @@ export function planRegistration(
     profileStatus: profileStatusManifest(source, hub.profile, clock.now),
     server: server.cluster.server,
     isReachedHere: server.isOfKubeconfig,
-    warnings: [...server.warnings, ...warningsOf(facts, server.cluster.server)],
+    warnings: [...server.warnings, ...warningsOf(request, facts, server.cluster.server)],
   };
 }
 
@@ -183,11 +177,21 @@ function labelsOf(
   return Object.fromEntries(all.filter(([key]) => !removedLabels.includes(key)));
 }
 
-function warningsOf({ hub, spoke }: RegistrationFacts, server: string): readonly string[] {
+function warningsOf(
+  { profile }: RegisterRequest,
+  { hub, spoke }: RegistrationFacts,
+  server: string,
+): readonly string[] {
   const before = hub.profile?.status?.accessProviders?.[0]?.cluster?.server;
+  const others = otherProfiles(profile, hub, traitsOf(spoke, server));
   return [
     ...(hub.hasController ? [] : ["No controller was found on the hub"]),
     ...(hub.uid !== "" && hub.uid === spoke.uid ? ["The cluster is the hub itself"] : []),
+    ...(others.length === 0
+      ? []
+      : [
+          `The cluster is known as ClusterProfile ${others.join(", ")} already, and takes one component of a kind`,
+        ]),
     ...(before === undefined || before === server
       ? []
       : [`The server of the ClusterProfile changes from ${before} to ${server}`]),

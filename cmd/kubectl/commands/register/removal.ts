@@ -5,7 +5,6 @@ import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { words } from "../../output/steps.ts";
 import type { Refusal } from "./reachable-server.ts";
-import { registeredAnnotations } from "./registration.ts";
 import {
   idOf,
   isRegistrars,
@@ -13,6 +12,7 @@ import {
   managerText,
   otherRegistrant,
   profileAnnotation,
+  registeredAnnotations,
   registrar,
 } from "./spoke-objects.ts";
 

@@ -10,6 +10,14 @@ export const registrarLabel: Readonly<Record<string, string>> = { [managedBy]: r
 /** Selector of these objects. */
 export const registrarSelector = `${managedBy}=${registrar}`;
 
+/** Annotations of a registered ClusterProfile, by which `unregister` finds the cluster again. */
+export const registeredAnnotations = {
+  context: "knfleet.dev/registered-context",
+  cluster: "knfleet.dev/cluster-uid",
+  account: "knfleet.dev/service-account",
+  secret: "knfleet.dev/credential-secret",
+} as const;
+
 /** Annotation of the objects of one registration: `namespace/name` of the ClusterProfile. */
 export const profileAnnotation = "knfleet.dev/cluster-profile";
 /** Annotation on the spoke: uid of the hub. */
@@ -34,6 +42,11 @@ export function isRegistrars({ metadata }: Manifest): boolean {
   return metadata.labels?.[managedBy] === registrar;
 }
 
+/** Whether `register` may write an object, and `unregister` delete it: it is not there yet, or `register` made it. */
+export function mayOwn(present: KubeObject | undefined): boolean {
+  return present === undefined || isRegistrars(present);
+}
+
 /** A cluster manager by its name in a ClusterProfile. */
 export function managerText(manager: string): string {
   return manager === "" ? "hand" : `the cluster manager "${manager}"`;
@@ -56,35 +69,52 @@ export function otherRegistrant(
   return isSameHub ? `ClusterProfile ${id}` : `ClusterProfile ${id} of another hub`;
 }
 
-/** What `register` applies on a spoke, in this order: namespace, ServiceAccount, ClusterRole and its binding. `namespace` and `role`: what is there. */
+/** What the spoke has already of the objects that `register` applies there. */
+export type PresentObjects = Readonly<
+  Record<"namespace" | "account" | "role" | "binding", KubeObject | undefined>
+>;
+
+/** What `register` applies on a spoke, in this order: namespace, ServiceAccount, ClusterRole and its binding. What somebody else made is left out. */
 export function spokeManifests(
   registrant: Registrant,
-  { namespace: space, role }: Readonly<Record<"namespace" | "role", KubeObject | undefined>>,
+  present: PresentObjects,
 ): readonly Manifest[] {
   const { account } = registrant;
   const own = ownMetadata(registrant);
-  const namespace: Manifest = {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: spokeNamespace, labels: registrarLabel },
-  };
-  return [
-    ...(mayOwn(space) ? [namespace] : []),
-    {
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      metadata: { namespace: spokeNamespace, name: account, ...own },
-    },
-    // A role that somebody else made stays when the cluster is unregistered.
-    spokeRole(mayOwn(role) ? registrarLabel : {}),
-    {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "ClusterRoleBinding",
-      metadata: { name: account, ...own },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: spokeRoleName },
-      subjects: [{ kind: "ServiceAccount", namespace: spokeNamespace, name: account }],
-    },
+  const manifests: readonly (readonly [keyof PresentObjects, Manifest])[] = [
+    [
+      "namespace",
+      {
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: { name: spokeNamespace, labels: registrarLabel },
+      },
+    ],
+    [
+      "account",
+      {
+        apiVersion: "v1",
+        kind: "ServiceAccount",
+        metadata: { namespace: spokeNamespace, name: account, ...own },
+      },
+    ],
+    ["role", spokeRole(registrarLabel)],
+    [
+      "binding",
+      {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRoleBinding",
+        metadata: { name: account, ...own },
+        roleRef: {
+          apiGroup: "rbac.authorization.k8s.io",
+          kind: "ClusterRole",
+          name: spokeRoleName,
+        },
+        subjects: [{ kind: "ServiceAccount", namespace: spokeNamespace, name: account }],
+      },
+    ],
   ];
+  return manifests.flatMap(([of, manifest]) => (mayOwn(present[of]) ? [manifest] : []));
 }
 
 /** The Secret that the spoke fills with a token of the ServiceAccount. Each registration makes one of a new name, so that the old token works until the hub has the new one. An empty `suffix` gives the name for a file. */
@@ -107,10 +137,6 @@ export function tokenSecret(registrant: Registrant, suffix: string): Manifest {
 /** Whether a Secret of the spoke was made by `register` for the tokens of a ServiceAccount. */
 export function isTokenSecretOf(secret: KubeObject, account: string): boolean {
   return isRegistrars(secret) && secret.metadata.annotations?.[accountAnnotation] === account;
-}
-
-function mayOwn(present: KubeObject | undefined): boolean {
-  return present === undefined || isRegistrars(present);
 }
 
 function ownMetadata({ profile, hubUid }: Registrant) {

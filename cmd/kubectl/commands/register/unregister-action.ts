@@ -1,22 +1,31 @@
 import { withTimeout } from "../../../../access/deadline.ts";
+import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import { allKinds } from "../../../../api/component.ts";
+import {
+  allKinds,
+  type Component,
+  type ComponentKey,
+  componentKeyOf,
+} from "../../../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
+import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
-import { findProfile, profileHint } from "../../hub/profiles.ts";
+import { findProfile, listProfiles, profileHint } from "../../hub/profiles.ts";
 import { checkWriteFormat, isTable } from "../../output/output-format.ts";
 import { askForAgreement } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { otherProfiles, serversOf } from "./known-cluster.ts";
 import { readNamespace } from "./missing-rights.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";
-import { refuse } from "./register-action.ts";
+import { refuse, writeWarnings } from "./register-action.ts";
 import { objectName, objectsTable, type ShownObject } from "./registration-text.ts";
 import {
   hubRemovals,
@@ -49,7 +58,8 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
   }
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const profile = await findProfile(name, { access, flags }, signal);
-  const refusals = refusedRemoval(profile, await usersOf(profile, access, signal));
+  const components = await listInstallations(access, { kinds: allKinds, names: [] }, signal);
+  const refusals = refusedRemoval(profile, usersOf(profile, components));
   if (refusals.length > 0) return refuse(refusals, input);
   await using spoke = await spokeOf(profile, input);
   const [onHub, there] = await Promise.all([
@@ -57,10 +67,13 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
     spoke === undefined ? [] : readSpokeRemovals(profile, { access, spoke }, signal),
   ]);
   if ("why" in there) return refuse([there], input);
+  const warnings =
+    spoke === undefined ? [] : await warningsOf(profile, { access, components, spoke }, signal);
   const shown = [...there.map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
   if (!isTable(flags)) {
     terminal.stdout.write(shown.map((object) => `${objectName(object)}\n`).join(""));
   } else terminal.stdout.write(tableText(objectsTable(shown), flags, terminal));
+  if (!flags.quiet) writeWarnings(warnings, terminal);
   if (options.dryRun === true) return exitCodes.fine;
   const agreement = { yes: options.yes === true, input: flags.input };
   await askForAgreement(`Delete these ${shown.length} objects.`, agreement, terminal);
@@ -79,15 +92,32 @@ function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => Sho
   return (manifest) => ({ cluster, manifest, about: "is deleted" });
 }
 
-async function usersOf(profile: ClusterProfile, access: ClusterAccess, signal: AbortSignal) {
-  const { namespace, name } = profile.metadata;
-  const components = await listInstallations(access, { kinds: allKinds, names: [] }, signal);
+function usersOf(
+  { metadata }: ClusterProfile,
+  components: readonly Component[],
+): readonly ComponentKey[] {
   return components
-    .filter(({ spec }) => {
-      const ref = spec?.clusterProfileRef;
-      return ref?.namespace === namespace && ref.name === name;
-    })
-    .map(({ kind, metadata }) => ({ kind, namespace: metadata.namespace, name: metadata.name }));
+    .filter((component) => targetIdOf(component) === idOf(metadata))
+    .map(componentKeyOf);
+}
+
+/** Names the other ClusterProfiles of a cluster, which may use the account that is deleted. */
+async function warningsOf(
+  profile: ClusterProfile,
+  { access, components, spoke }: SpokeRemoval & { readonly components: readonly Component[] },
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { account, clusterUid: uid } = registeredOf(profile);
+  const { client } = spoke.connection;
+  const [profiles = [], anchors = []] = await Promise.all([
+    unlessDenied(listProfiles(access.hub, undefined, withTimeout(access.hubTimeoutMs, signal))),
+    onSpoke(spoke, listAnchors(client, withTimeout(spoke.timeoutMs, signal))),
+  ]);
+  const traits = { uid, servers: serversOf(profile), anchors };
+  return otherProfiles(profile.metadata, { profiles, components }, traits).map(
+    (id) =>
+      `ClusterProfile ${id} leads to the same cluster, and loses it if it uses ServiceAccount ${spokeNamespace}/${account}`,
+  );
 }
 
 async function spokeOf(
@@ -126,9 +156,14 @@ function kindOf(object: KubeObject, apiVersion: string, kind: string): KubeObjec
 
 const rbac = "rbac.authorization.k8s.io/v1";
 
+interface SpokeRemoval {
+  readonly access: ClusterAccess;
+  readonly spoke: OpenSpoke;
+}
+
 async function readSpokeRemovals(
   profile: ClusterProfile,
-  { access, spoke }: { readonly access: ClusterAccess; readonly spoke: OpenSpoke },
+  { access, spoke }: SpokeRemoval,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[] | Refusal> {
   const { account } = registeredOf(profile);

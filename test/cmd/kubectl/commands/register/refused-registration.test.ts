@@ -9,6 +9,7 @@ import {
   present,
   profileOf,
   readers,
+  roleWithout,
   tokens,
 } from "./registration-input.ts";
 
@@ -92,6 +93,27 @@ describe("refused, each with a next step", () => {
       },
       why: /in use by ClusterProfile fleet\/eu-1 of another hub/,
     },
+    {
+      name: "an account that somebody made by hand",
+      spoke: { account: present("ServiceAccount") },
+      why: /^ServiceAccount knfleet\/knfleet-hub of the cluster was not made by register$/,
+    },
+    {
+      name: "a binding that somebody made by hand",
+      spoke: { binding: present("ClusterRoleBinding") },
+      why: /^ClusterRoleBinding knfleet-hub of the cluster was not made by register$/,
+    },
+    {
+      name: "an account by hand on a cluster of another profile",
+      spoke: { account: present("ServiceAccount") },
+      hub: { profiles: [{ ...foreign, metadata: { ...foreign.metadata, name: "by-hand" } }] },
+      why: /not made by register; the cluster is known as ClusterProfile fleet\/by-hand$/,
+    },
+    {
+      name: "a role by hand that lacks rights",
+      spoke: { role: roleWithout(1) },
+      why: /^ClusterRole knfleet-spoke .* lacks rights: get and list and watch and create and patch namespaces$/,
+    },
     { name: "an API server that does not work", spoke: { isReady: false }, why: /\/readyz/ },
     { name: "a loopback address", spoke: { addresses: ["127.0.0.1"] }, why: /cannot reach/ },
   ])("$name", ({ why, request: asked = {}, hub: there = {}, spoke: here = {} }) => {
@@ -109,6 +131,26 @@ describe("refused, each with a next step", () => {
   ])("%j prints values for the chart: %s", (changes, lacksValues) => {
     const found = plan(changes);
     expect("reader" in found || found.map((refusal) => refusal.lacksValues)).toEqual([lacksValues]);
+  });
+
+  test.each([
+    ["knfleet-hub", "knfleet-hub-2"],
+    ["knfleet-hub-2", "knfleet-hub-3"],
+  ])("the next account after %s is %s", (name, next) => {
+    const found = plan({
+      request: { account: name },
+      spoke: { account: present("ServiceAccount") },
+    });
+    expect("reader" in found || found.flatMap((refusal) => refusal.next)).toEqual([
+      `Take another account with --account, such as --account ${next}.`,
+    ]);
+  });
+
+  test("a role by hand that lacks rights is for its owner to change", () => {
+    const found = plan({ spoke: { role: roleWithout(1) } });
+    expect("reader" in found || found.flatMap((refusal) => refusal.next)).toEqual([
+      "kubectl --context eu-1 apply -f docs/spoke-role.yaml",
+    ]);
   });
 
   test("all reasons are told at once", () => {

@@ -94,7 +94,6 @@ describe("before anything is written", () => {
     expect(kinds).toEqual([
       "Namespace",
       "ServiceAccount",
-      "ClusterRole",
       "ClusterRoleBinding",
       "Secret",
       "Namespace",

@@ -15,6 +15,7 @@ import {
   planRegistration,
   type Registration,
 } from "../../../../../cmd/kubectl/commands/register/registration.ts";
+import { spokeRules } from "../../../../../installation/spoke-role.ts";
 import { anyCaData } from "../../../../access/builders.ts";
 
 export const execConfig = {
@@ -63,6 +64,8 @@ export const hub: HubFacts = {
   servesComponents: true,
   readers: readers(tokens),
   profile: undefined,
+  profiles: [],
+  components: [],
   secrets: new Map(),
   namespaces: new Set(["fleet-credentials"]),
   missingRights: [],
@@ -77,6 +80,8 @@ export const spoke: SpokeFacts = {
   account: undefined,
   namespace: undefined,
   role: undefined,
+  binding: undefined,
+  anchors: [],
   missingRights: [],
 };
 export const clock = { now: new Date("2026-11-01T00:00:00Z"), suffix: "abc" };
@@ -119,6 +124,11 @@ export function present(kind: string, metadata: ObjectMeta = {}): KubeObject {
   };
 }
 
-export const account = (annotations: Readonly<Record<string, string>>): KubeObject =>
-  present("ServiceAccount", { annotations });
 export const own = { "app.kubernetes.io/managed-by": "knfleet-register" };
+export const account = (annotations: Readonly<Record<string, string>>): KubeObject =>
+  present("ServiceAccount", { labels: own, annotations });
+
+/** A role that somebody else made, with the rights of docs/spoke-role.yaml except the first of them. */
+export function roleWithout(count: number): KubeObject {
+  return { ...present("ClusterRole"), rules: spokeRules.slice(count) };
+}

@@ -9,6 +9,7 @@ import {
   credentialData,
   planRegistration,
 } from "../../../../../cmd/kubectl/commands/register/registration.ts";
+import { spokeManifests } from "../../../../../cmd/kubectl/commands/register/spoke-objects.ts";
 import {
   type Changes,
   clock,
@@ -22,9 +23,15 @@ import {
   profileOf,
   readers,
   request,
+  roleWithout,
   spoke,
   tokens,
 } from "./registration-input.ts";
+
+const otherProfile = {
+  ...profileOf(planned()),
+  metadata: { namespace: "fleet", name: "by-hand", uid: "by-hand", resourceVersion: "1" },
+};
 
 describe("a registration", () => {
   test("makes identity and token on the spoke, and Secret and profile on the hub", () =>
@@ -44,14 +51,27 @@ describe("a registration", () => {
       "spoke secret/knfleet-hub-token-abc",
     ));
 
-  test("leaves namespace and role to whoever made them", () => {
-    const namespace = present("Namespace");
-    const role = present("ClusterRole");
-    expect(named({ spoke: { namespace } })).not.toContain("spoke namespace/knfleet");
-    const labels = planned({ spoke: { role } }).spoke.find(({ kind }) => kind === "ClusterRole");
-    expect(labels?.metadata.labels).not.toMatchObject(own);
-    const ours = planned().spoke.find(({ kind }) => kind === "ClusterRole");
-    expect(ours?.metadata.labels).toMatchObject(own);
+  test("leaves namespace and role to whoever made them, and writes what it made itself again", () => {
+    const [namespace, role] = [present("Namespace"), roleWithout(0)];
+    expect(planned({ spoke: { namespace, role } }).spoke.map(({ kind }) => kind)).toEqual([
+      "ServiceAccount",
+      "ClusterRoleBinding",
+    ]);
+    const ours = present("ClusterRole", { labels: own });
+    const again = planned({ spoke: { role: ours } }).spoke.find(
+      ({ kind }) => kind === "ClusterRole",
+    );
+    expect(again?.metadata.labels).toMatchObject(own);
+  });
+
+  test("writes nothing of somebody else's, whatever is there", () => {
+    const registrant = { ...request, hubUid: "hub-uid" };
+    const kinds = ["namespace", "account", "role", "binding"] as const;
+    const none = { namespace: undefined, account: undefined, role: undefined, binding: undefined };
+    for (const kind of kinds) {
+      const written = spokeManifests(registrant, { ...none, [kind]: present(kind) });
+      expect(written).toHaveLength(kinds.length - 1);
+    }
   });
 
   test("gives the binding no label of the chart, by which a hub is recognized", () => {
@@ -120,6 +140,10 @@ describe("a registration", () => {
   test.each([
     [{ hub: { hasController: false } }, /No controller/],
     [{ hub: { uid: "spoke-uid" } }, /hub itself/],
+    [
+      { hub: { profiles: [otherProfile] } },
+      /^The cluster is known as ClusterProfile fleet\/by-hand already/,
+    ],
     [
       { request: { server: "https://10.0.0.5" }, hub: { profile: profileOf(planned()) } },
       /changes from/,
