@@ -149,7 +149,7 @@ describe("refused, each with a next step", () => {
   test("a role by hand that lacks rights is for its owner to change", () => {
     const found = plan({ spoke: { role: roleWithout(1) } });
     expect("reader" in found || found.flatMap((refusal) => refusal.next)).toEqual([
-      "kubectl --context eu-1 apply -f docs/spoke-role.yaml",
+      'Whoever made it has to apply docs/spoke-role.yaml to the cluster of context "eu-1".',
     ]);
   });
 
