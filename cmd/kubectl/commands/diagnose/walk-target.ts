@@ -12,6 +12,7 @@ import {
   checkConditions,
   checkDeletion,
   checkDuplicates,
+  checkRival,
   type AskRefusal,
   readComponent,
 } from "./hops/component-hops.ts";
@@ -223,6 +224,9 @@ async function walkInstallation(
   const name = "KUBERNETES_MIN_VERSION";
   const least = (ours && variableOf(ours, name)) ?? context.environment[name];
   await walk.take("version", [session], ([one]) => checkVersion(one, least));
+  await walk.take("rival", [component, session], ([one, { client }], late) =>
+    checkRival(one, { hub: context.hub, client }, late),
+  );
   const installed = await walk.take("anchor", [component, session], ([one, at], signal) =>
     findAnchor(one, at, signal),
   );

@@ -1,4 +1,7 @@
 import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { targetIdOf } from "../../../../controller/component-identity.ts";
+import { areRivals } from "../../../../controller/reconcile/claims.ts";
+import { installedRival } from "../../../../controller/reconcile/neighbours.ts";
 import {
   anchorAnnotations,
   componentUidLabel,
@@ -7,6 +10,7 @@ import {
 import { possibleNamespaces } from "../../../../installation/installation-namespace.ts";
 import { kubectlOn, shellWord, words } from "../../output/steps.ts";
 import { anchorFinding, baseOf, belongingOf } from "./anchor-findings.ts";
+import { installedCollision } from "./hub-findings.ts";
 import {
   argumentsOf,
   isElsewhere,
@@ -23,10 +27,22 @@ export function clusterFindings(traces: Traces, known: Known): readonly OrphanIt
   );
   return [
     ...traces.anchors.flatMap((anchor) => anchorFinding(anchor, traces, known)),
+    ...collisions(traces, known),
     ...unanchored(traces, known),
     ...traces.guarded.flatMap((namespace) => guardedFinding(namespace, known)),
     ...held.map((object) => heldFinding(object, known)),
   ];
+}
+
+/** Components of the cluster whose place another component has that is installed there. */
+function collisions({ anchors }: Traces, { components, names }: Known): readonly OrphanItem[] {
+  return components.flatMap((component) => {
+    if (!names.has(targetIdOf(component))) return [];
+    const rival = installedRival(component, anchors, components);
+    // The hub's findings name two components with one ClusterProfile.
+    if (rival === undefined || areRivals(component, rival)) return [];
+    return [installedCollision(component, rival)];
+  });
 }
 
 /** Marked objects of which neither the anchor nor the component exists, by the uid in their label. */

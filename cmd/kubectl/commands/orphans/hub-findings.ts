@@ -1,4 +1,4 @@
-import { type Component, componentKinds } from "../../../../api/component.ts";
+import { type Component, componentKeyOf, componentKinds } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import { shortNameOf } from "../../output/names.ts";
@@ -20,23 +20,32 @@ export function hubFindings(
 function collisionOf(component: Component, all: readonly Component[]): readonly OrphanItem[] {
   const older = olderDuplicateOf(component, all);
   if (older === undefined) return [];
-  const { kind, metadata } = older;
-  const other = describe({ kind, namespace: metadata.namespace, name: metadata.name });
+  const other = describe(componentKeyOf(older));
+  const message = `${other} is for the same cluster (${placeOf(component)}) and older`;
+  return [collision(component, older, message)];
+}
+
+/** The finding about a component whose cluster another one has that is installed there, through another ClusterProfile. */
+export function installedCollision(component: Component, rival: Component): OrphanItem {
+  const other = describe(componentKeyOf(rival));
+  const places = `${placeOf(component)} is also ${placeOf(rival)}`;
+  return collision(component, rival, `${other} is installed on the same cluster (${places})`);
+}
+
+function collision(component: Component, other: Component, message: string): OrphanItem {
   const { plural } = componentKinds[component.kind];
-  const own = component.metadata;
-  return [
-    {
-      ...about(component),
-      finding: "Collision",
-      objects: 0,
-      message: `${other} is for the same cluster (${placeOf(component)}) and older`,
-      next: [
-        "Delete the one of the two that is not meant:",
-        words("kubectl", "delete", plural, own.name, "-n", own.namespace),
-        words("kubectl", "delete", plural, metadata.name, "-n", metadata.namespace),
-      ],
-    },
-  ];
+  return {
+    ...about(component),
+    finding: "Collision",
+    objects: 0,
+    message,
+    next: [
+      "Delete the one of the two that is not meant:",
+      ...[component, other].map(({ metadata: { namespace, name } }) =>
+        words("kubectl", "delete", plural, name, "-n", namespace),
+      ),
+    ],
+  };
 }
 
 function stuckDeletion(component: Component): OrphanItem {

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
+import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
@@ -23,7 +23,8 @@ export const orphanFindings = {
     "Objects with the mark of a component, but neither its anchor nor the component is there",
   GuardedNamespace:
     "A namespace that is guarded for a component that is gone, so that it cannot be deleted",
-  Collision: "Two components of one kind on one cluster: the older one has it",
+  Collision:
+    "Two components of one kind on one cluster, also by two ClusterProfiles: one of them has it",
   StuckDeletion: "A deletion that has been waiting for finalizers for over a minute",
 } as const;
 
@@ -96,6 +97,8 @@ export function isStuck(
 
 /** Objects of installations on one cluster. */
 export interface Traces {
+  /** Uid of the namespace `kube-system`, which identifies the cluster; undefined when it may not be read. */
+  readonly clusterUid: string | undefined;
   /** Complete anchors of all namespaces. */
   readonly anchors: readonly KubeObject[];
   /** Metadata of objects with the label of an installation. */
@@ -147,12 +150,20 @@ export async function readTraces(client: KubeClient, signal: AbortSignal): Promi
     }
   };
   const isAnchor = `${anchorLabels.managedBy}=${managedByValue},${anchorLabels.componentName}`;
-  const [anchors, guarded, marked] = await Promise.all([
+  const system = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
+  const [cluster, anchors, guarded, marked] = await Promise.all([
+    unlessDenied(client.get(system, { metadataOnly: true }, signal)),
     listed(["v1", "ConfigMap"], isAnchor, false),
     listed(["v1", "Namespace"], guardLabels.namespace),
     mapLimited(kinds, atOnce, (kind) => listed(kind, componentUidLabel)),
   ]);
-  return { anchors, guarded, marked: marked.flat(), denied: [...new Set(denied)].toSorted() };
+  return {
+    clusterUid: cluster?.metadata.uid,
+    anchors,
+    guarded,
+    marked: marked.flat(),
+    denied: [...new Set(denied)].toSorted(),
+  };
 }
 
 /** Facts about the hub and the other clusters. */

@@ -46,7 +46,8 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
     ),
   );
   const read = new Set([...seen].flatMap(([id, { denied }]) => (denied.length === 0 ? [id] : [])));
-  const found = sameClusters(seen).flatMap(([names, traces]) => {
+  const clusters = sameClusters(seen);
+  const found = clusters.flatMap(([names, traces]) => {
     const targets = new Set(components.map(targetIdOf));
     const [first = ""] = [...names.intersection(targets), ...names];
     const known = { cluster: clusterOf(first), names, read, components, hubId, nowMs };
@@ -64,7 +65,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
     summary: {
       findings: items.length,
       components: components.length,
-      clusters: readings.size,
+      clusters: clusters.length + readings.size - seen.size,
       unread: unread.length,
     },
     items,
@@ -111,8 +112,8 @@ export function orphansExitCode({ items, complete }: OrphanList): ExitCode {
 }
 
 /**
- * Groups the names of read clusters by cluster: several ClusterProfiles may lead to one cluster, also to the hub. Names under which an object with the
- * same uid was read are one cluster, because no uid is used twice.
+ * Groups the names of read clusters by cluster: several ClusterProfiles may lead to one cluster, also to the hub. Names under which the same `kube-system`, or another
+ * object with the same uid, was read are one cluster, because no uid is used twice.
  */
 export function sameClusters(
   traces: ReadonlyMap<string, Traces>,
@@ -134,8 +135,9 @@ export function sameClusters(
   return groups.map((group) => [group.ids, group.traces]);
 }
 
-function uidsOf({ anchors, marked, guarded }: Traces): Set<string> {
-  return new Set([...anchors, ...marked, ...guarded].map(({ metadata }) => metadata.uid));
+function uidsOf({ clusterUid, anchors, marked, guarded }: Traces): Set<string> {
+  const uids = [...anchors, ...marked, ...guarded].map(({ metadata }) => metadata.uid);
+  return new Set([...(clusterUid === undefined ? [] : [clusterUid]), ...uids]);
 }
 
 /** The traces that were read with the identity that may list most. */

@@ -10,8 +10,10 @@ import { conditionOf } from "../../../../../api/conditions.ts";
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { type Condition, describe } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
+import { listAnchors } from "../../../../../controller/apply/anchor/list-anchors.ts";
 import { asComponent, targetIdOf } from "../../../../../controller/component-identity.ts";
 import { olderDuplicateOf } from "../../../../../controller/reconcile/claims.ts";
+import { installedRival } from "../../../../../controller/reconcile/neighbours.ts";
 import {
   blockingCondition,
   conditionCode,
@@ -108,7 +110,7 @@ export function checkDeletion(
   });
 }
 
-/** Checks whether other components of the kind are for the same cluster. */
+/** Checks whether other components of the kind name the same ClusterProfile, or are for the hub, too. */
 export async function checkDuplicates(
   component: Component,
   { hub }: WalkContext,
@@ -120,28 +122,53 @@ export async function checkDuplicates(
     (other) =>
       other.metadata.uid !== component.metadata.uid && targetIdOf(other) === targetIdOf(component),
   );
-  if (others.length === 0) return passed(true, `the only ${component.kind} of its cluster`);
+  if (others.length === 0)
+    return passed(true, `the only ${component.kind} of ${placeOf(component)}`);
   const older = olderDuplicateOf(component, all);
   const other = older ?? others[0] ?? component;
-  const { namespace, name } = other.metadata;
   const message =
     older === undefined
       ? `The younger ${describe(componentKeyOf(other))} is for the same cluster`
       : `${describe(componentKeyOf(other))} has the same cluster and is older`;
-  const key = componentKinds[component.kind].plural;
-  const own = component.metadata;
+  const severity = older === undefined ? "warning" : "error";
   return passedWith(true, message, {
-    findings: [
-      finding(older === undefined ? "warning" : "error", "KNF1013", {
-        message,
-        next: [
-          "Delete the one of the two that is not meant:",
-          words("kubectl", "delete", key, own.name, "-n", own.namespace),
-          words("kubectl", "delete", key, name, "-n", namespace),
-        ],
-      }),
-    ],
+    findings: [finding(severity, "KNF1013", { message, next: oneOfTwo(component, other) })],
   });
+}
+
+/** Checks whether another component of the kind is installed on the cluster, through another ClusterProfile. */
+export async function checkRival(
+  component: Component,
+  { hub, client }: Readonly<Record<"hub" | "client", KubeClient>>,
+  signal: AbortSignal,
+): Promise<HopResult<true>> {
+  const [all, anchors] = await Promise.all([
+    listComponents(component.kind, hub, signal),
+    listAnchors(client, signal),
+  ]);
+  if (all === undefined) return skipped("components of all namespaces may not be listed");
+  if (anchors === undefined) return skipped("ConfigMaps of the cluster may not be listed");
+  const rival = installedRival(component, anchors, all);
+  if (rival === undefined) return passed(true, `no other ${component.kind} is installed there`);
+  const message = `${describe(componentKeyOf(rival))} is installed on the same cluster, which is ${placeOf(rival)} too`;
+  return passedWith(true, message, {
+    findings: [finding("error", "KNF1013", { message, next: oneOfTwo(component, rival) })],
+  });
+}
+
+function placeOf({ spec }: Component): string {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? "the hub" : describe({ kind: "ClusterProfile", ...ref });
+}
+
+function oneOfTwo(component: Component, other: Component): readonly string[] {
+  const key = componentKinds[component.kind].plural;
+  return [
+    "Delete the one of the two that is not meant:",
+    ...[component, other].map(({ metadata: { namespace, name } }) =>
+      words("kubectl", "delete", key, name, "-n", namespace),
+    ),
+  ];
 }
 
 /** The components of a kind in all namespaces of the hub; undefined when they may not be listed. */

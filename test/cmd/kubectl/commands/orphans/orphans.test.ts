@@ -3,83 +3,14 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { clusterFindings } from "../../../../../cmd/kubectl/commands/orphans/cluster-findings.ts";
-import {
-  orphanFindings,
-  type Traces,
-  type Known,
-} from "../../../../../cmd/kubectl/commands/orphans/orphan.ts";
-import { sameClusters } from "../../../../../cmd/kubectl/commands/orphans/orphans.ts";
+import { orphanFindings } from "../../../../../cmd/kubectl/commands/orphans/orphan.ts";
 import { encodeInventory } from "../../../../../installation/inventory.ts";
-import { component, now } from "../../fleet-facts.ts";
+import { component } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";
 import { startStubHub } from "../../stub-hub.ts";
-
-const place = { namespace: "fleet", name: "eu-1" };
-const remote = component({ cluster: "eu-1" });
-const { uid, namespace } = remote.metadata;
+import { anchor, found, guarded, marked, namespace, remote, uid } from "./traces-input.ts";
 
 const pulled = { "knfleet.dev/hub-id": "this-hub", "knfleet.dev/hub-component-uid": uid };
-
-interface AnchorFacts {
-  readonly namespace?: string;
-  readonly name?: string;
-  readonly uid?: string | undefined;
-  readonly hub?: string;
-  readonly pulled?: Readonly<Record<string, string>>;
-  readonly deletedAt?: string;
-}
-
-function anchor(facts: AnchorFacts = {}): KubeObject {
-  const { name = "knative-serving", hub = "this-hub" } = facts;
-  const owner = "uid" in facts ? facts.uid : uid;
-  const marks: Readonly<Record<string, string>> =
-    owner === undefined
-      ? {}
-      : { "operator.knative.dev/cr-uid": owner, "operator.knative.dev/hub-id": hub };
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: {
-      namespace: facts.namespace ?? namespace,
-      name: `knativeserving-${name}-root-owner`,
-      uid: "uid-of-anchor",
-      resourceVersion: "1",
-      labels: {
-        "app.kubernetes.io/managed-by": "knative-operator",
-        "operator.knative.dev/cr-name": name,
-      },
-      annotations: { ...marks, ...facts.pulled },
-      ...(facts.deletedAt === undefined
-        ? {}
-        : { deletionTimestamp: facts.deletedAt, finalizers: ["example.com/keep"] }),
-    },
-  };
-}
-
-function marked(kind: string, owner: string): KubeObject {
-  const labels = { "knfleet.dev/component-uid": owner };
-  return {
-    apiVersion: "v1",
-    kind,
-    metadata: { namespace, name: "a", uid: "u", resourceVersion: "1", labels },
-  };
-}
-
-const none: Traces = { anchors: [], marked: [], guarded: [], denied: [] };
-const known: Known = {
-  cluster: place,
-  names: new Set(["fleet/eu-1"]),
-  read: new Set(["", "fleet/eu-1", "fleet/us-1"]),
-  components: [remote],
-  hubId: "this-hub",
-  nowMs: now.getTime(),
-};
-
-function found(traces: Partial<Traces>, more: Partial<Known> = {}) {
-  return clusterFindings({ ...none, ...traces }, { ...known, ...more });
-}
 
 describe("an anchor", () => {
   test.each([
@@ -182,46 +113,6 @@ describe("the objects that go with an anchor", () => {
   });
 });
 
-describe("a cluster with several ClusterProfiles", () => {
-  const names = new Set(["fleet/eu-1", "other/eu-1"]);
-  const everything = {
-    anchors: [anchor()],
-    marked: [marked("Secret", uid)],
-    guarded: [guarded("this-hub", namespace)],
-  };
-
-  test("has nothing left over of a component that came by the other one", () => {
-    expect(found(everything, { cluster: { namespace: "other", name: "eu-1" }, names })).toEqual([]);
-  });
-
-  test("is known by the objects that were seen by both names", () => {
-    const one = { ...none, anchors: [anchor()] };
-    const two = { ...none, marked: [marked("Secret", uid)] };
-    const both = { ...none, anchors: [anchor()], marked: [marked("Secret", uid)] };
-    const all = new Map([
-      ["a/one", one],
-      ["a/two", two],
-      ["a/empty", none],
-      ["a/both", both],
-      ["a/blank", none],
-    ]);
-    expect(sameClusters(all).map(([ids]) => [...ids])).toEqual([
-      ["a/one", "a/two", "a/both"],
-      ["a/empty"],
-      ["a/blank"],
-    ]);
-  });
-
-  test("of which one was not read has nothing that is to be deleted", () => {
-    const cluster = { namespace: "other", name: "eu-1" };
-    const items = found(everything, { cluster, names: new Set(["other/eu-1"]), read: new Set() });
-    expect(items).toMatchObject([
-      { finding: "Orphan", message: expect.stringContaining("may be this same cluster") },
-    ]);
-    expect(JSON.stringify(items)).not.toMatch(/kubectl (?:delete|annotate|label)/);
-  });
-});
-
 describe("objects with our mark", () => {
   test.each([
     ["whose anchor is there", { anchors: [anchor({ uid: "gone" })], components: [] }, 0],
@@ -248,19 +139,6 @@ describe("objects with our mark", () => {
     ]);
   });
 });
-
-function guarded(hub: string, name: string): KubeObject {
-  return {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: {
-      name,
-      uid: "u",
-      resourceVersion: "1",
-      labels: { "operator.knative.dev/anchor-namespace": hub },
-    },
-  };
-}
 
 describe("a guarded namespace", () => {
   test.each([
