@@ -1,6 +1,7 @@
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ComponentKey } from "../../../../api/component.ts";
 import { isRecord, textAt } from "../../../../api/fields.ts";
+import { type FleetSet, holdLabel } from "../../../../api/fleet-set.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { words } from "../../output/steps.ts";
@@ -38,10 +39,18 @@ export function registeredOf({ metadata: { annotations = {} } }: ClusterProfile)
   };
 }
 
+/** What is in the way of a removal. */
+interface Users {
+  /** The components that name the ClusterProfile. */
+  readonly users: readonly ComponentKey[];
+  /** The sets that would make such a component again. */
+  readonly sets: readonly FleetSet[];
+}
+
 /** Why a ClusterProfile may not be unregistered. */
 export function refusedRemoval(
   profile: ClusterProfile,
-  users: readonly ComponentKey[],
+  { users, sets }: Users,
 ): readonly Refusal[] {
   const manager = profile.spec?.clusterManager?.name ?? "";
   const id = idOf(profile.metadata);
@@ -60,7 +69,8 @@ export function refusedRemoval(
     {
       why: `ClusterProfile ${id} is in use by ${names.join(", ")}`,
       next: [
-        "Delete the components first; that removes Knative from the cluster:",
+        ...holdSteps(profile, sets),
+        `Delete the components ${sets.length === 0 ? "first" : "then"}; that removes Knative from the cluster:`,
         ...(first === undefined
           ? []
           : [
@@ -75,6 +85,20 @@ export function refusedRemoval(
             ]),
       ],
     },
+  ];
+}
+
+/** How to keep sets from making the components again that are to be deleted. */
+function holdSteps(
+  { metadata: { namespace, name } }: ClusterProfile,
+  sets: readonly FleetSet[],
+): readonly string[] {
+  if (sets.length === 0) return [];
+  const titles = sets.map(({ kind, metadata }) => `${kind} ${idOf(metadata)}`).join(", ");
+  const type = "clusterprofiles.multicluster.x-k8s.io";
+  return [
+    `The cluster is selected by ${titles}, which would make a deleted component again. Keep the cluster from all sets first:`,
+    words("kubectl", "label", type, name, "-n", namespace, `${holdLabel}=true`),
   ];
 }
 

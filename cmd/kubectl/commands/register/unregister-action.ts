@@ -2,12 +2,7 @@ import { withTimeout } from "../../../../access/deadline.ts";
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import {
-  allKinds,
-  type Component,
-  type ComponentKey,
-  componentKeyOf,
-} from "../../../../api/component.ts";
+import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
@@ -34,6 +29,7 @@ import {
   type RemovalFacts,
   spokeRemovals,
 } from "./removal.ts";
+import { selectingSets } from "./selecting-sets.ts";
 import { idOf, spokeNamespace } from "./spoke-objects.ts";
 import { refOf } from "./write-registration.ts";
 
@@ -59,7 +55,7 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const profile = await findProfile(name, { access, flags }, signal);
   const components = await listInstallations(access, { kinds: allKinds, names: [] }, signal);
-  const refusals = refusedRemoval(profile, usersOf(profile, components));
+  const refusals = await refusalsOf(profile, { access, components }, signal);
   if (refusals.length > 0) return refuse(refusals, input);
   await using spoke = await spokeOf(profile, input);
   const [onHub, there] = await Promise.all([
@@ -92,19 +88,29 @@ function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => Sho
   return (manifest) => ({ cluster, manifest, about: "is deleted" });
 }
 
-function usersOf(
-  { metadata }: ClusterProfile,
-  components: readonly Component[],
-): readonly ComponentKey[] {
-  return components
-    .filter((component) => targetIdOf(component) === idOf(metadata))
+interface HubFacts {
+  readonly access: ClusterAccess;
+  /** All components of the hub. */
+  readonly components: readonly Component[];
+}
+
+async function refusalsOf(
+  profile: ClusterProfile,
+  { access, components }: HubFacts,
+  signal: AbortSignal,
+): Promise<readonly Refusal[]> {
+  const users = components
+    .filter((component) => targetIdOf(component) === idOf(profile.metadata))
     .map(componentKeyOf);
+  const kinds = users.map(({ kind }) => kind);
+  const sets = kinds.length === 0 ? [] : await selectingSets(profile, { access, kinds }, signal);
+  return refusedRemoval(profile, { users, sets });
 }
 
 /** Names the other ClusterProfiles of a cluster, which may use the account that is deleted. */
 async function warningsOf(
   profile: ClusterProfile,
-  { access, components, spoke }: SpokeRemoval & { readonly components: readonly Component[] },
+  { access, components, spoke }: SpokeRemoval & HubFacts,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { account, clusterUid: uid } = registeredOf(profile);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import type { FleetSet } from "../../../../../api/fleet-set.ts";
 import type { KubeObject, ObjectMeta } from "../../../../../api/kubernetes.ts";
 import {
   hubRemovals,
@@ -8,6 +9,7 @@ import {
   type RemovalFacts,
   spokeRemovals,
 } from "../../../../../cmd/kubectl/commands/register/removal.ts";
+import { stamps } from "../../../../../cmd/kubectl/commands/register/selecting-sets.ts";
 
 const labels = { "app.kubernetes.io/managed-by": "knfleet-register" };
 const own = {
@@ -125,17 +127,94 @@ test("unregister deletes the Secret of the profile and the profile, in this orde
   expect(hubRemovals(profile, undefined)).toEqual([profile]);
 });
 
+const set: FleetSet = {
+  apiVersion: "knfleet.dev/v1alpha1",
+  kind: "KnativeServingSet",
+  metadata: { namespace: "fleet", name: "prod", uid: "set", resourceVersion: "1" },
+  spec: {
+    adoption: "Never",
+    deletionPolicy: "Orphan",
+    revisionHistoryLimit: 10,
+    clusters: { from: "Selector", selector: { matchLabels: { env: "prod" } } },
+    template: {},
+  },
+};
+
+describe("a set makes a deleted component again", () => {
+  const { metadata, spec } = set;
+  const prodLabels = { env: "prod", "open-cluster-management.io/cluster-name": "eu-1" };
+  const prod = { ...profile, metadata: { ...profile.metadata, labels: prodLabels } };
+  const placed: FleetSet = {
+    ...set,
+    spec: { ...spec, clusters: { from: "OCMPlacement", ocmPlacement: { name: "all" } } },
+  };
+  const decision = {
+    ...object("PlacementDecision", "all-1", {
+      metadata: {
+        namespace: "fleet",
+        labels: { "cluster.open-cluster-management.io/placement": "all" },
+      },
+    }),
+    status: { decisions: [{ clusterName: "eu-1" }] },
+  };
+  test.each([
+    { name: "whose selector matches", of: set, is: true },
+    { name: "whose Placement names the cluster", of: placed, placements: [decision], is: true },
+    { name: "but not one whose Placement may not be read", of: placed, is: false },
+    {
+      name: "but not one whose selector does not match",
+      of: set,
+      on: { ...prod, metadata: { ...prod.metadata, labels: { env: "lab" } } },
+      is: false,
+    },
+    {
+      name: "but not on a cluster that is held",
+      of: set,
+      on: {
+        ...prod,
+        metadata: { ...prod.metadata, labels: { ...prodLabels, "knfleet.dev/hold": "true" } },
+      },
+      is: false,
+    },
+    {
+      name: "but not on a cluster that it excludes",
+      of: {
+        ...set,
+        spec: { ...spec, clusters: { ...spec.clusters, exclude: [{ name: "eu-1" }] } },
+      },
+      is: false,
+    },
+    {
+      name: "but not one that is being deleted",
+      of: { ...set, metadata: { ...metadata, deletionTimestamp: "2026-11-01T00:00:00Z" } },
+      is: false,
+    },
+  ])("$name", ({ of, on = prod, placements, is }) => expect(stamps(of, on, placements)).toBe(is));
+});
+
 describe("unregister is refused", () => {
+  const none = { users: [], sets: [] };
   test("for a profile of another manager", () => {
     const foreign = { ...profile, spec: { clusterManager: { name: "by-hand" } } };
-    expect(refusedRemoval(foreign, [])[0]?.why).toMatch(/"by-hand"/);
+    expect(refusedRemoval(foreign, none)[0]?.why).toMatch(/"by-hand"/);
   });
 
   test("while components use the profile, with their names", () => {
     const user = { kind: "KnativeServing", namespace: "team-a", name: "knative-serving" } as const;
-    const [refusal] = refusedRemoval(profile, [user]);
+    const [refusal] = refusedRemoval(profile, { users: [user], sets: [] });
     expect(refusal?.why).toMatch(/in use by KnativeServing team-a\/knative-serving/);
     expect(refusal?.next).toContain("kubectl delete knativeserving knative-serving -n team-a");
-    expect(refusedRemoval(profile, [])).toEqual([]);
+    expect(refusedRemoval(profile, none)).toEqual([]);
+  });
+
+  test("while a set selects the cluster, with the label that keeps it from sets before the deletion", () => {
+    const user = { kind: "KnativeServing", namespace: "fleet", name: "prod-eu-1" } as const;
+    const [refusal] = refusedRemoval(profile, { users: [user], sets: [set] });
+    expect(refusal?.next).toEqual([
+      "The cluster is selected by KnativeServingSet fleet/prod, which would make a deleted component again. Keep the cluster from all sets first:",
+      "kubectl label clusterprofiles.multicluster.x-k8s.io eu-1 -n fleet knfleet.dev/hold=true",
+      "Delete the components then; that removes Knative from the cluster:",
+      "kubectl delete knativeserving prod-eu-1 -n fleet",
+    ]);
   });
 });
