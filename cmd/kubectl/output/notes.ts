@@ -1,10 +1,12 @@
 import { plainText } from "../../../api/foreign-text.ts";
+import { knfCodes } from "../../../api/knf/knf-codes.ts";
 import { reasons } from "../../../api/reasons.ts";
 import type { DeploymentList } from "../commands/deployments/deployments.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { Before } from "../commands/status/status-since.ts";
 import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
 import { providerFileHint, pullOnlyHint } from "../spokes/spoke-reading.ts";
+import { knfOf } from "./knf-of.ts";
 import { codedReason, shortNameOf } from "./names.ts";
 import { codedError, type ReportError } from "./report.ts";
 import { type Commands, logHint, stepLine, withHub, words } from "./steps.ts";
@@ -188,12 +190,9 @@ export function nextStep(item: StatusItem): string {
 }
 
 function liveStep(item: StatusItem): string | undefined {
-  const { reason, state } = item.live;
+  const { reason, code, state } = item.live;
   if (state === "Unreachable") return reasons.RemoteClientCreationFailed.next;
-  if (state === "Denied" && reason === "Forbidden") {
-    return "Bind the ClusterRole of docs/spoke-role.yaml on the spoke to the identity that the provider gives.";
-  }
-  if (state === "Denied") return "Renew the credential that the profile's provider hands out.";
+  if (state === "Denied" && code !== null) return knfCodes[code].next;
   if (reason === "PullOnly") return pullOnlyHint;
   if (state === "NoAccess") return nextOfReason(reason) ?? reasons.AccessProviderFailed.next;
   if (state === "NotAvailable") return deploymentsOf(item);
@@ -203,7 +202,9 @@ function liveStep(item: StatusItem): string | undefined {
 function hubStep(item: StatusItem): string {
   const { kind, namespace, name, hub, live } = item;
   const known = nextOfReason(hub.reason);
-  if (known !== undefined) return known;
+  // One reason covers several causes, which only the code tells apart.
+  const isFiner = hub.code !== knfOf(hub.reason);
+  if (known !== undefined) return hub.code !== null && isFiner ? knfCodes[hub.code].next : known;
   // `NotReady` is the reason of upstream for DeploymentsAvailable.
   if (hub.reason === "NotReady" || live.state === "NotAvailable") return deploymentsOf(item);
   const type = `${kind.toLowerCase()}.operator.knative.dev`;

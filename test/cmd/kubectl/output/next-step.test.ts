@@ -1,15 +1,19 @@
 import { expect, test } from "vitest";
 
+import { knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { reasons } from "../../../../api/reasons.ts";
 import { statusItemOf } from "../../../../cmd/kubectl/commands/status/status-item.ts";
-import { nextStep } from "../../../../cmd/kubectl/output/notes.ts";
+import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
+import { nextStep, statusNotes } from "../../../../cmd/kubectl/output/notes.ts";
 import type { LiveReason } from "../../../../cmd/kubectl/output/own-reasons.ts";
+import { stampAt } from "../../../../cmd/kubectl/output/report.ts";
 import type { SpokeReading } from "../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import type { UnreadSpoke } from "../../../../cmd/kubectl/spokes/spoke-reading.ts";
-import { anchorOf, component, deployment, reading } from "../fleet-facts.ts";
+import { anchorOf, component, deployment, now, reading } from "../fleet-facts.ts";
 
 const ready = component();
-const failed = (reason: string) => component({ ready: { status: "False", reason } });
+const failed = (reason: string, message = "") =>
+  component({ ready: { status: "False", reason, message } });
 const unread = (state: UnreadSpoke["state"], reason: LiveReason): SpokeReading => ({
   kind: "unread",
   state,
@@ -18,6 +22,23 @@ const unread = (state: UnreadSpoke["state"], reason: LiveReason): SpokeReading =
 });
 const list = "kubectl knfleet deployments ks/knative-serving -n team-a";
 const describe = "kubectl describe knativeserving.operator.knative.dev knative-serving -n team-a";
+
+test("the causes of a status have the same steps", () => {
+  const said = { status: "False", reason: "AccessProviderFailed" } as const;
+  const items = ["CredentialRejected", "PluginNotFound"].map((code, at) => {
+    const condition = { ...said, message: `[${code}] https://eu-1` };
+    const facts = { ready: condition, namespace: `team-${at}` };
+    return statusItemOf(component(facts), undefined);
+  });
+  const report = fleetStatusOf(items, [], stampAt(now));
+  const commands = { kubectl: "kubectl", knfleet: "kubectl knfleet" };
+  expect(statusNotes(report, { commands, narrowed: false })).toEqual(
+    expect.arrayContaining([
+      `  1 × KNF5001 AccessProviderFailed: ${knfCodes.KNF5001.next}`,
+      `  1 × KNF3006 AccessProviderFailed: ${knfCodes.KNF3006.next}`,
+    ]),
+  );
+});
 
 test.each([
   {
@@ -36,13 +57,13 @@ test.each([
     name: "a missing right",
     of: ready,
     said: unread("Denied", "Forbidden"),
-    next: "Bind the ClusterRole of docs/spoke-role.yaml on the spoke to the identity that the provider gives.",
+    next: knfCodes.KNF5002.next,
   },
   {
     name: "a refused credential",
     of: ready,
     said: unread("Denied", "CredentialRejected"),
-    next: "Renew the credential that the profile's provider hands out.",
+    next: "Renew the credential that the provider hands out.",
   },
   {
     name: "a provider that does not match",
@@ -54,6 +75,30 @@ test.each([
     name: "a plugin that fails",
     of: ready,
     said: unread("NoAccess", "PluginFailed"),
+    next: reasons.AccessProviderFailed.next,
+  },
+  {
+    name: "a refused credential that the hub has noticed",
+    of: failed("AccessProviderFailed", "[CredentialRejected] https://eu-1 refuses the credential"),
+    said: unread("Denied", "CredentialRejected"),
+    next: "Renew the credential that the provider hands out.",
+  },
+  {
+    name: "a missing right that the hub has noticed",
+    of: failed("RemoteClientCreationFailed", '[Forbidden] User "hub" cannot list namespaces'),
+    said: undefined,
+    next: knfCodes.KNF5002.next,
+  },
+  {
+    name: "a plugin that the hub does not find",
+    of: failed("AccessProviderFailed", "[PluginNotFound] /plugins/secretreader"),
+    said: undefined,
+    next: knfCodes.KNF3006.next,
+  },
+  {
+    name: "a provider that fails without a code",
+    of: failed("AccessProviderFailed"),
+    said: undefined,
     next: reasons.AccessProviderFailed.next,
   },
   { name: "a cluster without it", of: ready, said: reading([], []), next: describe },
