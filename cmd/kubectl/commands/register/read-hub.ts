@@ -130,7 +130,8 @@ function hubRights(
   const secrets = [...new Set(places.map((place) => place.namespace))];
   return [
     { group, resource: "clusterprofiles/status", verb: "patch", namespace },
-    ...["create", "patch"].flatMap((verb) => [
+    // What may not be read would count as not there, and be overwritten.
+    ...["get", "create", "patch"].flatMap((verb) => [
       { group, resource: "clusterprofiles", verb, namespace },
       ...secrets.map((place) => ({ group: "", resource: "secrets", verb, namespace: place })),
     ]),

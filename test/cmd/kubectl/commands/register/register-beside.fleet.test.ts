@@ -185,6 +185,32 @@ describe("on a spoke whose identity was made by hand", () => {
     await admin.remove(binding);
   });
 
+  test("what the caller may not read is a missing right, and not absent", async () => {
+    const spoke = fleet().spoke(0);
+    const { token } = await spoke.serviceAccountToken({
+      namespace: "default",
+      name: "half-blind",
+      rules: [
+        { apiGroups: ["*"], resources: ["namespaces", "secrets", "clusterroles"], verbs: ["*"] },
+        {
+          apiGroups: ["*"],
+          resources: ["serviceaccounts", "clusterrolebindings"],
+          verbs: ["create", "patch"],
+        },
+      ],
+    });
+    const kubeconfig = await spoke.writeKubeconfig("half-blind.kubeconfig", {
+      identity: { token },
+    });
+    const before = await identity();
+    const { stderr, exitCode } = await knfleet(...line, "--from-kubeconfig", kubeconfig);
+    expect(stderr).toMatch(
+      /^error: You lack rights on the cluster: get serviceaccounts in namespace knfleet, get clusterrolebindings/m,
+    );
+    expect(exitCode).toBe(2);
+    expect(await identity()).toEqual(before);
+  });
+
   test("a role of the name that lacks rights is refused, and stays as it is", async () => {
     const { admin } = fleet().spoke(0);
     const role = { apiVersion: rbac, kind: "ClusterRole", name: "knfleet-spoke" };
