@@ -16,6 +16,7 @@ export const pages = [
   "README.md",
   "charts/knfleet/README.md",
   "docs/install.md",
+  "docs/airgap.md",
   "docs/providers.md",
   "docs/migrate.md",
   "docs/upgrade.md",
@@ -62,6 +63,24 @@ export const notRun: readonly NotRun[] = [
     begins: "helm install knfleet",
     why: "as in docs/install.md, but without values",
     by: "test/charts/documentation.test.ts",
+  },
+  {
+    page: "docs/airgap.md",
+    begins: "npm run releases",
+    why: "needs all files of Knative's releases",
+    by: "test/charts/airgap.test.ts",
+  },
+  {
+    page: "docs/airgap.md",
+    begins: "jq ",
+    why: "the same",
+    by: "test/charts/airgap.test.ts",
+  },
+  {
+    page: "docs/airgap.md",
+    begins: 'export KNFLEET_RELEASE_DIR="$PWD/releases"',
+    why: "the same",
+    by: "test/charts/airgap.test.ts",
   },
   {
     page: "docs/providers.md",
@@ -141,6 +160,7 @@ export const notRun: readonly NotRun[] = [
 /** What `pages.fleet.test.ts` types: pages, or sections of them. */
 export const followed: readonly { readonly page: Page; readonly heading?: string }[] = [
   { page: "docs/install.md" },
+  { page: "docs/airgap.md" },
   { page: "README.md", heading: "Install" },
   { page: "docs/troubleshooting.md" },
   { page: "README.md", heading: "Documentation" },

@@ -37,7 +37,8 @@ let inventoryCrds: string;
 
 beforeAll(async () => {
   hub = fleet().hub;
-  reader = await Reader.start([hub, fleet().spoke(0)], ["docs", "charts"]);
+  const checkout = ["docs", "charts", "test", "package.json", "bootstrap.js"];
+  reader = await Reader.start([hub, fleet().spoke(0)], checkout);
   player = opened.use(new Player(hub));
   inventoryCrds = join(
     await ensureModuleFiles("inventory-crds"),
@@ -46,9 +47,11 @@ beforeAll(async () => {
   // The fleet brings ours along; a hub has none, and a spoke no role.
   for (const name of await definitions()) await hub.admin.remove({ ...crdType, name });
   await waitFor("the definitions to be gone", isBare);
-  for (const block of blocksOf(await readFile(resolve(root, "docs/install.md"), "utf8"))) {
-    const name = fileNameOf(block);
-    if (name !== undefined) await reader.save(name, filledIn(block.text));
+  for (const page of ["docs/install.md", "docs/airgap.md"]) {
+    for (const block of blocksOf(await readFile(resolve(root, page), "utf8"))) {
+      const name = fileNameOf(block);
+      if (name !== undefined) await reader.save(name, filledIn(block.text));
+    }
   }
 });
 
@@ -133,14 +136,26 @@ test("README.md leads from nothing to a KnativeServing that is ready on a spoke,
   if (block !== undefined) typed.add(identityOf(block));
 });
 
-test("docs/install.md leads to the same", async () => {
-  // What one page made must not hide what the other lacks.
+/** What one page made must not hide what the next one lacks. */
+async function takeAway(): Promise<void> {
   await reader.typePatiently(`kubectl delete ${serving} --timeout=5m`);
   await reader.type("kubectl knfleet unregister fleet/spoke-1 --yes");
   await reader.type("helm uninstall knfleet --namespace knfleet-system --no-hooks --wait");
   await player.follow();
   for (const name of await definitions()) await hub.admin.remove({ ...crdType, name });
   await waitFor("the definitions to be gone", isBare);
+}
+
+test("docs/airgap.md leads to the same without the internet", async () => {
+  await takeAway();
+  const said = await followAll(runnable("docs/airgap.md"));
+  expect(said).toMatch(/knative-serving.*spoke-1.*1\.23.*Ready {3}Ready/);
+  expect(said).toContain("registry.example.com/knative/activator:v1.23");
+  expect(said).toContain("test/fixtures/release");
+});
+
+test("docs/install.md leads to the same", async () => {
+  await takeAway();
   await followAll(runnable("docs/install.md"));
   expect(await definitions()).toHaveLength(2);
 });
