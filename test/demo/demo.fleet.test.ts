@@ -125,7 +125,7 @@ describe("npm run demo", () => {
       expectEnd(run, 0);
       expect(finishedSteps(run)).toEqual(allSteps);
       const told = run.text.replaceAll(/\s+/g, " ");
-      expect(told).toContain("a small sample release is used");
+      expect(told).toContain("the sample release is used");
       expect(told).toContain("Remedy: ");
       expect(told).toMatch(/The fleet keeps running until `kill \d+`/);
       expect(shown).toMatch(/knative-serving +KnativeServing +spoke-1 +1\.23\.\d+ +Ready +Ready/);

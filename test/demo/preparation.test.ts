@@ -14,12 +14,12 @@ test.each([
     cause,
   });
   const [what = "", why = "", remedy = "", ...more] = sampleLines(because);
-  expect(what).toContain("a small sample release is used");
+  expect(what).toContain("the sample release is used");
   expect(why).toBe(
     cause === undefined
       ? "Why: Release file x could not be downloaded"
       : "Why: Release file x could not be downloaded: fetch failed: ENOTFOUND github.com",
   );
-  expect(remedy).toMatch(/^Remedy: .*KNFLEET_RELEASE_MIRROR=FOLDER/);
+  expect(remedy).toMatch(/^Remedy: .*name a folder .*KNFLEET_RELEASE_DIR/);
   expect(more).toEqual([]);
 });

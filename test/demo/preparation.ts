@@ -1,4 +1,4 @@
-import { ensureReleases, type EnsuredReleases } from "../../cmd/release-files.ts";
+import { findReleases, type FoundReleases } from "../../cmd/find-releases.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { serverBinaries, type BinaryPaths } from "../fleet/binary-catalogue.ts";
 import { startFleet, type Fleet } from "../fleet/fleet.ts";
@@ -16,7 +16,7 @@ export const demoPrograms = [
 ] as const;
 
 /** How long the programs of the demo take to build; README.md says the same. */
-export const firstBuild = "about eight minutes";
+export const firstBuild = "about six minutes";
 
 /** Gets every program of the fleet, building what is missing. */
 export async function getPrograms(
@@ -39,16 +39,18 @@ export async function getPrograms(
   return path;
 }
 
-/** Gets the Knative release files, verified by hash, or the sample release when they cannot be had. */
+/** Gets the Knative release files as every program finds them, or the sample release when they cannot be had. */
 export async function getReleases(
   narrator: Narrator,
   environment: Environment,
   signal: AbortSignal,
-): Promise<EnsuredReleases> {
+): Promise<FoundReleases> {
   const releases = await fetched();
   const { dir, source, sampleBecause } = releases;
   if (source === "sample") {
     for (const line of sampleLines(sampleBecause)) narrator.warn(line);
+  } else if (source === "named") {
+    narrator.say("The folder of KNFLEET_RELEASE_DIR is used as it is.");
   } else {
     const origin = {
       cache: "All files were there",
@@ -60,12 +62,12 @@ export async function getReleases(
   narrator.say(dir);
   return releases;
 
-  async function fetched(): Promise<EnsuredReleases> {
+  async function fetched(): Promise<FoundReleases> {
     using progress = narrator.progress();
     progress.update("checking release files");
     const onProgress = ({ done, total, path }: { done: number; total: number; path: string }) =>
       progress.update(`${done} of ${total} files: ${path}`);
-    return await ensureReleases({ environment, allowSample: true, onProgress }, signal);
+    return await findReleases({ environment, allowSample: true, onProgress }, signal);
   }
 }
 
@@ -73,9 +75,9 @@ export async function getReleases(
 export function sampleLines(because: Error | undefined): readonly string[] {
   const why = because === undefined ? [] : [`Why: ${reasonsOf(because).join(": ")}`];
   return [
-    "The real Knative release files cannot be had, so a small sample release is used: it has the same kinds of objects, fewer of them, and no real Knative in it.",
+    "The real Knative release files cannot be had, so the sample release is used: it has objects of the same kinds and names, and no real Knative in it.",
     ...why,
-    "Remedy: none is needed for the demo. For Knative's own files, start it with KNFLEET_RELEASE_MIRROR=FOLDER, where FOLDER has them, or on a machine that can download them.",
+    "Remedy: none is needed for the demo. For Knative's own files, name a folder that has them with KNFLEET_RELEASE_DIR, or start it on a machine that can download them.",
   ];
 }
 

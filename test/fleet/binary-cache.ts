@@ -51,7 +51,9 @@ export async function cachedModule(
   });
   await mkdir(folder, { recursive: true });
   const missing = await missingIn(folder, names);
-  for (const names of batchesOf(missing)) await build({ module, names }, folder, context);
+  for (const batch of batchesOf(missing)) {
+    await build({ module, names: batch }, folder, context);
+  }
   return folder;
 }
 
