@@ -108,7 +108,7 @@ describe("rendering", () => {
     },
   ])("fails for $name", async ({ component, path }) => {
     await expect(render(component, releases)).rejects.toMatchObject({
-      reason: "ReleaseNotFound",
+      reason: path.includes("/") ? "ReleasePartNotFound" : "ReleaseNotFound",
       message: expect.stringContaining(path),
     });
   });

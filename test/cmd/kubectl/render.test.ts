@@ -69,13 +69,13 @@ test("says of spec.config what the release has no ConfigMap for, and prints the 
   const found = await render("-f", unused);
   expect(found).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("c: d\n") });
   expect(found.stderr).toBe(
-    `${unused}, version 1.23.0: spec.config changes nothing for nobody: the release holds no such ConfigMap\n`,
+    `${unused}, version 1.23.1: spec.config changes nothing for nobody: the release holds no such ConfigMap\n`,
   );
   expect(await render("-f", unused, "--quiet")).toMatchObject({ exitCode: 0, stderr: "" });
   const { stderr } = await render("-f", unused, "--diff-with", "1.22");
   expect(stderr.split("\n")).toEqual([
-    expect.stringContaining("version 1.23.0: spec.config"),
-    expect.stringContaining("version 1.22.0: spec.config"),
+    expect.stringContaining("version 1.23.1: spec.config"),
+    expect.stringContaining("version 1.22.1: spec.config"),
     "",
   ]);
 });

@@ -155,7 +155,7 @@ describe("what rendering says", () => {
       load: (part) => releases.load(part.replace("ingress/1.23/istio", "ingress/9.9/istio")),
     };
     expect(linesOf(await review(written({}), stage(withoutIstio)))).toEqual([
-      "422 spec.ingress.istio: The release directory holds no ingress/9.9/istio",
+      "422 spec.ingress.istio: The release directory holds no ingress/9.9/istio; it has nothing in ingress/9.9",
     ]);
   });
 
