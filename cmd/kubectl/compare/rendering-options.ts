@@ -1,7 +1,6 @@
 import { Option } from "commander";
 
 import type { Component } from "../../../api/component.ts";
-import { FleetError } from "../../../api/errors.ts";
 import {
   defaultSpokeNamespace,
   installationNamespace,
@@ -9,9 +8,7 @@ import {
   type SpokeNamespaceMode,
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
-import { assertEligible } from "../../../render/release/version.ts";
 import { several } from "../common-options.ts";
-import { UsageError } from "../errors.ts";
 import { oneOf } from "../flags.ts";
 import type { ControllerRules } from "./controller-rules.ts";
 
@@ -34,19 +31,6 @@ export function renderingOptions(): readonly Option[] {
     ).argParser(several),
     spokeNamespaceFlag(),
   ];
-}
-
-/** Throws UsageError for a value of `--version` that no release can be. */
-export function checkVersionFlag(version: string): void {
-  if (version.toLowerCase() === "latest") return;
-  try {
-    assertEligible({ kind: "KnativeServing", installed: undefined, target: version });
-  } catch (error) {
-    if (!(error instanceof FleetError)) throw error;
-    throw new UsageError(
-      `Invalid value "${version}" for --version: want a version such as 1.23.0, 1.23 or latest`,
-    );
-  }
 }
 
 /** Finds the namespace of an installation. `found`: as for `installationNamespace`. */

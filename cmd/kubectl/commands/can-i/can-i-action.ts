@@ -2,11 +2,8 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
 import { namedReleases } from "../../compare/named-releases.ts";
-import {
-  checkVersionFlag,
-  namespaceOfHub,
-  type SpokeNamespaceFlag,
-} from "../../compare/rendering-options.ts";
+import { namespaceOfHub, type SpokeNamespaceFlag } from "../../compare/rendering-options.ts";
+import { checkVersionFlag } from "../../compare/version-flag.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames } from "../../output/names.ts";
