@@ -77,7 +77,8 @@ async function fetchNode(): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
   const integrity = nodePackages[platform];
   if (integrity === undefined) throw new Error(`No npm package has Node for ${platform}: --node`);
-  const base = process.env["KNFLEET_CACHE_DIR"] ?? join(homedir(), ".cache/knfleet");
+  const cache = process.env["KNFLEET_CACHE_DIR"] ?? join(homedir(), ".cache/knfleet");
+  const base = join(cache, "files");
   const folder = join(base, `node-${nodeVersion}-${platform}`);
   if (existsSync(folder)) return join(folder, "bin/node");
   await mkdir(base, { recursive: true });

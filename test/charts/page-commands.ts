@@ -72,12 +72,6 @@ export const notRun: readonly NotRun[] = [
   },
   {
     page: "docs/airgap.md",
-    begins: "jq ",
-    why: "the same",
-    by: "test/charts/airgap.test.ts",
-  },
-  {
-    page: "docs/airgap.md",
     begins: 'export KNFLEET_RELEASE_DIR="$PWD/releases"',
     why: "the same",
     by: "test/charts/airgap.test.ts",

@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 
+import { recordAt } from "../../api/fields.ts";
 import { chartFolder } from "./helm.ts";
 
 /** What the chart of the upstream operator makes of its values where it matters here. Format: knative-operator.md 7.1 */
@@ -30,7 +31,7 @@ spec:
 
 /**
  * Writes a chart that installs what the chart of the upstream operator installs: the CRDs as ordinary templates, which go with the release,
- * the Deployments and the provider file. The CRDs are ours without what only we have; test/api/schema/upstream-crds.test.ts compares them with upstream's.
+ * the Deployments and the provider file. The CRDs are ours without what only we have, and with upstream's webhook for conversions; test/api/schema/upstream-crds.test.ts compares them with upstream's.
  */
 export async function writeUpstreamChart(folder: string): Promise<string> {
   const chart = join(folder, "knative-operator");
@@ -43,12 +44,22 @@ export async function writeUpstreamChart(folder: string): Promise<string> {
   await writeFile(join(chart, "templates/operator.yaml"), templates);
   for (const kind of ["knativeservings", "knativeeventings"]) {
     const file = `operator.knative.dev_${kind}.yaml`;
-    await writeFile(join(chart, "templates/crds", file), await oursWithout(file));
+    await writeFile(join(chart, "templates/crds", file), stringify(await oursWithout(file)));
   }
   return chart;
 }
 
-async function oursWithout(file: string): Promise<string> {
+async function oursWithout(file: string): Promise<object> {
   const text = await readFile(join(chartFolder, "files/crds", file), "utf8");
-  return text.replace(/ {8}- name: Target Cluster\n.*\n.*\n/, "");
+  const crd = recordAt(parse(text.replace(/ {8}- name: Target Cluster\n.*\n.*\n/, "")));
+  const service = {
+    namespace: "knative-operator",
+    name: "operator-webhook",
+    path: "/resource-conversion",
+  };
+  const webhook = { conversionReviewVersions: ["v1"], clientConfig: { service } };
+  return {
+    ...crd,
+    spec: { ...recordAt(crd, "spec"), conversion: { strategy: "Webhook", webhook } },
+  };
 }

@@ -157,6 +157,16 @@ describe("from a local mirror, the release directory", () => {
     expect(seen.at(-1)).toMatchObject({ done: 3, total: 3, source: "mirror" });
   });
 
+  test("that cannot be written is named", async () => {
+    await writeFile(join(root, "file"), "");
+    const environment = { KNFLEET_RELEASE_MIRROR: mirror };
+    const ensured = ensureReleases({ root, dir: join(root, "file/below"), environment }, signal);
+    await expect(ensured).rejects.toMatchObject({
+      reason: "ConfigInvalid",
+      message: expect.stringMatching(/^Release file \S+\/file\/below\/\S+ cannot be written$/),
+    });
+  });
+
   test("is a folder of the cache that belongs to the lock file", async () => {
     const KNFLEET_RELEASE_MIRROR = mirror;
     const own = { KNFLEET_RELEASE_MIRROR, KNFLEET_CACHE_DIR: join(root, "own") };

@@ -10,7 +10,7 @@ test.each([
   },
   { name: "no cause", cause: undefined },
 ])("the sample release is explained by an error with $name, and with a remedy", ({ cause }) => {
-  const because = new FleetError("ReleaseNotFound", "Release file x could not be downloaded", {
+  const because = new FleetError("ReleasesUnavailable", "Release file x could not be downloaded", {
     cause,
   });
   const [what = "", why = "", remedy = "", ...more] = sampleLines(because);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { keyOf } from "../../api/kubernetes.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
@@ -180,6 +180,9 @@ test("an installation that a webhook holds up says how many objects wait for it"
   const { hub, fleet, profiles } = scene();
   const { admin } = fleet.spoke(0);
   await admin.create(blocker);
+  // A webhook that stayed would hold up the tests that follow.
+  const unblock = () => admin.remove({ ...blocker, name: "blocker" });
+  onTestFinished(async () => void (await unblock()));
   const probe = {
     apiVersion: "v1",
     kind: "ServiceAccount",
@@ -205,7 +208,7 @@ test("an installation that a webhook holds up says how many objects wait for it"
   await hub.admin.patch(keyOf(held), { metadata: { annotations: { look: "again" } } });
   await waitFor("another look", async () => (await looks()) > before);
   expect(history.said("InstallSucceeded")).toHaveLength(1);
-  await admin.remove({ ...blocker, name: "blocker" });
+  await unblock();
   await ready(hub, kind);
 });
 

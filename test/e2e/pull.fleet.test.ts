@@ -274,7 +274,6 @@ async function letLookForUsers({ admin }: Cluster): Promise<void> {
   });
 }
 
-// The sample release defines no kinds that users have.
 test("a component that is kept while it is used says on its spoke by what, and goes when it is used no more", async () => {
   const { hub, spoke } = scene();
   await startController();

@@ -1,5 +1,5 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -55,6 +55,16 @@ describe("programs that are missing", () => {
     const again = await ensureBinaries(["etcd", "kubectl", "kwok"], { env });
     expect(again("kwok")).toBe(binary("kwok"));
     expect(await builds()).toBe(2);
+  });
+
+  test("are built without debug information, by compilers that share the free memory", async () => {
+    await fakeGo();
+    const share = Math.floor(process.availableMemory() / (availableParallelism() + 1));
+    await ensureBinaries(["kwok"], { env });
+    const [gc, limit, ...args] = (await readFile(join(folder, "build"), "utf8")).split(" ");
+    expect(args).toContain("-gcflags=all=-dwarf=false");
+    expect(gc).toBe(share < 2 ** 29 ? "" : "off");
+    expect(Number(limit)).toBeLessThanOrEqual(2 ** 31);
   });
 
   test("are built in turn where Go would write both to one file", async () => {
@@ -176,6 +186,7 @@ case $1 in
   mod) printf '{"Dir": "%s"}' "${download}"; exit 0 ;;
 esac
 echo build >> "${folder}/builds"
+echo "$GOGC $GOMEMLIMIT $*" > "${folder}/build"
 sleep ${seconds}
 if [ -n "${failure}" ]; then echo "${failure}" >&2; exit 1; fi
 while [ "$1" != -o ]; do shift; done

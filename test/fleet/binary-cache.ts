@@ -125,6 +125,8 @@ async function build(
     const seconds = Math.round((Date.now() - startedAt) / 1000);
     context.log(`${what} ${programs.join(", ")} (${seconds} s)`);
   };
+  // A build that was killed may have had the same process id.
+  await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary);
   say("Building", names);
   const ticker = setInterval(say, 5000, "Still building", names);
@@ -147,15 +149,17 @@ async function build(
   }
 }
 
-const compilerBytes = 2 * 2 ** 30;
+const mostCompilerBytes = 2 * 2 ** 30;
+const fewestCompilerBytes = 2 ** 29;
 
 /**
- * Lets Go's compilers collect garbage only when they come near 2 GiB, which saves a quarter of the time. There are as many of them at a time as
- * cores. A machine that has less memory keeps Go's own setting.
+ * Lets Go's compilers collect garbage only when they come near a limit, which saves a quarter of the time. There are as many of them at a time as
+ * cores, so each gets its share of the free memory, and at most 2 GiB. Where that is less than 512 MiB, Go keeps its own setting.
  */
 function compilerMemory(): NodeJS.ProcessEnv {
-  if (process.availableMemory() < compilerBytes * (availableParallelism() + 1)) return {};
-  return { GOGC: "off", GOMEMLIMIT: String(compilerBytes) };
+  const share = Math.floor(process.availableMemory() / (availableParallelism() + 1));
+  if (share < fewestCompilerBytes) return {};
+  return { GOGC: "off", GOMEMLIMIT: String(Math.min(share, mostCompilerBytes)) };
 }
 
 async function pinsOf(module: Module): Promise<string> {

@@ -24,17 +24,17 @@ function obstacle(): string | undefined {
 }
 
 async function knative(): Promise<number> {
-  const problem = obstacle();
-  if (problem !== undefined) {
-    process.stderr.write(
-      `Error: Knative's own programs need a network namespace each: ${problem}\n`,
-    );
-    return 1;
-  }
   const { dir, isKnative, title } = await foundFiles(undefined, say);
   if (!isKnative) {
     process.stderr.write(
       `Error: Knative's own programs need Knative's own release files: ${title}\n`,
+    );
+    return 1;
+  }
+  const problem = obstacle();
+  if (problem !== undefined) {
+    process.stderr.write(
+      `Error: Knative's own programs need a network namespace each: ${problem}\n`,
     );
     return 1;
   }

@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { buildDist, type DistFolder } from "../build/dist-folder.ts";
 import { condition, create, gone, read, ready, remove } from "../e2e/installation.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
 import { type Cluster, type Fleet, type Profile, startFleet } from "../fleet/fleet.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import type { FoundFiles } from "../support/found-releases.ts";
-import { releaseDir } from "./bench-releases.ts";
 import { medianOf, seconds, tableOf } from "./figures.ts";
 import type { Goal } from "./goals.ts";
 import { wipe } from "./wipe.ts";

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ComponentKind } from "../../api/component.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { buildDist } from "../build/dist-folder.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import { type Cluster, type Profile, startFleet } from "../fleet/fleet.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
@@ -11,7 +12,6 @@ import {
   type ControllerProcessOptions,
   startControllerProcess,
 } from "../support/controller-process.ts";
-import { releaseDir } from "./bench-releases.ts";
 import { kilobytes, medianOf, megabytes } from "./figures.ts";
 import { allAre, componentsOn, createAll } from "./fleet-components.ts";
 import type { Goal } from "./goals.ts";

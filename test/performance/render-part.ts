@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 
 import type { ComponentKind } from "../../api/component.ts";
 import { isRecord } from "../../api/fields.ts";
-import { releaseDir } from "./bench-releases.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import { medianOf } from "./figures.ts";
 import type { RenderLoad } from "./render-load.ts";
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { releaseDir } from "../e2e/release-dir.ts";
 import type { Cluster } from "../fleet/cluster.ts";
 import { startFleet } from "../fleet/fleet.ts";
 import { WebhookProcess } from "../support/webhook-process.ts";
 import { controllerUser, installWebhook, names, trustedOn } from "../webhook/guarded-hub.ts";
-import { releaseDir } from "./bench-releases.ts";
 import { megabytes, medianOf } from "./figures.ts";
 import type { Goal } from "./goals.ts";
 import { usageOf } from "./process-usage.ts";

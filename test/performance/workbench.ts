@@ -7,10 +7,10 @@ import { asComponent } from "../../controller/component-identity.ts";
 import { render } from "../../render/render.ts";
 import { buildDist } from "../build/dist-folder.ts";
 import { componentOf } from "../e2e/installation.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { startFleet, type Cluster, type Fleet, type Profile } from "../fleet/fleet.ts";
 import { startControllerProcess, type ControllerProcess } from "../support/controller-process.ts";
-import { releaseDir } from "./bench-releases.ts";
 import { keepGuard } from "./kept-guard.ts";
 
 /** What is installed in the benchmark, and on which spoke. */

@@ -35,9 +35,11 @@ async function hidingVariables(cache: string): Promise<Readonly<Record<string, s
   // What is built later goes where the other files find it.
   const folders = [nothing, join(cache, "binaries"), join(cache, "files")];
   await Promise.all(folders.map((folder) => fs.mkdir(folder, { recursive: true })));
-  const names = (await fs.readdir(cache)).filter((name) => !/^(?:releases|without)-/.test(name));
   // Another worker may have been faster.
-  await Promise.allSettled(names.map((name) => fs.symlink(join("..", name), join(hidden, name))));
+  const links = ["binaries", "files"].map((name) =>
+    fs.symlink(join("..", name), join(hidden, name)),
+  );
+  await Promise.allSettled(links);
   return {
     KNFLEET_RELEASE_DIR: sampleDirOf(),
     KNFLEET_RELEASE_MIRROR: nothing,
@@ -45,7 +47,7 @@ async function hidingVariables(cache: string): Promise<Readonly<Record<string, s
   };
 }
 
-/** Gives the variables also to the child processes that are started with an environment of their own, and leaves them what they have. */
+/** Gives the variables also to the child processes that are spawned with an environment of their own, and leaves them what they have. */
 function passOn(variables: readonly (readonly [name: string, value: string])[]): void {
   subscribe("tracing:child_process.spawn:start", (message) => {
     const pairs: unknown = recordAt(message, "options")["envPairs"];
@@ -66,8 +68,10 @@ function refuseToRead(closed: readonly string[], folderName: string): void {
   const guarded = async (...args: Parameters<typeof readFile>) => {
     const [path] = args;
     if (typeof path !== "string") return readFile(...args);
-    const isClosed = closed.some((folder) => path.startsWith(folder + sep));
-    if ((isClosed && path.endsWith(".yaml")) || path.includes(`${sep}${folderName}${sep}`)) {
+    // The list of the files is no part of them.
+    const isClosed =
+      !path.endsWith("SHA256SUMS") && closed.some((folder) => path.startsWith(folder + sep));
+    if (isClosed || path.includes(`${sep}${folderName}${sep}`)) {
       throw new Error(`${path} is for test files with the tag release-files`);
     }
     return readFile(...args);

@@ -21,15 +21,8 @@ const fleet = useFleet({ spokes: 0 });
 const kinds = ["KnativeServing", "KnativeEventing"] as const;
 const namespace = "crd-test";
 const check = componentCheck();
-const recorded = await Promise.all(
-  ((await renderVectors())?.cases ?? []).map(async (one) => {
-    const { kind, spec } = await componentOf(one, check);
-    return { name: one.name, kind, spec };
-  }),
-);
-/** Every spec that upstream's CRDs were seen to accept, and some that only ours accept. */
+/** Some that only ours accept. */
 const samples = [
-  ...recorded,
   { name: "no spec", kind: "KnativeServing", spec: undefined },
   {
     name: "one source alone (D-42)",
@@ -60,6 +53,13 @@ function manifest(kind: string, name: string, spec: unknown): Manifest {
   };
 }
 
+/** Creates a component and removes it; the spec that the API server kept. */
+async function specKept(kind: string, spec: unknown): Promise<unknown> {
+  const created = await admin.create(manifest(kind, "sample", spec));
+  await admin.remove({ apiVersion: operatorApiVersion, kind, namespace, name: "sample" });
+  return created["spec"];
+}
+
 const key = (name: string) =>
   ({ apiVersion: operatorApiVersion, kind: "KnativeServing", namespace, name }) as const;
 
@@ -80,10 +80,22 @@ describe("a real API server", () => {
   });
 
   test.each(samples)("accepts and keeps $name", async ({ kind, spec }) => {
-    const created = await admin.create(manifest(kind, "sample", spec));
-    await admin.remove({ apiVersion: operatorApiVersion, kind, namespace, name: "sample" });
-    expect(created["spec"]).toEqual(spec);
+    expect(await specKept(kind, spec)).toEqual(spec);
   });
+
+  test(
+    "accepts and keeps every spec that upstream's CRDs were seen to accept",
+    { tags: ["recordings"] },
+    async () => {
+      const { cases = [] } = (await renderVectors()) ?? {};
+      expect(cases.length).toBeGreaterThan(20);
+      for (const one of cases) {
+        const { kind, spec } = await componentOf(one, check);
+        const kept = { name: one.name, spec: await specKept(kind, spec) };
+        expect(kept).toEqual({ name: one.name, spec });
+      }
+    },
+  );
 
   test.each([
     { name: "a reference without a namespace", spec: { clusterProfileRef: { name: "a" } } },

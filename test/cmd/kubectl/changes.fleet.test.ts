@@ -1,4 +1,3 @@
-//
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -73,7 +73,6 @@ test("releases are read before the first review, and reviews are ready after tha
     const { violations } = await review(written(spec, { kind }), signal);
     return violations.map(({ message }) => message);
   };
-  // The sample release holds no Istio.
   const ingress = { istio: { enabled: false }, kourier: { enabled: true } };
   expect(await refusals("KnativeServing", { ingress })).toEqual([]);
   expect(await refusals("KnativeEventing", {})).toEqual([]);

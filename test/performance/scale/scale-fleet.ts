@@ -4,6 +4,7 @@ import { operatorApiVersion, type ComponentKind } from "../../../api/component.t
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { type DistFolder, buildDist } from "../../build/dist-folder.ts";
 import { builtInProviderFile, replicaKubeconfig } from "../../e2e/built-in-access.ts";
+import { releaseDir } from "../../e2e/release-dir.ts";
 import { requestsTo, writingVerbs } from "../../e2e/requests.ts";
 import type { AuditedRequest } from "../../fleet/audit-log.ts";
 import { type Fleet, startFleet } from "../../fleet/fleet.ts";
@@ -17,7 +18,6 @@ import {
   type ControllerProcessOptions,
   startControllerProcess,
 } from "../../support/controller-process.ts";
-import { releaseDir } from "../bench-releases.ts";
 import { componentsOn } from "../fleet-components.ts";
 
 export interface ScaleOptions {

@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 

@@ -8,7 +8,6 @@ import { componentProblems } from "../../../../webhook/rules/rendered/component-
 import { linesOf, review, type Stage, written } from "../../component-stage.ts";
 
 const sample = resolve(import.meta.dirname, "../../../fixtures/release");
-// The sample release holds no Istio.
 const kourier = { ingress: { kourier: { enabled: true } } };
 const deployment = { apiVersion: "apps/v1", kind: "Deployment", name: "webhook" };
 let releases: Releases;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
 import {
@@ -177,12 +177,12 @@ describe("on a spoke whose identity was made by hand", () => {
       metadata: { name: "viewers" },
       roleRef,
     });
+    onTestFinished(async () => void (await admin.remove(binding)));
     const before = await identity();
     const { stderr, exitCode } = await knfleet(...line, "--account", "viewers");
     expect(stderr).toContain("ClusterRoleBinding viewers");
     expect(exitCode).toBe(2);
     expect(await identity()).toEqual(before);
-    await admin.remove(binding);
   });
 
   test("what the caller may not read is a missing right, and not absent", async () => {
@@ -218,6 +218,7 @@ describe("on a spoke whose identity was made by hand", () => {
     const rules: unknown = present?.["rules"];
     if (!Array.isArray(rules)) throw new Error("The role has no rules");
     await admin.patch(role, { rules: rules.slice(1) });
+    onTestFinished(async () => void (await admin.patch(role, { rules })));
     const before = await identity();
     const { stderr, exitCode } = await knfleet(...line, "--account", "knfleet-hub-2");
     expect(stderr).toContain("ClusterRole knfleet-spoke");
@@ -225,6 +226,5 @@ describe("on a spoke whose identity was made by hand", () => {
     expect(stderr).toContain("docs/spoke-role.yaml");
     expect(exitCode).toBe(2);
     expect(await identity()).toEqual(before);
-    await admin.patch(role, { rules });
   });
 });
