@@ -162,7 +162,7 @@ test("an upgrade from the previous package brings new definitions, a rollback th
     await using _webhook = await pods.webhook();
     await using _controller = await pods.controller();
     // The same release under another name: everything is compared.
-    const version = isNew ? "1.23.0" : "1.23";
+    const version = isNew ? "1.23.1" : "1.23";
     await waitFor("the component to be taken", () => change(hub, kind, { version }), patient);
     await observed(hub, kind);
     const component = await ready(hub, kind, 180_000);

@@ -114,6 +114,7 @@ describe("npm run demo", () => {
         environment: {
           ...Object.fromEntries(given),
           KNFLEET_CACHE_DIR: cache,
+          KNFLEET_RELEASE_DIR: "",
           KNFLEET_RELEASE_MIRROR: join(cache, "nowhere"),
         },
         interruptAt: "tail -f ",

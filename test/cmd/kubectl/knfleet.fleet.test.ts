@@ -199,7 +199,7 @@ describe("version", () => {
     const [head = "", table = ""] = stdout.split("\n\n");
     // Other tests may have left a controller on the hub.
     expect(head).toMatch(
-      /^Client Version: \S+\n(?:(?:Controller Version|Replica): .+\n)*Hub Version: v1\.36\.3$/,
+      /^Client Version: \S+\nRelease Files: .+\n(?:(?:Controller Version|Replica): .+\n)*Hub Version: v1\.36\.3$/,
     );
     expect(rowsOf(table)).toContainEqual(
       expect.objectContaining({
@@ -224,7 +224,7 @@ describe("version", () => {
       server: "https://127.0.0.1:9",
     });
     const { stdout, stderr, exitCode } = await knfleet("version", "--kubeconfig", kubeconfig);
-    expect(stdout).toMatch(/^Client Version: \S+\n$/);
+    expect(stdout).toMatch(/^Client Version: \S+\nRelease Files: .+\n$/);
     expect(stderr).toMatch(/^error: The hub cannot be reached/);
     expect(exitCode).toBe(2);
   });
