@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { beforeAll, expect, test } from "vitest";
 
 import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";

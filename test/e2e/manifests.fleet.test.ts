@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
@@ -121,7 +120,7 @@ test("a component brings manifests from an allowed source, and takes them away a
   await create(hub, { kind, on: { namespace, name }, spec: { additionalManifests } });
   await ready(hub, kind);
   expect(valueAt(await spoke.admin.get(extra), "data", "a")).toBe("b");
-  expect(new Set(requests)).toEqual(new Set(["/ours/1.23.0.yaml"]));
+  expect(new Set(requests)).toEqual(new Set(["/ours/1.23.1.yaml"]));
 
   // A URL that is not allowed is never asked for, and nothing is taken away because of it.
   await change(hub, kind, { additionalManifests: [{ URL: `${server}/theirs/a.yaml` }] });
@@ -218,7 +217,7 @@ test("a kind to which the controller has no right is named and holds nothing els
   await condition(hub, kind, ["InstallSucceeded", refused]);
   await condition(hub, kind, ["DeploymentsAvailable", { status: "True" }]);
   await change(hub, kind, { additionalManifests: [], config: null });
-  expect(valueAt(await ready(hub, kind), "status", "version")).toBe("1.23.0");
+  expect(valueAt(await ready(hub, kind), "status", "version")).toBe("1.23.1");
 });
 
 test("D-56: TLS without cert-manager holds nothing else, comes with cert-manager, and goes although a group of it is missing", async () => {

@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { expect, test } from "vitest";
 
 import type { ObjectKey } from "../../api/kubernetes.ts";

@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type ObjectKey } from "../../api/kubernetes.ts";
