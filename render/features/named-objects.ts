@@ -42,10 +42,13 @@ export function unusedConfig(config: object, mapNames: Iterable<string>): readon
 
 const maxNamed = 5;
 
+/** Why an entry of `spec.config` changes nothing. */
+export const noSuchConfigMap = "nothing that is installed has such a ConfigMap";
+
 /** The sentence about entries of `spec.config` without a ConfigMap; undefined without any. */
 export function unusedConfigMessage(entries: readonly string[]): string | undefined {
   if (entries.length === 0) return undefined;
-  return `spec.config changes nothing for ${nameFirst(entries, maxNamed)}: the release holds no such ConfigMap`;
+  return `spec.config changes nothing for ${nameFirst(entries, maxNamed)}: ${noSuchConfigMap}`;
 }
 
 /** Sets the keys of `spec.config` in the data of ConfigMaps; other keys stay. Spec: knative-operator.md 3.6. */

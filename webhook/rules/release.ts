@@ -1,5 +1,5 @@
 import { listAt, recordAt } from "../../api/fields.ts";
-import { unusedConfig } from "../../render/features/named-objects.ts";
+import { noSuchConfigMap, unusedConfig } from "../../render/features/named-objects.ts";
 import {
   below,
   type Check,
@@ -37,7 +37,7 @@ export const newestPatch: Check = ({ spec }, { render }) => {
   return [{ path: "spec.version", message }];
 };
 
-/** The release has something of the name that an override has. */
+/** What is installed has something of the name that an override has. */
 export const unmatched: Check = ({ spec }, { render }) => {
   const names = render?.names;
   if (names === undefined) return [];
@@ -52,7 +52,7 @@ export const unmatched: Check = ({ spec }, { render }) => {
 };
 
 function configProblems(spec: Fields, configMaps: ReadonlySet<string>): readonly Problem[] {
-  const message = "names no ConfigMap of the release and changes nothing";
+  const message = `changes nothing: ${noSuchConfigMap}`;
   return unusedConfig(recordAt(spec, "config"), configMaps).map((name) => ({
     path: below("spec", "config", name),
     message,

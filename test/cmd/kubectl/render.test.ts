@@ -69,7 +69,7 @@ test("says of spec.config what the release has no ConfigMap for, and prints the 
   const found = await render("-f", unused);
   expect(found).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("c: d\n") });
   expect(found.stderr).toBe(
-    `${unused}, version 1.23.1: spec.config changes nothing for nobody: the release holds no such ConfigMap\n`,
+    `${unused}, version 1.23.1: spec.config changes nothing for nobody: nothing that is installed has such a ConfigMap\n`,
   );
   expect(await render("-f", unused, "--quiet")).toMatchObject({ exitCode: 0, stderr: "" });
   const { stderr } = await render("-f", unused, "--diff-with", "1.22");

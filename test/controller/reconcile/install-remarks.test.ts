@@ -6,7 +6,7 @@ import type { Outcome } from "../../../controller/reconcile/outcome.ts";
 import { serving } from "../../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");
-const told = "spec.config changes nothing for a, b: the release holds no such ConfigMap";
+const told = "spec.config changes nothing for a, b: nothing that is installed has such a ConfigMap";
 const job = "Job ns/a failed: BackoffLimitExceeded";
 
 type Applied = Extract<Outcome, { kind: "applied" }>;

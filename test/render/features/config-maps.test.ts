@@ -83,7 +83,7 @@ describe("entries of spec.config without a ConfigMap", () => {
   test("are told in one sentence, the first by name", () => {
     expect(unusedConfigMessage([])).toBeUndefined();
     expect(unusedConfigMessage(["a"])).toBe(
-      "spec.config changes nothing for a: the release holds no such ConfigMap",
+      "spec.config changes nothing for a: nothing that is installed has such a ConfigMap",
     );
     expect(unusedConfigMessage(["a", "b", "c", "d", "e", "f"])).toContain(
       "a, b, c, d, e and 1 more:",

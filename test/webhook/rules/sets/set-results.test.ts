@@ -128,7 +128,8 @@ test("entries of spec.config that no ConfigMap is for are warnings, at the templ
     ...withTemplate({
       version: "1.23",
       ingress: { kourier: { enabled: true } },
-      config: { network: {}, nobody: {} },
+      // The release has config-istio, but beside Kourier it is not installed.
+      config: { network: {}, nobody: {}, istio: {} },
     }),
     overrides: [override("eu", { config: { nothing: {} } })],
   };
@@ -136,10 +137,11 @@ test("entries of spec.config that no ConfigMap is for are warnings, at the templ
   const renderCheck = componentProblems({ releases, environment: {}, spokeNamespace: "Canonical" });
   const { violations, warnings } = await reviewSet(writtenSet(spec), { renderCheck });
   expect(violations).toEqual([]);
-  const told = "names no ConfigMap of the release and changes nothing";
+  const told = "changes nothing: nothing that is installed has such a ConfigMap";
   expect(warnings).toEqual(
     expect.arrayContaining([
       `spec.template.spec.config.nobody: ${told}`,
+      `spec.template.spec.config.istio: ${told}`,
       `spec.overrides[0].patch.config.nothing: ${told}`,
     ]),
   );
