@@ -111,7 +111,7 @@ export const reasons = {
   ReleaseNotFound: {
     condition: "InstallSucceeded",
     retry: "change",
-    next: "Set spec.version to a version that the release directory holds, or add that release to it.",
+    next: "Add the wanted release to the release directory, or set spec.version to a version that it holds, if there is one.",
   },
   ReleasePartNotFound: {
     condition: "InstallSucceeded",

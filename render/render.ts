@@ -27,7 +27,7 @@ export async function render(
   const { kind, spec, status } = component;
   const available = releases.versionsOf(kind);
   const versionOf = isCustom(component) ? customVersion : targetVersion;
-  const version = versionOf(spec?.version, available);
+  const version = versionOf(spec?.version, available, kind);
   assertEligible({ kind, installed: status?.version, target: version });
   if (kubernetesVersion !== undefined) assertKubernetesVersion(kubernetesVersion, environment);
   if (!isCustom(component) && !available.includes(version)) {

@@ -206,13 +206,14 @@ function readyState(
 /** Whether a component is ready with the spec that it has now, and with a version. */
 export function isReadyWith(child: Component, version: unknown): boolean {
   const ready = conditionOf(child.status?.conditions, "Ready");
-  const isOfSpec = isObserved(child) && isOfVersion(child.status?.version, version);
+  const isOfSpec = isObserved(child) && isOfVersion(child, version);
   return ready?.status === "True" && isOfSpec;
 }
 
-function isOfVersion(installed: string | undefined, wanted: unknown): boolean {
+function isOfVersion({ kind, status }: Component, wanted: unknown): boolean {
+  const installed = status?.version;
   if (typeof wanted !== "string" || wanted === "") return true;
-  return installed !== undefined && targetVersion(wanted, [installed]) === installed;
+  return installed !== undefined && targetVersion(wanted, [installed], kind) === installed;
 }
 
 const failedTypes = ["InstallSucceeded", "TargetClusterResolved", "DeploymentsAvailable"] as const;

@@ -80,7 +80,7 @@ const hubCodes = {
   KNF1016: {
     name: "ReleaseNotFound",
     meaning: "The controller has no release of the desired version.",
-    next: "Set spec.version to a version that the release directory holds, or add that release to it.",
+    next: "Add the wanted release to the release directory, or set spec.version to a version that it holds, if there is one.",
   },
   KNF1017: {
     name: "ManifestUnusable",

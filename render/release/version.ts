@@ -35,13 +35,17 @@ export function minorOf(version: string): string {
 }
 
 /**
- * Resolves `spec.version` to one of the available versions (newest first). Returns a version that is not available as
+ * Resolves `spec.version` to one of the available versions of the kind (newest first). Returns a version that is not available as
  * it was written. A leading `v` is accepted (D-35). Throws FleetError ReleaseNotFound when no version is available.
  * Spec: knative-operator.md 2.2.
  */
-export function targetVersion(wanted: string | undefined, available: readonly string[]): string {
-  if (wanted === undefined || wanted === "") return newestOf(available);
-  const latest = latestOf(wanted, available);
+export function targetVersion(
+  wanted: string | undefined,
+  available: readonly string[],
+  kind: ComponentKind,
+): string {
+  if (wanted === undefined || wanted === "") return newestOf(available, kind);
+  const latest = latestOf(wanted, available, kind);
   if (latest !== undefined) return latest;
   const plain = available.includes(wanted) ? wanted : withoutV(wanted);
   const found = available.find((one) => (isMinor(plain) ? minorOf(one) : one) === plain);
@@ -52,20 +56,29 @@ export function targetVersion(wanted: string | undefined, available: readonly st
  * Resolves `spec.version` of a component with its own manifests, whose version no directory knows. An absent version
  * stays empty, and a minor stays a minor. Spec: knative-operator.md 2.2.
  */
-export function customVersion(wanted: string | undefined, available: readonly string[]): string {
+export function customVersion(
+  wanted: string | undefined,
+  available: readonly string[],
+  kind: ComponentKind,
+): string {
   if (wanted === undefined) return "";
-  return latestOf(wanted, available) ?? (parseVersion(wanted) === null ? wanted : withoutV(wanted));
+  const latest = latestOf(wanted, available, kind);
+  return latest ?? (parseVersion(wanted) === null ? wanted : withoutV(wanted));
 }
 
 /** Resolves `latest` in any case; undefined for another text. */
-function latestOf(wanted: string, available: readonly string[]): string | undefined {
+function latestOf(
+  wanted: string,
+  available: readonly string[],
+  kind: ComponentKind,
+): string | undefined {
   if (wanted.toLowerCase() !== "latest") return undefined;
-  return wanted === "latest" && available.includes(wanted) ? wanted : newestOf(available);
+  return wanted === "latest" && available.includes(wanted) ? wanted : newestOf(available, kind);
 }
 
-function newestOf([newest]: readonly string[]): string {
+function newestOf([newest]: readonly string[], kind: ComponentKind): string {
   if (newest !== undefined) return newest;
-  throw new FleetError("ReleaseNotFound", "The release directory holds no version of this kind");
+  throw new FleetError("ReleaseNotFound", `The release directory holds no version of ${kind}`);
 }
 
 const named = 8;

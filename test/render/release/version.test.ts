@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { FleetError } from "../../../api/errors.ts";
+import { reasons } from "../../../api/reasons.ts";
 import {
   assertEligible,
   minorOf,
@@ -27,7 +28,7 @@ describe("the target version", () => {
     { wanted: "nightly", target: "nightly" },
     { wanted: "../../etc", target: "../../etc" },
   ])("of $wanted is $target", ({ wanted, target }) => {
-    expect(targetVersion(wanted, available)).toBe(target);
+    expect(targetVersion(wanted, available, "KnativeServing")).toBe(target);
   });
 
   test.each([
@@ -35,13 +36,18 @@ describe("the target version", () => {
     { wanted: "Latest", target: "1.23.0" },
     { wanted: undefined, target: "1.23.0" },
   ])("of $wanted is $target when a folder is named latest", ({ wanted, target }) => {
-    expect(targetVersion(wanted, [...available, "latest"])).toBe(target);
+    expect(targetVersion(wanted, [...available, "latest"], "KnativeServing")).toBe(target);
   });
 
   test("cannot be found when nothing is available", () => {
-    expect(() => targetVersion(undefined, [])).toThrow(
-      expect.objectContaining({ reason: "ReleaseNotFound" }),
+    expect(() => targetVersion(undefined, [], "KnativeEventing")).toThrow(
+      expect.objectContaining({
+        reason: "ReleaseNotFound",
+        message: "The release directory holds no version of KnativeEventing",
+      }),
     );
+    // What to do has to work here, too.
+    expect(reasons.ReleaseNotFound.next).toMatch(/^Add the wanted release .*if there is one\.$/);
   });
 });
 

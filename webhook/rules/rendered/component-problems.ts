@@ -108,7 +108,7 @@ function versionOf(component: Component, available: readonly string[]): Version 
   const { kind, spec, status } = component;
   const isOwn = isCustom(component);
   try {
-    const target = (isOwn ? customVersion : targetVersion)(spec?.version, available);
+    const target = (isOwn ? customVersion : targetVersion)(spec?.version, available, kind);
     assertEligible({ kind, installed: status?.version, target });
     if (isOwn || available.includes(target)) return { target, problem: undefined };
     return { target: undefined, problem: unavailable(target, available) };

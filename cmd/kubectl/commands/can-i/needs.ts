@@ -85,7 +85,7 @@ export async function loadEverything(
   { releases, version: wanted }: { readonly releases: Releases; readonly version?: string },
 ): Promise<Needs> {
   const available = releases.versionsOf(kind);
-  const version = targetVersion(wanted, available);
+  const version = targetVersion(wanted, available, kind);
   if (!available.includes(version)) {
     throw new FleetError("ReleaseNotFound", unavailable(version, available));
   }

@@ -184,7 +184,7 @@ function wayOf(
     return { target: wanted ?? "", isAtHand: true, available: [], hops: null };
   }
   const available = releases.versionsOf(kind);
-  const target = targetVersion(wanted, available);
+  const target = targetVersion(wanted, available, kind);
   const isAtHand = isCustom(after) || available.includes(target);
   const installed = { kind, installed: status?.version };
   const hops = isAtHand ? hopsTo(installed, target, available) : null;

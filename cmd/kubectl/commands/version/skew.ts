@@ -47,12 +47,12 @@ interface Facts {
   readonly kubernetes: string | null;
 }
 
-function wantedSkew({ spec, status }: Component, known: readonly string[]): readonly Skew[] {
+function wantedSkew({ kind, spec, status }: Component, known: readonly string[]): readonly Skew[] {
   const wanted = spec?.version ?? "";
   const installed = status?.version ?? "";
   // Without spec.version the controller chooses one of its own.
   if (!/\d/.test(wanted)) return [];
-  if (targetVersion(wanted, known) === installed || minorOf(installed) === wanted) return [];
+  if (targetVersion(wanted, known, kind) === installed || minorOf(installed) === wanted) return [];
   const there = installed === "" ? "nothing" : installed;
   return [skew("Wanted", `${wanted} is wanted, ${there} is installed`)];
 }

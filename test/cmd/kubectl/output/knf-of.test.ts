@@ -131,7 +131,7 @@ describe("the number of a condition", () => {
       of(
         "InstallSucceeded=False",
         "Error",
-        "Install failed with message: The release directory holds no version of this kind",
+        "Install failed with message: The release directory holds no version of KnativeEventing",
       ),
       "KNF1016",
     ],
