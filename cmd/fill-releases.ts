@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
+import { Follower } from "../access/deadline.ts";
 import { FleetError } from "../api/errors.ts";
 import type { LockedFile } from "./release-lock.ts";
 import { fetchFile, type ReleaseSource, releasesUnavailable, serverOf } from "./release-sources.ts";
@@ -34,10 +35,10 @@ const fetchesAtOnce = 8;
  */
 export async function fillReleases(fill: Fill, signal: AbortSignal): Promise<void> {
   const { source, missing, onProgress, onSlow } = fill;
-  if (source.kind === "mirror") return await fetchAll(fill, signal);
-  const server = serverOf(missing);
-  const line = `Knative's release files are not on this machine: downloading them from ${server}`;
-  const slow = setTimeout(() => onSlow?.(line), slowAfterMs);
+  const from = source.kind === "mirror" ? source.dir : serverOf(missing);
+  const line = `Knative's release files are not on this machine: downloading them from ${from}`;
+  const say = source.kind === "mirror" ? undefined : onSlow;
+  const slow = setTimeout(() => say?.(line), slowAfterMs);
   let done = 0;
   const count = (progress: ReleaseProgress): void => {
     done = progress.done;
@@ -47,8 +48,8 @@ export async function fillReleases(fill: Fill, signal: AbortSignal): Promise<voi
     await fetchAll({ ...fill, onProgress: count }, signal);
   } catch (error) {
     if (!signal.aborted || !isTimeout(signal.reason)) throw error;
-    const sent = `${server} had sent ${done} of ${missing.length} files`;
-    throw releasesUnavailable(`the time was over when ${sent}`, { kind: source.kind });
+    const came = `${done} of ${missing.length} files had come from ${from}`;
+    throw releasesUnavailable(`the time was over when ${came}`, { kind: source.kind });
   } finally {
     clearTimeout(slow);
   }
@@ -58,24 +59,33 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError";
 }
 
-/** Of several files with an error, that of the first one in the lock is thrown. The first file goes alone, so that nobody waits for a silent source. */
+/**
+ * Of several files with an error, that of the first one in the lock is thrown: the files after one with an error are given up, those before it are waited for.
+ * The first file goes alone, so that nobody waits for a silent source.
+ */
 async function fetchAll({ missing, ...fill }: Fill, signal: AbortSignal): Promise<void> {
   const { dir, source, onProgress } = fill;
   const queue = missing.entries();
   let done = 0;
   const failures: { readonly at: number; readonly error: unknown }[] = [];
+  const running = new Map<number, Follower>();
   const work = async (most = Infinity): Promise<void> => {
     for (let taken = 0; taken < most && failures.length === 0; taken += 1) {
       const next = queue.next();
       if (next.done === true) return;
       const [at, file] = next.value;
+      using follower = new Follower(signal);
+      running.set(at, follower);
       try {
-        const bytes = await fetchFile(file, { source, isFirst: at === 0 }, signal);
+        const bytes = await fetchFile(file, { source, isFirst: at === 0 }, follower.signal);
         await writeWhole(join(dir, file.path), bytes);
         done += 1;
         onProgress?.({ source: source.kind, path: file.path, done, total: missing.length });
       } catch (error) {
         failures.push({ at, error });
+        for (const [other, later] of running) if (other > at) later.abort(error);
+      } finally {
+        running.delete(at);
       }
     }
   };

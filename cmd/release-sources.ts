@@ -29,7 +29,7 @@ export function releasesUnavailable(
 
 interface Fetching {
   readonly source: ReleaseSource;
-  /** True for the first file of all: a source that does not answer is given up after 5 s. */
+  /** True for the first file of all: a server that does not send it is given up after 5 s, whatever it answers before. */
   readonly isFirst: boolean;
 }
 
@@ -41,15 +41,19 @@ export async function fetchFile(
 ): Promise<Uint8Array> {
   const { kind } = source;
   const from = kind === "mirror" ? join(source.dir, file.path) : file.url;
-  const bytes = await (kind === "mirror" ? readMirror(from) : download(file, isFirst, signal));
+  const bytes = await (kind === "mirror"
+    ? readMirror(from, signal)
+    : download(file, isFirst, signal));
   const problem = problemOf(bytes, file);
   if (problem !== undefined)
     throw releasesUnavailable(`${file.path} from ${from} ${problem}`, { kind });
   return bytes;
 }
 
-async function readMirror(path: string): Promise<Uint8Array> {
-  return readFile(path).catch((cause: unknown) => {
+async function readMirror(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  signal.throwIfAborted();
+  return readFile(path, { signal }).catch((cause: unknown) => {
+    signal.throwIfAborted();
     throw releasesUnavailable(`${path} cannot be read`, { kind: "mirror", cause });
   });
 }
@@ -60,13 +64,19 @@ async function download(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   using connecting = isFirst ? new Deadline(connectTimeoutMs, signal) : undefined;
+  const limit = connecting?.signal ?? signal;
+  let before: Failure | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const result = await tryDownload({ url, bytes, connecting }, signal);
     if (result instanceof Uint8Array) return result;
     if (!result.again || attempt === attempts) {
-      throw releasesUnavailable(result.problem, { kind: "download", cause: result.cause });
+      // What a server answered says more than its silence afterwards.
+      const { problem, cause } = limit.aborted ? (before ?? result) : result;
+      throw releasesUnavailable(problem, { kind: "download", cause });
     }
-    await setTimeout(250 * 2 ** attempt, undefined, { signal });
+    before = result;
+    const pause = setTimeout(250 * 2 ** attempt, undefined, { signal: limit });
+    await pause.catch(() => signal.throwIfAborted());
   }
 }
 
@@ -76,7 +86,7 @@ export function serverOf([file]: readonly Pick<LockedFile, "url">[]): string {
 }
 
 interface Wanted extends Pick<LockedFile, "url" | "bytes"> {
-  /** The time limit for the first answer, which ends when an answer comes. */
+  /** The time limit for the first file, which ends when the file begins. */
   readonly connecting: Deadline | undefined;
 }
 
@@ -95,9 +105,11 @@ async function tryDownload(
   try {
     const response = await fetch(url, { signal: deadline });
     hasAnswered = true;
-    connecting?.clear();
     const { ok, status, body } = response;
-    if (ok && body !== null) return await readBody(body, bytes);
+    if (ok && body !== null) {
+      connecting?.clear();
+      return await readBody(body, bytes);
+    }
     await body?.cancel();
     const again = status >= 500 || status === 429;
     return { problem: `${url} was answered with HTTP status ${status}`, again };

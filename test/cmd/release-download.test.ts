@@ -97,15 +97,45 @@ describe("a download", () => {
     await using place = await silentListener();
     const early = ensureFrom(place.port, { stop: withTimeout(300, signal) });
     await expect(early).rejects.toMatchObject({
-      message: `${missing}the time was over when 127.0.0.1:${place.port} had sent 0 of 3 files`,
+      message: `${missing}the time was over when 0 of 3 files had come from 127.0.0.1:${place.port}`,
     });
     const port = await serverThat((path, response) => {
       if (path === names[0]) response.end(path);
     });
     const late = ensureFrom(port, { stop: withTimeout(1_500, signal) });
     await expect(late).rejects.toMatchObject({
-      message: `${missing}the time was over when 127.0.0.1:${port} had sent 1 of 3 files`,
+      message: `${missing}the time was over when 1 of 3 files had come from 127.0.0.1:${port}`,
     });
+  });
+
+  test("is given up after 5 s in all when the first answer is an error and the second never comes", async () => {
+    let asked = 0;
+    const port = await serverThat((_path, response) => {
+      asked += 1;
+      if (asked === 1) response.writeHead(503).end();
+    });
+    const startedAt = performance.now();
+    await expect(ensureFrom(port)).rejects.toMatchObject({
+      message: `${missing}http://127.0.0.1:${port}/${names[0]} was answered with HTTP status 503`,
+    });
+    expect(asked).toBe(2);
+    // Before, the second attempt alone took 30 s.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+  });
+
+  test("that fails for one file does not wait for those behind it", async () => {
+    const held = Promise.withResolvers<void>();
+    const port = await serverThat((path, response) => {
+      if (path === names[0]) response.end(path);
+      else if (path === names[1]) void held.promise.then(() => refuse(response));
+      // The last file is asked for, and its answer never ends.
+      else response.writeHead(200).write(path.slice(1), () => held.resolve());
+    });
+    const startedAt = performance.now();
+    await expect(ensureFrom(port)).rejects.toMatchObject({
+      message: `${missing}http://127.0.0.1:${port}/${names[1]} was answered with HTTP status 403`,
+    });
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
   test("that is interrupted ends with the interruption", async () => {
@@ -172,7 +202,7 @@ describe("a command without release files", () => {
     const { exitCode, stderr } = await run("render", "-f", file, "--timeout", "4s", "-q");
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(
-      `error: ${missing}the time was over when 127.0.0.1:${place.port} had sent 0 of ${files.length} files\n`,
+      `error: ${missing}the time was over when 0 of ${files.length} files had come from 127.0.0.1:${place.port}\n`,
     );
     expect(stderr).not.toContain("downloading");
     expect(stderr).not.toContain("hub");

@@ -17,6 +17,7 @@ import { dirname, join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { timeoutError } from "../../access/deadline.ts";
 import type { ReleaseProgress } from "../../cmd/fill-releases.ts";
 import { checkReleases, ensureReleases } from "../../cmd/release-files.ts";
 
@@ -147,6 +148,24 @@ describe("from a local mirror, the release directory", () => {
     await expect(ensureFromMirror()).rejects.toMatchObject({ reason: "ReleasesUnavailable" });
     await rm(mirror, { recursive: true });
     await expect(ensureFromMirror()).rejects.toMatchObject({ reason: "ConfigInvalid" });
+  });
+
+  test("is no longer filled when the program is interrupted, and says how far it came when its time is over", async () => {
+    const environment = { KNFLEET_RELEASE_MIRROR: mirror };
+    for (const [reason, says] of [
+      [new Error("interrupted"), "interrupted"],
+      [timeoutError(), `the time was over when 1 of 3 files had come from ${mirror}`],
+    ] as const) {
+      const stop = new AbortController();
+      const onProgress = () => stop.abort(reason);
+      const into = join(surroundings, reason.name);
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await expect(
+        ensureReleases({ root, dir: into, environment, onProgress }, stop.signal),
+      ).rejects.toThrow(says);
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await filesIn(into)).toHaveLength(1);
+    }
   });
 
   test("says what it does", async () => {
