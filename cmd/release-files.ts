@@ -14,8 +14,8 @@ export interface EnsureReleasesOptions extends Pick<Fill, "onProgress" | "onSlow
   readonly dir?: string;
   /** Use the sample release of the project when the real one is not available. */
   readonly allowSample?: boolean;
-  /** Download files that neither the directory nor a mirror has. Default true. */
-  readonly download?: boolean;
+  /** Copy or download the files that the directory lacks. False writes nothing. Default true. */
+  readonly fetches?: boolean;
   /** Project root. Default: that of this file. */
   readonly root?: string;
 }
@@ -44,10 +44,10 @@ export async function ensureReleases(
   try {
     const missing = (await problemsOf(dir, lock.files)).map(({ file }) => file);
     if (missing.length === 0) return { dir, source: "cache" };
-    const source = await sourceOf(environment, root);
-    if (source.kind === "download" && options.download === false) {
+    if (options.fetches === false) {
       throw releasesUnavailable(`${missing.length} files are not in ${dir}`);
     }
+    const source = await sourceOf(environment, root);
     await fillReleases({ dir, missing, source, onProgress, onSlow }, signal);
     return { dir, source: source.kind };
   } catch (error) {

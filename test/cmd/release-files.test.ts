@@ -267,13 +267,17 @@ describe("from their public source, the release files", () => {
     expect(await ensureFromServer()).toEqual({ dir, source: "download" });
   });
 
-  test("are not asked for by a program that downloads nothing", async () => {
-    const options = { root, dir, environment: {}, download: false };
-    await expect(ensureReleases(options, signal)).rejects.toMatchObject({
-      reason: "ReleasesUnavailable",
-      message: `Knative's release files are not on this machine: 3 files are not in ${dir}`,
-    });
+  test("are neither downloaded nor copied by a program that only looks", async () => {
+    for (const environment of [{}, { KNFLEET_RELEASE_MIRROR: mirror }]) {
+      const options = { root, dir, environment, fetches: false };
+      // oxlint-disable-next-line no-await-in-loop -- into the same folder
+      await expect(ensureReleases(options, signal)).rejects.toMatchObject({
+        reason: "ReleasesUnavailable",
+        message: `Knative's release files are not on this machine: 3 files are not in ${dir}`,
+      });
+    }
     expect(requests).toEqual([]);
+    await expect(stat(dir)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   test("are replaced by the sample only when that is allowed, with the reason", async () => {

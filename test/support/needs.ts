@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import { FleetError } from "../../api/errors.ts";
-import { ensureReleases } from "../../cmd/release-files.ts";
+import { ensureReleases, findMirror } from "../../cmd/release-files.ts";
 
 /** What tests may need and a machine may lack, as a tag of Vitest. Tests with the tag are left out where `skip` is set. */
 export interface Need {
@@ -65,7 +65,8 @@ async function releasesProblem(
   root: string,
 ): Promise<string | undefined> {
   try {
-    await ensureReleases({ environment, root, download: false }, AbortSignal.timeout(120_000));
+    const fetches = (await findMirror(environment, root)) !== undefined;
+    await ensureReleases({ environment, root, fetches }, AbortSignal.timeout(120_000));
     return undefined;
   } catch (error) {
     if (!(error instanceof FleetError) || isSet(environment["KNFLEET_RELEASE_MIRROR"])) throw error;

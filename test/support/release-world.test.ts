@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 
 import { openReleases } from "../../cmd/open-releases.ts";
-import { checkReleases, ensureReleases, sampleDirOf } from "../../cmd/release-files.ts";
+import { checkReleases, ensureReleases, findMirror, sampleDirOf } from "../../cmd/release-files.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
 import { projectRoot } from "./needs.ts";
 
@@ -25,7 +25,9 @@ describe("a test file without the tag release-files", () => {
     { environment: env, of: "this process" },
     { environment: { HOME }, of: "a program that knows nothing but its home" },
   ])("gets Knative's by no way, with the environment of $of", async ({ environment }) => {
-    await expect(ensureReleases({ environment, download: false }, signal)).rejects.toMatchObject({
+    // Nothing is downloaded, and a mirror does not let itself be read.
+    const fetches = (await findMirror(environment)) !== undefined;
+    await expect(ensureReleases({ environment, fetches }, signal)).rejects.toMatchObject({
       reason: "ReleasesUnavailable",
     });
     const { dir, problems } = await checkReleases({ environment });

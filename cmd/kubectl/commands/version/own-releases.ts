@@ -10,13 +10,13 @@ export interface OwnReleases extends ReleaseVersions {
   readonly problem: string | null;
 }
 
-/** Finds the release files as every command does, but downloads nothing. */
+/** Finds the release files as every command does, but fetches nothing. */
 export async function readOwnReleases(
   wanted: Pick<FindReleasesOptions, "named" | "environment">,
   signal: AbortSignal,
 ): Promise<OwnReleases> {
   try {
-    const { dir: folder } = await findReleases({ ...wanted, download: false }, signal);
+    const { dir: folder } = await findReleases({ ...wanted, fetches: false }, signal);
     const versions = await versionsIn(folder);
     const hasAny = Object.values(versions).some((list) => list.length > 0);
     const problem = hasAny ? null : "The folder holds no version of Knative";

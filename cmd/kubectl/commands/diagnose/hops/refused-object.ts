@@ -22,13 +22,13 @@ const timeLimitMs = 5_000;
 // Spec: security.md T-51.
 const maxLength = 256;
 
-/** Opens the releases that are on this machine; undefined without any. Downloads nothing. */
+/** Opens the releases that are on this machine; undefined without any. Fetches nothing. */
 export async function openReleaseRendering(
   wanted: Pick<FindReleasesOptions, "named" | "environment">,
   signal: AbortSignal,
 ): Promise<Rendering | undefined> {
   try {
-    const releases = await openFoundReleases({ ...wanted, download: false }, signal);
+    const releases = await openFoundReleases({ ...wanted, fetches: false }, signal);
     return { releases: async () => releases, preparations: new Preparations() };
   } catch (error) {
     if (error instanceof FleetError) return undefined;

@@ -54,13 +54,13 @@ describe("version", () => {
     expect(await shown(dir)).toMatchObject({ summary: { client: { releases } } });
   });
 
-  test("says that there are none on this machine, and asks nobody for them", async () => {
+  test("says that there are none on this machine, asks nobody for them and copies none", async () => {
     // A download would end the test with another message: nobody listens there.
     await using copy = await plainCopy(1);
     const args = [copy.path("cmd/kubectl-knfleet.ts"), "version", "--client"];
     const { stdout, exitCode } = await runKnfleet(args, {
       command: process.execPath,
-      env: copy.env,
+      env: { ...copy.env, KNFLEET_RELEASE_MIRROR: folder },
     });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
