@@ -6,7 +6,7 @@ import { FleetError } from "../api/errors.ts";
 import type { ReleaseProgress } from "./fill-releases.ts";
 import { checkReleases, ensureReleases, findMirror } from "./release-files.ts";
 import { lockOf } from "./release-lock.ts";
-import { runCommand } from "./service/run.ts";
+import { explained, runCommand } from "./service/run.ts";
 
 const usage = `Usage: npm run releases -- [options]
 
@@ -29,10 +29,8 @@ await runCommand(async (signal) => {
     await runReleases(signal);
     return 0;
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    process.stderr.write(
-      `Error: ${signal.aborted ? "Interrupted; run it again to go on" : text}\n`,
-    );
+    const text = signal.aborted ? "Interrupted; run it again to go on" : explained(error);
+    process.stderr.write(`Error: ${text}\n`);
     return 1;
   }
 });

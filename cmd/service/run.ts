@@ -1,6 +1,9 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 
+import { FleetError } from "../../api/errors.ts";
+import { reasons } from "../../api/reasons.ts";
+
 /** A service that runs until it is disposed or fails. */
 export interface Service extends AsyncDisposable {
   /** Aborted with an Error when the service fails. */
@@ -127,8 +130,13 @@ export async function runCommand(run: (signal: AbortSignal) => Promise<number>):
 
 function fail(error: unknown): void {
   process.exitCode = 1;
+  process.stderr.write(`Error: ${explained(error)}\n`);
+}
+
+/** The message of an error, and what to do next where that is known. */
+export function explained(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`Error: ${text}\n`);
+  return error instanceof FleetError ? `${text}. ${reasons[error.reason].next}` : text;
 }
 
 function flush(output: Writable): Promise<void> {

@@ -91,6 +91,16 @@ describe("a controller that cannot start ends with 1 and one line on standard er
   });
 
   test("with a kubeconfig that is not there", async () => {
+  test("without release files that it can get, and says what helps", async () => {
+    const environment = {
+      KNFLEET_RELEASE_DIR: "",
+      KNFLEET_RELEASE_MIRROR: folder,
+      KNFLEET_CACHE_DIR: join(folder, "cache"),
+    };
+    const end = one(/cannot be copied: \S+ cannot be read\. Name a folder that has release files/);
+    expect(await run({ releaseDir: undefined, environment })).toMatchObject(end);
+  });
+
     const missing = join(folder, "no-such-kubeconfig");
     expect(await run({ kubeconfig: missing })).toMatchObject(one(/no-such-kubeconfig/));
   });

@@ -43,6 +43,20 @@ describe("npm run releases", () => {
     });
   });
 
+  test("says what helps when the files cannot be had", async () => {
+    const env = { ...process.env, KNFLEET_RELEASE_MIRROR: dir };
+    const ended = run(process.execPath, ["cmd/releases.ts", "--release-dir", dir], {
+      cwd: root,
+      env,
+    });
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^Error: Knative's .* cannot be copied: \S+ cannot be read\. Name a folder that .*\n$/,
+      ),
+    });
+  });
+
   test("explains itself", async () => {
     const { stdout } = await run(process.execPath, ["cmd/releases.ts", "--help"], { cwd: root });
     expect(stdout).toContain("--release-dir DIR");
