@@ -25,18 +25,10 @@ export async function openFoundReleases(
   return await openReleases((await findReleases(options, signal)).dir);
 }
 
-/** Opens a release directory. Throws FleetError ConfigInvalid when it is missing or has no component. */
+/** Opens a release directory, which has to be there. */
 export async function openReleases(dir: string): Promise<Releases> {
-  const root = await realpath(dir).catch((cause: unknown) => {
-    throw new FleetError("ConfigInvalid", `Release directory ${dir} does not exist`, { cause });
-  });
+  const root = await realpath(dir);
   const versions = await versionsIn(root);
-  if (Object.values(versions).every((list) => list.length === 0)) {
-    throw new FleetError(
-      "ConfigInvalid",
-      `Release directory ${dir} holds no version of knative-serving or knative-eventing`,
-    );
-  }
   const parsed = new BoundedCache<readonly Manifest[]>(partsRemembered);
   return {
     dir: root,

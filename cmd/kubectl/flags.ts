@@ -80,7 +80,7 @@ export interface Flags {
   readonly pluginNamespace: string | undefined;
   /** Folders that must contain exec plugins. Empty: any folder. */
   readonly pluginRoots: readonly string[];
-  /** Folder with release files. Undefined: `findReleases` finds one. */
+  /** Folder with release files, also of the settings file. Undefined: `findReleases` finds one. */
   readonly releaseDir: string | undefined;
   readonly concurrency: number;
   readonly spokeTimeoutMs: number;
@@ -180,12 +180,18 @@ export function givenFlags(typed: RawFlags): GivenFlags {
   return {
     hub: givenHubFlags(typed),
     hasToken: nonEmpty(typed.token) !== undefined,
+    releaseDir: nonEmpty(typed.releaseDir),
     way: [
       ["--clusterprofile-provider-file", nonEmpty(typed.clusterprofileProviderFile)],
       ["--plugin-namespace", nonEmpty(typed.pluginNamespace)],
       ...(typed.pluginRoot ?? []).map((folder) => ["--plugin-root", folder]),
     ].flatMap(([flag = "", value]) => (value === undefined ? [] : [[flag, value]])),
   };
+}
+
+/** The folders with release files that the command line and the settings name, for `findReleases`. */
+export function releaseFolders({ given, releaseDir }: Pick<Flags, "given" | "releaseDir">) {
+  return { named: given.releaseDir, settled: releaseDir };
 }
 
 /** Checks that a value is one of a set of words. Throws UsageError that lists them. */

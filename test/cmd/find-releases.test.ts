@@ -40,14 +40,54 @@ function find(options: Omit<FindReleasesOptions, "root">) {
 
 describe("the folder of the release files", () => {
   test("is the named one, else that of the variable, else the usual one", async () => {
-    const environment = { ...empty, KNFLEET_RELEASE_DIR: "/by-variable" };
-    const usual = mirror;
-    expect(await find({ named: "/by-flag", environment, usual })).toEqual({
-      dir: "/by-flag",
-      source: "named",
+    const [named, byVariable, settled, usual] = await Promise.all(
+      ["flag", "variable", "settings", "usual"].map(async (name) => {
+        const folder = join(surroundings, name);
+        await mkdir(join(folder, "knative-eventing/1.0.0"), { recursive: true });
+        return folder;
+      }),
+    );
+    const environment = { ...empty, KNFLEET_RELEASE_DIR: byVariable };
+    const source = "named";
+    expect(await find({ named, settled, environment, usual })).toEqual({ dir: named, source });
+    expect(await find({ settled, environment, usual })).toEqual({ dir: byVariable, source });
+    expect(await find({ settled, environment: empty, usual })).toEqual({ dir: settled, source });
+    expect(await find({ environment: empty, usual })).toEqual({ dir: usual, source });
+  });
+
+  test.each([
+    { name: "is not there", folder: "absent", problem: "does not exist" },
+    { name: "is a file", folder: "a-file", problem: "is no folder" },
+    { name: "is empty", folder: "hollow", problem: "holds no version of knative-serving or" },
+    { name: "has another part", folder: "odd", problem: "holds no version of knative-serving or" },
+  ])("is refused when it $name, with the place that names it", async ({ folder, problem }) => {
+    const dir = join(surroundings, folder);
+    await writeFile(join(surroundings, "a-file"), "");
+    await mkdir(join(surroundings, "hollow"), { recursive: true });
+    await mkdir(join(surroundings, "odd/ingress/1.0/istio"), { recursive: true });
+    const ways = [
+      { by: "--release-dir", options: { named: dir, environment: empty } },
+      {
+        by: "KNFLEET_RELEASE_DIR",
+        options: { environment: { ...empty, KNFLEET_RELEASE_DIR: dir } },
+      },
+      { by: "the settings file", options: { settled: dir, environment: empty } },
+    ];
+    for (const { by, options } of ways) {
+      // oxlint-disable-next-line no-await-in-loop -- three quick ones
+      await expect(find({ ...options, usual: mirror })).rejects.toMatchObject({
+        reason: "ConfigInvalid",
+        message: expect.stringContaining(`Release directory ${dir}, which ${by} names, ${problem}`),
+      });
+    }
+  });
+
+  test("is refused when it is the usual one and holds nothing", async () => {
+    const usual = join(surroundings, "volume");
+    await mkdir(usual);
+    await expect(find({ environment: empty, usual })).rejects.toMatchObject({
+      message: `Release directory ${usual} holds no version of knative-serving or knative-eventing`,
     });
-    expect(await find({ environment, usual })).toEqual({ dir: "/by-variable", source: "named" });
-    expect(await find({ environment: empty, usual })).toEqual({ dir: mirror, source: "named" });
   });
 
   test("is named relative to the working folder", async () => {
@@ -96,8 +136,15 @@ spec: {ingress: {kourier: {enabled: true}}}
     const byVariable = { ...byFile, KNFLEET_RELEASE_DIR: "/by-variable" };
     expect(await runKnfleet(args, { env: byVariable })).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("Release directory /by-variable does not exist"),
+      stderr: expect.stringContaining(
+        "Release directory /by-variable, which KNFLEET_RELEASE_DIR names, does not exist",
+      ),
     });
+    const wrong = await runKnfleet([...args, "--release-dir", "/by-flag"], { env: byVariable });
+    expect(wrong.stderr).toContain("/by-flag, which --release-dir names, does not exist");
+    await writeFile(settings, "release-dir: /by-file\n");
+    const { stderr } = await runKnfleet(args, { env: byFile });
+    expect(stderr).toContain("/by-file, which the settings file names, does not exist");
     const byFlag = await runKnfleet([...args, "--release-dir", mirror], { env: byVariable });
     expect(byFlag).toMatchObject({ exitCode: 0, stderr: "" });
   });

@@ -76,13 +76,14 @@ describe("a controller that cannot start ends with 1 and one line on standard er
 
   test("without its release directory", async () => {
     const missing = join(folder, "no-such-folder");
-    expect(await run({ releaseDir: missing })).toMatchObject(one(/no-such-folder does not exist/));
+    const end = one(/no-such-folder, which --release-dir names, does not exist\. Correct the flag/);
+    expect(await run({ releaseDir: missing })).toMatchObject(end);
   });
 
   test("without the release directory of the environment", async () => {
     const environment = { KNFLEET_RELEASE_DIR: join(folder, "no-such-folder") };
-    const ended = run({ releaseDir: undefined, environment });
-    expect(await ended).toMatchObject(one(/no-such-folder does not exist/));
+    const end = one(/no-such-folder, which KNFLEET_RELEASE_DIR names, does not exist/);
+    expect(await run({ releaseDir: undefined, environment })).toMatchObject(end);
   });
 
   test("with an empty release directory", async () => {
@@ -90,7 +91,6 @@ describe("a controller that cannot start ends with 1 and one line on standard er
     expect(await run({ releaseDir: empty })).toMatchObject(one(/holds no version/));
   });
 
-  test("with a kubeconfig that is not there", async () => {
   test("without release files that it can get, and says what helps", async () => {
     const environment = {
       KNFLEET_RELEASE_DIR: "",
@@ -101,6 +101,7 @@ describe("a controller that cannot start ends with 1 and one line on standard er
     expect(await run({ releaseDir: undefined, environment })).toMatchObject(end);
   });
 
+  test("with a kubeconfig that is not there", async () => {
     const missing = join(folder, "no-such-kubeconfig");
     expect(await run({ kubeconfig: missing })).toMatchObject(one(/no-such-kubeconfig/));
   });

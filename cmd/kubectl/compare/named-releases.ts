@@ -1,6 +1,7 @@
 import type { Releases } from "../../../render/release/releases.ts";
 import { openFoundReleases } from "../../open-releases.ts";
 import type { ActionInput } from "../action.ts";
+import { releaseFolders } from "../flags.ts";
 
 /** Opens the releases when they are first wanted, once. Rejects with FleetError when there are none. */
 export type OpenReleases = () => Promise<Releases>;
@@ -13,7 +14,7 @@ export function namedReleases(
   const onSlow = (line: string): void => {
     if (!flags.quiet) terminal.stderr.write(`${line}\n`);
   };
-  const wanted = { named: flags.releaseDir, environment: terminal.env, onSlow };
+  const wanted = { ...releaseFolders(flags), environment: terminal.env, onSlow };
   let releases: Promise<Releases> | undefined;
   return () => (releases ??= openFoundReleases(wanted, signal));
 }

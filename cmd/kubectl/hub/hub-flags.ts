@@ -37,6 +37,7 @@ export interface GivenFlags {
   readonly hasToken: boolean;
   /** Flags for the access to clusters. */
   readonly way: readonly (readonly string[])[];
+  readonly releaseDir: string | undefined;
 }
 
 /** The changes of the flags to the kubeconfig. Undefined without such flags. Throws UsageError. */

@@ -250,7 +250,11 @@ describe("kubectl knfleet render", () => {
     { args: ["-f", "S", "--kubernetes-version", "v1.20.0"], says: /at least v1/, code: 1 },
     { args: ["-f", "S", "--manifests-from", "/nowhere"], says: /is not a folder/, code: 2 },
     { args: ["-f", "S", "--diff-with", "/nowhere"], says: /neither a file nor a version/, code: 2 },
-    { args: ["-f", "S", "--release-dir", "/nowhere"], says: /\/nowhere does not exist/, code: 2 },
+    {
+      args: ["-f", "S", "--release-dir", "/nowhere"],
+      says: /\/nowhere, which --release-dir names, does not exist/,
+      code: 2,
+    },
     { args: ["-f", "-", "-f", "-"], says: /once only/, code: 2 },
   ])("$args ends with code $code", async ({ args, says, code }) => {
     const path = join(folder, "serving.yaml");

@@ -14,7 +14,7 @@ test("a service takes release files from its flag, else from KNFLEET_RELEASE_DIR
   expect(named.dir).toBe(sampleDirOf());
   await expect(openServiceReleases(undefined, { environment, log }, signal)).rejects.toMatchObject({
     reason: "ConfigInvalid",
-    message: "Release directory /no-such-folder does not exist",
+    message: "Release directory /no-such-folder, which KNFLEET_RELEASE_DIR names, does not exist",
   });
   const sample = { KNFLEET_RELEASE_DIR: sampleDirOf() };
   const found = await openServiceReleases(undefined, { environment: sample, log }, signal);

@@ -1,6 +1,7 @@
 import type { KubeconfigSource } from "../../../../access/hub/kubeconfig.ts";
 import { PluginLimits } from "../../../../access/plugins/plugin-limits.ts";
 import type { ActionInput } from "../../action.ts";
+import { releaseFolders } from "../../flags.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { preparePluginEnvironment } from "../../spokes/open-cluster-access.ts";
 import type { DiagnoseFlags } from "./diagnosis.ts";
@@ -45,7 +46,8 @@ export async function prepareWalk(
       execTimeout === undefined ? 10_000 : parseDurationMs(execTimeout, "--exec-timeout"),
     rendering: async (signal) => {
       const { openReleaseRendering } = await import("./hops/refused-object.ts");
-      return openReleaseRendering({ named: flags.releaseDir, environment: terminal.env }, signal);
+      const wanted = { ...releaseFolders(flags), environment: terminal.env };
+      return openReleaseRendering(wanted, signal);
     },
   };
 }

@@ -12,15 +12,12 @@ export interface OwnReleases extends ReleaseVersions {
 
 /** Finds the release files as every command does, but fetches nothing. */
 export async function readOwnReleases(
-  wanted: Pick<FindReleasesOptions, "named" | "environment">,
+  wanted: Pick<FindReleasesOptions, "named" | "settled" | "environment">,
   signal: AbortSignal,
 ): Promise<OwnReleases> {
   try {
     const { dir: folder } = await findReleases({ ...wanted, fetches: false }, signal);
-    const versions = await versionsIn(folder);
-    const hasAny = Object.values(versions).some((list) => list.length > 0);
-    const problem = hasAny ? null : "The folder holds no version of Knative";
-    return { folder, ...versions, problem };
+    return { folder, ...(await versionsIn(folder)), problem: null };
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     return { folder: null, KnativeServing: [], KnativeEventing: [], problem: error.message };

@@ -2,6 +2,7 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, openReading, print, selectionOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import type { ExitCode } from "../../errors.ts";
+import { releaseFolders } from "../../flags.ts";
 import { partsText } from "../../hub/replicas.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, nameOf } from "../../output/names.ts";
@@ -33,7 +34,7 @@ type Input = ActionInput<VersionFlags>;
 /** `kubectl knfleet version`: prints what it knows of itself also when the hub cannot be asked, and then fails. */
 export async function runVersion(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  const wanted = { named: flags.releaseDir, environment: terminal.env };
+  const wanted = { ...releaseFolders(flags), environment: terminal.env };
   const client = {
     version: clientVersion,
     node: process.version,

@@ -24,7 +24,7 @@ const maxLength = 256;
 
 /** Opens the releases that are on this machine; undefined without any. Fetches nothing. */
 export async function openReleaseRendering(
-  wanted: Pick<FindReleasesOptions, "named" | "environment">,
+  wanted: Pick<FindReleasesOptions, "named" | "settled" | "environment">,
   signal: AbortSignal,
 ): Promise<Rendering | undefined> {
   try {

@@ -154,7 +154,7 @@ describe("diff", () => {
   test("without the releases that it is told of does not begin", async () => {
     const nowhere = join(folder, "nowhere");
     const { stderr, exitCode } = await runText(["diff", "ke", "--release-dir", nowhere], hub);
-    expect(stderr).toContain("nowhere does not exist");
+    expect(stderr).toContain("nowhere, which --release-dir names, does not exist");
     expect(exitCode).toBe(2);
   });
 

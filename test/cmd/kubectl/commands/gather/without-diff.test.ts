@@ -15,7 +15,8 @@ import { answersTables } from "../../stub-tables.ts";
 
 const eventing = component({ kind: "KnativeEventing", cluster: null, wanted: "1.23" });
 const nowhere = "/no-such-folder/of-releases";
-const why = "Release directory /no-such-folder/of-releases does not exist";
+const why =
+  "Release directory /no-such-folder/of-releases, which --release-dir names, does not exist";
 
 let hub: StubHub;
 let folder: string;

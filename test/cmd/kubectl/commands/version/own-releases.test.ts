@@ -46,11 +46,14 @@ describe("version", () => {
     expect(releasesLine(found)).toBe("Release Files: /r (Eventing 1.23.0)");
   });
 
-  test.each(["no-such-folder", "empty"])("says that a folder holds nothing: %s", async (name) => {
+  test.each([
+    { name: "no-such-folder", what: "does not exist" },
+    { name: "empty", what: "holds no version of knative-serving or knative-eventing" },
+  ])("says that a folder $what", async ({ name, what }) => {
     await mkdir(join(folder, "empty"), { recursive: true });
     const dir = join(folder, name);
-    const problem = "The folder holds no version of Knative";
-    const releases = { folder: dir, KnativeServing: [], KnativeEventing: [], problem };
+    const problem = `Release directory ${dir}, which KNFLEET_RELEASE_DIR names, ${what}`;
+    const releases = { folder: null, KnativeServing: [], KnativeEventing: [], problem };
     expect(await shown(dir)).toMatchObject({ summary: { client: { releases } } });
   });
 
