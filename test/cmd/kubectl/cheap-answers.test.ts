@@ -157,7 +157,7 @@ test("check -f tells everything else, and what release files it would need", asy
   const items: { check: string; state: string; message: string }[] = JSON.parse(stdout).items;
   const of = (check: string) => items.find((item) => item.check === check);
   expect(of("hub takes it")).toMatchObject({ state: "OK" });
-  expect(of("one per cluster")).toMatchObject({ state: "OK" });
+  expect(of("one per profile")).toMatchObject({ state: "OK" });
   expect(of("version")).toMatchObject({ message: expect.stringContaining(nowhere) });
   expect(exitCode).toBe(1);
 });

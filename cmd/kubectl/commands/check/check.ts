@@ -20,6 +20,8 @@ import {
   checkDocument,
   type CheckedCluster,
   type ClusterCheckDeps,
+  type KnownFacts,
+  rivalItems,
 } from "./cluster-checks.ts";
 import { expiryWindow } from "./expiry.ts";
 import {
@@ -48,7 +50,7 @@ export async function checkFleet(
   deps: CheckDeps,
   signal: AbortSignal,
 ): Promise<CheckReport> {
-  const { context, access, settings, limits } = deps;
+  const { context, access } = deps;
   const hub = await walkHub(context, signal);
   const hops = hub.hops.map((hop) => itemOfHop(hop, { subject: "hub", cluster: null }));
   // The time was over before the first step ended.
@@ -68,17 +70,27 @@ export async function checkFleet(
   const profiles = isServed
     ? await listSelectedProfiles({ access, flags: profileFlags(flags, documents) }, late)
     : [];
-  const known = profiles.map((profile) => clusterOfProfile(profile, components));
-  const clusters = documents === undefined ? known : clustersOf(documents, known);
-  const { items, versions } = await checkClusters(clusters, { ...deps, hub }, signal);
-  const fileItems =
-    documents === undefined || settings === undefined || !hub.kinds.ok
-      ? []
-      : await mapLimited(documents, limits.concurrency, (document) =>
-          checkDocument(document, { access, settings, versions }, signal),
-        );
-  const all = [...hops, ...hubItems, ...fileItems.flat(), ...items];
-  return checkReport(all, clusters.length, stampAt(context.now()));
+  const all = profiles.map((profile) => clusterOfProfile(profile, components));
+  const clusters = documents === undefined ? all : clustersOf(documents, all);
+  const { items, read } = await checkClusters(clusters, { ...deps, hub }, signal);
+  const known = { ...deps, read, components };
+  const ofComponents = hub.kinds.ok ? await componentItems(documents, known, signal) : [];
+  const checked = [...hops, ...hubItems, ...ofComponents, ...items];
+  return checkReport(checked, clusters.length, stampAt(context.now()));
+}
+
+/** The checks of components: those of files, or all of the hub. */
+async function componentItems(
+  documents: CheckOptions["documents"],
+  { access, settings, limits, read, components }: CheckDeps & KnownFacts,
+  signal: AbortSignal,
+): Promise<readonly CheckItem[]> {
+  if (documents === undefined) return rivalItems(components, { read, components });
+  if (settings === undefined) return [];
+  const items = await mapLimited(documents, limits.concurrency, (document) =>
+    checkDocument(document, { access, settings, read, components }, signal),
+  );
+  return items.flat();
 }
 
 /** With files, `-n` is the namespace of their components; without files, that of ClusterProfiles. */

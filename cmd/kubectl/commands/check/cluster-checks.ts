@@ -1,7 +1,11 @@
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
+import { areRivals } from "../../../../controller/reconcile/claims.ts";
+import { installedRival } from "../../../../controller/reconcile/neighbours.ts";
 import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
@@ -17,6 +21,7 @@ import {
 } from "../../spokes/read-clusters.ts";
 import { ifDenied, pullOnly } from "../../spokes/spoke-reading.ts";
 import { rootCauseOf } from "../diagnose/diagnosis.ts";
+import { noRivalMessage, rivalFinding } from "../diagnose/hops/component-hops.ts";
 import { checkVersion } from "../diagnose/hops/installation-hops.ts";
 import { checkRights } from "../diagnose/hops/spoke-hops.ts";
 import type { HubWalk } from "../diagnose/walk-hub.ts";
@@ -44,15 +49,15 @@ export interface ClusterCheckDeps {
   readonly window: ExpiryWindow;
 }
 
-/** Kubernetes versions of clusters that were read, by `namespace/name`. */
-type Versions = ReadonlyMap<string, string>;
+/** What clusters that were read have, by `namespace/name`. */
+type ReadFacts = ReadonlyMap<string, Omit<ClusterAnswer, "items">>;
 
 /** Walks to every cluster, and asks each that answers for its version and our rights. */
 export async function checkClusters(
   clusters: readonly CheckedCluster[],
   deps: ClusterCheckDeps,
   signal: AbortSignal,
-): Promise<{ readonly items: readonly CheckItem[]; readonly versions: Versions }> {
+): Promise<{ readonly items: readonly CheckItem[]; readonly read: ReadFacts }> {
   const { limits, access } = deps;
   const counted = countedReading(clusters.length, limits.onProgress);
   const walked = await mapLimited(clusters, limits.concurrency, (cluster) =>
@@ -63,15 +68,14 @@ export async function checkClusters(
   const reached = clusters.filter((_, at) => walked[at]?.isReached === true);
   const stands = reached.map(({ ref }) => placeholderComponent(ref));
   const readings = await readEach(stands, { access, limits, read: askCluster }, signal);
-  const versions = new Map<string, string>();
+  const read = new Map<string, ClusterAnswer>();
   const answered = [...readings].flatMap(([id, reading]) => {
     // The walk has reported the problem.
     if (reading.kind !== "read") return [];
-    const { version, items } = reading.facts;
-    if (version !== null) versions.set(id, version);
-    return items;
+    read.set(id, reading.facts);
+    return reading.facts.items;
   });
-  return { items: [...walked.flatMap(({ items }) => items), ...answered], versions };
+  return { items: [...walked.flatMap(({ items }) => items), ...answered], read };
 }
 
 /** Codes of a cluster to which the hub has no way. */
@@ -122,7 +126,9 @@ function causeItem(
 }
 
 interface ClusterAnswer {
-  readonly version: string | null;
+  readonly version: string | undefined;
+  /** Undefined: they may not be listed. */
+  readonly anchors: readonly KubeObject[] | undefined;
   readonly items: readonly CheckItem[];
 }
 
@@ -130,8 +136,8 @@ const askCluster: ReadOne<ClusterAnswer> = async ({ id, client }, signal) => {
   const [namespace = "", name = ""] = id.split("/");
   const cluster = { namespace, name };
   const answer = await client.request("GET", "/version", undefined, signal).catch(ifDenied);
-  const version = stringAt(answer, "gitVersion");
-  const session = { client, gitVersion: version ?? undefined, user: undefined };
+  const version = stringAt(answer, "gitVersion") ?? undefined;
+  const session = { client, gitVersion: version, user: undefined };
   const { message, findings = [] } = await checkRights(session, signal);
   const [missing] = findings;
   const rights = checkItem({
@@ -142,7 +148,8 @@ const askCluster: ReadOne<ClusterAnswer> = async ({ id, client }, signal) => {
     message: missing?.message ?? message,
     next: missing?.next ?? [],
   });
-  return { version, items: [versionItem(session, cluster), rights] };
+  const anchors = await listAnchors(client, signal);
+  return { version, anchors, items: [versionItem(session, cluster), rights] };
 };
 
 function versionItem(
@@ -159,16 +166,22 @@ function versionItem(
   }
 }
 
-interface FileCheckDeps {
+/** What is known when components are checked. */
+export interface KnownFacts {
+  readonly read: ReadFacts;
+  /** The components of the hub. */
+  readonly components: readonly Component[];
+}
+
+interface FileCheckDeps extends KnownFacts {
   readonly access: ClusterAccess;
   readonly settings: RenderSettings;
-  readonly versions: Versions;
 }
 
 /** Checks whether the hub would accept a component, and whether it could be installed. Stores nothing. */
 export async function checkDocument(
   { component, where }: ComponentDocument,
-  { access, settings, versions }: FileCheckDeps,
+  { access, settings, read, components }: FileCheckDeps,
   signal: AbortSignal,
 ): Promise<readonly CheckItem[]> {
   const subject = titleOf(component);
@@ -176,7 +189,7 @@ export async function checkDocument(
   const base = { subject, cluster };
   const answer = await askHub(component, access.hub, signal);
   const { action, message } = answer;
-  const kubernetesVersion = versions.get(targetIdOf(component));
+  const kubernetesVersion = read.get(targetIdOf(component))?.version;
   // Without release files, everything else is checked all the same.
   const rendered = await comparableOf(answer.component, settings, { kubernetesVersion }).catch(
     (error: unknown) => {
@@ -195,6 +208,10 @@ export async function checkDocument(
     fileVersionItem(rendered, base),
     ...configItems(rendered, base),
     await checkDuplicate(component, { access, base }, signal),
+    ...rivalItems([components.find((one) => titleOf(one) === subject) ?? answer.component], {
+      read,
+      components,
+    }),
   ];
 }
 
@@ -223,13 +240,38 @@ async function checkDuplicate(
   signal: AbortSignal,
 ): Promise<CheckItem> {
   const duplicate = await findDuplicate(component, access.hub, signal);
-  const check = "one per cluster";
+  const check = "one per profile";
   if (duplicate === undefined) {
-    const message = `no other ${component.kind} is for its cluster`;
+    const message = `no other ${component.kind} is for its ClusterProfile`;
     return checkItem({ ...base, check, state: "OK", message });
   }
   const message = `${titleOf(duplicate)} is for the same cluster`;
   return checkItem({ ...base, check, state: "FAIL", code: "KNF1013", message });
+}
+
+/** Checks of each component whose cluster was read whether another one is installed there, through another ClusterProfile. */
+export function rivalItems(
+  asked: readonly Component[],
+  { read, components }: KnownFacts,
+): readonly CheckItem[] {
+  return asked.flatMap((component) => {
+    const facts = read.get(targetIdOf(component));
+    if (facts === undefined) return [];
+    const cluster = component.spec?.clusterProfileRef ?? null;
+    const base = { check: "one per cluster", subject: titleOf(component), cluster };
+    if (facts.anchors === undefined) {
+      const message = "ConfigMaps of the cluster may not be listed";
+      return [checkItem({ ...base, state: "SKIPPED", message })];
+    }
+    const rival = installedRival(component, facts.anchors, components);
+    if (rival === undefined) {
+      return [checkItem({ ...base, state: "OK", message: noRivalMessage(component) })];
+    }
+    // `one per profile` tells of two components with one ClusterProfile.
+    if (areRivals(component, rival)) return [];
+    const { code, message, next } = rivalFinding(component, rival);
+    return [checkItem({ ...base, state: "FAIL", code, message, next })];
+  });
 }
 
 type Base = Pick<CheckItem, "subject" | "cluster">;

@@ -103,9 +103,9 @@ export async function listVisibleComponents(
   return lists.flatMap((list) => list ?? []);
 }
 
-/** Checks whether a cluster has two components of one kind. */
+/** Checks whether two components of one kind name one ClusterProfile. Which cluster it leads to is not known on the hub. */
 export function checkCollisions(all: readonly Component[]): readonly CheckItem[] {
-  const check = "one per cluster";
+  const check = "one per profile";
   const found = all.flatMap((component) => {
     const older = olderDuplicateOf(component, all);
     return older === undefined ? [] : [{ component, older }];
@@ -116,7 +116,7 @@ export function checkCollisions(all: readonly Component[]): readonly CheckItem[]
         check,
         subject,
         state: "OK",
-        message: `${all.length} components, each with a cluster of its own`,
+        message: `${all.length} components, no two of a kind with the same ClusterProfile`,
       }),
     ];
   }

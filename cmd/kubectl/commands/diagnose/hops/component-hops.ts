@@ -149,11 +149,20 @@ export async function checkRival(
   if (all === undefined) return skipped("components of all namespaces may not be listed");
   if (anchors === undefined) return skipped("ConfigMaps of the cluster may not be listed");
   const rival = installedRival(component, anchors, all);
-  if (rival === undefined) return passed(true, `no other ${component.kind} is installed there`);
+  if (rival === undefined) return passed(true, noRivalMessage(component));
+  const found = rivalFinding(component, rival);
+  return passedWith(true, found.message, { findings: [found] });
+}
+
+/** The finding about a component whose cluster another one has, which is installed there. */
+export function rivalFinding(component: Component, rival: Component): Finding {
   const message = `${describe(componentKeyOf(rival))} is installed on the same cluster, which is ${placeOf(rival)} too`;
-  return passedWith(true, message, {
-    findings: [finding("error", "KNF1013", { message, next: oneOfTwo(component, rival) })],
-  });
+  return finding("error", "KNF1013", { message, next: oneOfTwo(component, rival) });
+}
+
+/** The sentence about a component that has its cluster for itself. */
+export function noRivalMessage({ kind }: Component): string {
+  return `no other ${kind} is installed there`;
 }
 
 function placeOf({ spec }: Component): string {

@@ -168,7 +168,7 @@ describe("check -f", () => {
 
   test.each([
     ["what is installed", "knative-eventing", "1.23", /^$/],
-    ["a second one for its cluster", "second", "1.23", /^FAIL .*one per cluster: KNF1013 /m],
+    ["a second one for its cluster", "second", "1.23", /^FAIL .*one per profile: KNF1013 /m],
     [
       "a version that may not follow",
       "knative-eventing",

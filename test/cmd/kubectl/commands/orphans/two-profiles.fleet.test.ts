@@ -1,3 +1,6 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { operatorApiVersion } from "../../../../../api/component.ts";
@@ -81,4 +84,17 @@ test("diagnose says it of the one that is refused, and not of the one that is in
   expect(installed.stdout).toMatch(
     /^OK +one per cluster .*no other KnativeEventing is installed there/m,
   );
+});
+
+test("check says it of the fleet, and of a file before it is applied", async () => {
+  const isInstalled =
+    "one per cluster: KNF1013 KnativeEventing knative-eventing/knative-eventing is installed on the same cluster, which is ClusterProfile fleet/spoke-1 too";
+  const whole = await knfleet("check", "-o", "short");
+  expect(whole.stdout).toContain(`KnativeEventing teams/second ${isInstalled}`);
+  const file = join(fleet().folder, "third.json");
+  const { spec } = componentOf({ kind, on: { namespace: "fleet", name: "again" } });
+  const third = { apiVersion: operatorApiVersion, kind, metadata: { namespace, name: "third" } };
+  await writeFile(file, JSON.stringify({ ...third, spec }));
+  const ofFile = await knfleet("check", "-f", file, "-o", "short");
+  expect(ofFile.stdout).toContain(`KnativeEventing teams/third ${isInstalled}`);
 });
