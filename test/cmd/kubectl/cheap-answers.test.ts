@@ -4,10 +4,16 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { allKinds } from "../../../api/component.ts";
 import { managedClusterAnnotation } from "../../../api/delivery.ts";
+import { FleetError } from "../../../api/errors.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import { planUpgrade } from "../../../cmd/kubectl/commands/plan/upgrade-plan.ts";
+import { readFlags } from "../../../cmd/kubectl/flags.ts";
+import { openClusterAccess } from "../../../cmd/kubectl/spokes/open-cluster-access.ts";
+import { Preparations } from "../../../installation/desired.ts";
 import { connect } from "./commands/mcp/mcp-session.ts";
-import { component } from "./fleet-facts.ts";
+import { component, now } from "./fleet-facts.ts";
 import { reviews } from "./reviews.ts";
 import { runText } from "./run-text.ts";
 import { type Answer, startStubHub } from "./stub-hub.ts";
@@ -106,6 +112,45 @@ test.each([
   expect(text).toContain(says);
   expect(text).not.toContain(nowhere);
   expect(exitCode).toBe(0);
+});
+
+test.each([
+  ["there is nothing to upgrade", [], 0],
+  ["all clusters pull", [pulled, twin], 0],
+  ["a cluster can be read", [pulled, local], 1],
+])("plan --version looks for release files where they serve: %s", async (_, objects, times) => {
+  await using hub = await startStubHub([...objects, ...profiles], answer);
+  const flags = readFlags({ kubeconfig: hub.kubeconfig }, {});
+  const { signal } = new AbortController();
+  await using access = await openClusterAccess(flags, { env: {}, spokes: true }, signal);
+  let looked = 0;
+  const releases = () => {
+    looked += 1;
+    return Promise.reject(new FleetError("ReleasesUnavailable", nowhere));
+  };
+  const settings = {
+    releases,
+    preparations: new Preparations(),
+    namespaceOf: () => Promise.resolve("team-a"),
+    anchorUid: undefined,
+    kubernetesVersion: undefined,
+    live: [],
+    environment: {},
+    manifestText: undefined,
+  };
+  const limits = { concurrency: 4, spokeTimeoutMs: 10_000 };
+  const wish = { selection: { kinds: allKinds, names: [] }, version: "1.23" };
+  const planned = planUpgrade(wish, { access, limits, settings, now: () => now }, signal);
+  await planned.catch(() => undefined);
+  expect(looked).toBe(times);
+});
+
+test("plan --version tells which upgrades the version rule refuses, also without release files", async () => {
+  const { text, exitCode } = await run([local], "plan --version 1.20 -A");
+  expect(text).toContain("not supported to upgrade or downgrade across multiple MINOR versions");
+  expect(text).not.toContain(nowhere);
+  expect(text).not.toContain("know no way");
+  expect(exitCode).toBe(2);
 });
 
 describe("a version that no release can be is told before anything is read", () => {

@@ -6,7 +6,8 @@ import { foreignText } from "../../../../api/foreign-text.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
-import { type Comparable, comparableOf } from "../../compare/comparable.ts";
+import type { Releases } from "../../../../render/release/releases.ts";
+import { type Comparable, comparableOf, versionRefusal } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { clusterIdOf, mapLimited, type ReadOne } from "../../spokes/read-clusters.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
@@ -27,6 +28,8 @@ export interface UpgradeLook extends Pick<Upgrade, "rights" | "storedVersions"> 
 
 interface LookDeps {
   readonly settings: RenderSettings;
+  /** Undefined: there are none, and the version rule refuses each component. */
+  readonly releases: Releases | undefined;
   readonly hubId: string | undefined;
 }
 
@@ -56,7 +59,8 @@ async function readUpgrade(
 ): Promise<Omit<UpgradeLook, "kubernetesVersion">> {
   // Rendered without the installed version and that of Kubernetes: what they refuse is told beside the changes, not in their place.
   const { status: _, ...bare } = component;
-  const made = await comparableOf(bare, deps.settings);
+  const refusal = deps.releases === undefined ? versionRefusal(component) : undefined;
+  const made = refusal ?? (await comparableOf(bare, deps.settings));
   const [look, rights, storedVersions] = await Promise.all([
     lookAt(bare, { made, ...deps }, signal).catch((error: unknown) => deniedLook(bare, error)),
     readRights(component, deps, signal),
@@ -76,11 +80,11 @@ function deniedLook(component: Component, error: unknown): Look {
 /** What the identity lacks for the version; null when the version cannot be rendered, or when the cluster does not say. */
 async function readRights(
   component: Component,
-  { client, settings }: OneDeps,
+  { client, settings, releases }: OneDeps,
   signal: AbortSignal,
 ): Promise<Upgrade["rights"]> {
+  if (releases === undefined) return null;
   const { namespaceOf } = settings;
-  const releases = await settings.releases();
   const version = component.spec?.version;
   const needs = await renderNeeds(component, { releases, version, namespaceOf }).catch(ifRefused);
   if (needs === undefined) return null;

@@ -6,7 +6,7 @@ import { describe } from "../../../../api/kubernetes.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import { isCustom } from "../../../../render/release/user-manifests.ts";
 import { minimumKubernetes, targetVersion } from "../../../../render/release/version.ts";
-import { fieldChanges, fetchSources } from "../../compare/comparable.ts";
+import { fieldChanges, fetchSources, versionRefusal } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { selectInstallations } from "../../hub/installations.ts";
@@ -56,13 +56,14 @@ export async function planUpgrade(
   );
   const targets = steps.map(({ after }) => after);
   const { near, wayless } = await findWays(targets, { access, limits }, signal);
+  const releases = await releasesFor(near, settings);
   await fetchSources(near, settings);
-  const read = readUpgrades(near, { settings, hubId: await readHubId(access, signal) });
+  const hubId = await readHubId(access, signal);
+  const read = readUpgrades(near, { settings, releases, hubId });
   const readings = await readEach(near, { access, limits, read }, signal);
   const looks = new Map(
     [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
   );
-  const releases = await releasesFor(near, settings);
   const items = steps.flatMap((step, at) => {
     const answer = answers[at];
     if (answer === undefined) return [];
@@ -79,14 +80,15 @@ export async function planUpgrade(
   });
 }
 
-/** The releases; where no cluster can be read, they are worth no failure. */
+/** The releases; undefined where no cluster can be read, and where none are found but the version rule refuses each step already. */
 async function releasesFor(
   near: readonly Component[],
   { releases }: RenderSettings,
 ): Promise<Releases | undefined> {
-  if (near.length > 0) return await releases();
+  if (near.length === 0) return undefined;
   return await releases().catch((error: unknown) => {
-    if (error instanceof FleetError) return undefined;
+    const isRefused = near.every((one) => versionRefusal(one) !== undefined);
+    if (isRefused && error instanceof FleetError) return undefined;
     throw error;
   });
 }
@@ -181,7 +183,7 @@ function wayOf(
 ): Pick<UpgradeFacts, "target" | "isAtHand" | "available" | "hops"> {
   const wanted = after.spec?.version;
   if (releases === undefined) {
-    return { target: wanted ?? "", isAtHand: true, available: [], hops: null };
+    return { target: wanted ?? "", isAtHand: true, available: undefined, hops: null };
   }
   const available = releases.versionsOf(kind);
   const target = targetVersion(wanted, available, kind);

@@ -5,7 +5,11 @@ import type { FleetSetKind } from "../../../../api/fleet-set.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import type { Code, Reason } from "../../../../api/reasons.ts";
-import { assertKubernetesVersion, newestFirst } from "../../../../render/release/version.ts";
+import {
+  assertKubernetesVersion,
+  newestFirst,
+  unavailable,
+} from "../../../../render/release/version.ts";
 import { type InstalledVersion, refusedStep } from "../../../../sets/version-step.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import type { Reviewed } from "../can-i/access-review.ts";
@@ -146,8 +150,8 @@ export interface UpgradeFacts extends Omit<Upgrade, "refusals"> {
   readonly target: string;
   /** Whether the release of `target` is at hand. */
   readonly isAtHand: boolean;
-  /** The versions whose releases are at hand, newest first. */
-  readonly available: readonly string[];
+  /** The versions whose releases are at hand, newest first; undefined: nobody looked, or there are no releases. */
+  readonly available: readonly string[] | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -165,13 +169,12 @@ function hopRefusals({
   hops,
 }: UpgradeFacts): readonly Refusal[] {
   const message = refusedStep({ kind, installed }, target);
-  const known = available.length === 0 ? "none" : available.join(", ");
-  const missing = `There is no release ${target} of ${kind}; the release folder has ${known}`;
   const way =
-    hops === null ? "The releases at hand know no way" : `The way is ${hops.join(", then ")}`;
+    hops === null ? ". The releases at hand know no way" : `. The way is ${hops.join(", then ")}`;
+  const told = available === undefined ? "" : way;
   return [
-    ...(message === undefined ? [] : [refusal("VersionNotEligible", `${message}. ${way}`)]),
-    ...(isAtHand ? [] : [refusal("ReleaseNotFound", missing)]),
+    ...(message === undefined ? [] : [refusal("VersionNotEligible", `${message}${told}`)]),
+    ...(isAtHand ? [] : [refusal("ReleaseNotFound", unavailable(target, available ?? []))]),
   ];
 }
 

@@ -265,7 +265,7 @@ describe("plan --version", () => {
     const { exitCode, stdout, stderr } = await upgraded(undefined, { to: "1.24" });
     expect(stdout).toContain("1.22.0 > ?");
     expect(stderr).toContain(
-      "KNF1016 ReleaseNotFound: There is no release 1.24 of KnativeEventing; the release folder has 1.23.0",
+      "KNF1016 ReleaseNotFound: the manifests of the target version 1.24 are not available to this release; it has 1.23.0",
     );
     expect(exitCode).toBe(2);
   });

@@ -121,10 +121,17 @@ describe("what stands in the way", () => {
       ],
     ],
     [
+      "several minors, where nobody looked for releases",
+      { installed: "1.19.0", hops: null, available: undefined },
+      [
+        "KNF1015 not supported to upgrade or downgrade across multiple MINOR versions. The installed KnativeServing version is v1.19.0",
+      ],
+    ],
+    [
       "a release that is not at hand",
       { isAtHand: false, hops: null },
       [
-        "KNF1016 There is no release 1.24.0 of KnativeServing; the release folder has 1.23.0, 1.22.1",
+        "KNF1016 the manifests of the target version 1.24.0 are not available to this release; it has 1.23.0, 1.22.1",
       ],
     ],
     [
