@@ -169,6 +169,7 @@ describe("a version that no release can be is told before anything is read", () 
 
   test.each([
     ["render -f BANANA", 1, "is not in a valid semantic versioning format"],
+    ["render -f LOCAL -f BANANA", 1, "is not in a valid semantic versioning format"],
     ["render -f LOCAL --diff-with banana", 2, "is neither a file nor a version"],
     ["plan -f BANANA", 2, "not possible: KNF1015 VersionNotEligible"],
     ["plan -f FAR", 2, "across multiple MINOR versions"],

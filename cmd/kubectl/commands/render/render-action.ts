@@ -166,7 +166,8 @@ async function rendered(
     const refusal = versionRefusal(component);
     return refusal === undefined ? [] : [failureIn(where, refusal)];
   });
-  if (wrong.length === components.length) throw new RefusedError(wrong);
+  // Known without release files, which may take a download.
+  if (wrong.length > 0) throw new RefusedError(wrong);
   await settings.releases();
   const results: RenderedComponent[] = [];
   const failures: FleetError[] = [];
