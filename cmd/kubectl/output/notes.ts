@@ -9,7 +9,7 @@ import { providerFileHint, pullOnlyHint } from "../spokes/spoke-reading.ts";
 import { knfOf } from "./knf-of.ts";
 import { codedReason, shortNameOf } from "./names.ts";
 import { codedError, type ReportError } from "./report.ts";
-import { type Commands, logHint, stepLine, withHub, words } from "./steps.ts";
+import { type Commands, logHint, notStartedHint, stepLine, withHub, words } from "./steps.ts";
 
 /** The request of the user, to write commands that work when pasted. */
 export interface Asked {
@@ -90,6 +90,7 @@ const unwalkable = [
   "Interrupted",
   "StreamLimit",
   "LogUnavailable",
+  "NotStarted",
   "NotServed",
 ];
 
@@ -110,7 +111,10 @@ export function unreadNotes(
   asked?: Asked,
 ): readonly string[] {
   const noFile = errors.some(({ reason }) => reason === "NoProviderFile");
-  const hasNoLog = errors.some(({ reason }) => reason === "LogUnavailable");
+  const hints = [
+    { of: "LogUnavailable", hint: logHint },
+    { of: "NotStarted", hint: notStartedHint },
+  ].filter(({ of }) => asked !== undefined && errors.some(({ reason }) => reason === of));
   const missing = errors.filter(isMissing);
   const others = errors.filter((error) => !isMissing(error));
   const heading =
@@ -124,7 +128,7 @@ export function unreadNotes(
     ...(isHeaded ? [heading] : []),
     ...errorLines(others),
     ...(noFile ? [stepLine(providerFileHint)] : []),
-    ...(hasNoLog && asked !== undefined ? [stepLine(logHint)] : []),
+    ...hints.map(({ hint }) => stepLine(hint)),
     ...walkStep(errors, asked),
   ];
 }

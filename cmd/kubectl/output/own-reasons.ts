@@ -14,6 +14,7 @@ export const ownReasons = {
   Timeout: "The cluster did not answer within --spoke-timeout",
   ServerError: "The API server answered with an error",
   LogUnavailable: "The API server answered, but cannot get the log of a container from its node",
+  NotStarted: "The container has not started, so it has no log",
   NotInstalled: "The cluster has no anchor of this installation",
   OtherInstallation:
     "The cluster has no anchor of this installation, but Deployments of another one",

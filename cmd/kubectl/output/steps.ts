@@ -93,6 +93,9 @@ export const installSets =
 export const logHint =
   "Look whether the nodes of these pods run, and whether the API server reaches their kubelets. Nodes that kwok plays have no logs.";
 
+export const notStartedHint =
+  "The container has not started: look at its pod with kubectl knfleet deployments.";
+
 /** Whether a step is a command that can be pasted. Every other step is a sentence. */
 export function isCommand(step: string): boolean {
   return /^(?:kubectl|chmod) |^(?:KUBECONFIG|KUBERNETES_EXEC_INFO)=/.test(step);

@@ -2,7 +2,7 @@ import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { codes, protectionReasons, reasons } from "../../../../api/reasons.ts";
 import { knfOf, reasonsOfKnf } from "../../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../../output/own-reasons.ts";
-import { logHint } from "../../output/steps.ts";
+import { logHint, notStartedHint } from "../../output/steps.ts";
 import { causesOf, upstreamNotes } from "./causes.ts";
 import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
 import {
@@ -162,6 +162,7 @@ const ownSteps: Readonly<Partial<Record<string, string>>> = {
   NotFound: "List what there is: kubectl knfleet status -A.",
   StreamLimit: "Select fewer installations or one --container, or raise --max-streams.",
   LogUnavailable: logHint,
+  NotStarted: notStartedHint,
   Usage: "Correct what the message names; --help of the command has its flags and examples.",
   InternalError: "Report it, with the command line and what the same command prints with -v=6.",
 } satisfies Partial<Record<OwnReason, string>>;

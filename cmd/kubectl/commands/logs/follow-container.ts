@@ -2,7 +2,7 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient, LogRef } from "../../../../access/kube/kube-client.ts";
 import type { ReportError } from "../../output/report.ts";
 import { itemOf, type LogItem, type LogSource } from "./log-line.ts";
-import { hasNotBegun, sourceError, type LogFilter } from "./read-logs.ts";
+import { hasNoLog, sourceError, type LogFilter } from "./read-logs.ts";
 
 /** Receiver of followed lines. */
 export interface FollowSink {
@@ -107,7 +107,7 @@ export async function followContainer(
 /** Whether to report an error: not for a deleted pod, and for a container that does not run yet only after some attempts. */
 function isTrouble(error: unknown, state: FollowedContainer): boolean {
   if (!(error instanceof ApiError)) return true;
-  if (error.status === 404 || hasNotBegun(error)) return false;
+  if (error.status === 404 || hasNoLog(error)) return false;
   if (error.status !== 400) return true;
   state.refused += 1;
   return state.refused >= mostRefusals;

@@ -166,7 +166,7 @@ async function readSources(
         return { items: await readLines(source, { id, client, filter }, signal), errors: [] };
       } catch (error) {
         signal.throwIfAborted();
-        return { items: [], errors: hasNotBegun(error) ? [] : [sourceError(error, source, id)] };
+        return { items: [], errors: hasNoLog(error) ? [] : [sourceError(error, source, id)] };
       }
     }),
   );
@@ -178,9 +178,10 @@ async function readSources(
   };
 }
 
-/** Whether a pod has no log yet because no node runs it: the API server answers 204. That is no failure. */
-export function hasNotBegun(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 204;
+/** Whether a pod has no log because no node runs it yet (the API server answers 204), or because it is gone. That is no failure. */
+export function hasNoLog(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return error.status === 204 || (error.status === 404 && error.message.startsWith("pods "));
 }
 
 /** The sources that the filter selects. */
@@ -203,15 +204,27 @@ export function sourceError(
   { namespace, pod, container }: LogSource,
   cluster: string | null,
 ): ReportError {
-  const { reason, message } = isWithoutLog(error)
-    ? { reason: "LogUnavailable" as const, message: error.message }
-    : errorOf(error, cluster, 0);
+  const said = error instanceof ApiError ? withoutLog(error) : undefined;
+  const { reason, message } = said ?? errorOf(error, cluster, 0);
   return { reason, message: `${namespace}/${pod} ${container}: ${message}`, cluster };
 }
 
-/** Whether an API server says of a log that it cannot get it. The log is at the kubelet of the node, so that the API server itself may be well. */
-function isWithoutLog(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.isStatus && ![401, 403, 429].includes(error.status);
+// What an API server says when it does not reach a kubelet, or when the kubelet fails. A message without these words is about the API server itself.
+const ofKubelet = /containerLogs|kubelet|preferred address|pods\/log/i;
+
+/** What an API server says of a log that it cannot get although it is well itself: the log is at the kubelet of the node. */
+function withoutLog({
+  isStatus,
+  status,
+  message,
+}: ApiError): Pick<ReportError, "reason" | "message"> | undefined {
+  if (!isStatus) return undefined;
+  if (status === 400 && message.includes("is waiting to start")) {
+    return { reason: "NotStarted", message };
+  }
+  const isOfKubelet =
+    status === 400 || status === 404 || (status >= 500 && ofKubelet.test(message));
+  return isOfKubelet ? { reason: "LogUnavailable", message } : undefined;
 }
 
 function errorOf(error: unknown, cluster: string | null, timeoutMs: number): ReportError {

@@ -19,6 +19,7 @@ const withoutNumber = [
   "NotInBundle",
   "StreamLimit",
   "LogUnavailable",
+  "NotStarted",
   "Usage",
   "InternalError",
 ];

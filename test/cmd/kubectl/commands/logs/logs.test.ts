@@ -68,7 +68,12 @@ describe("logs", () => {
   test.each([
     { name: "a node that nobody reaches", code: 500, message: unreachable },
     { name: "a node that has no address", code: 500, message: "no preferred addresses found" },
-    { name: "a container that waits", code: 400, message: 'container "main" is waiting to start' },
+    { name: "a node that is gone", code: 404, message: 'nodes "n1" not found' },
+    {
+      name: "a kubelet that is overloaded",
+      code: 503,
+      message: "the server is currently unable to handle the request ( pods/log x1)",
+    },
   ])("of $name are missing through no fault of the API server", async ({ code, message }) => {
     const body = { kind: "Status", apiVersion: "v1", status: "Failure", code, message };
     await using silent = await startStubHub(loggingObjects, (request) =>
@@ -85,8 +90,40 @@ describe("logs", () => {
     expect(stderr).not.toMatch(/KNF|diagnose/);
   });
 
+  test("of a container that waits for its image are missing, and the pod is named as the place to look", async () => {
+    const message = 'container "main" in pod "x1" is waiting to start: ImagePullBackOff';
+    const body = { kind: "Status", apiVersion: "v1", status: "Failure", code: 400, message };
+    await using waiting = await startStubHub(loggingObjects, (request) =>
+      request.path.endsWith("/log") ? { status: 400, body } : loggedAnswers(request),
+    );
+    const { exitCode, stderr } = await runText(["logs", "ke", "--no-live"], { env: waiting.env });
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(
+      `<hub>: NotStarted: team-a/eventing-controller-7c9f-x1 main: ${message}`,
+    );
+    expect(stderr).toMatch(
+      /^hint: The container has not started: .* kubectl knfleet deployments\.$/m,
+    );
+    expect(stderr).not.toMatch(/KNF|diagnose|kubelets/);
+  });
+
+  test("of a pod that was just deleted are no failure", async () => {
+    const message = 'pods "eventing-controller-7c9f-x1" not found';
+    const body = { kind: "Status", apiVersion: "v1", status: "Failure", code: 404, message };
+    await using gone = await startStubHub(loggingObjects, (request) =>
+      request.path.endsWith("/log") ? { status: 404, body } : loggedAnswers(request),
+    );
+    const { exitCode, stderr } = await runText(["logs", "ke", "--no-live"], { env: gone.env });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "No log lines found.\n" });
+  });
+
   test.each([
     { name: "a proxy answers in place of the API server", status: 502, body: "bad gateway" },
+    ...["etcdserver: request timed out", "the server is shutting down"].map((message, at) => ({
+      name: `an API server is sick (${message})`,
+      status: at === 0 ? 500 : 503,
+      body: { kind: "Status", apiVersion: "v1", code: at === 0 ? 500 : 503, message },
+    })),
     {
       name: "the log may not be read",
       status: 403,
