@@ -46,7 +46,7 @@ interface ReasonEntry {
   readonly next: string;
 }
 
-/** All reasons of conditions. A test holds docs/reasons.md to this list. */
+/** All reasons of conditions and of processes. A test holds docs/reasons.md to this list. */
 export const reasons = {
   ClusterProfileNotFound: {
     condition: "TargetClusterResolved",
@@ -116,7 +116,7 @@ export const reasons = {
   ReleasePartNotFound: {
     condition: "InstallSucceeded",
     retry: "change",
-    next: "Set spec.ingress (Istio where it is absent), spec.source or spec.security to what the release directory has, or add the missing part to it.",
+    next: "Turn the named part off, choose one that the release directory has, or add the part to it: an ingress is chosen in spec.ingress (Istio where it is absent), an event source in spec.source, the security guard in spec.security.",
   },
   ReleasesUnavailable: {
     condition: "InstallSucceeded",
@@ -181,6 +181,14 @@ export const reasons = {
 } as const satisfies Readonly<Record<string, ReasonEntry>>;
 
 export type Reason = keyof typeof reasons;
+
+/** Reasons with which a process ends. No condition has one. */
+export const processReasons = [
+  "ReleasesUnavailable",
+  "ConfigInvalid",
+] as const satisfies readonly Reason[];
+
+export type ProcessReason = (typeof processReasons)[number];
 
 /** True for a reason of the catalogue. */
 export function isReason(text: string): text is Reason {

@@ -1,13 +1,13 @@
 import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
 import { setAnnotations, setLabels } from "../api/fleet-set.ts";
-import type { ConditionType, Reason } from "../api/reasons.ts";
+import type { ConditionType, ProcessReason, Reason } from "../api/reasons.ts";
 
 /** The state of a cluster to which a reason of its component leads. */
 type Meaning = "Blocked" | "Unreachable" | "Failed" | "Updating";
 
-/** By reason of a component: the state of its cluster. The compiler holds it to the catalogue of reasons. Spec: sets.md 6, 11. */
-export const statesByReason: Readonly<Record<Reason, Meaning>> = {
+/** By reason of a component: the state of its cluster. The compiler holds it to the catalogue of reasons. A process that ends leaves no condition. Spec: sets.md 6, 11. */
+export const statesByReason: Readonly<Record<Exclude<Reason, ProcessReason>, Meaning>> = {
   ClusterProfileNotFound: "Unreachable",
   ClusterProfileNotReady: "Unreachable",
   ClusterProfileUnavailable: "Updating",
@@ -22,7 +22,6 @@ export const statesByReason: Readonly<Record<Reason, Meaning>> = {
   VersionNotEligible: "Blocked",
   ReleaseNotFound: "Failed",
   ReleasePartNotFound: "Failed",
-  ReleasesUnavailable: "Failed",
   ManifestInvalid: "Failed",
   ManifestSourceNotAllowed: "Failed",
   ManifestSourceUnavailable: "Updating",
@@ -33,7 +32,6 @@ export const statesByReason: Readonly<Record<Reason, Meaning>> = {
   DuplicateComponent: "Blocked",
   ClusterBusy: "Updating",
   DeploymentsNotReady: "Updating",
-  ConfigInvalid: "Updating",
 };
 
 const meanings = new Map<string, Meaning>(Object.entries(statesByReason));

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { codes, protectionReasons, reasons } from "../api/reasons.ts";
+import { codes, processReasons, protectionReasons, reasons } from "../api/reasons.ts";
 import { controllerCommand } from "../cmd/service/flags.ts";
 import { webhookCommand } from "../cmd/service/webhook-flags.ts";
 import { builtInReleaseKinds } from "../installation/kinds.ts";
@@ -94,9 +94,11 @@ describe("docs/reasons.md", () => {
       retry,
       next,
     }));
+    const ofProcess: readonly string[] = processReasons;
     const catalogue = Object.entries(reasons).map(([name, entry]) => ({
       name: `\`${name}\``,
       ...entry,
+      ...(ofProcess.includes(name) ? { condition: "none", retry: "none" } : {}),
     }));
     expect(documented).toEqual(catalogue);
   });

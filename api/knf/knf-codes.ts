@@ -1,3 +1,4 @@
+import { reasons } from "../reasons.ts";
 import { accessCodes } from "./access-codes.ts";
 import { spokeCodes } from "./spoke-codes.ts";
 
@@ -111,14 +112,14 @@ const hubCodes = {
   KNF1022: {
     name: "ReleasesUnavailable",
     meaning:
-      "Knative's release files are not on this machine and cannot be downloaded, so nothing can be rendered or compared.",
-    next: "Name a folder that has release files with KNFLEET_RELEASE_DIR, or a copy of all of them with KNFLEET_RELEASE_MIRROR; docs/install.md says how to make one.",
+      "Knative's release files are not on this machine and cannot be downloaded, or copied from a mirror, so nothing can be rendered or compared.",
+    next: reasons.ReleasesUnavailable.next,
   },
   KNF1023: {
     name: "ReleasePartNotFound",
     meaning:
       "The release is there, but not the ingress, event source or security guard that the component names.",
-    next: "Set spec.ingress (Istio where it is absent), spec.source or spec.security to what the release directory has, or add the missing part to it.",
+    next: reasons.ReleasePartNotFound.next,
   },
 } as const;
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { type Reason, reasons } from "../../api/reasons.ts";
+import { processReasons, type Reason, reasons } from "../../api/reasons.ts";
 import { initialProtection } from "../../controller/guard/protection.ts";
 import { statusOf } from "../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../controller/reconcile/outcome.ts";
@@ -38,8 +38,7 @@ const down = { available: false, message: "a (crash)" };
 /** Nobody fails with these: they are words for a condition, for a process, or for an attempt that is begun again. */
 const neverFailedWith: readonly Reason[] = [
   "DeploymentsNotReady",
-  "ConfigInvalid",
-  "ReleasesUnavailable",
+  ...processReasons,
   "RemoteClusterStale",
   "ClusterProviderClosed",
 ];

@@ -1,5 +1,5 @@
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
-import { codes, protectionReasons, reasons } from "../../../../api/reasons.ts";
+import { codes, processReasons, protectionReasons, reasons } from "../../../../api/reasons.ts";
 import { knfOf, reasonsOfKnf } from "../../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../../output/own-reasons.ts";
 import { logHint, notStartedHint } from "../../output/steps.ts";
@@ -67,6 +67,9 @@ function explanations(): readonly Explanation[] {
 
 const controller = "the controller, in a condition of the component, its Events and metrics";
 
+const endOfProcess = "a program that ends with it, on standard error";
+const ofProcess = new Set<string>(processReasons);
+
 function conditionReasons(): readonly Explanation[] {
   const names = Object.entries(reasonMeanings);
   const entries: Readonly<Record<string, (typeof reasons)[keyof typeof reasons]>> = reasons;
@@ -74,9 +77,10 @@ function conditionReasons(): readonly Explanation[] {
     const entry = entries[name];
     if (entry === undefined) return [];
     const { condition, retry, next } = entry;
-    return [
-      explanationOf(name, { type: "Reason", setBy: controller, condition, retry, meaning, next }),
-    ];
+    const said = ofProcess.has(name)
+      ? { setBy: endOfProcess }
+      : { setBy: controller, condition, retry };
+    return [explanationOf(name, { type: "Reason", ...said, meaning, next })];
   });
 }
 

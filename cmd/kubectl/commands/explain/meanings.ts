@@ -25,7 +25,7 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
   ReleasePartNotFound:
     "The release directory has the version, but not the ingress, event source or security guard that the spec names, or Istio where `spec.ingress` is absent. The message says what it has in their place.",
   ReleasesUnavailable:
-    "The release files are not on the machine of a program and cannot be downloaded or copied. It is in no condition: a command ends with it, or a controller outside of an image at its start.",
+    "The release files are not on this machine and cannot be downloaded, or copied from a mirror. No condition has this reason: a command ends with it, and so does a controller or webhook that starts without its image.",
   ManifestInvalid:
     "A release file, or a field of the spec, cannot be used. In the condition: reason `Error`. Of `spec.patches` the message names the patch, counted from 0, and its target: it `did not match any generated resource`, `must not change apiVersion, kind, metadata.name, or metadata.namespace`, `is not supported`, or names what `belongs to knfleet and cannot be patched`.",
   ManifestSourceNotAllowed:

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
-import { codes, protectionReasons, reasons } from "../../../../../api/reasons.ts";
+import { codes, processReasons, protectionReasons, reasons } from "../../../../../api/reasons.ts";
 import { causesOf, upstreamNotes } from "../../../../../cmd/kubectl/commands/explain/causes.ts";
 import { nearest } from "../../../../../cmd/kubectl/commands/explain/explain-action.ts";
 import { explain, explainable } from "../../../../../cmd/kubectl/commands/explain/explain.ts";
@@ -81,6 +81,16 @@ describe("explain", () => {
     const silent = explainable().filter((word) => explain(word).some(({ next }) => next === null));
     expect(silent).toEqual([]);
   });
+
+  test.each(processReasons)(
+    "says of %s that a program ends with it, and names no condition",
+    async (word) => {
+      const { stdout } = await runText(["explain", word]);
+      expect(stdout).toContain(`${word} (Reason)\n`);
+      expect(stdout).toContain("  Set by: a program that ends with it, on standard error.\n");
+      expect(stdout).not.toMatch(/Retry|condition of/);
+    },
+  );
 
   test("reads a word in any letter case, and a finding by its name, too", () => {
     expect(explain("applyfailed")).toMatchObject([{ name: "ApplyFailed", retry: "backoff" }]);
