@@ -180,3 +180,14 @@ test("a version that the release directory lacks is another reason, and can-i --
   expect(stderr).toContain("it has 1.23.0");
   expect(stderr).toContain(reasons.ReleaseNotFound.next);
 });
+
+test("can-i --role names the parts for which the role has no rights, on standard error", async () => {
+  const args = ["can-i", "--role", "--version", "1.23", "--release-dir"];
+  const { stdout, stderr, exitCode } = await runText([...args, releaseDir]);
+  expect(stdout).toContain("kind: ClusterRole");
+  expect(stderr).toMatch(
+    /^The release folder lacks ingress\/1\.23\/contour, .*ingress\/1\.23\/istio, .*eventing-source\/1\.23\/kafka, .*: the role has no rights for them\.\n$/,
+  );
+  expect(stderr).not.toContain("kourier");
+  expect(exitCode).toBe(0);
+});

@@ -83,6 +83,11 @@ async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const what = kinds.map((kind, at) => `${kind} ${needs[at]?.version ?? ""}`).join(" and ");
   const heading = `# What knfleet needs on a spoke for ${what}. Bind it cluster-wide to the identity that the hub uses there.\n`;
   terminal.stdout.write(format === "json" ? renderJson(role) : `${heading}${yamlOfObject(role)}`);
+  const lacking = needs.flatMap((one) => one.lacking);
+  if (lacking.length > 0) {
+    const parts = lacking.join(", ");
+    terminal.stderr.write(`The release folder lacks ${parts}: the role has no rights for them.\n`);
+  }
   return exitCodes.fine;
 }
 

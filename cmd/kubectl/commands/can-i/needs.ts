@@ -76,6 +76,11 @@ function at(original: Component, version: string | undefined): Component {
     : { ...component, spec: { ...component.spec, ...own } };
 }
 
+interface Everything extends Needs {
+  /** Parts of the release that the release directory lacks. */
+  readonly lacking: readonly string[];
+}
+
 /**
  * Every object that a kind can install at a version, with all ingresses and sources that the release directory has. Throws FleetError
  * ReleaseNotFound or ManifestInvalid.
@@ -83,7 +88,7 @@ function at(original: Component, version: string | undefined): Component {
 export async function loadEverything(
   kind: ComponentKind,
   { releases, version: wanted }: { readonly releases: Releases; readonly version?: string },
-): Promise<Needs> {
+): Promise<Everything> {
   const available = releases.versionsOf(kind);
   const version = targetVersion(wanted, available, kind);
   if (!available.includes(version)) {
@@ -92,15 +97,18 @@ export async function loadEverything(
   const [newest = version] = available;
   const { component, extensions } = partsOf(completeComponent(kind), version, newest);
   const main = await releases.load(component);
+  const lacking: string[] = [];
   const others = await Promise.all(
     extensions.map((part) =>
       releases.load(part).catch((error: unknown) => {
-        if (error instanceof FleetError && error.reason === "ReleasePartNotFound") return [];
-        throw error;
+        if (!(error instanceof FleetError) || error.reason !== "ReleasePartNotFound") throw error;
+        lacking.push(part);
+        return [];
       }),
     ),
   );
-  return { version, manifests: [...main, ...others.flat()], deletions: [], unseen: [] };
+  const manifests = [...main, ...others.flat()];
+  return { version, manifests, deletions: [], unseen: [], lacking: lacking.toSorted() };
 }
 
 const on = { enabled: true };
