@@ -5,9 +5,10 @@ import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { Component } from "../../../api/component.ts";
+import type { FleetError } from "../../../api/errors.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import type { SeenAnchor } from "../../../controller/apply/anchor/anchor.ts";
-import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
+import { installedRival, Neighbours } from "../../../controller/reconcile/neighbours.ts";
 import { eventing } from "../apply/installer.ts";
 import {
   bornAt,
@@ -132,6 +133,35 @@ describe("a newcomer", () => {
     for (const one of all) {
       await expect(tried(one, { refusal, all, neighbours })).resolves.toBe("unknown");
     }
+  });
+});
+
+describe("commands name the component that makes the controller refuse a newcomer", () => {
+  const serving = component("KnativeServing", "first");
+  const stranger = component("KnativeEventing", "stranger");
+  const all = [first, second, serving];
+  test.each([
+    { beside: "nothing", roots: [], rival: undefined },
+    { beside: "its kind", roots: [madeAnchor(first, [role])], rival: first },
+    {
+      beside: "its kind, as upstream installs it",
+      roots: [madeAnchor(first, undefined)],
+      rival: first,
+    },
+    { beside: "another hub's", roots: [madeAnchor(stranger, [role], "hub-b")], rival: undefined },
+    { beside: "another kind", roots: [madeAnchor(serving, [role])], rival: undefined },
+    {
+      beside: "its kind, where it is installed itself",
+      roots: [madeAnchor(first, [role]), madeAnchor(second, [role])],
+      rival: undefined,
+    },
+  ])("beside $beside", async ({ roots, rival }) => {
+    expect(installedRival(second, roots, all)).toBe(rival);
+    const refusal = await tried(second, { roots, all }).then(
+      () => undefined,
+      ({ reason }: FleetError) => reason,
+    );
+    expect(refusal === "DuplicateComponent").toBe(rival !== undefined);
   });
 });
 
