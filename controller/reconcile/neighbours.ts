@@ -229,21 +229,6 @@ function holdingOf(anchor: KubeObject, components: readonly Component[]): Holdin
   };
 }
 
-/**
- * The other component that has the cluster of a component, which is a `DuplicateComponent` there: of the anchors of that cluster one belongs to the other component, which is
- * of the same kind, and none to this one. Undefined: no other component has the cluster.
- */
-export function installedRival(
-  component: Component,
-  anchors: readonly KubeObject[],
-  components: readonly Component[],
-): Component | undefined {
-  if (anchors.some((anchor) => isAnchorOf(anchor, component))) return undefined;
-  return anchors
-    .flatMap((anchor) => holdingOf(anchor, components) ?? [])
-    .find(({ kind, holder }) => kind === component.kind && holder !== undefined)?.holder;
-}
-
 /** The component that an anchor belongs to; undefined when none of these does. */
 export function componentOfAnchor(
   anchor: KubeObject,
@@ -253,7 +238,7 @@ export function componentOfAnchor(
 }
 
 /** Whether an anchor belongs to a component. An anchor of upstream shows its component only in its name. */
-function isAnchorOf({ metadata }: KubeObject, component: Component): boolean {
+export function isAnchorOf({ metadata }: KubeObject, component: Component): boolean {
   const { namespace, name, annotations = {} } = metadata;
   const { kind, metadata: own } = component;
   const uid = annotations[anchorAnnotations.componentUid];

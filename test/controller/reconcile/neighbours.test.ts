@@ -8,7 +8,8 @@ import type { Component } from "../../../api/component.ts";
 import type { FleetError } from "../../../api/errors.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import type { SeenAnchor } from "../../../controller/apply/anchor/anchor.ts";
-import { installedRival, Neighbours } from "../../../controller/reconcile/neighbours.ts";
+import { installedRival } from "../../../controller/reconcile/installed-rival.ts";
+import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
 import { eventing } from "../apply/installer.ts";
 import {
   bornAt,
@@ -147,6 +148,11 @@ describe("commands name the component that makes the controller refuse a newcome
       beside: "its kind, as upstream installs it",
       roots: [madeAnchor(first, undefined)],
       rival: first,
+    },
+    {
+      beside: "its kind, which has nothing outside of another namespace",
+      roots: [madeAnchor(first, [{ ...role, metadata: { namespace: "one", name: "a" } }])],
+      rival: undefined,
     },
     { beside: "another hub's", roots: [madeAnchor(stranger, [role], "hub-b")], rival: undefined },
     { beside: "another kind", roots: [madeAnchor(serving, [role])], rival: undefined },

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { areRivals } from "../../../../controller/reconcile/claims.ts";
-import { installedRival } from "../../../../controller/reconcile/neighbours.ts";
+import { installedRival } from "../../../../controller/reconcile/installed-rival.ts";
 import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { areRivals } from "../../../../controller/reconcile/claims.ts";
-import { installedRival } from "../../../../controller/reconcile/neighbours.ts";
+import { installedRival } from "../../../../controller/reconcile/installed-rival.ts";
 import {
   anchorAnnotations,
   componentUidLabel,

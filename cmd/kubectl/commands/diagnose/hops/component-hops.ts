@@ -13,7 +13,7 @@ import { knownResource } from "../../../../../api/resources.ts";
 import { listAnchors } from "../../../../../controller/apply/anchor/list-anchors.ts";
 import { asComponent, targetIdOf } from "../../../../../controller/component-identity.ts";
 import { olderDuplicateOf } from "../../../../../controller/reconcile/claims.ts";
-import { installedRival } from "../../../../../controller/reconcile/neighbours.ts";
+import { installedRival } from "../../../../../controller/reconcile/installed-rival.ts";
 import {
   blockingCondition,
   conditionCode,

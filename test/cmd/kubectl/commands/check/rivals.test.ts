@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { rivalItems } from "../../../../../cmd/kubectl/commands/check/cluster-checks.ts";
+import { anchorManifest } from "../../../../../installation/anchor-object.ts";
+import { encodeInventory } from "../../../../../installation/inventory.ts";
 import { component, ownAnchorOf } from "../../fleet-facts.ts";
 
 const installed = component({ cluster: "one" });
@@ -9,7 +11,17 @@ const refused = component({ cluster: "again", namespace: "team-b" });
 const sameProfile = component({ cluster: "one", namespace: "team-c" });
 const eventing = component({ cluster: "again", namespace: "team-b", kind: "KnativeEventing" });
 const components = [installed, refused, sameProfile, eventing];
-const anchor = ownAnchorOf(installed, []);
+const ruled = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
+const inventory = encodeInventory({
+  version: "1.23.0",
+  complete: true,
+  entries: [{ ...ruled, name: "knative-serving-core", hash: "x", fingerprint: "y" }],
+});
+const target = { namespace: "team-a", hubId: "hub", profile: { namespace: "fleet", name: "one" } };
+const anchor: KubeObject = {
+  ...ownAnchorOf(installed, []),
+  data: anchorManifest({ component: installed, target }, inventory)["data"],
+};
 
 /** What is said of components whose ClusterProfiles `one` and `again` lead to one cluster with these anchors. */
 function said(asked: typeof components, anchors: readonly KubeObject[] | undefined) {
