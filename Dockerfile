@@ -10,6 +10,7 @@ COPY docs ./docs
 COPY api ./api
 COPY render ./render
 COPY installation ./installation
+COPY sets ./sets
 COPY access ./access
 COPY controller ./controller
 COPY webhook ./webhook
