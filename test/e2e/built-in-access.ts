@@ -54,3 +54,13 @@ export async function builtInProviderFile(
   await writeFile(file, JSON.stringify({ providers: [{ name: "secretreader", execConfig }] }));
   return file;
 }
+
+/** Gives the ServiceAccount of the controller the right to read Secrets on the hub, as the chart does for its built-in readers. */
+export async function letControllerReadSecrets(hub: Cluster): Promise<void> {
+  await hub.serviceAccountToken({
+    namespace: "knfleet-system",
+    name: "knfleet-controller",
+    clusterRoles: [],
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
+  });
+}

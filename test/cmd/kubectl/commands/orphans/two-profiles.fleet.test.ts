@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { operatorApiVersion } from "../../../../../api/component.ts";
-import { builtInProviderFile } from "../../../../e2e/built-in-access.ts";
+import { builtInProviderFile, letControllerReadSecrets } from "../../../../e2e/built-in-access.ts";
 import { componentOf, create, ready } from "../../../../e2e/installation.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
 import { conditionOf } from "../../../../fleet/json-record.ts";
@@ -29,12 +29,7 @@ beforeAll(async () => {
   const spoke = fleet().spoke(0);
   const first = await fleet().addProfile(spoke, { plugin: "secretreader" });
   const again = await fleet().addProfile(spoke, { plugin: "secretreader", name: "again" });
-  await hub.serviceAccountToken({
-    namespace: "knfleet-system",
-    name: "knfleet-controller",
-    clusterRoles: [],
-    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
-  });
+  await letControllerReadSecrets(hub);
   controller = await startControllerProcess({
     kubeconfig: await fleet().controllerKubeconfig(),
     providerFile,

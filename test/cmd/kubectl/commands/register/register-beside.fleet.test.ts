@@ -7,7 +7,7 @@ import {
   type KubeObject,
   type ObjectKey,
 } from "../../../../../api/kubernetes.ts";
-import { builtInProviderFile } from "../../../../e2e/built-in-access.ts";
+import { builtInProviderFile, letControllerReadSecrets } from "../../../../e2e/built-in-access.ts";
 import { create, ready } from "../../../../e2e/installation.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
@@ -39,12 +39,7 @@ beforeAll(async () => {
     kind: "Namespace",
     metadata: { name: "fleet-credentials" },
   });
-  await hub.serviceAccountToken({
-    namespace: "knfleet-system",
-    name: "knfleet-controller",
-    clusterRoles: [],
-    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
-  });
+  await letControllerReadSecrets(hub);
   controller = await startControllerProcess({
     kubeconfig: await fleet().controllerKubeconfig(),
     providerFile,

@@ -3,7 +3,7 @@ import { parseAllDocuments } from "yaml";
 
 import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
 import type { ObjectKey } from "../../../../../api/kubernetes.ts";
-import { builtInProviderFile } from "../../../../e2e/built-in-access.ts";
+import { builtInProviderFile, letControllerReadSecrets } from "../../../../e2e/built-in-access.ts";
 import { create, gone, ready, remove } from "../../../../e2e/installation.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
 import { conditionOf, valueAt } from "../../../../fleet/json-record.ts";
@@ -44,12 +44,7 @@ beforeAll(async () => {
   for (const name of ["fleet-credentials", "knfleet-system"]) {
     await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
-  await hub.serviceAccountToken({
-    namespace: "knfleet-system",
-    name: "knfleet-controller",
-    clusterRoles: [],
-    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
-  });
+  await letControllerReadSecrets(hub);
   controller = await startControllerProcess({
     kubeconfig: await fleet().controllerKubeconfig(),
     providerFile,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { operatorApiVersion } from "../../../../../api/component.ts";
 import { fleetSetApiVersion } from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { builtInProviderFile } from "../../../../e2e/built-in-access.ts";
+import { builtInProviderFile, letControllerReadSecrets } from "../../../../e2e/built-in-access.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
 import { applyFile } from "../../../../fleet/hub-access.ts";
 import { conditionOf, valueAt } from "../../../../fleet/json-record.ts";
@@ -36,12 +36,7 @@ beforeAll(async () => {
   for (const name of ["fleet", "fleet-credentials"]) {
     await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
-  await hub.serviceAccountToken({
-    namespace: "knfleet-system",
-    name: "knfleet-controller",
-    clusterRoles: [],
-    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
-  });
+  await letControllerReadSecrets(hub);
   const kubeconfig = await fleet().controllerKubeconfig();
   await applyFile(hub, setsRoleFile);
   controller = await startControllerProcess({
