@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 
 import { isRecord, valueAt } from "./json-record.ts";
@@ -50,16 +51,23 @@ export interface AuditLog {
 
 /**
  * Reads an audit log that grows. `ping` sends the server a request with the given marker in its path: an event is
- * written after its answer was sent, so the log is complete only when a later request is in it too.
+ * written after its answer was sent, so the log is complete only when a later request is in it too. With `since` the log has only
+ * requests that were received from now on.
  */
-export function openAuditLog(file: string, ping: (path: string) => Promise<unknown>): AuditLog {
+export function openAuditLog(
+  file: string,
+  ping: (path: string) => Promise<unknown>,
+  since = new Date(0),
+): AuditLog {
   const seen = new Map<string, AuditedRequest>();
-  const read = lineReader(file);
+  const read = lineReader(file, since.getTime() === 0 ? 0 : statSync(file).size);
   const update = async () => {
     for (const line of await read()) {
       const request = requestOf(JSON.parse(line));
       // A watch is written twice, when it begins and when it ends; the second time is final.
-      if (request !== undefined) seen.set(request.auditId, request);
+      if (request !== undefined && request.receivedAt >= since) {
+        seen.set(request.auditId, request);
+      }
     }
   };
   const catchUp = async () => {
@@ -87,9 +95,10 @@ export function openAuditLog(file: string, ping: (path: string) => Promise<unkno
   };
 }
 
-/** Returns the complete lines that were added since the last call; not to be called twice at the same time. */
-function lineReader(file: string): () => Promise<readonly string[]> {
-  let position = 0;
+/** Returns the complete lines that were added since the last call. The line that `start` is in the middle of is left out. */
+function lineReader(file: string, start: number): () => Promise<readonly string[]> {
+  let position = Math.max(0, start - 1);
+  let isWithinLine = start > 0;
   let rest = Buffer.alloc(0);
   const readOn = async () => {
     await using handle = await open(file, "r");
@@ -100,7 +109,12 @@ function lineReader(file: string): () => Promise<readonly string[]> {
     const whole = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
     const end = whole.lastIndexOf(10) + 1;
     rest = whole.subarray(end);
-    return whole.toString("utf8", 0, end).split("\n").filter(Boolean);
+    const lines = whole.toString("utf8", 0, end).split("\n");
+    if (isWithinLine && end > 0) {
+      lines.shift();
+      isWithinLine = false;
+    }
+    return lines.filter(Boolean);
   };
   let turn: Promise<unknown> = Promise.resolve();
   return () => {

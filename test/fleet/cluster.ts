@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import type { AdminClient } from "./admin-client.ts";
+import { openAdminClient, type AdminClient } from "./admin-client.ts";
 import { startApiServer, type ApiServer, type ServerBeside } from "./api-server.ts";
 import { openAuditLog, type AuditLog } from "./audit-log.ts";
 import type { ServerBinary } from "./binary-catalogue.ts";
@@ -34,6 +34,13 @@ export interface ClusterOptions {
   readonly egress?: boolean;
   /** Further flags of kube-apiserver. */
   readonly apiServerFlags?: readonly string[];
+}
+
+/** A cluster of a fleet, and what it has before anybody uses it. */
+export interface ClusterPlan extends ClusterOptions {
+  readonly name: string;
+  readonly role: "hub" | "spoke";
+  prepare(cluster: Cluster): Promise<void>;
 }
 
 /** A real control plane on this machine. */
@@ -90,12 +97,44 @@ export interface ClusterDeps {
   readonly log: (line: string) => void;
 }
 
+/** Servers of one cluster, which end when they are disposed. */
+export interface ClusterServers extends AsyncDisposable {
+  readonly apiServer: ApiServer;
+  readonly companions: Companions;
+  readonly egress: EgressProxy | undefined;
+  readonly files: ClusterFiles;
+}
+
+/** How a cluster is seen by who uses it. */
+export interface ClusterView {
+  readonly name: string;
+  /** Kubeconfigs are written here. */
+  readonly folder: string;
+  readonly rttMs?: number;
+  /** The audit log begins here; absent: with the first request. */
+  readonly since?: Date;
+  /** Called before a server is frozen, stopped or replaced. */
+  readonly onHarm?: () => void;
+}
+
 /** Starts a control plane in a folder of its own and waits until its API server, and its nodes if any, are ready. */
 export async function startCluster(
   options: ClusterOptions & { readonly name: string; readonly folder: string },
   deps: ClusterDeps,
 ): Promise<Cluster> {
-  const { name, kwok = true, egress: wantsEgress = false, rttMs = 0 } = options;
+  await using undo = new AsyncDisposableStack();
+  const servers = undo.use(await startServers(options, deps));
+  const cluster = undo.use(await openCluster(servers, options));
+  const running = undo.move();
+  return { ...cluster, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** Starts the servers of a cluster and waits until the API server, and its nodes if any, are ready. */
+export async function startServers(
+  options: ClusterOptions & { readonly name: string; readonly folder: string },
+  deps: ClusterDeps,
+): Promise<ClusterServers> {
+  const { name, kwok = true, egress: wantsEgress = false } = options;
   await using undo = new AsyncDisposableStack();
   const files = await writeClusterFiles(options.folder, name, { egress: wantsEgress });
   const egress = wantsEgress ? undo.use(await startEgressProxy(files.egressSocket)) : undefined;
@@ -110,79 +149,102 @@ export async function startCluster(
   const apiServer = await startApiServer(draft, deps);
   undo.defer(() => apiServer.shutDown());
   const companions = undo.use(await startCompanions(apiServer, deps, { kwok }));
-  const proxy = undo.use(await startDelayProxy(apiServer.plan.port, { rttMs }));
-  const path = join(options.folder, "admin.kubeconfig");
-  const entry = accessOf(apiServer, files);
-  await writeKubeconfig(path, entry({ identity: files.admin }));
   const running = undo.move();
-  return clusterOf({ apiServer, companions, proxy, egress, files, path, running, entry });
-}
-
-interface Parts {
-  readonly apiServer: ApiServer;
-  readonly companions: Companions;
-  readonly proxy: DelayProxy;
-  readonly egress: EgressProxy | undefined;
-  readonly files: ClusterFiles;
-  readonly path: string;
-  readonly running: AsyncDisposableStack;
-  readonly entry: (access: Access) => KubeconfigEntry;
-}
-
-function clusterOf(parts: Parts): Cluster {
-  const { apiServer, files, proxy, egress, entry } = parts;
-  const { admin } = apiServer;
   return {
-    name: apiServer.plan.name,
+    apiServer,
+    companions,
+    egress,
+    files,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** A cluster over servers that run already, with a proxy of its own; its disposal leaves the servers alone. */
+export async function openCluster(servers: ClusterServers, view: ClusterView): Promise<Cluster> {
+  const { apiServer, companions, egress, files } = servers;
+  const { name, folder, rttMs = 0, since, onHarm = () => undefined } = view;
+  const entry = accessOf({ name, url: apiServer.url, files });
+  const kubeconfigAt = (file: string, access: Access): Promise<string> =>
+    writeKubeconfig(join(folder, file), entry(access));
+  const adminKubeconfigPath = await kubeconfigAt("admin.kubeconfig", { identity: files.admin });
+  await using undo = new AsyncDisposableStack();
+  const proxy = undo.use(await startDelayProxy(apiServer.plan.port, { rttMs }));
+  const admin = openAdminClient(apiServer.url, files.authority.certificatePem, files.admin);
+  undo.defer(() => admin.close());
+  const open = undo.move();
+  return {
+    name,
     server: apiServer.url,
     caPem: files.authority.certificatePem,
     adminIdentity: files.admin,
-    adminKubeconfigPath: parts.path,
+    adminKubeconfigPath,
     admin,
-    auditLog: openAuditLog(files.auditLog, (path) => admin.request("GET", path)),
+    auditLog: openAuditLog(files.auditLog, (path) => admin.request("GET", path), since),
     proxy,
     egress,
     folder: files.folder,
     get pids() {
-      return [...apiServer.pids, ...parts.companions.pids];
+      return [...apiServer.pids, ...companions.pids];
     },
-    pause: () => apiServer.pause(),
+    pause() {
+      onHarm();
+      apiServer.pause();
+    },
     resume: () => apiServer.resume(),
-    stop: (signal) => apiServer.stop(signal),
-    start: (program) => apiServer.start(program),
+    stop(signal) {
+      onHarm();
+      return apiServer.stop(signal);
+    },
+    start(program) {
+      onHarm();
+      return apiServer.start(program);
+    },
     async backUp() {
+      onHarm();
       const copy = await apiServer.backUp();
       return async () => {
         // They know too much, as every program does that goes on over a restoration.
-        await parts.companions.stop();
+        await companions.stop();
         await apiServer.restore(copy);
-        await parts.companions.start();
+        await companions.start();
       };
     },
-    startBeside: () => apiServer.beside(),
+    startBeside() {
+      onHarm();
+      return apiServer.beside();
+    },
     serviceAccountToken: (options) => requestToken(admin, options),
     clientCertificate: (commonName, organizations) =>
       files.authority.issue({ commonName, organizations, usage: "client" }),
     kubeconfig: (access) => kubeconfigOf(entry(access)),
-    writeKubeconfig: (file, access) => writeKubeconfig(files.path(file), entry(access)),
-    async routeService({ namespace, name }, localPort) {
+    writeKubeconfig: kubeconfigAt,
+    async routeService({ namespace, name: service }, localPort) {
       if (egress === undefined) throw new Error("The cluster was started without `egress`");
-      const service = await admin.get({ apiVersion: "v1", kind: "Service", namespace, name });
-      const address = valueAt(service, "spec", "clusterIP");
+      const object = await admin.get({
+        apiVersion: "v1",
+        kind: "Service",
+        namespace,
+        name: service,
+      });
+      const address = valueAt(object, "spec", "clusterIP");
       if (typeof address !== "string") {
-        throw new Error(`Service ${namespace}/${name} does not exist or has no ClusterIP`);
+        throw new Error(`Service ${namespace}/${service} does not exist or has no ClusterIP`);
       }
       egress.route(address, localPort);
     },
-    [Symbol.asyncDispose]: () => parts.running.disposeAsync(),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
-function accessOf(apiServer: ApiServer, files: ClusterFiles): (access: Access) => KubeconfigEntry {
-  return ({ identity, namespace, server = apiServer.url }) => ({
-    name: apiServer.plan.name,
+function accessOf(cluster: {
+  readonly name: string;
+  readonly url: string;
+  readonly files: ClusterFiles;
+}): (access: Access) => KubeconfigEntry {
+  return ({ identity, namespace, server = cluster.url }) => ({
+    name: cluster.name,
     server,
-    caPem: files.authority.certificatePem,
+    caPem: cluster.files.authority.certificatePem,
     identity,
     ...(namespace === undefined ? {} : { namespace }),
   });

@@ -41,6 +41,9 @@ export function etcdCommand(plan: ServerPlan): ServerCommand {
     `--listen-peer-urls=${etcdPeerUrl}`,
     `--initial-advertise-peer-urls=${etcdPeerUrl}`,
     `--initial-cluster=default=${etcdPeerUrl}`,
+    // A cluster is put back to its baseline in one transaction.
+    "--max-txn-ops=20000",
+    "--max-request-bytes=33554432",
     "--log-level=warn",
   ]);
 }
@@ -96,6 +99,9 @@ export async function controllerManagerCommand(plan: ServerPlan): Promise<Server
     "--secure-port=0",
     "--profiling=false",
     "--use-service-account-credentials=true",
+    // With the default of 20 a cluster is at rest only 6 s after its start.
+    "--kube-api-qps=500",
+    "--kube-api-burst=1000",
     // Else an API server that was away for a minute leaves all pods not ready, which kwok does not mend as a kubelet would.
     "--node-monitor-grace-period=1h",
     "--service-account-private-key-file=tokens-key.pem",

@@ -1,6 +1,6 @@
 import { ensureBinaries, ensureModuleFiles } from "./binaries.ts";
 import { serverBinaries } from "./binary-catalogue.ts";
-import type { Cluster, ClusterOptions } from "./cluster.ts";
+import type { Cluster, ClusterOptions, ClusterPlan } from "./cluster.ts";
 import {
   applyFile,
   chartCrdFolder,
@@ -10,8 +10,9 @@ import {
 } from "./hub-access.ts";
 import { conditionOf } from "./json-record.ts";
 import { readManifestFolder } from "./manifest-files.ts";
+import type { ClusterPool } from "./pool/cluster-pool.ts";
 import { addProfile, type PluginName, type Profile, type ProfileOptions } from "./profiles.ts";
-import { runClusters, type NamedClusterOptions, type RunningClusters } from "./running-clusters.ts";
+import { runClusters, type RunningClusters } from "./running-clusters.ts";
 import { waitFor } from "./wait-for.ts";
 
 export type { Cluster, ClusterOptions } from "./cluster.ts";
@@ -50,49 +51,54 @@ export interface Fleet extends Spokes {
 
 /**
  * Starts a hub with the CRDs of the Cluster Inventory API and of this project, and its spokes with the recommended
- * ClusterRole. Programs that are missing are built first. When it fails everything is stopped, the folder with the
- * logs is kept, and the error names it.
+ * ClusterRole. Programs that are missing are built first. With a pool, clusters come from it where it keeps such. When it fails everything is
+ * stopped, the folder with the logs is kept, and the error names it.
  */
-export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
+export async function startFleet(options: FleetOptions = {}, pool?: ClusterPool): Promise<Fleet> {
   const { log = () => undefined, spokes } = options;
   const plugins: readonly PluginName[] = ["secretreader", "kubeconfig-secretreader"];
   const binary = await ensureBinaries([...serverBinaries, ...plugins], { log });
   const inventoryCrds = await ensureModuleFiles("inventory-crds", { log });
-  const hubPlan = { admissionWebhooks: true, kwok: false, ...options.hub, name: "hub" };
-  const plans = [hubPlan, ...spokePlans(spokes)];
-  return runClusters(plans, { binary, log }, async (running) => {
-    const [hub, ...others] = running.clusters;
-    if (hub === undefined) throw new Error("A fleet has a hub");
-    await installCrds(hub, [inventoryCrds, chartCrdFolder]);
-    await prepareSpokes(others);
-    return {
-      ...spokesOf(running, others),
-      hub,
-      addProfile: (spoke, profile) => addProfile(hub.admin, spoke, profile),
-      providerFile: () => writeProviderFile(hub, binary),
-      controllerKubeconfig: () => writeControllerKubeconfig(hub),
-    };
-  });
+  const hubPlan: ClusterPlan = {
+    admissionWebhooks: true,
+    kwok: false,
+    ...options.hub,
+    name: "hub",
+    role: "hub",
+    prepare: (cluster) => installCrds(cluster, [inventoryCrds, chartCrdFolder]),
+  };
+  const running = await runClusters([hubPlan, ...spokePlans(spokes)], { binary, log }, pool);
+  const [hub, ...others] = running.clusters;
+  if (hub === undefined) throw new Error("A fleet has a hub");
+  return {
+    ...spokesOf(running, others),
+    hub,
+    addProfile: (spoke, profile) => addProfile(hub.admin, spoke, profile),
+    providerFile: () => writeProviderFile(hub, binary),
+    controllerKubeconfig: () => writeControllerKubeconfig(hub),
+  };
 }
 
 /** Starts spokes with the recommended ClusterRole and no hub; otherwise like `startFleet`. */
-export async function startSpokes(options: Omit<FleetOptions, "hub"> = {}): Promise<Spokes> {
+export async function startSpokes(
+  options: Omit<FleetOptions, "hub"> = {},
+  pool?: ClusterPool,
+): Promise<Spokes> {
   const { log = () => undefined, spokes } = options;
   const binary = await ensureBinaries(serverBinaries, { log });
-  return runClusters(spokePlans(spokes), { binary, log }, async (running) => {
-    await prepareSpokes(running.clusters);
-    return spokesOf(running, running.clusters);
-  });
+  const running = await runClusters(spokePlans(spokes), { binary, log }, pool);
+  return spokesOf(running, running.clusters);
 }
 
-function spokePlans(spokes: FleetOptions["spokes"] = 1): readonly NamedClusterOptions[] {
+function spokePlans(spokes: FleetOptions["spokes"] = 1): readonly ClusterPlan[] {
   const each: readonly ClusterOptions[] =
     typeof spokes === "number" ? Array.from({ length: spokes }, () => ({})) : spokes;
-  return each.map((spoke, index) => ({ name: `spoke-${index + 1}`, ...spoke }));
-}
-
-async function prepareSpokes(spokes: readonly Cluster[]): Promise<void> {
-  await Promise.all(spokes.map((spoke) => applyFile(spoke, spokeRoleFile)));
+  return each.map((spoke, index) => ({
+    name: `spoke-${index + 1}`,
+    ...spoke,
+    role: "spoke",
+    prepare: (cluster) => applyFile(cluster, spokeRoleFile),
+  }));
 }
 
 function spokesOf(running: RunningClusters, spokes: readonly Cluster[]): Spokes {

@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ensureBinaries } from "./binaries.ts";
@@ -8,12 +7,12 @@ import {
   startCluster,
   type Cluster,
   type ClusterDeps,
-  type ClusterOptions,
+  type ClusterPlan,
   type KubernetesMinor,
 } from "./cluster.ts";
+import type { ClusterPool, LentCluster } from "./pool/cluster-pool.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { startWatchdog } from "./watchdog.ts";
-
-export type NamedClusterOptions = ClusterOptions & { readonly name: string };
 
 /** Clusters that share one folder and one end. */
 export interface RunningClusters extends AsyncDisposable {
@@ -24,24 +23,27 @@ export interface RunningClusters extends AsyncDisposable {
 }
 
 /**
- * Starts the clusters and hands them to `prepare`, whose result it returns. When a cluster does not start, or `prepare`
- * fails, everything is stopped, the folder with the logs is kept, and the error names it.
+ * Starts the clusters and prepares each; with a pool those that it keeps are borrowed from it. When a cluster does not start, or its
+ * preparation fails, everything is stopped, the folder with the logs is kept, and the error names it.
  */
-export async function runClusters<Prepared>(
-  plans: readonly NamedClusterOptions[],
+export async function runClusters(
+  plans: readonly ClusterPlan[],
   deps: Omit<ClusterDeps, "watchdog">,
-  prepare: (running: RunningClusters) => Promise<Prepared>,
-): Promise<Prepared> {
-  const folder = await makeFolder();
+  pool?: ClusterPool,
+): Promise<RunningClusters> {
+  const folder = await mkdtemp(join(temporaryFolder(), "knfleet-"));
   await using undo = new AsyncDisposableStack();
   const watchdog = undo.use(startWatchdog(folder));
+  const begin = async (plan: ClusterPlan): Promise<LentCluster> => {
+    const own = join(folder, plan.name);
+    await mkdir(own, { mode: 0o700 });
+    if (pool?.keeps(plan) === true) return pool.lend(plan, own, deps);
+    return startOwn({ ...plan, folder: own }, { ...deps, watchdog });
+  };
   try {
-    const clusters = await startAll(plans, folder, { ...deps, watchdog });
-    for (const cluster of clusters) undo.use(cluster);
-    const running = new AsyncDisposableStack();
-    const prepared = await prepare(runningClusters({ clusters, folder, log: deps.log, running }));
-    running.use(undo.move());
-    return prepared;
+    const lent = await beginAll(plans, begin);
+    for (const one of lent) undo.use(one);
+    return runningClusters({ lent, folder, log: deps.log, running: undo.move() });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`The test fleet did not start: ${why}\nIts logs are in ${folder}`, {
@@ -51,19 +53,20 @@ export async function runClusters<Prepared>(
 }
 
 interface Parts {
-  readonly clusters: readonly Cluster[];
+  readonly lent: readonly LentCluster[];
   readonly folder: string;
   readonly log: (line: string) => void;
   readonly running: AsyncDisposableStack;
 }
 
-function runningClusters({ clusters, folder, log, running }: Parts): RunningClusters {
+function runningClusters({ lent, folder, log, running }: Parts): RunningClusters {
   let kept = false;
   return {
-    clusters,
+    clusters: lent.map(({ cluster }) => cluster),
     folder,
     keep() {
       kept = true;
+      for (const one of lent) one.keep();
     },
     async [Symbol.asyncDispose]() {
       await running.disposeAsync();
@@ -73,21 +76,30 @@ function runningClusters({ clusters, folder, log, running }: Parts): RunningClus
   };
 }
 
-async function startAll(
-  plans: readonly NamedClusterOptions[],
-  folder: string,
+async function startOwn(
+  plan: ClusterPlan & { readonly folder: string },
   deps: ClusterDeps,
-): Promise<readonly Cluster[]> {
-  const started = await Promise.allSettled(
-    plans.map(async (plan) => {
-      const ofMinor = await depsOf(plan.kubernetes, deps);
-      return startCluster({ ...plan, folder: join(folder, plan.name) }, ofMinor);
-    }),
-  );
-  const clusters = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  const failure = started.find((one) => one.status === "rejected");
-  if (failure === undefined) return clusters;
-  await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()));
+): Promise<LentCluster> {
+  await using undo = new AsyncDisposableStack();
+  const cluster = undo.use(await startCluster(plan, await depsOf(plan.kubernetes, deps)));
+  await plan.prepare(cluster);
+  const running = undo.move();
+  return {
+    cluster,
+    keep: () => undefined,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function beginAll(
+  plans: readonly ClusterPlan[],
+  begin: (plan: ClusterPlan) => Promise<LentCluster>,
+): Promise<readonly LentCluster[]> {
+  const begun = await Promise.allSettled(plans.map(begin));
+  const lent = begun.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const failure = begun.find((one) => one.status === "rejected");
+  if (failure === undefined) return lent;
+  await Promise.all(lent.map((one) => one[Symbol.asyncDispose]()));
   throw failure.reason;
 }
 
@@ -102,10 +114,4 @@ async function depsOf(minor: KubernetesMinor = "1.36", deps: ClusterDeps): Promi
       return other === undefined ? deps.binary(name) : older(other);
     },
   };
-}
-
-// macOS has temporary folders so deep that a Unix socket in them has no valid path.
-async function makeFolder(): Promise<string> {
-  const parent = tmpdir().length > 50 ? "/tmp" : tmpdir();
-  return mkdtemp(join(parent, "knfleet-"));
 }

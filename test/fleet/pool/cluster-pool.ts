@@ -1,0 +1,130 @@
+import { mkdtempSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import {
+  openCluster,
+  startServers,
+  type Cluster,
+  type ClusterDeps,
+  type ClusterPlan,
+  type ClusterServers,
+} from "../cluster.ts";
+import { etcdSocketOf } from "../control-plane.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { startWatchdog, type Watchdog } from "../watchdog.ts";
+import { takeBaseline, type Baseline } from "./baseline.ts";
+import { openEtcdStore } from "./etcd-store.ts";
+
+/**
+ * A cluster in the hands of one test file. Its disposal puts it back to its baseline for the next file, or ends it when a server of it was
+ * harmed or its files are kept. The disposal fails when somebody goes on to write to it.
+ */
+export interface LentCluster extends AsyncDisposable {
+  readonly cluster: Cluster;
+  /** A test failed on it: the logs of its servers stay in the folder of the file. */
+  keep(): void;
+}
+
+type PoolDeps = Omit<ClusterDeps, "watchdog">;
+
+interface PooledServers {
+  readonly kind: string;
+  readonly servers: ClusterServers;
+  readonly baseline: Baseline;
+}
+
+// More than that cost more memory than their starts cost time.
+const maxIdle = 4;
+
+/** Clusters that are kept from file to file, at their baseline while nobody has them. They end with the pool, or with this process. */
+export class ClusterPool implements AsyncDisposable {
+  readonly #folder = mkdtempSync(join(temporaryFolder(), "knfleet-pool-"));
+  readonly #watchdog: Watchdog = startWatchdog(this.#folder);
+  readonly #limitMs: number;
+  #idle: readonly PooledServers[] = [];
+  #started = 0;
+
+  /** `limitMs`: how long a cluster may take until it is back at its baseline. */
+  constructor({ limitMs = 20_000 }: { readonly limitMs?: number } = {}) {
+    this.#limitMs = limitMs;
+  }
+
+  /** Whether clusters of that plan are kept: flags of its own are for one file. */
+  keeps(plan: ClusterPlan): boolean {
+    const { apiServerFlags = [], egress = false, kubernetes = "1.36" } = plan;
+    return apiServerFlags.length === 0 && !egress && kubernetes === "1.36";
+  }
+
+  /** Lends an idle cluster that was started like this one, or starts one. */
+  async lend(plan: ClusterPlan, folder: string, deps: PoolDeps): Promise<LentCluster> {
+    const pooled = this.#takeIdle(kindOf(plan)) ?? (await this.#start(plan, deps));
+    let isHarmed = false;
+    let isKept = false;
+    const cluster = await openCluster(pooled.servers, {
+      name: plan.name,
+      folder,
+      rttMs: plan.rttMs ?? 0,
+      since: new Date(),
+      onHarm: () => (isHarmed = true),
+    });
+    return {
+      cluster,
+      keep: () => (isKept = true),
+      [Symbol.asyncDispose]: async () => {
+        await cluster[Symbol.asyncDispose]();
+        if (!isHarmed && !isKept) return this.#putBack(pooled);
+        await pooled.servers[Symbol.asyncDispose]();
+        if (isKept) await rename(pooled.servers.files.folder, join(folder, "servers"));
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#idle.map(({ servers }) => servers[Symbol.asyncDispose]()));
+    this.#idle = [];
+    await this.#watchdog[Symbol.asyncDispose]();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #takeIdle(kind: string): PooledServers | undefined {
+    const found = this.#idle.findLast((pooled) => pooled.kind === kind);
+    this.#idle = this.#idle.filter((pooled) => pooled !== found);
+    return found;
+  }
+
+  async #start(plan: ClusterPlan, { binary, log }: PoolDeps): Promise<PooledServers> {
+    this.#started += 1;
+    const folder = join(this.#folder, `${this.#started}-${plan.role}`);
+    const deps = { binary, log, watchdog: this.#watchdog };
+    const name = `${plan.role}-of-pool-${this.#started}`;
+    const servers = await startServers({ ...plan, name, folder }, deps);
+    try {
+      await using first = await openCluster(servers, { name, folder });
+      await plan.prepare(first);
+      const store = openEtcdStore(etcdSocketOf(servers.files));
+      const { admin } = servers.apiServer;
+      const baseline = await takeBaseline({ name: plan.role, store, admin });
+      return { kind: kindOf(plan), servers, baseline };
+    } catch (error) {
+      await servers[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #putBack(pooled: PooledServers): Promise<void> {
+    try {
+      await pooled.baseline.putBack(this.#limitMs);
+    } catch (error) {
+      await pooled.servers[Symbol.asyncDispose]();
+      throw error;
+    }
+    const idle = [...this.#idle, pooled];
+    this.#idle = idle.slice(-maxIdle);
+    for (const { servers } of idle.slice(0, -maxIdle)) await servers[Symbol.asyncDispose]();
+  }
+}
+
+function kindOf({ role, kwok = true, admissionWebhooks = false }: ClusterPlan): string {
+  return JSON.stringify({ role, kwok, admissionWebhooks });
+}
