@@ -1,10 +1,10 @@
-import { subscribe } from "node:diagnostics_channel";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join, resolve, sep } from "node:path";
 import { env } from "node:process";
 
-import { expect } from "vitest";
+import { afterAll, expect } from "vitest";
 
 import { recordAt } from "../../api/fields.ts";
 import { releasesFolder, sampleDirOf } from "../../cmd/release-files.ts";
@@ -12,20 +12,38 @@ import { readLock } from "../../cmd/release-lock.ts";
 import { cacheFolder } from "../fleet/binary-cache.ts";
 import { isTagged, projectRoot, recordingsDir } from "./needs.ts";
 
+const spawning = "tracing:child_process.spawn:start";
+
 // Before each test file: one with the tag `release-files` runs on Knative's own release files, and every other one on the sample release, also
-// where Knative's are at hand. So a test means the same on every machine.
+// where Knative's are at hand. So a test means the same on every machine. A worker may go on with a file of the other kind.
 
 delete env["KNFLEET_RELEASE_DIR"];
-if (!(await isTagged(expect.getState().testPath ?? ""))) await hideReleases();
+if (!(await isTagged(expect.getState().testPath ?? ""))) {
+  const shown = await hideReleases();
+  afterAll(() => shown.dispose());
+}
 
-async function hideReleases(): Promise<void> {
+/** Hides the release files from this process and its children until the result is disposed. */
+async function hideReleases(): Promise<DisposableStack> {
+  const undo = new DisposableStack();
   const { KNFLEET_RELEASE_MIRROR: mirror = "" } = env;
   const hiding = await hidingVariables(cacheFolder(env));
-  Object.assign(env, hiding);
-  passOn(Object.entries(hiding));
+  for (const [name, value] of Object.entries(hiding)) undo.defer(setVariable(name, value));
+  undo.defer(passOn(Object.entries(hiding)));
   const { hash } = await readLock(projectRoot);
   const closed = [join(recordingsDir, "manifests"), ...(mirror === "" ? [] : [resolve(mirror)])];
-  refuseToRead(closed, releasesFolder(hash));
+  undo.defer(refuseToRead(closed, releasesFolder(hash)));
+  return undo;
+}
+
+/** Returns what puts the former value back. */
+function setVariable(name: string, value: string): () => void {
+  const { [name]: before } = env;
+  env[name] = value;
+  return () => {
+    if (before === undefined) delete env[name];
+    else env[name] = before;
+  };
 }
 
 /** Variables with which a program finds the sample, and Knative's files in no cache, in no mirror and by no download. */
@@ -47,9 +65,12 @@ async function hidingVariables(cache: string): Promise<Readonly<Record<string, s
   };
 }
 
-/** Gives the variables also to the child processes that are spawned with an environment of their own, and leaves them what they have. */
-function passOn(variables: readonly (readonly [name: string, value: string])[]): void {
-  subscribe("tracing:child_process.spawn:start", (message) => {
+/**
+ * Gives the variables also to the child processes that are spawned with an environment of their own, and leaves them what they have. Returns what
+ * ends that.
+ */
+function passOn(variables: readonly (readonly [name: string, value: string])[]): () => void {
+  const onSpawn = (message: unknown): void => {
     const pairs: unknown = recordAt(message, "options")["envPairs"];
     if (!Array.isArray(pairs)) return;
     const given = new Set(pairs.map((pair) => String(pair).split("=", 1).join("")));
@@ -59,11 +80,13 @@ function passOn(variables: readonly (readonly [name: string, value: string])[]):
       const isTaken = given.has(name) || (name === "KNFLEET_RELEASE_DIR" && isOwn);
       if (!isTaken) pairs.push(`${name}=${value}`);
     }
-  });
+  };
+  subscribe(spawning, onSpawn);
+  return () => void unsubscribe(spawning, onSpawn);
 }
 
-/** What asks with an environment of its own in this process may find the files, but cannot read them. */
-function refuseToRead(closed: readonly string[], folderName: string): void {
+/** What asks with an environment of its own in this process may find the files, but cannot read them. Returns what ends that. */
+function refuseToRead(closed: readonly string[], folderName: string): () => void {
   const { readFile } = fs;
   const guarded = async (...args: Parameters<typeof readFile>) => {
     const [path] = args;
@@ -76,6 +99,10 @@ function refuseToRead(closed: readonly string[], folderName: string): void {
     }
     return readFile(...args);
   };
-  Object.assign(fs, { readFile: guarded });
-  syncBuiltinESMExports();
+  const replaceBy = (replacement: typeof readFile | typeof guarded): void => {
+    Object.assign(fs, { readFile: replacement });
+    syncBuiltinESMExports();
+  };
+  replaceBy(guarded);
+  return () => replaceBy(readFile);
 }
