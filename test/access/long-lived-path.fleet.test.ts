@@ -1,3 +1,4 @@
+// Servers of its own: the API server of a spoke is killed.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,3 +1,4 @@
+// Servers of its own: the API server calls webhooks through an egress proxy.
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 

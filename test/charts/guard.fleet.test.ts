@@ -1,3 +1,4 @@
+// Servers of its own: the API server calls webhooks through an egress proxy.
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { anchorAnnotations, guardAnnotations, guardLabels } from "../../installation/anchor.ts";

@@ -1,3 +1,4 @@
+// Servers of its own: the API server calls webhooks through an egress proxy.
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 

@@ -1,3 +1,4 @@
+// Servers of its own: the API server of the hub is frozen, and a second one runs beside it.
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 

@@ -1,3 +1,4 @@
+// Servers of its own: what etcd has stored is replaced by an older copy.
 import { resolve } from "node:path";
 
 import { afterEach, beforeAll, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// Servers of its own: API servers of spokes are frozen and killed.
 import { expect, test } from "vitest";
 
 import { startFaultProxy } from "../faults/fault-proxy.ts";

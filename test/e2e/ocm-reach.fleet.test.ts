@@ -1,4 +1,5 @@
 // @module-tag namespaces
+// Servers of its own: the API server of a spoke is frozen.
 import { cp, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 

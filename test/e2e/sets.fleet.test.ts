@@ -1,3 +1,4 @@
+// Servers of its own: the API server of the hub is killed.
 import { expect, test } from "vitest";
 
 import { setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";

@@ -1,3 +1,4 @@
+// Servers of its own: the API server of the hub is frozen.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -113,6 +113,8 @@ export interface ClusterView {
   readonly rttMs?: number;
   /** The audit log begins here; absent: with the first request. */
   readonly since?: Date;
+  /** Whether its disposal ends the servers, too. Default false. */
+  readonly endsServers?: boolean;
   /** Called before a server is frozen, stopped or replaced. */
   readonly onHarm?: () => void;
 }
@@ -122,11 +124,8 @@ export async function startCluster(
   options: ClusterOptions & { readonly name: string; readonly folder: string },
   deps: ClusterDeps,
 ): Promise<Cluster> {
-  await using undo = new AsyncDisposableStack();
-  const servers = undo.use(await startServers(options, deps));
-  const cluster = undo.use(await openCluster(servers, options));
-  const running = undo.move();
-  return { ...cluster, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const servers = await startServers(options, deps);
+  return openCluster(servers, { ...options, endsServers: true });
 }
 
 /** Starts the servers of a cluster and waits until the API server, and its nodes if any, are ready. */
@@ -159,15 +158,16 @@ export async function startServers(
   };
 }
 
-/** A cluster over servers that run already, with a proxy of its own; its disposal leaves the servers alone. */
+/** A cluster over servers that run already, with a proxy of its own. */
 export async function openCluster(servers: ClusterServers, view: ClusterView): Promise<Cluster> {
   const { apiServer, companions, egress, files } = servers;
-  const { name, folder, rttMs = 0, since, onHarm = () => undefined } = view;
+  const { name, folder, rttMs = 0, since, endsServers = false, onHarm = () => undefined } = view;
+  await using undo = new AsyncDisposableStack();
+  if (endsServers) undo.use(servers);
   const entry = accessOf({ name, url: apiServer.url, files });
   const kubeconfigAt = (file: string, access: Access): Promise<string> =>
     writeKubeconfig(join(folder, file), entry(access));
   const adminKubeconfigPath = await kubeconfigAt("admin.kubeconfig", { identity: files.admin });
-  await using undo = new AsyncDisposableStack();
   const proxy = undo.use(await startDelayProxy(apiServer.plan.port, { rttMs }));
   const admin = openAdminClient(apiServer.url, files.authority.certificatePem, files.admin);
   undo.defer(() => admin.close());

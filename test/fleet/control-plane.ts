@@ -41,9 +41,6 @@ export function etcdCommand(plan: ServerPlan): ServerCommand {
     `--listen-peer-urls=${etcdPeerUrl}`,
     `--initial-advertise-peer-urls=${etcdPeerUrl}`,
     `--initial-cluster=default=${etcdPeerUrl}`,
-    // A cluster is put back to its baseline in one transaction.
-    "--max-txn-ops=20000",
-    "--max-request-bytes=33554432",
     "--log-level=warn",
   ]);
 }

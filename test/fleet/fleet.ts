@@ -34,6 +34,8 @@ export interface Spokes extends AsyncDisposable {
   spoke(which: number | string): Cluster;
   /** Folder with everything that belongs to the clusters; removed with them unless `keep` was called. */
   readonly folder: string;
+  /** Whether a cluster has flags of its own, or a server of one was harmed. */
+  hasOwnServers(): boolean;
   /** Leaves the folder behind when the clusters stop, for example after a failed test. */
   keep(): void;
 }
@@ -105,6 +107,7 @@ function spokesOf(running: RunningClusters, spokes: readonly Cluster[]): Spokes 
   return {
     spokes,
     folder: running.folder,
+    hasOwnServers: () => running.hasOwnServers(),
     spoke(which) {
       const found =
         typeof which === "number" ? spokes[which] : spokes.find(({ name }) => name === which);

@@ -1,3 +1,4 @@
+// Servers of its own: an older minor of Kubernetes.
 import { expect, test } from "vitest";
 
 import { valueAt } from "./json-record.ts";

@@ -18,6 +18,8 @@ import { startWatchdog } from "./watchdog.ts";
 export interface RunningClusters extends AsyncDisposable {
   readonly clusters: readonly Cluster[];
   readonly folder: string;
+  /** Whether a cluster has flags of its own, or a server of one was harmed. */
+  hasOwnServers(): boolean;
   /** Leaves the folder behind when the clusters stop. */
   keep(): void;
 }
@@ -64,6 +66,7 @@ function runningClusters({ lent, folder, log, running }: Parts): RunningClusters
   return {
     clusters: lent.map(({ cluster }) => cluster),
     folder,
+    hasOwnServers: () => lent.some(({ isOwn }) => isOwn),
     keep() {
       kept = true;
       for (const one of lent) one.keep();
@@ -86,6 +89,7 @@ async function startOwn(
   const running = undo.move();
   return {
     cluster,
+    isOwn: true,
     keep: () => undefined,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

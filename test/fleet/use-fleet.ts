@@ -1,4 +1,6 @@
-import { afterAll, afterEach, beforeAll } from "vitest";
+import { readFile } from "node:fs/promises";
+
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
 import { startFleet, startSpokes, type Fleet, type FleetOptions, type Spokes } from "./fleet.ts";
 import { ClusterPool } from "./pool/cluster-pool.ts";
@@ -29,11 +31,23 @@ function useStarted<Started extends Spokes>(start: () => Promise<Started>): () =
   afterEach(({ task }) => {
     if (task.result?.state === "fail") started?.keep();
   });
-  afterAll(async () => started?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await started?.[Symbol.asyncDispose]();
+    if (started?.hasOwnServers() === true) await findReason(expect.getState().testPath ?? "");
+  });
   return () => {
     if (started === undefined) throw new Error("The fleet exists only in tests and hooks");
     return started;
   };
+}
+
+/** Servers that are started for one file cost seconds: the file says what for. */
+async function findReason(file: string): Promise<void> {
+  const firstLines = (await readFile(file, "utf8")).split("\n", 3);
+  if (firstLines.some((line) => line.startsWith("// Servers of its own: "))) return;
+  throw new Error(
+    "This file has servers of its own. Say why in its first lines: // Servers of its own: …",
+  );
 }
 
 function pool(): ClusterPool {

@@ -1,3 +1,4 @@
+// Servers of its own: the API server calls webhooks through an egress proxy.
 import { setTimeout as delay } from "node:timers/promises";
 
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// Servers of its own: an authorization mode that is off by default.
 import { rm } from "node:fs/promises";
 import { Agent } from "node:https";
 

@@ -1,3 +1,4 @@
+// Servers of its own: the API server is stopped under open requests.
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 

@@ -1,3 +1,4 @@
+// Servers of its own: the API server of a spoke is frozen.
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { useFleet } from "../../fleet/use-fleet.ts";

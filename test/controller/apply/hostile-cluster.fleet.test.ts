@@ -1,3 +1,4 @@
+// Servers of its own: an admission plugin that is off by default.
 import { describe, expect, test } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";

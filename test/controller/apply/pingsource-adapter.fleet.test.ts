@@ -1,4 +1,5 @@
 // @module-tag release-files
+// Servers of its own: an older minor of Kubernetes.
 import { expect, test } from "vitest";
 
 import { valueAt } from "../../fleet/json-record.ts";

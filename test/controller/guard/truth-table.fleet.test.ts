@@ -1,3 +1,4 @@
+// Servers of its own: an older minor of Kubernetes beside the current one.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { guardPolicyOf } from "../../../controller/guard/policy.ts";

@@ -1,3 +1,4 @@
+// Servers of its own: a second API server runs beside the first.
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 

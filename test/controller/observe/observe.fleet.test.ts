@@ -1,3 +1,4 @@
+// Servers of its own: the API server is killed under watches.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { HubConnection } from "../../../access/hub/hub.ts";

@@ -22,9 +22,17 @@ export interface StoredCluster {
 }
 
 const restMs = 150;
-// Heartbeats of the servers, which change all the time. Nothing of a test is stored there.
-const heartbeats =
-  /^\/registry\/(?:leases\/kube-node-lease|leases\/kube-system\/apiserver-|peerserverleases|masterleases)/;
+// What the servers write by themselves: heartbeats, accounts of controllers, and roles that one of them puts together.
+const ofServers = new RegExp(
+  `^/registry/(?:${[
+    "leases/kube-node-lease/",
+    "leases/kube-system/apiserver-",
+    "peerserverleases/",
+    "masterleases/",
+    "serviceaccounts/kube-system/",
+    "clusterroles/(?:admin|edit|view)$",
+  ].join("|")})`,
+);
 const firstNamespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 const lastOfStart = firstNamespaces.map((name) => `/registry/configmaps/${name}/kube-root-ca.crt`);
 
@@ -32,6 +40,7 @@ const lastOfStart = firstNamespaces.map((name) => `/registry/configmaps/${name}/
 export async function takeBaseline(cluster: StoredCluster): Promise<Baseline> {
   await untilAtRest(cluster);
   const baseline = new Map(await cluster.store.values());
+  await untilKindsAreServed(cluster);
   const served = await servedBy(cluster.admin);
   return {
     async putBack(limitMs) {
@@ -43,15 +52,18 @@ export async function takeBaseline(cluster: StoredCluster): Promise<Baseline> {
   };
 }
 
+/** The controller manager is done with its start when the last objects that it makes are there and nothing is written any more. */
 async function untilAtRest({ name, store }: StoredCluster): Promise<void> {
   let before = new Map<string, string>();
+  let looksAtRest = 0;
   await waitFor(
     `the new cluster ${name} to be at rest`,
     async () => {
-      const now = withoutHeartbeats(await store.revisions());
-      const isAtRest = lastOfStart.every((key) => now.has(key)) && isDeepStrictEqual(now, before);
+      const now = withoutServers(await store.revisions());
+      const isComplete = lastOfStart.every((key) => now.has(key));
+      looksAtRest = isComplete && isDeepStrictEqual(now, before) ? looksAtRest + 1 : 0;
       before = now;
-      return isAtRest;
+      return looksAtRest === 3;
     },
     { everyMs: restMs },
   );
@@ -65,9 +77,10 @@ async function putBack(
   let last: readonly Change[] = [];
   let looksAtRest = 0;
   const isBack = async (): Promise<boolean> => {
-    last = await differences(store, baseline);
-    if (last.length > 0) await store.change(last);
-    // What a controller of the cluster still makes of the changes comes within a moment.
+    const changes = await differences(store, baseline);
+    for (const turn of inTurns(changes)) await store.change(turn);
+    // Events of what has gone may come for a while. What a controller of the cluster makes of the changes comes within a moment.
+    last = changes.filter(({ key }) => !key.startsWith("/registry/events/"));
     looksAtRest = last.length === 0 ? looksAtRest + 1 : 0;
     return looksAtRest === 2;
   };
@@ -78,14 +91,37 @@ async function putBack(
   });
 }
 
+/**
+ * Each turn deletes one object of a kind at most. Objects of a kind that change in one transaction have the same resourceVersion, and a watch that ends
+ * between them never shows the rest. What is restored has a turn of its own: etcd limits the size of a transaction.
+ */
+function inTurns(changes: readonly Change[]): readonly (readonly Change[])[] {
+  const turns: Change[][] = [];
+  const counts = new Map<string, number>();
+  for (const change of changes.filter(({ value }) => value === undefined)) {
+    const kind = kindOfKey(change.key);
+    const turn = counts.get(kind) ?? 0;
+    counts.set(kind, turn + 1);
+    (turns[turn] ??= []).push(change);
+  }
+  const restored = changes.filter(({ value }) => value !== undefined);
+  return [...turns, ...restored.map((change) => [change])];
+}
+
+/** `configmaps` of `/registry/configmaps/default/a`, `example.com/rests` of `/registry/example.com/rests/a`. */
+function kindOfKey(key: string): string {
+  const [, , first = "", second = ""] = key.split("/");
+  return first.includes(".") || first === "services" ? `${first}/${second}` : first;
+}
+
 async function differences(
   store: EtcdStore,
   baseline: Map<string, StoredValue>,
 ): Promise<readonly Change[]> {
-  const now = withoutHeartbeats(await store.revisions());
+  const now = withoutServers(await store.revisions());
   const added = [...now.keys()].filter((key) => !baseline.has(key));
   const changes: Change[] = added.map((key) => ({ key, value: undefined }));
-  for (const [key, { value, revision }] of withoutHeartbeats(baseline)) {
+  for (const [key, { value, revision }] of withoutServers(baseline)) {
     const current = now.get(key);
     if (current === revision) continue;
     // Written again with the value that it had, by us or by somebody else.
@@ -96,14 +132,35 @@ async function differences(
   return changes;
 }
 
-function withoutHeartbeats<Value>(stored: ReadonlyMap<string, Value>): Map<string, Value> {
-  return new Map([...stored].filter(([key]) => !heartbeats.test(key)));
+function withoutServers<Value>(stored: ReadonlyMap<string, Value>): Map<string, Value> {
+  return new Map([...stored].filter(([key]) => !ofServers.test(key)));
 }
 
-/** Every kind that the API server serves: an object for each group and version. */
-async function servedBy(admin: AdminClient): Promise<readonly unknown[]> {
+// An API server begins to serve the kinds of a group one after the other.
+async function untilKindsAreServed({ name, admin }: StoredCluster): Promise<void> {
+  const definitions = await admin.list({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+  });
+  await waitFor(`${name} to serve all its kinds`, async () => {
+    const served = await servedBy(admin);
+    return definitions.every((definition) => {
+      const plural = valueAt(definition, "spec", "names", "plural");
+      return served.some((kind) => kind.includes(`"name":"${String(plural)}"`));
+    });
+  });
+}
+
+/** Every kind that the API server serves, with its verbs, in an order that stays. */
+async function servedBy(admin: AdminClient): Promise<readonly string[]> {
   const groups = valueAt(await admin.request("GET", "/apis"), "groups");
   const versions = [groups].flat().flatMap((group) => [valueAt(group, "versions")].flat());
-  const paths = versions.map((version) => `/apis/${String(valueAt(version, "groupVersion"))}`);
-  return Promise.all(paths.toSorted().map((path) => admin.request("GET", path)));
+  const served = await Promise.all(
+    versions.map(async (version) => {
+      const path = `/apis/${String(valueAt(version, "groupVersion"))}`;
+      const resources = valueAt(await admin.request("GET", path), "resources");
+      return [resources].flat().map((resource) => `${path} ${JSON.stringify(resource)}`);
+    }),
+  );
+  return served.flat().toSorted();
 }

@@ -45,7 +45,8 @@ describe("a pool of clusters", () => {
       async (cluster) => {
         expect(cluster.server).toBe(first.server);
         expect(cluster.name).toBe("another");
-        expect(await stateOf(cluster)).toEqual(first.before);
+        // The rules of `view` are put together by a controller.
+        await expect.poll(() => stateOf(cluster)).toEqual(first.before);
         // The kind is gone, and may come again with other versions.
         await expect(cluster.admin.request("GET", "/apis/example.com")).rejects.toThrow(/404/);
         await cluster.admin.create(definition("v2"));

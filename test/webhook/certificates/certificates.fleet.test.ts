@@ -1,3 +1,4 @@
+// Servers of its own: the API server calls webhooks through an egress proxy.
 import { X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
 
