@@ -56,7 +56,7 @@ export const notRun: readonly NotRun[] = [
     page: "README.md",
     begins: "kubectl knfleet ui",
     why: "serves its page until it is stopped",
-    by: "test/cmd/kubectl/knfleet.fleet.test.ts",
+    by: "test/cmd/kubectl/cli.fleet.test.ts",
   },
   {
     page: "charts/knfleet/README.md",
@@ -96,13 +96,13 @@ export const notRun: readonly NotRun[] = [
     page: "docs/migrate.md",
     begins: "hub=$(",
     why: "needs what upstream's operator made",
-    by: "test/controller/apply/way-back.fleet.test.ts",
+    by: "test/controller/apply/adoption/take-over-way-back.fleet.test.ts",
   },
   {
     page: "docs/migrate.md",
     begins: "namespace=knative-eventing",
     why: "the same",
-    by: "test/controller/apply/way-back.fleet.test.ts",
+    by: "test/controller/apply/adoption/take-over-way-back.fleet.test.ts",
   },
   {
     page: "docs/upgrade.md",

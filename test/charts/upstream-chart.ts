@@ -31,7 +31,7 @@ spec:
 
 /**
  * Writes a chart that installs what the chart of the upstream operator installs: the CRDs as ordinary templates, which go with the release,
- * the Deployments and the provider file. The CRDs are ours without what only we have, and with upstream's webhook for conversions; test/api/schema/upstream-crds.test.ts compares them with upstream's.
+ * the Deployments and the provider file. The CRDs are ours without what only we have, and with upstream's webhook for conversions; test/api/schema/component-crd-upstream.test.ts compares them with upstream's.
  */
 export async function writeUpstreamChart(folder: string): Promise<string> {
   const chart = join(folder, "knative-operator");

@@ -9,14 +9,14 @@ export const longest: readonly string[] = [
   "test/e2e/sequences.fleet.test.ts",
   "test/demo/demo.fleet.test.ts",
   "test/charts/pages.fleet.test.ts",
-  "test/cmd/kubectl/knfleet.fleet.test.ts",
+  "test/cmd/kubectl/cli.fleet.test.ts",
   "test/e2e/replicas.fleet.test.ts",
   "test/e2e/pull.fleet.test.ts",
   "test/e2e/hostile-spokes.fleet.test.ts",
   "test/e2e/isolation.fleet.test.ts",
   "test/performance/scale/scale.fleet.test.ts",
   "test/e2e/ocm-reach.fleet.test.ts",
-  "test/controller/apply/hanging-webhook.fleet.test.ts",
+  "test/controller/apply/install-hanging-webhook.fleet.test.ts",
   "test/faults/sets/set-sweep.fleet.test.ts",
 ];
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 import type { ResolvedAccess } from "../../access/spokes/resolved-access.ts";
 import { FleetError } from "../../api/errors.ts";
+import { startSocksStub } from "../access/http/socks-stub.ts";
 import { startProxyStub } from "../access/proxy-stub.ts";
-import { startSocksStub } from "../access/socks-stub.ts";
 import { type AccessCase, fieldsOf, listOf, textOf } from "./access-cases.ts";
 import { isProfile, loadedFile, resolveCase } from "./access-resolution.ts";
 import { CaseClient, MovingClock, runSteps, type StepOutcome } from "./access-run.ts";

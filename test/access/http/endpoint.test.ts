@@ -6,7 +6,7 @@ import { endpointOf, endpointWarnings } from "../../../access/http/endpoint.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 import { anyCaData, anyCaPem } from "../builders.ts";
-import { longRsaEnd, longRsaPem, shortRsaPem } from "../rsa-certificates.ts";
+import { longRsaEnd, longRsaPem, shortRsaPem } from "./rsa-certificates.ts";
 
 const base = { server: "https://spoke-1.test:6443", "certificate-authority-data": anyCaData };
 

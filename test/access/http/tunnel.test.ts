@@ -12,7 +12,7 @@ import { createAuthority } from "../../fleet/certificates.ts";
 import { freePort, portOf } from "../../fleet/ports.ts";
 import { authority, get, requesterTo, stub, untilTheEnd } from "../loopback.ts";
 import { startProxyStub } from "../proxy-stub.ts";
-import { startSocksStub } from "../socks-stub.ts";
+import { startSocksStub } from "./socks-stub.ts";
 
 const signal = AbortSignal.timeout(600_000);
 

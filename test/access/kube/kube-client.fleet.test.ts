@@ -25,7 +25,7 @@ import { forgetVersions } from "../../fleet/forget-versions.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
-import { apiServerOf, startSecondServer } from "../second-server.ts";
+import { apiServerOf, startSecondServer } from "./second-server.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const resource = knownResource("v1", "ConfigMap");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Next } from "../../../controller/queue/delays.ts";
 import { WorkQueue } from "../../../controller/queue/queue.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
-import { queueUnderTest } from "../queue-under-test.ts";
+import { queueUnderTest } from "./queue-under-test.ts";
 
 const done: Next = { kind: "done" };
 

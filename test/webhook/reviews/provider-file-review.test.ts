@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { linesOf } from "../component-stage.ts";
-import { problemsOf, provider, review, text, withoutColumn } from "../provider-stage.ts";
+import { problemsOf, provider, review, text, withoutColumn } from "./provider-stage.ts";
 
 test("a file that the controller can use is allowed without a word", async () => {
   expect(await review({ data: { "providers.json": text(provider()) } })).toEqual({

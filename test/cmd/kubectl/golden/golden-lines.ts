@@ -113,13 +113,16 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     why: "prints a sentence",
   },
   "rollout history": {
-    file: "commands/rollout/history.test.ts",
+    file: "commands/rollout/history-action.test.ts",
     why: "recorded fleets have no sets",
     readsBundles: true,
   },
-  "rollout undo": { file: "commands/rollout/history.test.ts", why: "prints the set" },
-  "rollout plan": { file: "commands/rollout/plan.test.ts", why: "recorded fleets have no sets" },
-  "rollout adopt": { file: "commands/rollout/adopt.test.ts", why: "prints a set" },
+  "rollout undo": { file: "commands/rollout/history-action.test.ts", why: "prints the set" },
+  "rollout plan": {
+    file: "commands/rollout/plan-action.test.ts",
+    why: "recorded fleets have no sets",
+  },
+  "rollout adopt": { file: "commands/rollout/adopt-action.test.ts", why: "prints a set" },
   register: { file: "commands/register/register.fleet.test.ts", why: "writes to two clusters" },
   unregister: { file: "commands/register/register.fleet.test.ts", why: "deletes on two clusters" },
   ui: { file: "commands/ui/ui.test.ts", why: "serves a page", readsBundles: true },
@@ -129,5 +132,8 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   },
   "migrate to-upstream": { served: [["migrate", "to-upstream"]] },
   mcp: { file: "commands/mcp/mcp.test.ts", why: "speaks a protocol", readsBundles: true },
-  connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
+  connect: {
+    file: "commands/connect/connect-action-shell-start.test.ts",
+    why: "starts programs, which print",
+  },
 };

@@ -11,7 +11,7 @@ import {
   servingOf,
 } from "../../../../cmd/kubectl/hub/replicas.ts";
 import { now } from "../fleet-facts.ts";
-import { lease } from "../lease-facts.ts";
+import { lease } from "./lease-facts.ts";
 
 async function serving(leases: readonly KubeObject[]): Promise<Serving | undefined> {
   const list: KubeClient["list"] = () => Promise.resolve({ items: leases, resourceVersion: "1" });

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+
+import type { Conflict } from "../../../controller/apply/filters/conflicts.ts";
+import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
+import { statusOf } from "../../../controller/reconcile/component-status.ts";
+import type { Outcome } from "../../../controller/reconcile/outcome.ts";
+import { nextOf } from "../../../controller/reconcile/report.ts";
+import { transitionEvents } from "../../../controller/reconcile/transitions.ts";
+import { serving } from "../../support/component.ts";
+
+const now = new Date("2026-02-03T04:05:06Z");
+const later = new Date("2026-02-03T05:00:00Z");
+const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
+const argo = { manager: "argocd-controller", fields: ["data.x"] };
+
+function applied(conflicts: readonly Conflict[], unsureMs?: number): Outcome {
+  return {
+    kind: "applied",
+    version: "1.23.0",
+    paths: [],
+    changes: { applied: [], unchanged: 150, parked: [], failed: [], conflicts },
+    readiness: { available: true, message: "" },
+    ...(unsureMs === undefined ? {} : { unsureMs }),
+  };
+}
+
+const before = statusOf(serving(), applied([{ key, managers: [argo], dueMs: 5_000 }]), now);
+const told = before.conditions?.find(({ type }) => type === "Contested")?.message ?? "";
+
+test("a contest is not called over by a process that has looked for less than a minute", () => {
+  const outcome = applied([], 40_000);
+  const after = statusOf(serving({ status: before }), outcome, later);
+  expect(after).toEqual(before);
+  expect(transitionEvents(before, after, outcome)).toEqual([]);
+  expect(nextOf(outcome, 600_000)).toEqual({ kind: "after", ms: 40_000 });
+});
+
+test("a contest that goes on after a restart is no news", () => {
+  const outcome = applied([{ key, managers: [], dueMs: 5_000 }], 40_000);
+  const after = statusOf(serving({ status: before }), outcome, later);
+  expect(transitionEvents(before, after, outcome)).toEqual([]);
+});
+
+test("a contest that begins after a restart is told", () => {
+  const outcome = applied([{ key, managers: [argo], dueMs: 5_000 }], 40_000);
+  const after = statusOf(serving(), outcome, later);
+  expect(transitionEvents(undefined, after, outcome).map(({ reason }) => reason)).toContain(
+    "Contested",
+  );
+});
+
+test("a contest is over when nobody was seen to go on with it for a minute", () => {
+  const outcome = applied([]);
+  const after = statusOf(serving({ status: before }), outcome, later);
+  const reasons = transitionEvents(before, after, outcome).map(({ reason }) => reason);
+  expect(reasons).toEqual(["ContestOver"]);
+  expect(nextOf(outcome, 600_000)).toEqual({ kind: "done" });
+});
+
+test("a memory that begins anew goes on with conflicts that were told of, also over what the installation stands on", () => {
+  const memory = new InstallationMemory();
+  memory.resume(told, 0);
+  expect(memory.conflicts.repairing(key, 1)).toBe(true);
+  expect(memory.groundConflicts.repairing(key, 1)).toBe(true);
+  expect(new InstallationMemory().conflicts.repairing(key, 1)).toBe(false);
+});
