@@ -13,7 +13,11 @@ export default defineConfig({
     // Tests with a tag whose need is not met are left out, and counted by the reporter.
     tags: await needsOfTests(env),
     sequence: { sequencer: LongestFirst },
-    reporters: ["default", "./test/support/count-reporter.ts"],
+    reporters: [
+      "default",
+      "./test/support/progress-reporter.ts",
+      "./test/support/count-reporter.ts",
+    ],
     projects: [
       {
         test: {

@@ -4,6 +4,7 @@ import { env } from "node:process";
 import type { Reporter, SerializedError, TestModule, Vitest } from "vitest/node";
 
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
+import { failureOf, firstLineOf } from "./progress-reporter.ts";
 
 /** More files than these are no accident of a busy machine. */
 const most = 6;
@@ -92,22 +93,15 @@ function worthTryingAgain(modules: readonly TestModule[]): readonly Failure[] {
   const failed = modules.filter((module) => module.state() === "failed");
   const isAccident =
     failed.length <= most && failed.every(({ project }) => project.name === "fleet");
-  return isAccident ? failed.map(failureOf) : [];
+  return isAccident ? failed.map(failureIn) : [];
 }
 
-function failureOf(module: TestModule): Failure {
-  const tests = [...module.children.allTests("failed")].map((test) => {
-    const [error] = test.result().errors ?? [];
-    return ` > ${test.fullName}: ${firstLineOf(error?.message)}`;
-  });
+function failureIn(module: TestModule): Failure {
+  const tests = [...module.children.allTests("failed")].map(failureOf);
   const others = module.errors().map((error) => `: ${firstLineOf(error.message)}`);
   const lines = [...tests, ...others];
   // What fails in beforeAll fails no test and no module, but the suite.
   return { file: module.relativeModuleId, lines: lines.length === 0 ? [""] : lines };
-}
-
-function firstLineOf(message = ""): string {
-  return message.split("\n", 1).join("");
 }
 
 function recordIn(path: string): { failures: readonly Failure[]; others: Counts } {
