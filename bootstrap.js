@@ -15,7 +15,7 @@ const stamp = join(modules, ".knfleet-installed");
 const usage = `Usage: node bootstrap.js COMMAND [ARGUMENTS]
 
   install              dependencies, where they are missing or package-lock.json changed
-  test                 installs, prepares test fleet and releases, runs all tests
+  test                 installs, prepares releases, runs all tests; builds the test fleet meanwhile
   test ARGUMENTS       installs, prepares releases, runs vitest with these arguments
   demo [ARGUMENTS]     installs, runs test/demo/demo.ts
   bench [ARGUMENTS]    installs, runs test/performance/bench.ts
@@ -60,39 +60,68 @@ function commandNamed(command, args) {
 
 async function test(args) {
   // Whoever names some tests may not need a fleet; those that do build what they miss.
-  const fleet = args.length === 0 ? await script(join("test", "fleet", "prepare.ts")) : 0;
-  if (fleet !== 0) return fleet;
-  const output = [];
-  const releases = await script(join("cmd", "releases.ts"), (text) => {
-    output.push(text);
-    process.stderr.write(text);
-  });
-  if (releases > 128) return releases;
+  const fleet = args.length === 0 ? prepareFleet() : undefined;
+  const releases = await script(join("cmd", "releases.ts"));
+  if (releases.code > 128) return releases.code;
   // Tests that need Knative's release files are left out then, for this reason (test/support/needs.ts).
-  if (releases !== 0) process.env.KNFLEET_RELEASES_PROBLEM = lastErrorIn(output.join(""));
-  return process.env.KNFLEET_RETRY ? testAndTryAgain(args) : vitest(args);
+  if (releases.code !== 0) process.env.KNFLEET_RELEASES_PROBLEM = lastErrorIn(releases.output);
+  return withTestRecord(() => (fleet === undefined ? vitestAndAgain(args) : testAll(fleet)));
 }
 
-/** Runs the test files that failed on real clusters once more, on clusters of their own; the count reporter decides which, and counts both runs. */
-async function testAndTryAgain(args) {
+/** Builds the programs of the fleet beside the tests that do not need them. */
+function prepareFleet() {
+  return script(join("test", "fleet", "prepare.ts"), {
+    onFirstOutput: () => say("The tests without a fleet run while its programs are built"),
+  });
+}
+
+async function testAll(fleet) {
+  const first = await vitest(["--project", "unit"], { KNFLEET_TESTS_FOLLOW: "1" });
+  if (first > 128) return first;
+  const { code, output } = await fleet;
+  if (code > 128) return code;
+  if (code !== 0) {
+    say(`The tests that need the programs of the fleet did not run: ${lastErrorIn(output)}`);
+    return code;
+  }
+  const others = ["--project", "!unit"];
+  if (first === 0) return vitestAndAgain(others);
+  // A unit test that failed is no accident of a busy machine.
+  return Math.max(first, await vitest(others));
+}
+
+/** With KNFLEET_RETRY runs the test files that failed on real clusters once more, on clusters of their own; the count reporter decides which. */
+async function vitestAndAgain(args) {
+  const code = await vitest(args);
+  const { files = [] } = JSON.parse(textOf(process.env.KNFLEET_TEST_RECORD) ?? "{}");
+  if (!process.env.KNFLEET_RETRY || code !== 1 || files.length === 0) return code;
+  say(`Trying again on fresh clusters: ${files.join(", ")}`);
+  return vitest(["--project", "fleet", ...files]);
+}
+
+/** Names a file in which each run of the tests leaves its counts for the next one, which counts all (test/support/count-reporter.ts). */
+async function withTestRecord(run) {
   const folder = mkdtempSync(join(tmpdir(), "knfleet-test-"));
-  const record = join(folder, "failed.json");
-  process.env.KNFLEET_TEST_RECORD = record;
+  process.env.KNFLEET_TEST_RECORD = join(folder, "record.json");
   try {
-    const code = await vitest(args);
-    const { files } = JSON.parse(textOf(record) ?? '{"files":[]}');
-    if (code !== 1 || files.length === 0) return code;
-    say(`Trying again on fresh clusters: ${files.join(", ")}`);
-    return await vitest(["--project", "fleet", ...files]);
+    return await run();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Runs a file of the project to its end and gives its exit code; 0 when this is a project without it. */
-async function script(file, onOutput) {
-  if (!existsSync(join(root, file))) return 0;
-  return await node([join(root, file)], root, onOutput);
+/** Runs a file of the project to its end, if this project has it, and gives its exit code and what it said, which is shown, too. */
+async function script(file, { onFirstOutput = () => {} } = {}) {
+  const output = [];
+  if (!existsSync(join(root, file))) return { code: 0, output: "" };
+  const code = await node([join(root, file)], root, {
+    onOutput: (text) => {
+      if (output.length === 0) onFirstOutput();
+      output.push(text);
+      process.stderr.write(text);
+    },
+  });
+  return { code, output: output.join("") };
 }
 
 function lastErrorIn(output) {
@@ -104,8 +133,8 @@ function lastErrorIn(output) {
   );
 }
 
-function vitest(args) {
-  return node([join(modules, "vitest", "vitest.mjs"), "run", ...args], root);
+function vitest(args, env) {
+  return node([join(modules, "vitest", "vitest.mjs"), "run", ...args], root, { env });
 }
 
 function refuseOldNode() {
@@ -180,18 +209,18 @@ function npm() {
 
 // --- child processes
 
-function node(args, cwd, onOutput) {
-  return runChild(join(bin, "node"), args, { cwd, onOutput });
+function node(args, cwd, options) {
+  return runChild(join(bin, "node"), args, { cwd, ...options });
 }
 
 /**
  * Runs a command to its end and gives its exit code, 128 + n when a signal ended it. Signals to this process are passed on.
  * With `onOutput` its output goes there, else to the terminal.
  */
-function runChild(command, args, { cwd, onOutput }) {
+function runChild(command, args, { cwd, onOutput, env }) {
   const PATH = [bin, process.env.PATH].filter(Boolean).join(delimiter);
   const stdio = onOutput === undefined ? "inherit" : ["ignore", "pipe", "pipe"];
-  const child = spawn(command, args, { cwd, stdio, env: { ...process.env, PATH } });
+  const child = spawn(command, args, { cwd, stdio, env: { ...process.env, ...env, PATH } });
   if (onOutput !== undefined) {
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", onOutput);

@@ -7,6 +7,7 @@ import { needsOfTests } from "./test/support/needs.ts";
 
 const setupFiles = ["test/support/seed.ts", "test/support/release-world.ts"];
 const fleetTests = "test/**/*.fleet.test.ts";
+const chartTests = "test/charts/*.test.ts";
 
 export default defineConfig({
   test: {
@@ -24,12 +25,24 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           setupFiles,
-          exclude: [fleetTests],
+          exclude: [fleetTests, chartTests],
           // A limit for what hangs, not for what is slow: machines are busy.
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
           // Many of them wait for a pace or a limit: four files at a time fill two cores.
+          maxWorkers: 4,
+        },
+      },
+      {
+        test: {
+          // They run Helm, a program of the fleet: `npm test` builds it while the unit tests run.
+          name: "charts",
+          include: [chartTests],
+          setupFiles,
+          exclude: [fleetTests],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: 4,
         },
       },

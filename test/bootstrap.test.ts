@@ -128,11 +128,48 @@ describe("the bootstrap", () => {
     expect(await end).toMatchObject({ code: 42 });
   });
 
-  test("prepares before the tests and stops when that fails", async () => {
-    await put(join("test", "fleet", "prepare.ts"), 'console.log("prepared");');
-    expect((await bootstrap(["test"])).stdout).toBe("prepared\nvitest run\n");
-    await put(join("test", "fleet", "prepare.ts"), "process.exitCode = 3;");
-    expect(await bootstrap(["test"])).toMatchObject({ code: 3, stdout: "" });
+  test("runs the tests without a fleet while its programs are built, and the others afterwards", async () => {
+    await bootstrap(["install"]);
+    await put(
+      join("test", "fleet", "prepare.ts"),
+      `import { existsSync } from "node:fs";
+       import { setTimeout } from "node:timers/promises";
+       console.log("building");
+       while (!existsSync("unit")) await setTimeout(20);
+       console.log("built");`,
+    );
+    const vitest = `import { writeFileSync } from "node:fs";
+      console.log("vitest", ...process.argv.slice(2), process.env.KNFLEET_TESTS_FOLLOW ?? "");
+      if (process.argv.includes("unit")) writeFileSync("unit", "");`;
+    await put(join("node_modules", "vitest", "vitest.mjs"), vitest);
+    const { code, stdout, stderr } = await bootstrap(["test"]);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: "vitest run --project unit 1\nvitest run --project !unit \n",
+      stderr: "The tests without a fleet run while its programs are built\nbuilding\nbuilt\n",
+    });
+  });
+
+  test("says after the tests without a fleet that its programs could not be built, and ends", async () => {
+    const prepare = 'console.log("building\\nError: no compiler"); process.exitCode = 3;';
+    await put(join("test", "fleet", "prepare.ts"), prepare);
+    const { code, stdout, stderr } = await bootstrap(["test"]);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "vitest run --project unit\n" });
+    expect(stderr.split("\n").slice(-2)).toEqual([
+      "The tests that need the programs of the fleet did not run: no compiler",
+      "",
+    ]);
+  });
+
+  test("runs the tests on a fleet, too, when one without failed, and fails", async () => {
+    await bootstrap(["install"]);
+    const vitest = `console.log("vitest", ...process.argv.slice(2));
+      process.exitCode = process.argv.includes("unit") ? 1 : 0;`;
+    await put(join("node_modules", "vitest", "vitest.mjs"), vitest);
+    expect(await bootstrap(["test"])).toMatchObject({
+      code: 1,
+      stdout: "vitest run --project unit\nvitest run --project !unit\n",
+    });
   });
 
   test("says to the tests why there are no release files, and runs them", async () => {
@@ -141,10 +178,13 @@ describe("the bootstrap", () => {
     const tell = 'console.log(process.env.KNFLEET_RELEASES_PROBLEM ?? "no problem");';
     await bootstrap(["install"]);
     await put(join("node_modules", "vitest", "vitest.mjs"), tell);
-    expect(await bootstrap(["test"])).toMatchObject({ code: 0, stdout: "no way\n" });
+    expect(await bootstrap(["test", "a"])).toMatchObject({ code: 0, stdout: "no way\n" });
     expect((await bootstrap(["test"])).stderr).toContain("Error: no way\n");
     await put(join("cmd", "releases.ts"), "");
-    expect(await bootstrap(["test"])).toMatchObject({ code: 0, stdout: "no problem\n" });
+    expect(await bootstrap(["test"])).toMatchObject({
+      code: 0,
+      stdout: "no problem\nno problem\n",
+    });
   });
 
   test("leaves the preparation to named tests, which may not need a fleet", async () => {

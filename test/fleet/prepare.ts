@@ -1,7 +1,11 @@
+import { setPriority } from "node:os";
+
 import { ensureBinaries, ensureModuleFiles } from "./binaries.ts";
 import { ocmBinaries, olderServers, serverBinaries } from "./binary-catalogue.ts";
 
-// Run before the tests, so that the long first build shows its progress and no test has to wait for it.
+// Run before the tests on a fleet, so that the long first build shows its progress and no test has to wait for it.
+// The tests without a fleet run beside it, and some of them measure time.
+setPriority(10);
 const log = (line: string) => void process.stderr.write(`${line}\n`);
 
 try {

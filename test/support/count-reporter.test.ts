@@ -84,6 +84,7 @@ describe("with KNFLEET_RETRY", () => {
     await put("test/once.fleet.ts", failing("once", "existsSync(mark + 1)"));
     const { code, stdout } = await run({});
     expect({ code, counts: countsIn(stdout) }).toEqual({ code: 1, counts: ["4 passed, 1 failed"] });
+    expect(stdout).toContain("\nSo far: 3 passed, 0 failed\n");
   });
 
   test("tests whose need is not met are left out, counted and named with their files", async () => {

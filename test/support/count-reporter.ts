@@ -25,8 +25,9 @@ interface Failure {
 
 /**
  * Prints the count of all tests as one plain line at the end, for CI and for people who skim, and above it for each need that is not met
- * (test/support/needs.ts) the number of tests that were left out for it, with their files. Where KNFLEET_TEST_RECORD names a file, the first
- * run writes there which test files on real clusters are worth a second run, and the second run counts both and names what passed only then.
+ * (test/support/needs.ts) the number of tests that were left out for it, with their files. Where KNFLEET_TEST_RECORD names a file, a run
+ * writes its counts there, and which test files on real clusters are worth another run; the next run adds these counts to its own, and names what
+ * passed only when it was tried again. With KNFLEET_TESTS_FOLLOW the count is one so far.
  */
 export default class CountReporter implements Reporter {
   /** What tests need and this machine lacks: the description by the name of the tag. */
@@ -39,19 +40,21 @@ export default class CountReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const path = env["KNFLEET_TEST_RECORD"];
-    const first = path !== undefined && existsSync(path) ? recordIn(path) : undefined;
-    if (path !== undefined && first === undefined) {
+    const earlier = path !== undefined && existsSync(path) ? recordIn(path) : undefined;
+    if (path !== undefined) {
       const failures = unhandled.length === 0 ? worthTryingAgain(modules) : [];
       const files = failures.map(({ file }) => file);
-      const others = this.#count(modules.filter(({ relativeModuleId: id }) => !files.includes(id)));
-      writeFileSync(path, JSON.stringify({ files, failures, others }));
+      const others = modules.filter(({ relativeModuleId: id }) => !files.includes(id));
+      const counts = this.#count(others, earlier?.others);
+      writeFileSync(path, JSON.stringify({ files, failures, others: counts }));
     }
-    if (first !== undefined) tellSecondTry(first.failures, modules);
-    const counts = this.#count(modules, first?.others);
-    const leftOut = Object.entries(counts.leftOut).map(told);
+    if (earlier !== undefined) tellSecondTry(earlier.failures, modules);
+    const counts = this.#count(modules, earlier?.others);
     const skipped = counts.skipped === 0 ? "" : `, ${counts.skipped} skipped`;
     const line = `${counts.passed} passed, ${counts.failed} failed${skipped}\n`;
-    process.stdout.write(`\n${leftOut.join("")}${line}`);
+    const leftOut = Object.entries(counts.leftOut).map(told).join("");
+    const text = env["KNFLEET_TESTS_FOLLOW"] === "1" ? `So far: ${line}` : `${leftOut}${line}`;
+    process.stdout.write(`\n${text}`);
   }
 
   #count(modules: readonly TestModule[], others?: Counts): Counts {
