@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,6 +8,7 @@ import { allKinds } from "../../../api/component.ts";
 import { managedClusterAnnotation } from "../../../api/delivery.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import { reasons } from "../../../api/reasons.ts";
 import { planUpgrade } from "../../../cmd/kubectl/commands/plan/upgrade-plan.ts";
 import { readFlags } from "../../../cmd/kubectl/flags.ts";
 import { openClusterAccess } from "../../../cmd/kubectl/spokes/open-cluster-access.ts";
@@ -200,13 +201,40 @@ test("what the hub refuses is told before release files are wanted", async () =>
 
 test("check -f tells everything else, and what release files it would need", async () => {
   const { stdout, exitCode } = await run([local], "check -f LOCAL -o json");
-  const items: { check: string; state: string; message: string }[] = JSON.parse(stdout).items;
-  const of = (check: string) => items.find((item) => item.check === check);
+  const of = itemsOf(stdout);
   expect(of("hub takes it")).toMatchObject({ state: "OK" });
   expect(of("one per profile")).toMatchObject({ state: "OK" });
-  expect(of("version")).toMatchObject({ message: expect.stringContaining(nowhere) });
+  expect(of("version")).toMatchObject({
+    state: "FAIL",
+    message: expect.stringContaining(nowhere),
+    next: [reasons.ConfigInvalid.next],
+  });
   expect(exitCode).toBe(1);
 });
+
+test("check -f warns where no release files can be had, and says what helps", async () => {
+  await using hub = await startStubHub([local, ...profiles], answer);
+  const mirror = join(folder, "empty-mirror");
+  await mkdir(mirror, { recursive: true });
+  const env = { ...hub.env, KNFLEET_RELEASE_MIRROR: mirror, KNFLEET_CACHE_DIR: join(folder, "no") };
+  const args = ["check", "-f", files["LOCAL"] ?? "", "--fail-on", "never"];
+  const { stdout } = await runText([...args, "-o", "json"], { env });
+  expect(itemsOf(stdout)("hub takes it")).toMatchObject({ state: "OK" });
+  expect(itemsOf(stdout)("version")).toMatchObject({
+    state: "WARN",
+    code: "ReleasesUnavailable",
+    message: expect.stringContaining("cannot be copied"),
+    next: [reasons.ReleasesUnavailable.next],
+  });
+  expect(JSON.parse(stdout)).toMatchObject({ complete: false });
+  const { stderr } = await runText([...args], { env });
+  expect(stderr).toContain("KNFLEET_RELEASE_DIR");
+});
+
+function itemsOf(document: string) {
+  const items: readonly { readonly check: string }[] = JSON.parse(document).items;
+  return (check: string) => items.find((item) => item.check === check);
+}
 
 describe("a cluster to which the hub has no way is told before release files are wanted", () => {
   test.each([

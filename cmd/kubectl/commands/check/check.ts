@@ -134,8 +134,9 @@ export function checkReport(
     items.filter((item) => item.state === state).length;
   return reportOf("Check", stamp, {
     complete: !items.some(
-      ({ check: id, state }) =>
-        state === "SKIPPED" && (id === "reachable" || id === "provider file"),
+      ({ check: id, state, code }) =>
+        code === "ReleasesUnavailable" ||
+        (state === "SKIPPED" && (id === "reachable" || id === "provider file")),
     ),
     summary: {
       ok: count("OK"),

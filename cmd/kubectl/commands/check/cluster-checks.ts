@@ -2,6 +2,7 @@ import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { reasons } from "../../../../api/reasons.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { areRivals } from "../../../../controller/reconcile/claims.ts";
@@ -222,9 +223,11 @@ function fileVersionItem(rendered: Comparable | FleetError, base: Base): CheckIt
     return checkItem({ ...base, check, state: "OK", message });
   }
   const { code, reason, sentence: message } = rendered;
-  // The controller may be able to fetch what this machine cannot.
-  const state = reason === "ManifestSourceUnavailable" ? "WARN" : "FAIL";
-  return checkItem({ ...base, check, state, code: code ?? reason, message });
+  // The controller may have, or be able to fetch, what this machine lacks.
+  const isUnknown = reason === "ManifestSourceUnavailable" || reason === "ReleasesUnavailable";
+  const next = [reasons[reason].next];
+  const state = isUnknown ? "WARN" : "FAIL";
+  return checkItem({ ...base, check, state, code: code ?? reason, message, next });
 }
 
 function configItems(rendered: Comparable | FleetError, base: Base): readonly CheckItem[] {
