@@ -19,6 +19,8 @@ export async function openServiceReleases(
   const onSlow = (line: string): void => log.info({}, line);
   const wanted = { named, usual: imageReleases, environment, onSlow };
   const releases = await openFoundReleases(wanted, signal);
-  log.info({ releaseDir: releases.dir }, "Release files");
+  const serving = releases.versionsOf("KnativeServing");
+  const eventing = releases.versionsOf("KnativeEventing");
+  log.info({ releaseDir: releases.dir, serving, eventing }, "Release files");
   return releases;
 }

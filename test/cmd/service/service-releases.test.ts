@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 
 import { sampleDirOf } from "../../../cmd/release-files.ts";
+import { versionsIn } from "../../../cmd/release-versions.ts";
 import { openServiceReleases } from "../../../cmd/service/service-releases.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const { signal } = new AbortController();
 
-test("a service takes release files from its flag, else from KNFLEET_RELEASE_DIR, and logs the folder", async () => {
+test("a service takes release files from its flag, else from KNFLEET_RELEASE_DIR, and logs the folder and its versions", async () => {
   const lines: object[] = [];
   const log = { ...silentLog, info: (fields: object) => void lines.push(fields) };
   const environment = { KNFLEET_RELEASE_DIR: "/no-such-folder" };
@@ -19,5 +20,12 @@ test("a service takes release files from its flag, else from KNFLEET_RELEASE_DIR
   const sample = { KNFLEET_RELEASE_DIR: sampleDirOf() };
   const found = await openServiceReleases(undefined, { environment: sample, log }, signal);
   expect(found.dir).toBe(sampleDirOf());
-  expect(lines).toEqual([{ releaseDir: sampleDirOf() }, { releaseDir: sampleDirOf() }]);
+  const versions = await versionsIn(sampleDirOf());
+  const line = {
+    releaseDir: sampleDirOf(),
+    serving: versions.KnativeServing,
+    eventing: versions.KnativeEventing,
+  };
+  expect(line.serving).not.toEqual([]);
+  expect(lines).toEqual([line, line]);
 });
