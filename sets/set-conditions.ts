@@ -10,8 +10,14 @@ import type { Condition } from "../api/kubernetes.ts";
 /** Longest sentence in the status of a set, in bytes of JSON. It keeps a status with 32 stages and 20 clusters below 32 KiB. Spec: sets.md R14. */
 const maxBytes = 300;
 
+/** A sentence from users or other programs. A cut one ends with `…`. */
+export function shortText(text: string): string {
+  const short = cutText(text, maxBytes);
+  return short === text ? text : `${cutText(text, maxBytes - Buffer.byteLength("…"))}…`;
+}
+
 /** Cuts a text from users or other programs after the last whole character that fits. */
-export function shortText(text: string, limit: number = maxBytes): string {
+export function cutText(text: string, limit: number): string {
   let bytes = 0;
   let short = "";
   for (const character of text) {

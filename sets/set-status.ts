@@ -11,6 +11,7 @@ import type { Member, Obstacle, Stage, Stamp } from "./facts.ts";
 import {
   conditionsOf,
   conditionsWith,
+  cutText,
   type Entry,
   type Outline,
   shortText,
@@ -177,9 +178,9 @@ function notableOf(members: readonly Member[]): readonly NotableCluster[] {
       return {
         cluster: key,
         state: state.name,
-        reason: shortText(state.reason, maxReasonBytes),
+        reason: cutText(state.reason, maxReasonBytes),
         message: shortText(state.message),
-        ...(since === undefined ? {} : { since: shortText(since, maxReasonBytes) }),
+        ...(since === undefined ? {} : { since: cutText(since, maxReasonBytes) }),
       };
     });
 }

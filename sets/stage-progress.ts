@@ -1,3 +1,4 @@
+import { timestampOf } from "../api/conditions.ts";
 import { type StageStatus, steering } from "../api/fleet-set.ts";
 import { type ClusterState, type ClusterStateName, isThrough } from "./cluster-state.ts";
 import { timeOf } from "./component-said.ts";
@@ -11,7 +12,7 @@ import {
   usualShare,
   type Window,
 } from "./limits.ts";
-import { shortText } from "./set-conditions.ts";
+import { cutText } from "./set-conditions.ts";
 import { countInFlight, freeSlotsOf, isToBegin } from "./stages.ts";
 
 /** Bytes of a user's name in the status. */
@@ -163,7 +164,7 @@ function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   if (times.startedAt !== undefined) return runningStep(stage, tally, context);
   const gate = closedGate(stage, tally, context);
   if (gate !== undefined) return { state: "Waiting", ...gate };
-  const startedAt = new Date(context.now).toISOString();
+  const startedAt = timestampOf(new Date(context.now));
   const started = { state: "Rolling", startedAt, startSize: tally.size } as const;
   return runningStep(stage, tally, { ...context, before: started });
 }
@@ -242,7 +243,7 @@ function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const times = timesOf(before);
   const isFinished = tally.unfinished === 0 && !tally.hasTooManyUnreachable && !tally.isBlocked;
   if (!isFinished && times.doneAt === undefined) return rollingStep(stage, tally, context);
-  const done = { ...times, doneAt: times.doneAt ?? new Date(now).toISOString() };
+  const done = { ...times, doneAt: times.doneAt ?? timestampOf(new Date(now)) };
   const soakEnd = timeOf(done.doneAt, now) + durationOf(stage.spec.after?.soak, 0);
   if (now < soakEnd) return soakingStep(stage, tally, { context, done, soakEnd });
   if (!isFinished) return { ...rollingStep(stage, tally, context), ...done };
@@ -293,5 +294,5 @@ function approvalOf(
 ): string | undefined {
   const value = annotations[`${steering.approve}${stage}-${gate}`] ?? "";
   const [approved, ...user] = value.split(" ");
-  return approved === revision ? shortText(user.join(" "), longestUser) : undefined;
+  return approved === revision ? cutText(user.join(" "), longestUser) : undefined;
 }

@@ -107,6 +107,10 @@ describe("P13: the status of 10,000 clusters in 32 stages", () => {
   });
 });
 
+function messageOf(message: string): string | undefined {
+  return decide(largeFacts(200, { failed: 3, message }), largeNow).status.notable?.[0]?.message;
+}
+
 describe("what a decision writes into the status", () => {
   test("is what the schema has, in every phase", () => {
     const world = completeWorld({ onFailure: "Rollback" }, ["rest-1", "rest-2", "rest-3"]);
@@ -131,6 +135,20 @@ describe("what a decision writes into the status", () => {
     expect([...phases]).toEqual(
       expect.arrayContaining(["Complete", "Rolling", "RollingBack", "RolledBack", "Blocked"]),
     );
+  });
+
+  test("has times in whole seconds, as Kubernetes writes them", () => {
+    const facts = largeFacts(200, { stages: 2 });
+    const { stages, rollout } = decide(facts, largeNow + 789).status;
+    const times = [rollout?.startedAt, ...(stages ?? []).map(({ startedAt }) => startedAt)];
+    const known = times.filter((time) => time !== undefined);
+    expect(known.length).toBeGreaterThan(1);
+    for (const time of known) expect(time).toMatch(/T\d\d:\d\d:\d\dZ$/);
+  });
+
+  test("marks a message that was cut, and leaves one that fits as it is", () => {
+    expect(messageOf("x".repeat(2_000))).toBe(`${"x".repeat(297)}…`);
+    expect(messageOf("x".repeat(300))).toBe("x".repeat(300));
   });
 
   test("is byte for byte the same when nothing has changed", () => {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { timestampOf } from "../../api/conditions.ts";
 import { pairOf } from "./certificate-secret.ts";
 import type { Certificates, CertificatesDeps } from "./certificates.ts";
 
@@ -32,7 +33,7 @@ export function startMountedCertificate(
     if (cert + key === served) return;
     served = cert + key;
     use({ cert, key }, notAfterMs);
-    log.info({ ends: new Date(notAfterMs).toISOString() }, "Serving a new certificate");
+    log.info({ ends: timestampOf(new Date(notAfterMs)) }, "Serving a new certificate");
   };
   const run = async () => {
     while (!end.aborted) {

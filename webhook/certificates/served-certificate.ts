@@ -1,4 +1,5 @@
 import type { Log } from "../../access/log.ts";
+import { timestampOf } from "../../api/conditions.ts";
 import type { ServingCertificate } from "../server.ts";
 import type { HeldPair, StoredCertificates, TrustedAuthority } from "./certificate-secret.ts";
 
@@ -92,7 +93,7 @@ export class ServedCertificate {
     if (this.#served === undefined) this.#servedSinceMs = performance.now();
     this.#served = offered;
     use({ cert: leaf.certificatePem, key: leaf.keyPem }, leaf.notAfterMs);
-    log.info({ ends: new Date(leaf.notAfterMs).toISOString() }, "Serving a new certificate");
+    log.info({ ends: timestampOf(new Date(leaf.notAfterMs)) }, "Serving a new certificate");
     return Number.POSITIVE_INFINITY;
   }
 
