@@ -21,7 +21,7 @@ export async function runExplain({
     {
       document: report,
       ...(asText
-        ? { heading: report.items.map(explanationText).join("\n") }
+        ? { heading: explanationsText(report.items) }
         : { table: () => explanationTable(report.items) }),
       names: report.items.map(({ name }) => name),
       notes: report.errors.map(({ message }) => `error: ${message}`),
@@ -79,6 +79,17 @@ const blanks = " (put names of yours in place of NAME, NAMESPACE and TYPE)";
 
 function hasBlanks(causes: Explanation["causes"]): boolean {
   return causes.some(({ command }) => /\b(?:NAME|NAMESPACE|TYPE)\b/.test(command));
+}
+
+/** Explanations as text. A reason and its number mostly have one step, which is told once. */
+function explanationsText(items: readonly Explanation[]): string {
+  const told = new Set<string | null>();
+  const texts = items.map((one) => {
+    const text = explanationText(told.has(one.next) ? { ...one, next: null } : one);
+    told.add(one.next);
+    return text;
+  });
+  return texts.join("\n");
 }
 
 /** An explanation as text. */

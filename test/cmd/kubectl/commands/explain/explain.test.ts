@@ -92,6 +92,17 @@ describe("explain", () => {
     },
   );
 
+  test.each([
+    ["VersionNotEligible", 2],
+    ["ReleaseNotFound", 1],
+    ["ReleasesUnavailable", 1],
+  ])("of %s tells each step once", async (word, count) => {
+    const { stdout } = await runText(["explain", word]);
+    const steps = stdout.split("\n").filter((line) => line.startsWith("  What to do: "));
+    expect(steps).toHaveLength(count);
+    expect(new Set(steps).size).toBe(count);
+  });
+
   test("reads a word in any letter case, and a finding by its name, too", () => {
     expect(explain("applyfailed")).toMatchObject([{ name: "ApplyFailed", retry: "backoff" }]);
     const named = explain(knfCodes.KNF1005.name);
