@@ -72,11 +72,19 @@ export class Follower implements Disposable {
  * It has to be disposed when the work is done. Unlike `withTimeout` it leaves no timer behind, which matters for every request.
  */
 export class Deadline extends Follower {
+  readonly #timeoutMs: number;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(timeoutMs: number, outer: AbortSignal) {
     super(outer);
-    this.#timer = setTimeout(() => this.abort(timeoutError()), timeoutMs);
+    this.#timeoutMs = timeoutMs;
+    this.restart();
+  }
+
+  /** Begins the time limit anew, for example at each part of an answer. */
+  restart(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.abort(timeoutError()), this.#timeoutMs);
   }
 
   /** Ends the time limit. Then only the outer signal aborts. */

@@ -14,7 +14,8 @@ export type ReleaseSource =
 
 const attempts = 3;
 const attemptTimeoutMs = 30_000;
-const connectTimeoutMs = 5_000;
+/** A server that sends no byte for so long is given up. */
+const silenceMs = 5_000;
 
 /** Why the release files cannot be had, as the end of a sentence; without a source nothing was fetched. */
 export function releasesUnavailable(
@@ -29,7 +30,7 @@ export function releasesUnavailable(
 
 interface Fetching {
   readonly source: ReleaseSource;
-  /** True for the first file of all: a server that does not send it is given up after 5 s, whatever it answers before. */
+  /** True for the first file of all: a server that does not begin it is given up after 5 s, whatever it answers before. */
   readonly isFirst: boolean;
 }
 
@@ -63,7 +64,7 @@ async function download(
   isFirst: boolean,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  using connecting = isFirst ? new Deadline(connectTimeoutMs, signal) : undefined;
+  using connecting = isFirst ? new Deadline(silenceMs, signal) : undefined;
   const limit = connecting?.signal ?? signal;
   let before: Failure | undefined;
   for (let attempt = 1; ; attempt += 1) {
@@ -100,26 +101,35 @@ async function tryDownload(
   { url, bytes, connecting }: Wanted,
   signal: AbortSignal,
 ): Promise<Uint8Array | Failure> {
-  const deadline = withTimeout(attemptTimeoutMs, connecting?.signal ?? signal);
+  using silence = new Deadline(silenceMs, connecting?.signal ?? signal);
+  const deadline = withTimeout(attemptTimeoutMs, silence.signal);
   let hasAnswered = connecting === undefined;
+  let hasBegun = false;
   try {
     const response = await fetch(url, { signal: deadline });
     hasAnswered = true;
+    silence.restart();
     const { ok, status, body } = response;
     if (ok && body !== null) {
       connecting?.clear();
-      return await readBody(body, bytes);
+      hasBegun = true;
+      return await readBody(body, { bytes, onChunk: () => silence.restart() });
     }
     await body?.cancel();
     const again = status >= 500 || status === 429;
     return { problem: `${url} was answered with HTTP status ${status}`, again };
   } catch (cause) {
     signal.throwIfAborted();
-    if (connecting?.signal.aborted === true) {
-      const limit = `${connectTimeoutMs / 1_000} s`;
-      return { problem: `${serverOf([{ url }])} did not answer within ${limit}`, again: false };
+    const server = serverOf([{ url }]);
+    if (silence.signal.aborted) {
+      const limit = `${silenceMs / 1_000} s`;
+      const still = `${server} has sent nothing of ${url} for ${limit}`;
+      return {
+        problem: hasBegun ? still : `${server} did not answer within ${limit}`,
+        again: false,
+      };
     }
-    return { ...failureOf(cause, serverOf([{ url }])), again: hasAnswered };
+    return { ...failureOf(cause, server), again: hasAnswered };
   }
 }
 
@@ -130,10 +140,14 @@ function failureOf(error: unknown, server: string): Pick<Failure, "problem" | "c
 }
 
 /** Reads at most one byte more than expected, which shows that a file is too long, whatever the server sends. */
-async function readBody(body: ReadableStream<Uint8Array>, bytes: number): Promise<Uint8Array> {
+async function readBody(
+  body: ReadableStream<Uint8Array>,
+  { bytes, onChunk }: { readonly bytes: number; readonly onChunk: () => void },
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
+    onChunk();
     chunks.push(chunk);
     length += chunk.length;
     if (length > bytes) break;

@@ -138,6 +138,51 @@ describe("a download", () => {
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
+  test.each([
+    { name: "the first file", still: 0 },
+    { name: "a file behind it", still: 1 },
+  ])(
+    "is given up when a server answers 200 and then stands still for 5 s, with $name",
+    async ({ still }) => {
+      const said: string[] = [];
+      let asked = 0;
+      const port = await serverThat((path, response) => {
+        if (path !== names[still]) response.end(path);
+        else {
+          asked += 1;
+          response.writeHead(200).write(path.slice(1));
+        }
+      });
+      const startedAt = performance.now();
+      await expect(ensureFrom(port, { onSlow: (line) => said.push(line) })).rejects.toMatchObject({
+        reason: "ReleasesUnavailable",
+        message: `${missing}127.0.0.1:${port} has sent nothing of http://127.0.0.1:${port}/${names[still]} for 5 s`,
+      });
+      // Before, three attempts took 90 s.
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
+      expect(asked).toBe(1);
+      expect(said).toEqual([
+        `Knative's release files are not on this machine: downloading them from 127.0.0.1:${port}`,
+      ]);
+    },
+  );
+
+  test("of a server that goes on sending takes as long as it takes", async () => {
+    const port = await serverThat((path, response) => {
+      const drips = [path.slice(0, 2), path.slice(2, 4), path.slice(4)];
+      const parts = path === names[0] ? drips : [path];
+      const send = (): void => {
+        const part = parts.shift();
+        if (part === undefined) response.end();
+        // Together more than 5 s.
+        else response.write(part, () => setTimeout(send, 1_800));
+      };
+      send();
+    });
+    const { source } = await ensureFrom(port);
+    expect(source).toBe("download");
+  });
+
   test("that is interrupted ends with the interruption", async () => {
     const stop = new AbortController();
     const port = await serverThat(() => stop.abort(new Error("interrupted")));

@@ -67,7 +67,9 @@ export async function getReleases(
     progress.update("checking release files");
     const onProgress = ({ done, total, path }: { done: number; total: number; path: string }) =>
       progress.update(`${done} of ${total} files: ${path}`);
-    return await findReleases({ environment, allowSample: true, onProgress }, signal);
+    const onSlow = (line: string) => progress.update(line);
+    const wanted = { environment, allowSample: true, onProgress, onSlow };
+    return await findReleases(wanted, signal);
   }
 }
 
