@@ -15,11 +15,13 @@ import {
 } from "../../controller/leader/leader.ts";
 import type { WorkConnection } from "../../controller/leader/lease-echo.ts";
 import { LeaseList } from "../../controller/leader/lease-list.ts";
+import type { LeaseTimes } from "../../controller/leader/lease.ts";
 import { joinReplicas, type SharingOptions } from "../../controller/leader/shards.ts";
 import type { Log } from "../../controller/log.ts";
 import { systemClock } from "../../controller/queue/clock.ts";
 import { podNamespace } from "./flag-values.ts";
 import type { ControllerFlags } from "./flags.ts";
+import { leaseTimesOf } from "./lease-times.ts";
 
 export interface CandidacyOptions {
   readonly hub: HubOptions;
@@ -47,12 +49,14 @@ interface Permits {
   readonly spokes: { readonly mayWrite?: (profile: ClusterProfileRef) => boolean };
 }
 
-/** 3 to 4 s, so that after a connection died there is time to renew the Lease over another one. */
-const silence: Silence = { everyMs: 1_000, limit: 3 };
+/** After 3 to 4 tenths of the renew deadline a connection is dead, so that there is time to renew the Lease over another one. */
+function silenceFor({ renewDeadlineMs }: LeaseTimes): Silence {
+  return { everyMs: renewDeadlineMs / 10, limit: 3 };
+}
 
 /**
  * Opens a separate connection for the Leases: a renewal must not wait behind hundreds of other requests. Throws FleetError `ConfigInvalid` for several shards without
- * leader election.
+ * leader election, and for times of Leases that do not fit.
  */
 export async function standForLease(
   flags: ControllerFlags,
@@ -63,11 +67,13 @@ export async function standForLease(
     const text = `--shards=${shards} needs leader election: replicas share the fleet by Leases`;
     throw new FleetError("ConfigInvalid", text);
   }
-  const connection = await connectHub({ ...hub, silence });
+  const times = leaseTimesOf(flags);
+  const connection = await connectHub({ ...hub, silence: silenceFor(times) });
   const namespace = flags.leaderElectionNamespace ?? (await podNamespace(hub.environment));
   const { client } = connection;
   const reconnect = (): void => connection.reconnect();
-  const common = { client, reconnect, namespace, identity, shards, clock: systemClock, log };
+  const clock = systemClock;
+  const common = { client, reconnect, namespace, identity, shards, times, clock, log };
   let leader: Leadership | undefined;
   const mayWrite = (part?: Part): boolean => leader?.mayWrite(part) === true;
   return {

@@ -8,13 +8,12 @@ export interface HeldLeaseOptions extends LeaseOptions {
   readonly workConnections?: readonly WorkConnection[];
 }
 
-const renewDeadlineMs = 10_000;
-export const retryPeriodMs = 2_000;
-const shortestPauseMs = 500;
+/** Of the retry period. */
+const shortestPausePart = 0.25;
 
 /**
- * A Lease that this process holds. It is renewed every 2 s until the disposal, which releases it. After 10 s without a renewal it is lost, which is before anybody
- * else may take it.
+ * A Lease that this process holds. It is renewed every retry period until the disposal, which releases it. After the renew deadline without a renewal it is lost,
+ * which is before anybody else may take it.
  */
 export class HeldLease implements AsyncDisposable {
   readonly #lease: LeaseHolder;
@@ -32,7 +31,7 @@ export class HeldLease implements AsyncDisposable {
   constructor(lease: LeaseHolder, options: HeldLeaseOptions, heldSince: number) {
     this.#lease = lease;
     this.#options = options;
-    this.#validUntil = heldSince + renewDeadlineMs;
+    this.#validUntil = heldSince + options.times.renewDeadlineMs;
     this.#timer = this.#startTimer();
     const { workConnections = [], log } = options;
     const ref = selectLease(options);
@@ -60,11 +59,13 @@ export class HeldLease implements AsyncDisposable {
   }
 
   async #renewUntilTheEnd(heldSince: number): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, times } = this.#options;
+    const { retryPeriodMs } = times;
+    const shortestMs = retryPeriodMs * shortestPausePart;
     try {
       for (let startedAt = heldSince; ;) {
         // After a slow or failed renewal the next one follows soon.
-        const pauseMs = Math.max(shortestPauseMs, retryPeriodMs - (clock.now() - startedAt));
+        const pauseMs = Math.max(shortestMs, retryPeriodMs - (clock.now() - startedAt));
         await delay(clock, pauseMs, this.#end);
         startedAt = clock.now();
         if (!(await this.#renew())) return this.#lose();
@@ -80,7 +81,7 @@ export class HeldLease implements AsyncDisposable {
     const startedAt = this.#options.clock.now();
     const outcome = await this.#lease.renew(this.#end);
     if (outcome !== "renewed") return outcome === "failed";
-    this.#validUntil = startedAt + renewDeadlineMs;
+    this.#validUntil = startedAt + this.#options.times.renewDeadlineMs;
     this.#timer[Symbol.dispose]();
     this.#timer = this.#startTimer();
     for (const echo of this.#echoes) echo.noteRenewal();

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Part } from "../../api/shards.ts";
 import { type Clock, delay } from "../queue/clock.ts";
-import { HeldLease, type HeldLeaseOptions, retryPeriodMs, selectLease } from "./held-lease.ts";
+import { HeldLease, type HeldLeaseOptions, selectLease } from "./held-lease.ts";
 import { isReleased, LeaseHolder, type LeaseOptions } from "./lease.ts";
 
 export interface LeaderOptions extends HeldLeaseOptions {
@@ -37,8 +37,8 @@ export interface Leadership extends AsyncDisposable {
 }
 
 /**
- * Waits until this process holds the Lease, and renews it until the disposal, which releases it. The Lease lasts 15 s and is renewed every 2 s. After
- * 10 s without a renewal the leadership is lost, which is before anybody else may take the Lease. A released Lease is taken at once. A Lease that
+ * Waits until this process holds the Lease, and renews it until the disposal, which releases it. After the renew deadline without a
+ * renewal the leadership is lost, which is before anybody else may take the Lease. A released Lease is taken at once. A Lease that
  * somebody deleted or emptied still belongs to its holder. Rejects only when the signal is aborted.
  */
 export async function lead(options: LeaderOptions, signal: AbortSignal): Promise<Leadership> {
@@ -126,12 +126,14 @@ async function orDispose<T>(acquired: AsyncDisposable, work: () => Promise<T>): 
 /** The pause between two tries. It ends early when the holder of the Lease releases it. */
 class Waiting implements Disposable {
   readonly #clock: Clock;
+  readonly #retryPeriodMs: number;
   readonly #watch: Reflector;
   #wake = new AbortController();
 
   constructor(options: LeaderOptions, signal: AbortSignal) {
-    const { client, clock, log } = options;
+    const { client, clock, log, times } = options;
     this.#clock = clock;
+    this.#retryPeriodMs = times.retryPeriodMs;
     this.#watch = new Reflector(
       { client, ref: selectLease(options) },
       {
@@ -148,7 +150,7 @@ class Waiting implements Disposable {
 
   async waitForNextTry(signal: AbortSignal): Promise<void> {
     const early = AbortSignal.any([signal, this.#wake.signal]);
-    await delay(this.#clock, retryPeriodMs, early).catch(() => signal.throwIfAborted());
+    await delay(this.#clock, this.#retryPeriodMs, early).catch(() => signal.throwIfAborted());
     this.#wake = new AbortController();
   }
 

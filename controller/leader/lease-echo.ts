@@ -17,7 +17,7 @@ export interface LeaseEchoOptions {
   readonly log: Log;
 }
 
-/** Renewals in a row, which take 10 to 12 s. */
+/** Renewals in a row, which take 10 to 12 s with the usual retry period. */
 const minMissed = 6;
 
 /** Each exchange doubles the limit, up to 2 minutes, because a slow hub gains nothing from exchanges. */

@@ -2,7 +2,7 @@ import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { leasedPart, leaseLabel, leaderLease } from "../../api/shards.ts";
 import { type Clock, withClockTimeout } from "../queue/clock.ts";
-import { isReleased, leaseDurationMs, leases } from "./lease.ts";
+import { heldForMs, isReleased, leases, type LeaseTimes } from "./lease.ts";
 
 export interface LeaseListOptions {
   readonly client: Pick<KubeClient, "get" | "list">;
@@ -11,6 +11,7 @@ export interface LeaseListOptions {
   readonly shards: number;
   /** Called when a request got no answer in time. Absent: there is no other connection. */
   readonly reconnect?: () => void;
+  readonly times: LeaseTimes;
   readonly clock: Clock;
 }
 
@@ -89,7 +90,8 @@ export class LeaseList {
   #isHeld(name: string): boolean {
     const entry = this.#entries.get(name);
     if (entry === undefined || isReleased(entry.lease)) return false;
-    return this.#options.clock.now() <= entry.at + leaseDurationMs;
+    const { clock, times } = this.#options;
+    return clock.now() <= entry.at + heldForMs(entry.lease, times);
   }
 
   #note(found: ReadonlyMap<string, KubeObject>): void {

@@ -5,6 +5,23 @@ import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
 import { type Clock, withClockTimeout } from "../queue/clock.ts";
 
+/** When a Lease is renewed, lost, and free for others; as in client-go. */
+export interface LeaseTimes {
+  /** How long other replicas leave a Lease alone after its last change. */
+  readonly durationMs: number;
+  /** How long a holder works without a renewal. Less than the duration. */
+  readonly renewDeadlineMs: number;
+  /** Pause between two renewals, and between two tries to acquire the Lease. */
+  readonly retryPeriodMs: number;
+}
+
+/** The defaults of client-go. */
+export const defaultLeaseTimes: LeaseTimes = {
+  durationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2_000,
+};
+
 export interface LeaseOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "replace">;
   readonly namespace: string;
@@ -13,6 +30,7 @@ export interface LeaseOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** Unique for this process, also among earlier processes of the same machine. */
   readonly identity: string;
+  readonly times: LeaseTimes;
   readonly clock: Clock;
   readonly log: Log;
   /** Called after each try to acquire the Lease: whether reading or writing it failed. */
@@ -25,17 +43,11 @@ export interface LeaseOptions {
 
 export const leases = knownResource("coordination.k8s.io/v1", "Lease");
 
-/** How long other replicas leave a Lease alone after its last change. */
-export const leaseDurationMs = 15_000;
-
 /** A holder that stops writes this duration with an empty holder, as client-go does. People who empty a holder leave the duration. */
 const releasedSeconds = 1;
 
-/** Limit of one try to acquire the Lease. */
-const acquireMs = 10_000;
-
-/** Limit of one renewal. It leaves time for a second one. */
-const renewMs = 4_000;
+/** Limit of one renewal, as a part of the renew deadline. It leaves time for a second one. */
+const renewPart = 0.4;
 const releaseMs = 2_000;
 
 /** Enough to replace a Lease that was deleted, to create one that somebody else created, and to read its holder. */
@@ -89,25 +101,27 @@ export class LeaseHolder {
   }
 
   async #acquire(signal: AbortSignal): Promise<Acquisition> {
-    const { clock, identity } = this.#options;
+    const { clock, identity, times } = this.#options;
     const startedAt = clock.now();
-    const lease = await this.#runInTime(acquireMs, (limit) => this.#read(limit), signal);
+    const limitMs = times.renewDeadlineMs;
+    const lease = await this.#runInTime(limitMs, (limit) => this.#read(limit), signal);
     this.#note(lease);
     if (!this.#isFree(lease)) return { holder: specOf(lease).holder };
     // The read before does not count for the duration.
     const heldSince = clock.now();
     // Goes on when the process stops: a write that was sent may arrive, and nobody would release what it acquired.
     const { signal: always } = new AbortController();
-    const leftMs = startedAt + acquireMs - heldSince;
+    const leftMs = startedAt + limitMs - heldSince;
     await this.#runInTime(leftMs, (limit) => this.#write(lease, limit), always);
     return { holder: identity, heldSince };
   }
 
   /** Renews the Lease. `taken`: somebody else holds it. `failed`: unknown, try again. */
   async renew(signal: AbortSignal): Promise<"renewed" | "taken" | "failed"> {
+    const limitMs = this.#options.times.renewDeadlineMs * renewPart;
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#runInTime(renewMs, (limit) => this.#tryToRenew(limit), signal);
+        return await this.#runInTime(limitMs, (limit) => this.#tryToRenew(limit), signal);
       } catch (error) {
         this.#seen = undefined;
         // Somebody changed or deleted the Lease, perhaps a new leader: find out now, not at the next renewal.
@@ -175,11 +189,11 @@ export class LeaseHolder {
    * first seen so, when its holder has certainly noticed. An absent Lease is free at once when no leader can exist.
    */
   #isFree(lease: KubeObject | undefined): boolean {
-    const { clock, identity, mayHaveLeader } = this.#options;
-    const { holder, durationMs } = specOf(lease);
+    const { clock, identity, mayHaveLeader, times } = this.#options;
+    const { holder } = specOf(lease);
     if (isReleased(lease) || holder === identity) return true;
     if (lease === undefined && !this.#hadLease && mayHaveLeader?.() !== true) return true;
-    return clock.now() > (this.#seen?.at ?? Infinity) + Math.max(durationMs, leaseDurationMs);
+    return clock.now() > (this.#seen?.at ?? Infinity) + heldForMs(lease, times);
   }
 
   #note(lease: KubeObject | undefined): void {
@@ -208,7 +222,7 @@ export class LeaseHolder {
   }
 
   #record(previous: KubeObject | undefined): Manifest & { readonly spec: object } {
-    const { namespace, name, labels, identity, clock } = this.#options;
+    const { namespace, name, labels, identity, times, clock } = this.#options;
     const time = clock.date().toISOString().replace("Z", "000Z");
     const before = specOf(previous);
     const isOurs = before.holder === identity;
@@ -221,7 +235,8 @@ export class LeaseHolder {
       },
       spec: {
         holderIdentity: identity,
-        leaseDurationSeconds: leaseDurationMs / 1_000,
+        // Whole seconds, and never less than the holder counts on.
+        leaseDurationSeconds: Math.ceil(times.durationMs / 1_000),
         acquireTime: isOurs ? before.acquireTime : time,
         renewTime: time,
         leaseTransitions: before.transitions + (isOurs || previous === undefined ? 0 : 1),
@@ -232,16 +247,20 @@ export class LeaseHolder {
 
 interface LeaseSpec {
   readonly holder: string;
-  readonly durationMs: number;
+  readonly durationMs: number | undefined;
   readonly acquireTime: string | undefined;
   readonly transitions: number;
 }
 
 /** Whether the holder has released a Lease, so that another replica may take it at once. */
 export function isReleased(lease: KubeObject | undefined): boolean {
-  return (
-    lease !== undefined && isEmpty(lease) && specOf(lease).durationMs <= releasedSeconds * 1_000
-  );
+  const { durationMs = Infinity } = specOf(lease);
+  return isEmpty(lease) && durationMs <= releasedSeconds * 1_000;
+}
+
+/** How long a Lease is left alone after its last change. Its holder may have been started with a longer duration than this process. */
+export function heldForMs(lease: KubeObject | undefined, times: LeaseTimes): number {
+  return Math.max(specOf(lease).durationMs ?? 0, times.durationMs);
 }
 
 function isEmpty(lease: KubeObject | undefined): boolean {
@@ -255,8 +274,7 @@ function specOf(lease: KubeObject | undefined): LeaseSpec {
   const { holderIdentity, leaseDurationSeconds, acquireTime, leaseTransitions } = fields;
   return {
     holder: typeof holderIdentity === "string" ? holderIdentity : "",
-    durationMs:
-      typeof leaseDurationSeconds === "number" ? leaseDurationSeconds * 1_000 : leaseDurationMs,
+    durationMs: typeof leaseDurationSeconds === "number" ? leaseDurationSeconds * 1_000 : undefined,
     acquireTime: typeof acquireTime === "string" ? acquireTime : undefined,
     transitions: typeof leaseTransitions === "number" ? leaseTransitions : 0,
   };

@@ -10,7 +10,7 @@ import {
   partLease,
 } from "../../api/shards.ts";
 import { delay, withClockTimeout } from "../queue/clock.ts";
-import { HeldLease, type HeldLeaseOptions, retryPeriodMs } from "./held-lease.ts";
+import { HeldLease, type HeldLeaseOptions } from "./held-lease.ts";
 import type { Leadership, PartWork } from "./leader.ts";
 import { LeaseList, selectShared } from "./lease-list.ts";
 import { isReleased, LeaseHolder, leases, type LeaseOptions } from "./lease.ts";
@@ -24,8 +24,8 @@ export interface SharingOptions extends Omit<HeldLeaseOptions, "name" | "labels"
   readonly fleet: boolean;
 }
 
-/** A replica that stopped without removing its Lease is forgotten after this time. */
-const forgetMs = 120_000;
+/** Lease durations after which a replica is forgotten that stopped without removing its Lease. */
+const forgetDurations = 8;
 const removeMs = 2_000;
 
 /**
@@ -38,7 +38,8 @@ export async function joinReplicas(
   signal: AbortSignal,
 ): Promise<Leadership> {
   const replica = new Replica(options);
-  while (!(await replica.join(signal))) await delay(options.clock, retryPeriodMs, signal);
+  const { clock, times } = options;
+  while (!(await replica.join(signal))) await delay(clock, times.retryPeriodMs, signal);
   return replica;
 }
 
@@ -100,7 +101,7 @@ class Replica implements Leadership {
 
   share = async (work: PartWork, stop: AbortSignal): Promise<never> => {
     const signal = AbortSignal.any([stop, this.#lost.signal]);
-    const { client, namespace, clock, log } = this.#options;
+    const { client, namespace, clock, log, times } = this.#options;
     const noteChange = (name: string, isNews: boolean): void => {
       if (isNews || this.#list.get(name) === undefined) this.#wake.abort();
     };
@@ -117,7 +118,7 @@ class Replica implements Leadership {
     for (;;) {
       await this.#balance(work, signal);
       const early = AbortSignal.any([signal, this.#wake.signal]);
-      await delay(clock, retryPeriodMs, early).catch(() => signal.throwIfAborted());
+      await delay(clock, times.retryPeriodMs, early).catch(() => signal.throwIfAborted());
       this.#wake = new AbortController();
     }
   };
@@ -225,7 +226,9 @@ class Replica implements Leadership {
   }
 
   async #forgetDead(): Promise<void> {
-    const dead = this.#list.unchangedFor(forgetMs, memberPrefix(this.#options.shards));
+    const { shards, times } = this.#options;
+    const forgetMs = forgetDurations * times.durationMs;
+    const dead = this.#list.unchangedFor(forgetMs, memberPrefix(shards));
     for (const { metadata } of dead) {
       // Conflict: it lives again, or another replica was faster.
       await this.#remove(metadata.name, metadata.resourceVersion).catch((err: unknown) =>

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 
 import { lead, type Leadership } from "../../../controller/leader/leader.ts";
+import { defaultLeaseTimes } from "../../../controller/leader/lease.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -15,7 +16,8 @@ beforeEach(() => {
 
 function leading(): Promise<Leadership> {
   const lease = { namespace: "knfleet-system", name: "knfleet-controller" };
-  const options = { ...lease, client: hub, identity: "one", clock, log: silentLog };
+  const times = defaultLeaseTimes;
+  const options = { ...lease, client: hub, identity: "one", times, clock, log: silentLog };
   return lead(options, new AbortController().signal);
 }
 

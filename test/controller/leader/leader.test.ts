@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { lead, type LeaderOptions, type Leadership } from "../../../controller/leader/leader.ts";
+import { defaultLeaseTimes } from "../../../controller/leader/lease.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -35,6 +36,7 @@ function leading(
     namespace: "knfleet-system",
     name: "knfleet-controller",
     identity,
+    times: defaultLeaseTimes,
   };
   return lead({ ...options, clock, log: silentLog }, signal);
 }

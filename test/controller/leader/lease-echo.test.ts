@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient, WatchEvent } from "../../../access/kube/kube-client.ts";
 import { lead } from "../../../controller/leader/leader.ts";
+import { defaultLeaseTimes } from "../../../controller/leader/lease.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -23,7 +24,8 @@ async function leadFor(minutes: number, watch: KubeClient["watch"]): Promise<voi
   const exchange = (): void => void exchanges.push(clock.now() / 1_000);
   const workConnections = [{ client: { list: hub.list, watch }, exchange }];
   const lease = { namespace: "knfleet-system", name: "knfleet-controller", identity: "one" };
-  const options = { ...lease, client: hub, workConnections, clock, log: silentLog };
+  const times = defaultLeaseTimes;
+  const options = { ...lease, client: hub, workConnections, times, clock, log: silentLog };
   await using leadership = await lead(options, new AbortController().signal);
   await clock.advance(minutes * 60_000);
   expect(leadership.mayWrite()).toBe(true);

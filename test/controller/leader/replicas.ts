@@ -2,6 +2,7 @@
 import { leaderLease, type Part } from "../../../api/shards.ts";
 import { lead, type LeaderOptions, type Leadership } from "../../../controller/leader/leader.ts";
 import { LeaseList } from "../../../controller/leader/lease-list.ts";
+import { defaultLeaseTimes } from "../../../controller/leader/lease.ts";
 import { joinReplicas, type SharingOptions } from "../../../controller/leader/shards.ts";
 import { type Clock, delay } from "../../../controller/queue/clock.ts";
 import { type FakeClock, settled } from "../../support/fake-clock.ts";
@@ -202,7 +203,8 @@ export class Replica {
     };
     const mayHaveLeader = (): boolean => this.#isServed;
     const { identity } = this;
-    return { client, namespace, identity, clock: this.#clock, log: silentLog, mayHaveLeader };
+    const common = { client, namespace, identity, times: defaultLeaseTimes, mayHaveLeader };
+    return { ...common, clock: this.#clock, log: silentLog };
   }
 }
 
