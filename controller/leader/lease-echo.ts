@@ -23,8 +23,8 @@ const minMissed = 6;
 /** Each exchange doubles the limit, up to 2 minutes, because a slow hub gains nothing from exchanges. */
 const maxMissed = 60;
 
-/** An expired version, or a server that cannot list by a watch: the reflector changes its next request. */
-const retriedStatuses: ReadonlySet<number> = new Set([400, 410, 422]);
+/** An expired version, a server that cannot list by a watch, or one that is busy or has just started: the next request may be answered, or hang. */
+const retriedStatuses: ReadonlySet<number> = new Set([400, 410, 422, 429]);
 
 /**
  * Checks that a connection shows the changes of the hub. The renewals of the Lease go over another connection, and this one watches them. An API server

@@ -81,6 +81,16 @@ test("a server that cannot list by a watch is no refusal: the connection is exch
   expect(exchanges).toEqual([12, 36]);
 });
 
+test("a server that had no time for the watch once is no refusal: the connection is exchanged when it hangs then", async () => {
+  let isFirst = true;
+  await leadFor(1, (_ref, _options, signal) => {
+    if (!isFirst) return stuck(signal);
+    isFirst = false;
+    throw answered(429);
+  });
+  expect(exchanges).toEqual([12, 36]);
+});
+
 function answered(status: number): ApiError {
   const facts = { reason: "", message: "", causes: [], isStatus: true };
   return new ApiError({ ...facts, status, request: "GET /leases" });
