@@ -39,6 +39,8 @@ beforeAll(async () => {
     releaseDir,
     providerFile: await fleet().providerFile(),
     flags: ["--log-level=debug"],
+    // A server that was restored is found by questions that the controller asks in pauses.
+    clockFactor: 4,
   });
   return () => controller.stop();
 }, 600_000);

@@ -25,6 +25,8 @@ beforeAll(async () => {
     kubeconfig: await replicaKubeconfig(fleet().hub, replica),
     providerFile: await builtInProviderFile(fleet(), replica),
     releaseDir: await writeThinRelease(fleet().folder, 3),
+    // Spokes that fail are asked again after longer and longer pauses.
+    clockFactor: 5,
   };
   start = () => startControllerProcess(options);
 }, 600_000);

@@ -8,7 +8,8 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { condition, create, gone, installed, read, ready, remove } from "./installation.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: 2 }, ["--log-level=debug"]);
+// The loss of a spoke that says nothing takes up to 30 s of the controller's time.
+const scene = useScene({ spokes: 2 }, ["--log-level=debug"], 4);
 
 test("D-04, D-23: a frozen spoke does not hold the others, is reported, and recovers", async () => {
   const { hub, fleet, profiles } = scene();

@@ -2,7 +2,11 @@ import { afterAll, beforeAll } from "vitest";
 
 import type { Cluster, Fleet, FleetOptions, Profile } from "../fleet/fleet.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
-import { startControllerProcess, type ControllerProcess } from "../support/controller-process.ts";
+import {
+  type ControllerProcess,
+  type ControllerProcessOptions,
+  startControllerProcess,
+} from "../support/controller-process.ts";
 import { releaseDir } from "./release-dir.ts";
 
 /** A fleet with a published spoke for each cluster, and the real controller process running against it. */
@@ -17,12 +21,16 @@ export interface Scene {
   startController(): Promise<ControllerProcess>;
 }
 
-/** Sets the scene for all tests of a file; `flags` are those of the controller besides the usual ones. */
-export function useScene(options: FleetOptions, flags: readonly string[] = []): () => Scene {
+/** Sets the scene for all tests of a file; `flags` are those of the controller besides the usual ones. `clockFactor`: how fast its clock runs. */
+export function useScene(
+  options: FleetOptions,
+  flags: readonly string[] = [],
+  clockFactor = 1,
+): () => Scene {
   const fleet = useFleet(options);
   let scene: Scene | undefined;
   beforeAll(async () => {
-    scene = await sceneOf(fleet(), flags);
+    scene = await sceneOf(fleet(), { flags, clockFactor });
   }, 600_000);
   afterAll(async () => scene?.controller[Symbol.asyncDispose]());
   return () => {
@@ -31,7 +39,10 @@ export function useScene(options: FleetOptions, flags: readonly string[] = []): 
   };
 }
 
-async function sceneOf(fleet: Fleet, flags: readonly string[]): Promise<Scene> {
+async function sceneOf(
+  fleet: Fleet,
+  controller: Pick<ControllerProcessOptions, "flags" | "clockFactor">,
+): Promise<Scene> {
   const profiles = await Promise.all(
     fleet.spokes.map((spoke, index) =>
       fleet.addProfile(spoke, {
@@ -43,7 +54,12 @@ async function sceneOf(fleet: Fleet, flags: readonly string[]): Promise<Scene> {
   const kubeconfig = await fleet.controllerKubeconfig();
   const providerFile = await fleet.providerFile();
   const start = () =>
-    startControllerProcess({ kubeconfig, providerFile, releaseDir: releases, flags });
-  const controller = await start();
-  return { fleet, hub: fleet.hub, profiles, controller, startController: start };
+    startControllerProcess({ kubeconfig, providerFile, releaseDir: releases, ...controller });
+  return {
+    fleet,
+    hub: fleet.hub,
+    profiles,
+    controller: await start(),
+    startController: start,
+  };
 }

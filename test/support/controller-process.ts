@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
 
+import { clockArguments, clockEnvironment } from "./clock-factor.ts";
 import { imageArguments, programEnvironment } from "./image-environment.ts";
 
 /** How a controller is started. */
@@ -16,6 +17,8 @@ export interface ControllerProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** A command that starts the program, in surroundings of its own. */
   readonly through?: readonly string[];
+  /** How many times as fast its clocks and timers run, for a test that would wait for its deadlines; default 1. Requests have less time, too. */
+  readonly clockFactor?: number;
   /** Wait for the Lease instead of working alone. */
   readonly leaderElection?: boolean;
   /** How long `ready` waits; default one minute. */
@@ -60,11 +63,11 @@ export class ControllerProcess implements AsyncDisposable {
   /** Starts the binary and waits for nothing; `startControllerProcess` is what most tests want. */
   constructor(options: ControllerProcessOptions) {
     this.#options = options;
-    const { program = binary, through = [] } = options;
-    const line = [...through, process.execPath, ...imageArguments(), program];
-    const [command = "", ...args] = [...line, ...flagsOf(options)];
+    const { program = binary, through = [], clockFactor = 1 } = options;
+    const node = [process.execPath, ...imageArguments(), ...clockArguments(clockFactor)];
+    const [command = "", ...args] = [...through, ...node, program, ...flagsOf(options)];
     this.#child = spawn(command, args, {
-      env: { ...programEnvironment(), ...options.environment },
+      env: { ...programEnvironment(), ...clockEnvironment(clockFactor), ...options.environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#exited = exitOf(this.#child);
