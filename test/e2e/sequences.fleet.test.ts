@@ -19,14 +19,14 @@ import { portOf } from "../fleet/ports.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { runsOf, seed } from "../support/fuzz.ts";
 import { differencesOf, dumpOfComponent, type SpokeDump } from "../support/spoke-dump.ts";
 import { componentOf, gone, read, remove } from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
 import { type Spec, type Step, type Walk, walkOf } from "./spec-arbitraries.ts";
 
 /** Runs for each kind: a run takes about 20 s. */
-const runs = Number(process.env["KNFLEET_SEQUENCES"] ?? 2);
-const seed = Number(process.env["KNFLEET_SEED"] ?? Date.now() % 1_000_000_000);
+const runs = runsOf(4);
 
 const fleet = useFleet({ spokes: 2 });
 const stack = new AsyncDisposableStack();
@@ -79,7 +79,7 @@ beforeAll(async () => {
 afterAll(async () => stack.disposeAsync());
 
 test.each(["KnativeServing", "KnativeEventing"] as const)(
-  `every way through specs of %s ends as a fresh install of the last one does (KNFLEET_SEED=${seed} KNFLEET_SEQUENCES=${runs})`,
+  `every way through specs of %s ends as a fresh install of the last one does (KNFLEET_SEED=${seed}, ${runs} of them)`,
   async (kind) => {
     const { hub } = fleet();
     const [spoke, clean] = fleet().spokes;

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { waitFor } from "../fleet/wait-for.ts";
+import { seed } from "../support/fuzz.ts";
 import { startFaultBench, type FaultBench } from "./fault-bench.ts";
 import { runFaults } from "./run-faults.ts";
 import { tableOf } from "./table.ts";
 import { expectedOf, tryFault, type Expected, type FaultCase } from "./trial.ts";
 
-const seed = Number(process.env["KNFLEET_SEED"] ?? Date.now() % 1_000_000);
 const say = (line: string): void => console.error(line);
 let bench: FaultBench | undefined;
 let expected: Expected;

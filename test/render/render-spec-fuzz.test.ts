@@ -9,6 +9,7 @@ import { eventingSpec, servingSpec } from "../../api/schema/component-spec.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { transformOf } from "../../render/transforms.ts";
+import { runsOf } from "../support/fuzz.ts";
 import { eventing, serving } from "./components.ts";
 import { malformed } from "./malformed.ts";
 import { valuesOf } from "./schema-values.ts";
@@ -87,7 +88,7 @@ describe.each(kinds)("$kind", ({ kind, schema, make }) => {
     const property = fc.property(specs, (spec) =>
       isHandled(make(Object(spec)), samples.get(kind) ?? []),
     );
-    expect(fc.check(property, { numRuns: 150 })).toMatchObject({ failed: false });
+    expect(fc.check(property, { numRuns: runsOf(600) })).toMatchObject({ failed: false });
   }, 300_000);
 
   test("takes objects with junk in any place, or says which is wrong", () => {
@@ -95,6 +96,6 @@ describe.each(kinds)("$kind", ({ kind, schema, make }) => {
     const property = fc.property(specs, malformed(workloads), (spec, manifest) =>
       isHandled(make(Object(spec)), [manifest]),
     );
-    expect(fc.check(property, { numRuns: 3000 })).toMatchObject({ failed: false });
+    expect(fc.check(property, { numRuns: runsOf(12_000) })).toMatchObject({ failed: false });
   }, 300_000);
 });

@@ -9,6 +9,7 @@ import type { Transform } from "../../render/fields.ts";
 import { withOwners } from "../../render/namespace.ts";
 import { transformOf } from "../../render/transforms.ts";
 import { deepFrozen } from "../../render/yaml.ts";
+import { runsOf } from "../support/fuzz.ts";
 import { eventing, serving } from "./components.ts";
 
 const kinds = [
@@ -97,5 +98,5 @@ test("whatever an object holds, the transforms change a copy or say which object
     const before = JSON.stringify(manifest);
     return isRightAfter(transform, manifest) && JSON.stringify(manifest) === before;
   });
-  expect(fc.check(property, { numRuns: 3000 })).toMatchObject({ failed: false });
+  expect(fc.check(property, { numRuns: runsOf(12_000) })).toMatchObject({ failed: false });
 });

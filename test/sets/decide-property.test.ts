@@ -6,6 +6,7 @@ import { setLabels, steering } from "../../api/fleet-set.ts";
 import { decide } from "../../sets/decide.ts";
 import type { Decision } from "../../sets/facts.ts";
 import { shareOf } from "../../sets/limits.ts";
+import { runsOf } from "../support/fuzz.ts";
 import { type Fate, ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
 
 const versions = ["1.22.0", "1.22.1", "1.23.0", "1.23.1"] as const;
@@ -213,7 +214,7 @@ describe("any sequence of events", () => {
         }
         expect(brokenPromises(scene.world.decide(), scene)).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(800) },
     );
   });
 
@@ -238,7 +239,7 @@ describe("any sequence of events", () => {
         }
         expect(isThrough(scene)).toBe(true);
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(80) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 
 import { conditionOf } from "../../api/conditions.ts";
 import { steering } from "../../api/fleet-set.ts";
+import { runsOf } from "../support/fuzz.ts";
 import { type Fate, ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
 
 const versions = ["1.22.0", "1.22.1", "1.23.0", "1.23.1"] as const;
@@ -124,6 +125,6 @@ test("no sequence of edits leaves more clusters unready than may change and fail
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(1_200) },
   );
 });

@@ -21,13 +21,13 @@ import { conditionOf } from "../../fleet/json-record.ts";
 import { credentialNamespace } from "../../fleet/profiles.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { startControllerProcess } from "../../support/controller-process.ts";
+import { seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const configMap = knownResource("v1", "ConfigMap");
 const apiVersion = "client.authentication.k8s.io/v1";
 const userAgent = "knfleet-life-test/0";
-const seed = Number(process.env["KNFLEET_SEED"] ?? Date.now() % 1_000_000);
 
 interface Exec {
   readonly name: string;

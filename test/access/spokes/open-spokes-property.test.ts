@@ -8,6 +8,7 @@ import type { Spokes } from "../../../access/spokes/spokes.ts";
 import { clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { runsOf, seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
 import {
   type Happening,
@@ -17,8 +18,6 @@ import {
   SpokesWorld,
 } from "./spokes-world.ts";
 
-const seed = Number(process.env["KNFLEET_SEED"] ?? Date.now() % 1_000_000);
-const numRuns = Number(process.env["KNFLEET_RUNS"] ?? 6);
 const signal = AbortSignal.timeout(1_800_000);
 
 const one = fc.constantFrom(0 as const, 1 as const);
@@ -138,7 +137,7 @@ async function lived(world: SpokesWorld, happenings: readonly Happening[]): Prom
 test(`whatever happens to profiles, file and spokes, all ends as after a fresh start (KNFLEET_SEED=${seed})`, async () => {
   await fc.assert(fc.asyncProperty(fc.array(happening, { minLength: 4, maxLength: 14 }), live), {
     seed,
-    numRuns,
+    numRuns: runsOf(24),
     endOnFailure: true,
     verbose: true,
   });

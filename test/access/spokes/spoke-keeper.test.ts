@@ -10,12 +10,12 @@ import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import type { AccessOutcome } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { runsOf, seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
 import { type ApiStub, startApiStub, type StubAnswer } from "../api-stub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, serverIdentity } from "../loopback.ts";
 
-const seed = Number(process.env["KNFLEET_SEED"] ?? Date.now() % 1_000_000);
 const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
 const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
 
@@ -138,7 +138,7 @@ async function run(happenings: readonly Happening[]): Promise<void> {
 test(`whatever happens, a spoke ends as after a fresh start (KNFLEET_SEED=${seed})`, async () => {
   await fc.assert(fc.asyncProperty(fc.array(happening, { maxLength: 12 }), run), {
     seed,
-    numRuns: 12,
+    numRuns: runsOf(48),
     endOnFailure: true,
     verbose: true,
   });

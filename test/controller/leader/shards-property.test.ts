@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { FakeClock } from "../../support/fake-clock.ts";
+import { runsOf } from "../../support/fuzz.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { overlapsOf, passing, Replica } from "./replicas.ts";
 
@@ -90,6 +91,6 @@ test("never do two replicas write for one shard, whatever happens; all shards ar
         expect(held.toSorted()).toEqual([...Array(shards).keys(), "fleet"].map(String).toSorted());
       },
     ),
-    { numRuns: 40 },
+    { numRuns: runsOf(160) },
   );
 }, 120_000);

@@ -4,6 +4,7 @@ import { stringify } from "yaml";
 
 import { FleetError } from "../../../api/errors.ts";
 import { parseUserManifest } from "../../../render/release/user-manifests.ts";
+import { runsOf } from "../../support/fuzz.ts";
 
 const url = "https://files.example.com/a.yaml";
 
@@ -60,7 +61,7 @@ test("whatever stands at a URL, there are objects or a reason", async () => {
     fc.string({ unit: "binary", maxLength: 200 }),
     fc.jsonValue().map((value) => JSON.stringify(value)),
   );
-  await fc.assert(fc.asyncProperty(texts, isAnswered), { numRuns: 3_000 });
+  await fc.assert(fc.asyncProperty(texts, isAnswered), { numRuns: runsOf(12_000) });
   expect(await isAnswered("")).toBe(true);
 });
 
@@ -92,6 +93,6 @@ test("whatever an object holds, it is taken or refused", async () => {
     ),
   );
   const texts = anything.map((value) => stringify(value));
-  await fc.assert(fc.asyncProperty(texts, isAnswered), { numRuns: 1_000 });
+  await fc.assert(fc.asyncProperty(texts, isAnswered), { numRuns: runsOf(4_000) });
   expect(await isAnswered("a")).toBe(true);
 });

@@ -6,6 +6,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import { services } from "../../../render/features/named-objects.ts";
 import type { WorkloadOverride } from "../../../render/workloads/pod-template.ts";
 import { deprecatedResources, workloads } from "../../../render/workloads/workloads.ts";
+import { runsOf } from "../../support/fuzz.ts";
 import { workload } from "../workload-objects.ts";
 
 const probe = { httpGet: { path: "/", port: 8080 } };
@@ -64,7 +65,7 @@ describe("many overrides of one object", () => {
       const inTurn = outcome(() => all.reduce((so, one) => workloads([one])(so), manifest));
       expect(together).toEqual(inTurn);
     });
-    fc.assert(property, { numRuns: 3_000 });
+    fc.assert(property, { numRuns: runsOf(12_000) });
   }, 300_000);
 
   // Each takes less than a second, or minutes where the work grows with the square of their number.

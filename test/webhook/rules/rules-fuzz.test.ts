@@ -4,12 +4,11 @@ import { describe, expect, test } from "vitest";
 import { componentReview } from "../../../webhook/reviews/component-review.ts";
 import { readingOf } from "../../../webhook/reviews/provider-reader.ts";
 import { admissionRequestOf } from "../../../webhook/reviews/review.ts";
+import { runsOf, seed } from "../../support/fuzz.ts";
 import { factsOf } from "../component-stage.ts";
 
-const seed = Number(process.env["KNFLEET_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
-const share = Number(process.env["KNFLEET_FUZZ_SHARE"] ?? 1);
-const reviews = 16_000 * share;
-const files = 4_500 * share;
+const reviews = runsOf(16_000);
+const files = runsOf(4_500);
 
 /** The most processor time of this thread that one input took, in milliseconds; the first ones warm it up. Others work on this machine. */
 function watched() {

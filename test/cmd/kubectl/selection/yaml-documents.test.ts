@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { InputError, yamlDocuments } from "../../../../cmd/kubectl/selection/yaml-documents.ts";
+import { runsOf } from "../../../support/fuzz.ts";
 
 function valuesOf(text: string): readonly unknown[] {
   return yamlDocuments(text, "file").map(({ value }) => value);
@@ -100,7 +101,7 @@ describe("the documents of a text", () => {
         return error instanceof InputError && error.problems.length > 0;
       }
     });
-    const result = fc.check(property, { numRuns: 3000 });
+    const result = fc.check(property, { numRuns: runsOf(12_000) });
     expect(fc.defaultReportMessage(result)).toBeUndefined();
   });
 });

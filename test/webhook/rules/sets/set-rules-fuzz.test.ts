@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 
 import { setReview } from "../../../../webhook/reviews/set-review.ts";
 import { setRules } from "../../../../webhook/rules/sets/set-rules.ts";
+import { runsOf, seed } from "../../../support/fuzz.ts";
 import { prodProfile, writtenSet } from "./set-stage.ts";
 
-const seed = Number(process.env["KNFLEET_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 // With fewer of them some rule is not broken at all.
-const reviews = Math.max(1_000, 2_000 * Number(process.env["KNFLEET_FUZZ_SHARE"] ?? 1));
+const reviews = runsOf(2_000, 1_000);
 
 const json = fc.jsonValue({ maxDepth: 3 });
 const hostile = fc.constantFrom(

@@ -14,6 +14,7 @@ import { openReleases } from "../../../../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../../../../cmd/release-files.ts";
 import type { Releases } from "../../../../../render/release/releases.ts";
 import { render } from "../../../../../render/render.ts";
+import { runsOf } from "../../../../support/fuzz.ts";
 import { valuesOf } from "./schema-values.ts";
 
 const check = componentCheck();
@@ -105,7 +106,7 @@ describe.each(kinds)("a spec of $kind", ({ kind, schema }) => {
     const property = fc.property(valuesOf(schema, false), (spec) => {
       expect(problemsOf(spec, kind)).toEqual([]);
     });
-    const result = fc.check(property, { numRuns: 300 });
+    const result = fc.check(property, { numRuns: runsOf(1_200) });
     expect(fc.defaultReportMessage(result)).toBeUndefined();
   });
 
@@ -114,7 +115,7 @@ describe.each(kinds)("a spec of $kind", ({ kind, schema }) => {
     const fitting = kind === "KnativeServing" ? right.map(installable) : right;
     const specs = fc.oneof(fitting, fitting, right, valuesOf(schema, true), fc.anything());
     const property = fc.asyncProperty(specs, (spec) => isAnswered({ kind, spec }, releases));
-    const result = await fc.check(property, { numRuns: 400 });
+    const result = await fc.check(property, { numRuns: runsOf(1_600) });
     expect(fc.defaultReportMessage(result)).toBeUndefined();
   });
 });

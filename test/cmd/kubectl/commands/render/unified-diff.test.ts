@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { unifiedDiff } from "../../../../../cmd/kubectl/commands/render/unified-diff.ts";
+import { runsOf } from "../../../../support/fuzz.ts";
 
 function diffOf(left: string | undefined, right: string | undefined): string {
   return unifiedDiff({ name: "old", text: left }, { name: "new", text: right });
@@ -46,7 +47,7 @@ describe("a unified diff", () => {
       );
       return patched(left, diffOf(before, after)).join("\n") === right.join("\n");
     });
-    const result = fc.check(property, { numRuns: 2000 });
+    const result = fc.check(property, { numRuns: runsOf(8_000) });
     expect(fc.defaultReportMessage(result)).toBeUndefined();
   });
 
