@@ -43,13 +43,21 @@ export interface WebhookServerOptions {
   readonly minTlsVersion: "TLSv1.2" | "TLSv1.3";
   /** Absent: every client is answered. */
   readonly clients?: Clients;
+  /** Default `requestLimits`. */
+  readonly limits?: RequestLimits;
 }
 
+/** The time in milliseconds that a client has for the head of a request, and for all of it. */
+export interface RequestLimits {
+  readonly headersTimeout: number;
+  readonly requestTimeout: number;
+}
+
+export const requestLimits: RequestLimits = { headersTimeout: 10_000, requestTimeout: 15_000 };
+
 // Security: T-70. The API server keeps an idle connection for 90 s. If we closed it sooner, its next POST would be lost.
-const limits = {
+const connectionLimits = {
   maxHeaderSize: 16 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
   keepAliveTimeout: 120_000,
   // How often Node looks for requests that take too long.
   connectionsCheckingInterval: 1_000,
@@ -60,7 +68,7 @@ const handshakeTimeout = 5_000;
 /** Serves an app over HTTPS, HTTP/1.1 only. Throws FleetError `ConfigInvalid` when it cannot listen. */
 export async function startWebhookServer(
   app: RequestListener,
-  { address, certificate, minTlsVersion, clients }: WebhookServerOptions,
+  { address, certificate, minTlsVersion, clients, limits = requestLimits }: WebhookServerOptions,
 ): Promise<WebhookServer> {
   const terms = {
     minVersion: minTlsVersion,
@@ -71,7 +79,14 @@ export async function startWebhookServer(
   const context = () => ({ ...own, ...terms, ...(trusted === undefined ? {} : { ca: trusted }) });
   const asks = clients === undefined ? {} : { requestCert: true, rejectUnauthorized: true };
   const server = createServer(
-    { ...limits, ...context(), ...asks, handshakeTimeout, ALPNProtocols: ["http/1.1"] },
+    {
+      ...connectionLimits,
+      ...limits,
+      ...context(),
+      ...asks,
+      handshakeTimeout,
+      ALPNProtocols: ["http/1.1"],
+    },
     clients === undefined ? app : onlyFor(clients, app),
   );
   server.maxConnections = maxConnections;

@@ -4,7 +4,11 @@ import { createApp, type AppDeps } from "../../webhook/app.ts";
 import { ByteBudget } from "../../webhook/byte-budget.ts";
 import { createMetrics } from "../../webhook/metrics.ts";
 import type { Review } from "../../webhook/reply.ts";
-import { type Clients, startWebhookServer, type WebhookServer } from "../../webhook/server.ts";
+import {
+  startWebhookServer,
+  type WebhookServer,
+  type WebhookServerOptions,
+} from "../../webhook/server.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { exchange, type Answer } from "../fleet/https-exchange.ts";
 
@@ -30,8 +34,9 @@ export async function serve(
     draining = () => false,
     waitingFor = () => [],
     clients,
+    limits,
     budget = new ByteBudget(48 * 1024 * 1024, () => performance.now()),
-  }: Partial<AppDeps> & { readonly clients?: Clients } = {},
+  }: Partial<AppDeps> & Pick<WebhookServerOptions, "clients" | "limits"> = {},
 ): Promise<Serving> {
   const lines: Line[] = [];
   const write = (fields: object, message: string) => void lines.push({ fields, message });
@@ -51,6 +56,7 @@ export async function serve(
     certificate: { cert: pair.certificatePem, key: pair.keyPem },
     minTlsVersion: "TLSv1.3",
     ...(clients === undefined ? {} : { clients }),
+    ...(limits === undefined ? {} : { limits }),
   });
   const agent = new Agent({ ca: authority.certificatePem, keepAlive: true });
   const url = (path: string) => `https://127.0.0.1:${server.port}${path}`;
