@@ -10,10 +10,14 @@ export interface ChangingCluster extends StubHub {
   remove(object: KubeObject): void;
   /** Writes a line into the log of every container of a pod. */
   say(pod: string, line: string): void;
-  /** Whether it answers nothing but 503; who watches is cut off. */
+  /** Whether it answers nothing but 503. Watches that are open stay. */
   setAway(isAway: boolean): void;
+  /** Ends the watches that are open. */
+  endWatches(): void;
   /** How many logs are followed. */
   readonly followers: number;
+  /** How many watches are open. */
+  readonly watches: number;
 }
 
 /** Starts one; what is not there is answered with 404. */
@@ -84,7 +88,9 @@ export async function startChangingCluster(
     },
     setAway(isAway) {
       isGone = isAway;
-      if (isAway) for (const response of watches.keys()) response.end();
+    },
+    endWatches() {
+      for (const response of watches.keys()) response.end();
     },
     say(pod, line) {
       const timed = `${new Date().toISOString()} ${line}`;
@@ -93,6 +99,9 @@ export async function startChangingCluster(
     },
     get followers() {
       return followers.size;
+    },
+    get watches() {
+      return watches.size;
     },
   };
 }

@@ -114,16 +114,25 @@ describe("status -w", () => {
     await using hub = await startChangingCluster();
     const going = start(hub, "status", "-A", "-w", "--no-live", "--request-timeout=2s");
     const trouble = /<hub>: .*(?:ServerError|HubUnavailable)/g;
-    await waitFor("its watches", () => hub.requests.length >= 4);
+    await waitFor("its watches", () => hub.watches === 2);
     const serving = component();
     hub.put(serving);
     await printed(going, "knative-serving");
     expect(going.out()).toMatch(/^NAMESPACE +NAME [^]*\nteam-a +knative-serving /);
     hub.setAway(true);
+    const generation = (to: number) => ({
+      ...serving,
+      metadata: { ...serving.metadata, generation: to },
+    });
+    // It looks at once when its watches tell of a change.
+    hub.put(generation(2));
     await waitFor("what is wrong", () => going.err().match(trouble) !== null);
+    const { length: refused } = hub.requests;
+    hub.endWatches();
+    await waitFor("a watch that is refused", () => hub.requests.length > refused);
     const { length } = going.out();
     hub.setAway(false);
-    hub.put({ ...serving, metadata: { ...serving.metadata, generation: 2 } });
+    hub.put(generation(3));
     await waitFor("the row that changed", () => going.out().length > length);
     expect(going.err().match(trouble)).toHaveLength(1);
     expect(await going.stop()).toBe(130);
