@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { AuditedRequest } from "../fleet/audit-log.ts";
