@@ -1,27 +1,24 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 
 import { fleetSetKinds } from "../../api/fleet-set.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { crdOf } from "../../api/schema/component-crd.ts";
 import { fleetSetCrdOf } from "../../api/schema/fleet-set-crd.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import { Helm } from "./helm.ts";
 import { listAt, objectIn } from "./rendered.ts";
+import { useHelm } from "./use-helm.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const kind = "CustomResourceDefinition";
-let helm: Helm;
+const helm = useHelm();
 let usual: readonly Manifest[];
 let withSets: readonly Manifest[];
 
 beforeAll(async () => {
-  helm = await Helm.open();
-  usual = await helm.objects({});
-  withSets = await helm.objects({ values: { sets: { enabled: true } } });
+  usual = await helm().objects({});
+  withSets = await helm().objects({ values: { sets: { enabled: true } } });
 }, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
 
 function groupsOf(objects: readonly Manifest[]): readonly string[] {
   return objects
@@ -53,7 +50,7 @@ test("sets.enabled=true: the webhook is asked about every kind of set, in the na
   const selector = { matchLabels: { team: "a" } };
   const values = { sets: { enabled: true }, webhook: { namespaceSelector: selector } };
   const configuration = objectIn(
-    await helm.objects({ values }),
+    await helm().objects({ values }),
     "ValidatingWebhookConfiguration",
     "knfleet-webhook",
   );

@@ -1,30 +1,25 @@
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { discoverySettings, readControllerFlags } from "../../cmd/service/flags.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
-import { chartFolder, Helm, type Values } from "./helm.ts";
+import { chartFolder, type Values } from "./helm.ts";
 import { argumentsOf, podsIn, rulesOf } from "./rendered.ts";
+import { useHelm } from "./use-helm.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await Helm.open();
-}, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
+const helm = useHelm();
 
 const execConfig = { command: "builtin:kubeconfig-secretreader" };
 const providers = [{ name: "kubeconfig-secretreader", execConfig }];
 const multicluster = { enabled: true, accessProvidersConfig: { providers } };
 
 function withDiscovery(discovery: Values): Promise<readonly Manifest[]> {
-  return helm.objects({ values: { multicluster, discovery } });
+  return helm().objects({ values: { multicluster, discovery } });
 }
 
 function isOfDiscovery({ kind, metadata }: Manifest): boolean {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 
 import { parseProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
@@ -14,7 +14,6 @@ import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { anyCaData } from "../access/builders.ts";
 import { blocksOf } from "../demo/page.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
-import { Helm } from "./helm.ts";
 import {
   commandsOf,
   exceptionFor,
@@ -23,6 +22,7 @@ import {
   pages as commandPages,
   runnable,
 } from "./page-commands.ts";
+import { useHelm } from "./use-helm.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
@@ -92,20 +92,14 @@ function profileFor(
   };
 }
 
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await Helm.open();
-}, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
+const helm = useHelm();
 
 describe("the values in docs", () => {
   test.each(examples)("$name is taken by the chart", async ({ text }) => {
     const values: unknown = parse(text);
     if (!isRecord(values)) throw new Error("The block holds no values");
     for (const version of ["1.34.0", "1.36.0"]) {
-      const { code, stderr } = await helm.template({ values }, "--kube-version", version);
+      const { code, stderr } = await helm().template({ values }, "--kube-version", version);
       expect({ code, stderr }).toMatchObject({ code: 0 });
     }
   });

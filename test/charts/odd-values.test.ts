@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { valueAt } from "../fleet/json-record.ts";
 import { manifestsIn } from "../fleet/manifest-files.ts";
-import { chartFolder, Helm } from "./helm.ts";
+import { chartFolder } from "./helm.ts";
 import { argumentsOf, podsIn } from "./rendered.ts";
+import { useHelm } from "./use-helm.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
@@ -14,17 +15,11 @@ const plugin = (mountPath: string) => [
   `--set-json=multicluster.accessProvidersConfig={"providers":[{"name":"a","execConfig":{"command":"${mountPath}/c"}}]}`,
   "--kube-version=1.36.0",
 ];
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await Helm.open();
-}, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
+const helm = useHelm();
 
 /** What `helm template` makes of a release of a name with these flags. */
 async function rendered(release: string, ...flags: readonly string[]) {
-  return manifestsIn(await helm.must("template", release, chartFolder, ...flags), "The chart");
+  return manifestsIn(await helm().must("template", release, chartFolder, ...flags), "The chart");
 }
 
 describe("values that a person writes by mistake are refused in words", () => {
@@ -73,7 +68,7 @@ describe("values that a person writes by mistake are refused in words", () => {
     { flags: plugin("/a b"), says: "at '/multicluster/plugins/0/mountPath'" },
     { flags: ["--kube-version=1.29.0"], says: "chart requires kubeVersion: >=1.30.0-0" },
   ])("$flags", async ({ flags, says }) => {
-    const answer = await helm.run("template", "knfleet", chartFolder, ...flags);
+    const answer = await helm().run("template", "knfleet", chartFolder, ...flags);
     expect(answer.stderr).toContain(says);
     expect(answer).toMatchObject({ code: 1 });
   });

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { valueAt } from "../fleet/json-record.ts";
-import { Helm, type Values } from "./helm.ts";
+import type { Values } from "./helm.ts";
 import { argumentsOf, listAt, podsIn } from "./rendered.ts";
+import { useHelm } from "./use-helm.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await Helm.open();
-}, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
+const helm = useHelm();
 
 describe("plugins", () => {
   const command = "/plugins/login/bin/login";
@@ -30,7 +25,7 @@ describe("plugins", () => {
     { version: "1.34.9", delivery: "copied by an init container", kind: "emptyDir" },
     { version: "1.35.0", delivery: "mounted as images", kind: "image" },
   ])("on Kubernetes $version they are $delivery", async ({ version, kind }) => {
-    const objects = await helm.objects({ values: { multicluster } }, "--kube-version", version);
+    const objects = await helm().objects({ values: { multicluster } }, "--kube-version", version);
     const pod = podsIn(objects).find(({ program }) => program === "controller");
     if (pod === undefined) throw new Error("There is no controller");
     const mounts = listAt(pod.spec, "containers", 0, "volumeMounts");
@@ -46,7 +41,7 @@ describe("plugins", () => {
   test("what upstream's chart has below knative_operator is taken as it is", async () => {
     const upstream = { ...multicluster, plugins: [plugin], remoteDeploymentsPollInterval: "30s" };
     const flags = ["--kube-version", "1.36.0"];
-    const objects = await helm.objects({ values: { multicluster: upstream } }, ...flags);
+    const objects = await helm().objects({ values: { multicluster: upstream } }, ...flags);
     const [pod] = podsIn(objects).filter(({ program }) => program === "controller");
     if (pod === undefined) throw new Error("There is no controller");
     expect(argumentsOf(pod)).toEqual(
@@ -135,7 +130,7 @@ describe("plugins", () => {
       says: /plugins\[0\]\.path: the file in example\.org\/login:1 is required/,
     },
   ])("refused: $name", async ({ values, says }) => {
-    const { code, stderr } = await helm.template({ values });
+    const { code, stderr } = await helm().template({ values });
     expect(code).toBe(1);
     expect(stderr).toMatch(says);
   });

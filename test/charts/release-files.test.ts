@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { readControllerFlags } from "../../cmd/service/flags.ts";
 import { readWebhookFlags } from "../../cmd/service/webhook-flags.ts";
-import { Helm, type Values } from "./helm.ts";
+import type { Values } from "./helm.ts";
 import { argumentsOf, listAt, podsIn } from "./rendered.ts";
+import { useHelm } from "./use-helm.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await Helm.open();
-}, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
+const helm = useHelm();
 
 const folder = "/var/lib/knfleet/releases";
 const volume = { persistentVolumeClaim: { claimName: "knative-releases" } };
@@ -22,7 +17,7 @@ const mount = { name: "releases", mountPath: folder, readOnly: true };
 
 /** What each long-lived pod of the chart knows of release files. */
 async function podsWith(values: Values) {
-  const pods = podsIn(await helm.objects({ values }));
+  const pods = podsIn(await helm().objects({ values }));
   return pods
     .filter(({ program }) => program === "controller" || program === "webhook")
     .map((pod) => {
@@ -67,7 +62,7 @@ describe("the release files of controller and webhook", () => {
   test("are those of another folder of the image", async () => {
     const releaseFiles = { folder: "/opt/releases" };
     expect(await podsWith({ releaseFiles })).toEqual(both({ dir: "/opt/releases", volumes: [] }));
-    const { code, stderr } = await helm.template({ values: { releaseFiles: { folder: "opt" } } });
+    const { code, stderr } = await helm().template({ values: { releaseFiles: { folder: "opt" } } });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining(
@@ -84,7 +79,7 @@ describe("the release files of controller and webhook", () => {
   test.each([{ folder: "a b" }, { folder: 1 }, { volume: "pvc" }, { directory: "/a" }])(
     "are refused as %j",
     async (releaseFiles) => {
-      const { code, stderr } = await helm.template({ values: { releaseFiles } });
+      const { code, stderr } = await helm().template({ values: { releaseFiles } });
       expect(code).toBe(1);
       expect(stderr).toContain("releaseFiles");
     },

@@ -1,27 +1,25 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import { chartFolder, Helm } from "./helm.ts";
+import { chartFolder } from "./helm.ts";
 import { listAt, objectIn } from "./rendered.ts";
+import { useHelm } from "./use-helm.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 const files = readdirSync(join(chartFolder, "ci"));
 const rendered = new Map<string, readonly Manifest[]>();
-let helm: Helm;
+const helm = useHelm();
 
 beforeAll(async () => {
-  helm = await Helm.open();
-  for (const file of files) rendered.set(file, await helm.objects({ file }));
+  for (const file of files) rendered.set(file, await helm().objects({ file }));
 }, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
 
 function of(file: string, kind: string): readonly Manifest[] {
   return (rendered.get(file) ?? []).filter((one) => one.kind === kind);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { readControllerFlags } from "../../cmd/service/flags.ts";
@@ -10,23 +10,21 @@ import { guardTargets, matchConditionOf } from "../../controller/guard/policy.ts
 import { valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
 import { imageArguments } from "../support/image-environment.ts";
-import { chartFolder, Helm } from "./helm.ts";
+import { chartFolder } from "./helm.ts";
 import { argumentsOf, containersOf, listAt, objectIn, podsIn, rulesOf } from "./rendered.ts";
+import { useHelm } from "./use-helm.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 const files = readdirSync(join(chartFolder, "ci"));
 const docs = join(chartFolder, "../../docs");
-let helm: Helm;
+const helm = useHelm();
 const rendered = new Map<string, readonly Manifest[]>();
 
 beforeAll(async () => {
-  helm = await Helm.open();
-  for (const file of files) rendered.set(file, await helm.objects({ file }));
+  for (const file of files) rendered.set(file, await helm().objects({ file }));
 }, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
 
 function of(file: string): readonly Manifest[] {
   return rendered.get(`${file}-values.yaml`) ?? [];
@@ -55,8 +53,8 @@ function isForController(binding: Manifest): boolean {
 
 describe("every set of values", () => {
   test.each(files)("%s passes helm lint --strict", async (file) => {
-    const flags = await helm.flagsOf({ file });
-    const { code, stdout } = await helm.run("lint", "--strict", chartFolder, ...flags);
+    const flags = await helm().flagsOf({ file });
+    const { code, stdout } = await helm().run("lint", "--strict", chartFolder, ...flags);
     expect({ code, stdout }).toMatchObject({ code: 0 });
   });
 
@@ -165,7 +163,7 @@ describe("every set of values", () => {
 
 describe("what is written in the templates is said elsewhere, too", () => {
   test("every rule of a role has its reason beside it", async () => {
-    const { stdout } = await helm.template({ file: "full-values.yaml" });
+    const { stdout } = await helm().template({ file: "full-values.yaml" });
     const roles = stdout.split("\n---\n").filter((text) => /^kind: (?:Cluster)?Role$/m.test(text));
     expect(roles.length).toBeGreaterThan(4);
     for (const role of roles) {
@@ -206,7 +204,7 @@ describe("what is written in the templates is said elsewhere, too", () => {
     async (guard) => {
       const id = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
       const hubs = [{ id, user: "hub" }];
-      const objects = await helm.objects({ values: { guard: { only: true, crds: true, hubs } } });
+      const objects = await helm().objects({ values: { guard: { only: true, crds: true, hubs } } });
       const configuration = objectIn(objects, "ValidatingWebhookConfiguration", "knfleet-webhook");
       const webhook = listAt(configuration, "webhooks").find(
         (one) => valueAt(one, "name") === `${guard}.${id}.knfleet.dev`,
@@ -222,14 +220,14 @@ describe("what is written in the templates is said elsewhere, too", () => {
     [5, 5],
   ])("upstream's operator_webhook.replicas of %i gives %i webhook pods", async (theirs, pods) => {
     const values = { webhook: { replicas: 3 }, operator_webhook: { replicas: theirs } };
-    const deployment = objectIn(await helm.objects({ values }), "Deployment", "knfleet-webhook");
+    const deployment = objectIn(await helm().objects({ values }), "Deployment", "knfleet-webhook");
     expect(valueAt(deployment, "spec", "replicas")).toBe(pods);
   });
 
   test("a hub that is named once for each of its users has each webhook once", async () => {
     const id = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
     const hubs = ["a", "b"].map((user) => ({ id, user }));
-    const objects = await helm.objects({ values: { guard: { only: true, hubs } } });
+    const objects = await helm().objects({ values: { guard: { only: true, hubs } } });
     const configuration = objectIn(objects, "ValidatingWebhookConfiguration", "knfleet-webhook");
     const names = listAt(configuration, "webhooks").map((one) => valueAt(one, "name"));
     expect(names).toEqual([`anchor-guard.${id}.knfleet.dev`, `namespace-guard.${id}.knfleet.dev`]);

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import { chartFolder, Helm, type Values } from "./helm.ts";
+import { chartFolder, type Values } from "./helm.ts";
 import { argumentsOf, listAt, objectIn, podsIn } from "./rendered.ts";
+import { useHelm } from "./use-helm.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await Helm.open();
-}, 600_000);
-
-afterAll(async () => helm[Symbol.asyncDispose]());
+const helm = useHelm();
 
 const grants = [{ fromNamespace: "team-a", toNamespace: "fleet", names: ["spoke-1"] }];
 const access = {
@@ -34,9 +29,9 @@ const access = {
 };
 
 async function notesOf(values: Values): Promise<string> {
-  const flags = await helm.flagsOf({ values });
+  const flags = await helm().flagsOf({ values });
   const place = ["install", "knfleet", chartFolder, "--namespace", "knfleet-system"];
-  return helm.must(...place, "--dry-run=client", ...flags);
+  return helm().must(...place, "--dry-run=client", ...flags);
 }
 
 function argumentsFor(objects: readonly Manifest[], start: string): readonly string[] {
@@ -55,7 +50,7 @@ async function isWarned(values: Values): Promise<boolean> {
 /** From where the port for reviews is reached. */
 async function webhookIngress(apiServerCIDRs: readonly string[]): Promise<readonly unknown[]> {
   const networkPolicy = { enabled: true, apiServerCIDRs };
-  const objects = await helm.objects({ values: { networkPolicy } });
+  const objects = await helm().objects({ values: { networkPolicy } });
   const policy = objectIn(objects, "NetworkPolicy", "knfleet-webhook");
   expect(listAt(policy, "spec", "policyTypes")).toContain("Ingress");
   return listAt(policy, "spec", "ingress").filter(
@@ -65,7 +60,7 @@ async function webhookIngress(apiServerCIDRs: readonly string[]): Promise<readon
 
 describe("T-04, T-20 who may use which ClusterProfile", () => {
   test("without values a component may name any, and the notes warn of that", async () => {
-    const objects = await helm.objects({ values: { multicluster: access } });
+    const objects = await helm().objects({ values: { multicluster: access } });
     expect(argumentsFor(objects, "--reference")).toEqual([
       "controller --reference-mode=Any",
       "webhook --reference-mode=Any",
@@ -82,7 +77,7 @@ describe("T-04, T-20 who may use which ClusterProfile", () => {
       trustedInventoryNamespaces: ["fleet"],
       trustedClusterManagers: ["ocm"],
     };
-    const objects = await helm.objects({ values: { multicluster: access, references } });
+    const objects = await helm().objects({ values: { multicluster: access, references } });
     const map = objectIn(objects, "ConfigMap", "knfleet-references");
     expect(JSON.parse(String(valueAt(map, "data", "grants.json")))).toEqual({ grants });
     for (const pod of podsIn(objects)) {
@@ -106,7 +101,7 @@ describe("T-04, T-20 who may use which ClusterProfile", () => {
   });
 
   test("grants without the mode are refused", async () => {
-    const { code, stderr } = await helm.template({ values: { references: { grants } } });
+    const { code, stderr } = await helm().template({ values: { references: { grants } } });
     expect(code).not.toBe(0);
     expect(stderr).toContain("references.grants: have no effect without references.mode=Granted");
   });
@@ -126,7 +121,7 @@ describe("T-72 forged reviews", () => {
 
   test("client certificates are asked for where their authority is named", async () => {
     const clientCertificates = { configMap: "api-servers", names: ["a b"] };
-    const objects = await helm.objects({ values: { webhook: { clientCertificates } } });
+    const objects = await helm().objects({ values: { webhook: { clientCertificates } } });
     expect(argumentsFor(objects, "--client")).toEqual([
       "webhook --client-ca-file=/etc/knfleet/clients/ca.crt",
       "webhook --client-name=a b",
@@ -137,13 +132,13 @@ describe("T-72 forged reviews", () => {
       configMap: { name: "api-servers" },
     });
     const alone = { webhook: { clientCertificates: { names: ["a"] } } };
-    const { code, stderr } = await helm.template({ values: alone });
+    const { code, stderr } = await helm().template({ values: alone });
     expect(code).not.toBe(0);
     expect(stderr).toContain("webhook.clientCertificates.names: have no effect without");
   });
 
   test("a review has no effect, so that one that is sent again has none either", async () => {
-    const objects = await helm.objects({ values: { guard: { controllerUser: "hub" } } });
+    const objects = await helm().objects({ values: { guard: { controllerUser: "hub" } } });
     const webhooks = listAt(
       objectIn(objects, "ValidatingWebhookConfiguration", "knfleet-webhook"),
       "webhooks",
