@@ -1,10 +1,12 @@
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 
 import { keyOf } from "../../api/kubernetes.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
+import { useStory } from "../support/use-story.ts";
+import { useClearScene } from "./clear-scene.ts";
 import { eventsOf, historyOf } from "./history.ts";
 import {
   change,
@@ -21,6 +23,7 @@ import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 const scene = useScene({ spokes: [{ admissionWebhooks: true }] }, ["--log-level=debug"]);
+useClearScene(scene);
 const kind = "KnativeEventing";
 const label = "knative-eventing";
 
@@ -57,9 +60,20 @@ async function looks(): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-afterEach(() => scene().fleet.spoke(0).proxy.setRtt(0));
+const unblock = () =>
+  scene()
+    .fleet.spoke(0)
+    .admin.remove({ ...blocker, name: "blocker" });
+
+afterEach(async () => {
+  scene().fleet.spoke(0).proxy.setRtt(0);
+  // A webhook that stayed would hold up the tests that follow.
+  await unblock();
+});
 
 describe("a component on a spoke that is 200 ms away", () => {
+  useStory();
+
   test("tells from the first moment how far it is, at most once a second, and its Events tell each step once", async () => {
     const { hub, fleet, profiles } = scene();
     fleet.spoke(0).proxy.setRtt(200);
@@ -180,9 +194,6 @@ test("an installation that a webhook holds up says how many objects wait for it"
   const { hub, fleet, profiles } = scene();
   const { admin } = fleet.spoke(0);
   await admin.create(blocker);
-  // A webhook that stayed would hold up the tests that follow.
-  const unblock = () => admin.remove({ ...blocker, name: "blocker" });
-  onTestFinished(async () => void (await unblock()));
   const probe = {
     apiVersion: "v1",
     kind: "ServiceAccount",
@@ -210,12 +221,15 @@ test("an installation that a webhook holds up says how many objects wait for it"
   expect(history.said("InstallSucceeded")).toHaveLength(1);
   await unblock();
   await ready(hub, kind);
+  await remove(hub, kind);
+  await gone(hub, kind);
 });
 
 test("the log follows one component from its creation to its spoke", async () => {
-  const { hub, controller } = scene();
-  const component = await read(hub, kind);
-  const uid = component?.metadata.uid;
+  const { hub, profiles } = scene();
+  const { uid } = (await create(hub, { kind, on: profiles[0] })).metadata;
+  await ready(hub, kind);
+  const { controller } = scene();
   const lines = controller.logLines({ component: `${kind} ${label}/${label}` });
   const ours = lines.filter((line) => line["uid"] === uid && line["level"] !== "debug");
   expect(ours.map(({ msg }) => msg)).toEqual(
