@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { waitFor } from "../fleet/wait-for.ts";
