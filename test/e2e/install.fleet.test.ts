@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { describe, expect, test } from "vitest";
 
 import { componentKinds, type ComponentKind } from "../../api/component.ts";
@@ -66,9 +65,9 @@ describe("two components on two spokes", () => {
     await create(hub, { kind: "KnativeEventing", on: profiles[1] });
     await bothReady();
     const serving = await read(hub, "KnativeServing");
-    expect(valueAt(serving, "status", "version")).toBe("1.23.0");
+    expect(valueAt(serving, "status", "version")).toBe("1.23.1");
     expect(valueAt(serving, "status", "manifests")).toEqual([
-      "knative-serving/1.23.0",
+      "knative-serving/1.23.1",
       "ingress/1.23/kourier",
     ]);
     for (const spoke of fleet.spokes) {
@@ -133,7 +132,7 @@ describe("two components on two spokes", () => {
       await Promise.all(kinds.map((kind) => observed(hub, kind)));
       await bothReady();
     };
-    await reconcileAgain("1.23.0");
+    await reconcileAgain("1.23.1");
     await scene().controller[Symbol.asyncDispose]();
     scene().controller = await scene().startController();
     await reconcileAgain("1.23");
