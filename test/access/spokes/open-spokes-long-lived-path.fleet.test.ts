@@ -21,7 +21,7 @@ import { conditionOf } from "../../fleet/json-record.ts";
 import { credentialNamespace } from "../../fleet/profiles.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { startControllerProcess } from "../../support/controller-process.ts";
-import { seed } from "../../support/fuzz.ts";
+import { runsOf, seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
@@ -244,7 +244,8 @@ test(`after any events on real clusters all is as after a fresh start (KNFLEET_S
     pause: () => delay(1_000),
   };
   const chosen = fc.constantFrom(...Object.entries(events));
-  const [script = []] = fc.sample(fc.array(chosen, { minLength: 14, maxLength: 14 }), {
+  const length = runsOf(56);
+  const [script = []] = fc.sample(fc.array(chosen, { minLength: length, maxLength: length }), {
     seed,
     numRuns: 1,
   });
