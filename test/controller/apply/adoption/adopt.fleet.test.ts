@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { describe, expect, test } from "vitest";
 
 import type { Component } from "../../../../api/component.ts";
@@ -16,7 +15,7 @@ import { eventing, openInstaller, serving } from "../installer.ts";
 import { liveObjects, outlives, writtenTo } from "../spoke-view.ts";
 import { lastApplied, UpstreamOperator } from "../upstream-operator.ts";
 
-const version = "1.23.0";
+const version = "1.23.1";
 const kourier = { version, ingress: { kourier: { enabled: true } } };
 
 const fleet = useSpokes([{ kwok: false }, { kwok: false }]);
