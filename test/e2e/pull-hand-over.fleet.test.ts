@@ -22,6 +22,7 @@ import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { clusterObjects } from "../support/cluster-objects.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { useStory } from "../support/use-story.ts";
 import {
   change,
   componentOf,
@@ -41,6 +42,8 @@ const kind = "KnativeServing";
 const name = "knative-serving";
 const target = ["ks/knative-serving", "-n", name];
 const scene = usePullScene();
+// One component goes from push to pull and back.
+useStory();
 const stack = new AsyncDisposableStack();
 
 const releaseDir = sampleDirOf();

@@ -2,7 +2,9 @@ import { join, resolve } from "node:path";
 
 import { afterAll, beforeAll } from "vitest";
 
+import { agentWorkName } from "../../api/delivery.ts";
 import type { NamespacedName } from "../../api/kubernetes.ts";
+import { agentNamespace } from "../../controller/pull/agent.ts";
 import type { Cluster, Fleet } from "../fleet/fleet.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
@@ -56,6 +58,23 @@ export function usePullScene({ mayExecute = true } = {}): () => PullScene {
 
 function printLine(line: string): void {
   console.error(line);
+}
+
+/** What docs/removal.md grants for `knfleet.dev/keep-while-used`, here to the controller on the spoke. */
+export async function letLookForUsers({ admin }: Cluster): Promise<void> {
+  const rbac = "rbac.authorization.k8s.io";
+  const metadata = { name: "knfleet-users" };
+  const rules = [{ apiGroups: ["serving.knative.dev"], resources: ["*"], verbs: ["list"] }];
+  const roleRef = { apiGroup: rbac, kind: "ClusterRole", ...metadata };
+  const subjects = [{ kind: "ServiceAccount", namespace: agentNamespace, name: agentWorkName }];
+  await admin.create({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata, rules });
+  await admin.create({
+    apiVersion: `${rbac}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata,
+    roleRef,
+    subjects,
+  });
 }
 
 /**

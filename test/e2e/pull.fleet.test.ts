@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { agentWorkName, componentWorkName, workApiVersion } from "../../api/delivery.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
@@ -13,6 +13,7 @@ import type { Agent } from "../fleet/ocm/agent.ts";
 import { letExecute } from "../fleet/ocm/work-rights.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { useStory } from "../support/use-story.ts";
 import {
   change,
   componentOf,
@@ -27,7 +28,7 @@ import {
   remove,
 } from "./installation.ts";
 import { runOneWriteLives } from "./one-write-lives.ts";
-import { playAgent, usePullScene } from "./pull-scene.ts";
+import { letLookForUsers, playAgent, usePullScene } from "./pull-scene.ts";
 
 const kind = "KnativeServing";
 const scene = usePullScene({ mayExecute: false });
@@ -44,8 +45,9 @@ const releaseDir = sampleDirOf();
 let before: ReadonlySet<string>;
 let controller: ControllerProcess;
 /** The controller on the spoke. */
-let local: ControllerProcess;
+let local: ControllerProcess | undefined;
 let ocmAgent: Agent;
+let isOcmAgentThere = true;
 
 async function startController(): Promise<void> {
   const kubeconfig = await scene().fleet.controllerKubeconfig();
@@ -59,6 +61,7 @@ async function playLocal(): Promise<void> {
 }
 
 async function stopOcmAgent(): Promise<void> {
+  isOcmAgentThere = false;
   await ocmAgent[Symbol.asyncDispose]();
   await waitFor("the cluster to be Unknown", async () => {
     const found = await scene().hub.admin.get(clusterKey);
@@ -70,6 +73,7 @@ async function startOcmAgent(): Promise<void> {
   const { ocm, spoke, workKubeconfig } = scene();
   ocmAgent = stack.use(await ocm.startAgent(spoke));
   await ocmAgent.startWork(workKubeconfig);
+  isOcmAgentThere = true;
 }
 
 async function isReady(cluster: Cluster): Promise<boolean> {
@@ -100,7 +104,7 @@ async function ownWork(): Promise<KubeObject> {
 /** Waits until the agent is gone, too, and says what is left on the spoke. */
 async function leftOnSpoke(): Promise<readonly string[]> {
   await waitFor("all works to go", async () => (await works()).length === 0);
-  await local.stop();
+  await local?.stop();
   return leftovers(scene().spoke, before);
 }
 
@@ -124,51 +128,26 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync());
 
-test("a work agent without the rights is told, with the object that it may not apply", async () => {
+afterEach(async ({ task }) => {
+  if (task.result?.state === "fail") await clear();
+}, 300_000);
+
+/** Ends what a test that failed has begun, so that the next one finds a hub without a component. */
+async function clear(): Promise<void> {
   const { hub, spoke } = scene();
-  await create(hub, { kind, on: profile, spec: { version: "1.22" } });
-  const component = await condition(hub, kind, [
-    "TargetClusterResolved",
-    {
-      status: "False",
-      reason: "AccessProviderFailed",
-      message: /^\[WorkForbidden\] .* the work agent may not apply /,
-    },
-  ]);
-  expect(component.metadata.annotations).toMatchObject({
-    "knfleet.dev/managed-cluster": "spoke-1",
-    "knfleet.dev/spoke-namespace": "knative-serving",
-  });
   await letExecute(spoke);
-});
-
-test("a component whose cluster cannot be dialled is brought by works, and is Ready soon after it is on its spoke", async () => {
-  const { hub, spoke } = scene();
-  await playLocal();
-  await waitFor("the spoke to be ready", () => isReady(spoke), { timeoutMs: 120_000 });
-  const began = performance.now();
-  const component = await ready(hub, kind);
-  console.log(`Ready on the hub ${Math.round(performance.now() - began)} ms after the spoke`);
-  const version = valueAt(await read(spoke, kind), "status", "version");
-  expect(valueAt(component, "status", "version")).toBe(version);
-  const stored = await Promise.all([workOf(agentWorkName), ownWork()]);
-  const bytes = stored.map((work) => Buffer.byteLength(JSON.stringify(work)));
-  console.log(`Works of a spoke in the hub's etcd: ${bytes.join(" + ")} bytes`);
-  expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(40_000);
-});
-
-test("what somebody changes in a work or in the status is put back", async () => {
-  const { hub } = scene();
-  const work = await ownWork();
-  await hub.admin.patch(keyOf(work), { spec: { manifestConfigs: null } });
-  await expect.poll(async () => (await ownWork())["spec"]).toEqual(work["spec"]);
-  const component = await ready(hub, kind);
-  const { name, namespace } = component.metadata;
-  const path = `/apis/${component.apiVersion}/namespaces/${namespace}/knativeservings/${name}/status`;
-  const conditions = [{ type: "Ready", status: "False", reason: "Lie" }];
-  await hub.admin.request("PUT", path, { ...component, status: { conditions } });
-  await ready(hub, kind);
-});
+  await spoke.admin.remove(keyOf(user));
+  if (!isOcmAgentThere) await startOcmAgent();
+  if (!controller.isRunning) await startController();
+  if ((await read(hub, kind)) !== undefined) {
+    if (local?.isRunning !== true) await playLocal();
+    await remove(hub, kind);
+    await gone(hub, kind);
+  }
+  await waitFor("all works to go", async () => (await works()).length === 0);
+  await local?.stop();
+  await controller.stop();
+}
 
 /** The Jobs of the installation that are complete. */
 async function completeJobs(): Promise<readonly string[]> {
@@ -178,66 +157,116 @@ async function completeJobs(): Promise<readonly string[]> {
   return complete.map(({ metadata: { name } }) => name).toSorted();
 }
 
-test("an upgrade goes through the work, also after a Job of the earlier version is complete", async () => {
-  const { hub } = scene();
-  const earlier = await waitFor("a Job to be complete", async () => {
-    const jobs = await completeJobs();
-    return jobs.length > 0 && jobs;
+describe("a component whose cluster has only an agent", () => {
+  useStory();
+
+  test("a work agent without the rights is told, with the object that it may not apply", async () => {
+    const { hub, spoke } = scene();
+    await create(hub, { kind, on: profile, spec: { version: "1.22" } });
+    const component = await condition(hub, kind, [
+      "TargetClusterResolved",
+      {
+        status: "False",
+        reason: "AccessProviderFailed",
+        message: /^\[WorkForbidden\] .* the work agent may not apply /,
+      },
+    ]);
+    expect(component.metadata.annotations).toMatchObject({
+      "knfleet.dev/managed-cluster": "spoke-1",
+      "knfleet.dev/spoke-namespace": "knative-serving",
+    });
+    await letExecute(spoke);
   });
-  await change(hub, kind, { version: "1.23" });
-  await observed(hub, kind);
-  const component = await ready(hub, kind);
-  expect(valueAt(component, "status", "version")).toMatch(/^1\.23\./);
-  const later = async () => (await completeJobs()).filter((name) => !earlier.includes(name));
-  await waitFor("the Job of the later version", async () => (await later()).length > 0);
-});
 
-test("a component close to the 500 KiB that Open Cluster Management lets a work have is brought whole", async () => {
-  const { hub, spoke } = scene();
-  const long = "x".repeat(480 * 1024);
-  await change(hub, kind, { config: { features: { "large.example": long } } });
-  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-serving" };
-  const arrived = async () => {
-    const found = await spoke.admin.get({ ...key, name: "config-features" });
-    return valueAt(found, "data", "large.example") === long;
-  };
-  await expect.poll(arrived).toBe(true);
-  await ready(hub, kind);
-  await change(hub, kind, { config: null });
-  await expect.poll(arrived).toBe(false);
-  await ready(hub, kind);
-});
+  test("a component whose cluster cannot be dialled is brought by works, and is Ready soon after it is on its spoke", async () => {
+    const { hub, spoke } = scene();
+    await playLocal();
+    await waitFor("the spoke to be ready", () => isReady(spoke), { timeoutMs: 120_000 });
+    const began = performance.now();
+    const component = await ready(hub, kind);
+    console.log(`Ready on the hub ${Math.round(performance.now() - began)} ms after the spoke`);
+    const version = valueAt(await read(spoke, kind), "status", "version");
+    expect(valueAt(component, "status", "version")).toBe(version);
+    const stored = await Promise.all([workOf(agentWorkName), ownWork()]);
+    const bytes = stored.map((work) => Buffer.byteLength(JSON.stringify(work)));
+    console.log(`Works of a spoke in the hub's etcd: ${bytes.join(" + ")} bytes`);
+    expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(40_000);
+  });
 
-test("a cluster whose agent is silent is Unknown as soon as Open Cluster Management says so", async () => {
-  const { hub } = scene();
-  await hub.admin.patch(clusterKey, { spec: { leaseDurationSeconds: 1 } });
-  await stopOcmAgent();
-  await condition(hub, kind, [
-    "TargetClusterResolved",
-    {
+  test("what somebody changes in a work or in the status is put back", async () => {
+    const { hub } = scene();
+    const work = await ownWork();
+    await hub.admin.patch(keyOf(work), { spec: { manifestConfigs: null } });
+    await expect.poll(async () => (await ownWork())["spec"]).toEqual(work["spec"]);
+    const component = await ready(hub, kind);
+    const { name, namespace } = component.metadata;
+    const path = `/apis/${component.apiVersion}/namespaces/${namespace}/knativeservings/${name}/status`;
+    const conditions = [{ type: "Ready", status: "False", reason: "Lie" }];
+    await hub.admin.request("PUT", path, { ...component, status: { conditions } });
+    await ready(hub, kind);
+  });
+
+  test("an upgrade goes through the work, also after a Job of the earlier version is complete", async () => {
+    const { hub } = scene();
+    const earlier = await waitFor("a Job to be complete", async () => {
+      const jobs = await completeJobs();
+      return jobs.length > 0 && jobs;
+    });
+    await change(hub, kind, { version: "1.23" });
+    await observed(hub, kind);
+    const component = await ready(hub, kind);
+    expect(valueAt(component, "status", "version")).toMatch(/^1\.23\./);
+    const later = async () => (await completeJobs()).filter((name) => !earlier.includes(name));
+    await waitFor("the Job of the later version", async () => (await later()).length > 0);
+  });
+
+  test("a component close to the 500 KiB that Open Cluster Management lets a work have is brought whole", async () => {
+    const { hub, spoke } = scene();
+    const long = "x".repeat(480 * 1024);
+    await change(hub, kind, { config: { features: { "large.example": long } } });
+    const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-serving" };
+    const arrived = async () => {
+      const found = await spoke.admin.get({ ...key, name: "config-features" });
+      return valueAt(found, "data", "large.example") === long;
+    };
+    await expect.poll(arrived).toBe(true);
+    await ready(hub, kind);
+    await change(hub, kind, { config: null });
+    await expect.poll(arrived).toBe(false);
+    await ready(hub, kind);
+  });
+
+  test("a cluster whose agent is silent is Unknown as soon as Open Cluster Management says so", async () => {
+    const { hub } = scene();
+    await hub.admin.patch(clusterKey, { spec: { leaseDurationSeconds: 1 } });
+    await stopOcmAgent();
+    await condition(hub, kind, [
+      "TargetClusterResolved",
+      {
+        status: "Unknown",
+        reason: "SpokeUnreachable",
+        message: /its agent has not reported to the hub since/,
+      },
+    ]);
+    expect(conditionOf(await read(hub, kind), "Ready")).toMatchObject({
       status: "Unknown",
       reason: "SpokeUnreachable",
-      message: /its agent has not reported to the hub since/,
-    },
-  ]);
-  expect(conditionOf(await read(hub, kind), "Ready")).toMatchObject({
-    status: "Unknown",
-    reason: "SpokeUnreachable",
+    });
   });
-});
 
-test("a work that is deleted while the agent is silent is carried out when it is back", async () => {
-  const { hub } = scene();
-  await remove(hub, kind);
-  await condition(hub, kind, [
-    "TargetClusterResolved",
-    { reason: "SpokeUnreachable", message: /set knfleet.dev\/force-orphan=/ },
-  ]);
-  await hub.admin.remove(keyOf(await ownWork()));
-  await startOcmAgent();
-  await gone(hub, kind);
-  expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
-  await controller.stop();
+  test("a work that is deleted while the agent is silent is carried out when it is back", async () => {
+    const { hub } = scene();
+    await remove(hub, kind);
+    await condition(hub, kind, [
+      "TargetClusterResolved",
+      { reason: "SpokeUnreachable", message: /set knfleet.dev\/force-orphan=/ },
+    ]);
+    await hub.admin.remove(keyOf(await ownWork()));
+    await startOcmAgent();
+    await gone(hub, kind);
+    expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
+    await controller.stop();
+  });
 });
 
 test("controllers that die after each of their writes bring a component to its spoke, and remove it", async () => {
@@ -257,22 +286,13 @@ test("controllers that die after each of their writes bring a component to its s
   expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
 }, 180_000);
 
-/** What docs/removal.md grants for `knfleet.dev/keep-while-used`, here to the controller on the spoke. */
-async function letLookForUsers({ admin }: Cluster): Promise<void> {
-  const rbac = "rbac.authorization.k8s.io";
-  const metadata = { name: "knfleet-users" };
-  const rules = [{ apiGroups: ["serving.knative.dev"], resources: ["*"], verbs: ["list"] }];
-  const roleRef = { apiGroup: rbac, kind: "ClusterRole", ...metadata };
-  const subjects = [{ kind: "ServiceAccount", namespace: agentNamespace, name: agentWorkName }];
-  await admin.create({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata, rules });
-  await admin.create({
-    apiVersion: `${rbac}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata,
-    roleRef,
-    subjects,
-  });
-}
+/** Uses Serving on the spoke. */
+const user = {
+  apiVersion: "serving.knative.dev/v1",
+  kind: "Service",
+  metadata: { namespace: "default", name: "in-use" },
+  spec: { template: { spec: { containers: [{ image: "registry.example/app" }] } } },
+};
 
 test("a component that is kept while it is used says on its spoke by what, and goes when it is used no more", async () => {
   const { hub, spoke } = scene();
@@ -281,12 +301,6 @@ test("a component that is kept while it is used says on its spoke by what, and g
   await playLocal();
   await ready(hub, kind);
   await letLookForUsers(spoke);
-  const user = {
-    apiVersion: "serving.knative.dev/v1",
-    kind: "Service",
-    metadata: { namespace: "default", name: "in-use" },
-    spec: { template: { spec: { containers: [{ image: "registry.example/app" }] } } },
-  };
   await spoke.admin.create(user);
   const annotations = { "knfleet.dev/keep-while-used": "true" };
   await hub.admin.patch(keyOf(componentOf({ kind })), { metadata: { annotations } });
@@ -298,7 +312,7 @@ test("a component that is kept while it is used says on its spoke by what, and g
   await gone(hub, kind);
   await waitFor("all works to go", async () => (await works()).length === 0);
   expect(await read(spoke, kind)).toBeUndefined();
-  await local.stop();
+  await local?.stop();
   await controller.stop();
 });
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import {
   describe as nameOf,
@@ -136,6 +136,9 @@ test("an object that is deleted while a finalizer holds it is named, once in an 
   const name = "eventing-controller";
   const key = { apiVersion: "v1", kind: "ServiceAccount", namespace: "knative-eventing", name };
   const before = await admin().get(key);
+  const letGo = { metadata: { finalizers: null } };
+  // An object that stayed held would hold up the tests that follow.
+  onTestFinished(async () => void (await admin().patch(key, letGo)));
   await admin().patch(key, { metadata: { finalizers: ["example.com/hold"] } });
   await admin().remove(key);
   const message =
@@ -147,7 +150,7 @@ test("an object that is deleted while a finalizer holds it is named, once in an 
   });
   expect(event).toMatch(/^Waiting: ServiceAccount knative-eventing\/eventing-controller: .* ×1$/);
   expect(more).toEqual([]);
-  await admin().patch(key, { metadata: { finalizers: null } });
+  await admin().patch(key, letGo);
   const { metadata } = await again(key, before?.metadata.uid);
   expect(metadata.labels).toEqual(before?.metadata.labels);
   await ready(hub, "KnativeEventing");
