@@ -1,4 +1,3 @@
-// @module-tag release-files
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type Component, type ComponentKind, componentKinds } from "../../api/component.ts";
@@ -88,7 +87,7 @@ async function installByUpstream(kind: ComponentKind, on?: Profile): Promise<Inh
   await rolledOut(cluster, rendered);
   await upstream.reconcile(rendered);
   await rolledOut(cluster, rendered);
-  await hub.admin.patch(keyOf(component), { status: upstreamsStatus(component) }, status);
+  await hub.admin.patch(keyOf(component), { status: upstreamsStatus(component, rendered) }, status);
   return {
     component,
     cluster,
@@ -101,13 +100,16 @@ async function installByUpstream(kind: ComponentKind, on?: Profile): Promise<Inh
 const status = { subresource: "status" } as const;
 
 /** Spec: knative-operator.md 2.7, 4.5. */
-function upstreamsStatus({ kind, metadata }: Component): Readonly<Record<string, unknown>> {
+function upstreamsStatus(
+  { kind, metadata }: Component,
+  { version }: Rendered,
+): Readonly<Record<string, unknown>> {
   const lastTransitionTime = "2026-01-01T00:00:00Z";
   return {
     conditions: conditionNames.map((type) => ({ type, status: "True", lastTransitionTime })),
-    manifests: [`/var/run/ko/${componentKinds[kind].label}/1.23.0`],
+    manifests: [`/var/run/ko/${componentKinds[kind].label}/${version}`],
     observedGeneration: metadata.generation,
-    version: "1.23.0",
+    version,
   };
 }
 
