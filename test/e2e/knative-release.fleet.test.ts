@@ -1,10 +1,12 @@
 // @module-tag release-files
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
+import { type ComponentKind, componentKinds } from "../../api/component.ts";
 import { agentWorkName } from "../../api/delivery.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
+import { anchorNameOf } from "../../installation/anchor.ts";
 import { type Ran, runKnfleet } from "../cmd/kubectl/run-knfleet.ts";
 import { applyFile } from "../fleet/hub-access.ts";
 import { valueAt } from "../fleet/json-record.ts";
@@ -14,16 +16,19 @@ import { replicaKubeconfig } from "./built-in-access.ts";
 import { create, gone, inventoryOf, leftovers, ready, remove } from "./installation.ts";
 import { playAgent, usePullScene } from "./pull-scene.ts";
 import { releaseDir } from "./release-dir.ts";
+import { writesTo } from "./requests.ts";
 import { childrenOf, phase, removeSet, setKey, setNamespace, setOf } from "./set-scene.ts";
 import { versionTemplate } from "./set-scene.ts";
 
-// The main ways on Knative's own files that no other file with the tag goes: a set, a cluster that pulls, shards, and the commands that compare. What
-// each of them is in full, its own file shows on the sample release.
+// The main ways on Knative's own files that no other file with the tag goes: an installation, a set, a cluster that pulls, shards, and the commands that
+// compare. What each of them is in full, its own file shows on the sample release.
 const scene = usePullScene();
 const stack = new AsyncDisposableStack();
 const docs = join(import.meta.dirname, "../../docs");
 const kind = "KnativeServing";
+const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
 
+const replicas: ControllerProcess[] = [];
 let releases: string;
 let before: ReadonlySet<string>;
 
@@ -41,15 +46,34 @@ beforeAll(async () => {
     leaderElection: true,
     flags: ["--shards=2", "--sets", "--delivery=Auto", "--agent-image=registry.example/knfleet:1"],
   };
-  const replicas: ControllerProcess[] = [];
   for (let count = 0; count < 2; count += 1) {
     replicas.push(stack.use(await startControllerProcess(options)));
   }
-  const took = { msg: "Took a share of the fleet" };
-  await Promise.all(replicas.map((replica) => replica.logged(took)));
+  await waitFor("each replica to have one of the two shards", sharedFairly);
 }, 600_000);
 
 afterAll(() => stack.disposeAsync());
+
+async function sharedFairly(): Promise<boolean> {
+  const held = await Promise.all(replicas.map(shardsOf));
+  return held.every((shards) => shards === "1");
+}
+
+/** How many shards a replica says that it serves. */
+async function shardsOf(replica: ControllerProcess): Promise<string | undefined> {
+  return /^knfleet_shards_held (\d+)$/m.exec(await replica.metrics())?.[1];
+}
+
+/** The replicas that installed a component. */
+function installers(uid: string): readonly ControllerProcess[] {
+  return replicas.filter((one) => one.logLines({ msg: "Applied manifests", uid }).length > 0);
+}
+
+/** Removes a component that a test has created, also after a failure. */
+async function removed(one: ComponentKind): Promise<void> {
+  await remove(scene().hub, one);
+  await gone(scene().hub, one);
+}
 
 /** Runs the plugin on the hub, with Knative's files. */
 async function knfleet(...args: readonly string[]): Promise<Ran> {
@@ -64,9 +88,13 @@ async function knfleet(...args: readonly string[]): Promise<Ran> {
 
 test("a set that replicas share brings a release to a cluster that pulls, and the next one, and takes it away", async () => {
   const { hub, spoke } = scene();
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => removeSet(hub, "walk"));
   await hub.admin.create(setOf("walk", {}));
   const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir: releases };
-  await using local = await playAgent(spoke, pod);
+  const local = undo.use(await playAgent(spoke, pod));
+  // While the controller of the spoke is there to remove what it installed.
+  undo.defer(() => removeSet(hub, "walk"));
   for (const version of ["1.22", "1.23"]) {
     await hub.admin.patch(setKey("walk"), { spec: versionTemplate(version) });
     const complete = await phase(hub, "walk", "Complete");
@@ -83,10 +111,40 @@ test("a set that replicas share brings a release to a cluster that pulls, and th
   expect(await leftovers(spoke, before)).toEqual([`|Namespace||${agentNamespace}`]);
 }, 600_000);
 
+test("two components are installed by the one replica that has the shard of their cluster, with one write an object, and go without a trace", async () => {
+  const { fleet, hub, spoke } = scene();
+  const on = await fleet.addProfile(spoke, { plugin: "secretreader", name: "direct" });
+  const clean = await inventoryOf(spoke);
+  const uids: string[] = [];
+  for (const one of kinds) {
+    onTestFinished(() => removed(one));
+    const since = new Date();
+    const { uid } = (await create(hub, { kind: one, on })).metadata;
+    await ready(hub, one);
+    uids.push(uid);
+    const { label } = componentKinds[one];
+    const anchor = anchorNameOf({ kind: one, name: label });
+    const written = (await writesTo(spoke, since)).filter(({ code }) => code < 300);
+    const ids = written.map((request) =>
+      [request.resource, request.namespace, request.name].join("/"),
+    );
+    const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
+    // The intent before the first write and the record of completion after the last one.
+    expect(twice).toEqual([`configmaps/${label}/${anchor}`]);
+    expect(ids.length).toBeGreaterThan(70);
+  }
+  const [first = "", second = ""] = uids;
+  expect(installers(first)).toHaveLength(1);
+  expect(installers(second)).toEqual(installers(first));
+  await Promise.all(kinds.map(removed));
+  expect(await leftovers(spoke, clean)).toEqual([]);
+}, 600_000);
+
 test("what a cluster has is compared with the files: diff, plan and can-i", async () => {
   const { fleet, hub, spoke } = scene();
   const on = await fleet.addProfile(spoke, { plugin: "secretreader", name: "direct" });
   const clean = await inventoryOf(spoke);
+  onTestFinished(() => removed(kind));
   await create(hub, { kind, on, spec: { version: "1.22" } });
   await ready(hub, kind);
   const target = ["ks/knative-serving", "-n", "knative-serving"];
@@ -101,7 +159,6 @@ test("what a cluster has is compared with the files: diff, plan and can-i", asyn
   const rights = await knfleet("can-i", "fleet/direct", "--version", "1.23");
   expect(rights.exitCode).toBe(0);
   expect(rights.stderr).toMatch(/ has all \d+ rights for KnativeServing 1\.23\.0/);
-  await remove(hub, kind);
-  await gone(hub, kind);
+  await removed(kind);
   expect(await leftovers(spoke, clean)).toEqual([]);
 }, 600_000);
