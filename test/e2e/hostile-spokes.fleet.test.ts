@@ -71,6 +71,7 @@ function isVersion(path: string): boolean {
   return path.startsWith("/version");
 }
 
+// More than 15 s: some hundred answers of 10 MB are made, sent and refused on two cores.
 test("ten spokes that answer with megabytes of brackets do not take the memory, and the others are served", async () => {
   await using controller = await start();
   const spokes = await Promise.all([
