@@ -1,0 +1,151 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
+import { env, exit, stderr, stdout } from "node:process";
+import { parseArgs } from "node:util";
+
+import type { Stryker } from "@stryker-mutator/core";
+
+import { projectRoot } from "../support/needs.ts";
+import judged from "./judged.json" with { type: "json" };
+import { compareWithJudged, type Judged, type Survivor } from "./judged.ts";
+
+const usage = `Usage: npm run mutants -- PATH… [--tests PATH]… [--concurrency N]
+
+Changes the source files at PATH (files or folders) in one place at a time, runs the unit tests that reach the place, and prints each change that
+no test notices. Texts and the constants of a module are not changed.
+  --tests PATH      only the unit tests at PATH; default: all that import the files, which takes longer
+  --concurrency N   runs of tests at a time, default 2
+Survivors that no test can or need notice are listed with a reason in test/mutants/judged.json, and are left out.
+Exit code 1 when an entry of that list does not survive any more.
+`;
+
+type MutantResult = Awaited<ReturnType<Stryker["runMutationTest"]>>[number];
+
+interface Options {
+  readonly paths: readonly string[];
+  readonly tests: readonly string[];
+  readonly concurrency: number;
+}
+
+exit(await main());
+
+async function main(): Promise<number> {
+  const options = optionsOf(process.argv.slice(2));
+  if (typeof options === "number") return options;
+  env["KNFLEET_MUTANTS_TESTS"] = options.tests.join(",");
+  const folder = mkdtempSync(join(tmpdir(), "knfleet-mutants-"));
+  try {
+    return report(await resultsOf(options, folder));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function optionsOf(args: string[]): Options | number {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        help: { type: "boolean", short: "h" },
+        tests: { type: "string", multiple: true, default: ["test"] },
+        concurrency: { type: "string", default: "2" },
+      },
+    });
+    if (values.help === true) {
+      stdout.write(usage);
+      return 0;
+    }
+    if (positionals.length === 0) throw new Error("Name the files or folders to change");
+    const concurrency = Number(values.concurrency);
+    if (!Number.isInteger(concurrency) || concurrency < 1) {
+      throw new Error(`--concurrency must be a whole number from 1 (is ${values.concurrency})`);
+    }
+    return {
+      paths: positionals.map(pathInProject),
+      tests: values.tests.map(pathInProject),
+      concurrency,
+    };
+  } catch (error) {
+    stderr.write(`Error: ${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    return 2;
+  }
+}
+
+/** The path of an existing file or folder, from the root of the project. */
+function pathInProject(path: string): string {
+  const absolute = resolve(path);
+  if (!existsSync(absolute)) throw new Error(`${path} does not exist`);
+  return relative(projectRoot, absolute);
+}
+
+async function resultsOf({ paths, concurrency }: Options, folder: string): Promise<MutantResult[]> {
+  const patterns = paths.map((path) =>
+    statSync(join(projectRoot, path)).isDirectory() ? `${path}/**/*.ts` : path,
+  );
+  process.chdir(projectRoot);
+  const { Stryker: Mutation } = await import("@stryker-mutator/core");
+  const mutation = new Mutation({
+    mutate: patterns,
+    concurrency,
+    testRunner: "vitest",
+    plugins: ["@stryker-mutator/vitest-runner"],
+    vitest: { configFile: "test/mutants/vitest.config.ts" },
+    coverageAnalysis: "perTest",
+    // What users read is not compared word by word, and each of a module's constants needs a run of all tests.
+    mutator: { excludedMutations: ["StringLiteral"] },
+    ignoreStatic: true,
+    // Stryker rewrites a tsconfig with functions that TypeScript 7 does not have; without the file it does nothing.
+    tsconfigFile: "no-tsconfig.json",
+    disableTypeChecks: false,
+    tempDirName: folder,
+    ignorePatterns: ["dist", "dist-executable", "releases"],
+    reporters: ["progress-append-only"],
+  });
+  return mutation.runMutationTest();
+}
+
+function report(results: readonly MutantResult[]): number {
+  const found = results.filter(({ status }) => status === "Killed" || status === "Timeout").length;
+  const missed = results.filter(({ status }) => status === "Survived" || status === "NoCoverage");
+  const files = new Set(results.map(({ fileName }) => relative(projectRoot, resolve(fileName))));
+  const { open, outdated } = compareWithJudged(missed.map(survivorOf), readJudged(), files);
+  for (const { file, lineNumber, line, change } of open) {
+    stdout.write(`${file}:${lineNumber}\n  ${line}\n  ${change}\n`);
+  }
+  for (const { file, line, change } of outdated) {
+    stderr.write(`Error: remove from test/mutants/judged.json: ${file}\n  ${line}\n  ${change}\n`);
+  }
+  const share = (100 * found) / Math.max(1, found + open.length);
+  stdout.write(
+    `${found} of ${found + open.length} changes found (${share.toFixed(1)} %), ${missed.length - open.length} judged\n`,
+  );
+  return outdated.length === 0 ? 0 : 1;
+}
+
+function survivorOf({ fileName, location: { start, end }, replacement }: MutantResult): Survivor {
+  // Lines and columns count from 1.
+  const lines = readFileSync(resolve(fileName), "utf8").split("\n");
+  const changed = lines.slice(start.line - 1, end.line);
+  const last = changed.length - 1;
+  const text = changed
+    .map((line, index) =>
+      line.slice(index === 0 ? start.column - 1 : 0, index === last ? end.column - 1 : undefined),
+    )
+    .join("\n");
+  return {
+    file: relative(projectRoot, resolve(fileName)),
+    lineNumber: start.line,
+    line: (lines[start.line - 1] ?? "").trim(),
+    change: `${inOneLine(text)} → ${inOneLine(replacement)}`,
+  };
+}
+
+function inOneLine(text: string): string {
+  return text.replaceAll(/\s+/gu, " ").trim();
+}
+
+function readJudged(): readonly Judged[] {
+  return judged;
+}
