@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { KubeObject, ObjectMeta } from "../../api/kubernetes.ts";
 import {
   assertOurs,
+  assertTakenUp,
   inventoryTextOf,
   isMarked,
   letGoManifest,
@@ -172,6 +173,16 @@ describe("an anchor", () => {
     },
     { what: "without its label", metadata: { labels: {} }, marked: false },
     { what: "without its annotations", metadata: { annotations: {} }, marked: false },
+    {
+      what: "without labels and annotations at all",
+      metadata: { labels: undefined, annotations: undefined },
+      marked: false,
+    },
+    {
+      what: "that was let go",
+      metadata: letGoManifest(live({}), remote).metadata,
+      marked: false,
+    },
     { what: "with a finalizer", metadata: { finalizers: ["x"] }, marked: false },
     {
       what: "with an owner",
@@ -181,6 +192,25 @@ describe("an anchor", () => {
   ])("$what is marked: $marked", ({ metadata, marked }) => {
     expect(isMarked(live(metadata), remote)).toBe(marked);
   });
+});
+
+test.each([
+  { what: "the component as owner", ownerReferences: [ownerOf(live({}), local)], marked: true },
+  { what: "another owner", ownerReferences: [ownerOf(live({}), remote)], marked: false },
+  { what: "no owner", ownerReferences: undefined, marked: false },
+])("an anchor on the hub itself with $what is marked: $marked", ({ ownerReferences, marked }) => {
+  expect(isMarked(live({ ownerReferences }, local), local)).toBe(marked);
+});
+
+test("an anchor of upstream's whose fields nobody owns is taken up only for a component that was installed", () => {
+  const bare = live({ labels: name, annotations: undefined, managedFields: undefined });
+  expect(() => assertTakenUp(bare, remote)).toThrow(
+    expect.objectContaining({ reason: "AnchorConflict" }),
+  );
+  const status = { conditions: [], manifests: ["a"] };
+  expect(assertTakenUp(bare, { ...remote, component: { ...component, status } })).toBeUndefined();
+  const written = live({ annotations: undefined, managedFields: fieldsOf("knfleet-hub-a") });
+  expect(assertTakenUp(written, remote)).toBeUndefined();
 });
 
 describe("an anchor that somebody made immutable", () => {

@@ -36,7 +36,8 @@ async function main(): Promise<number> {
   env["KNFLEET_MUTANTS_TESTS"] = options.tests.join(",");
   const folder = mkdtempSync(join(tmpdir(), "knfleet-mutants-"));
   try {
-    return report(await resultsOf(options, folder));
+    const results = await resultsOf(options, folder);
+    return results === undefined ? 1 : report(results);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -80,7 +81,11 @@ function pathInProject(path: string): string {
   return relative(projectRoot, absolute);
 }
 
-async function resultsOf({ paths, concurrency }: Options, folder: string): Promise<MutantResult[]> {
+/** Undefined when the tests fail without any change, or no file can be changed; StrykerJS has printed why. */
+async function resultsOf(
+  { paths, concurrency }: Options,
+  folder: string,
+): Promise<MutantResult[] | undefined> {
   const patterns = paths.map((path) =>
     statSync(join(projectRoot, path)).isDirectory() ? `${path}/**/*.ts` : path,
   );
@@ -103,7 +108,11 @@ async function resultsOf({ paths, concurrency }: Options, folder: string): Promi
     ignorePatterns: ["dist", "dist-executable", "releases"],
     reporters: ["progress-append-only"],
   });
-  return mutation.runMutationTest();
+  try {
+    return await mutation.runMutationTest();
+  } catch {
+    return undefined;
+  }
 }
 
 function report(results: readonly MutantResult[]): number {

@@ -13,6 +13,10 @@ describe("a rollout", () => {
       1,
     );
     expect(first.status.rollout).toMatchObject({ phase: "Rolling", stage: "canary" });
+    expect(first.status.stages?.map(({ name, done }) => [name, done])).toEqual([
+      ["canary", 0],
+      ["rest", 0],
+    ]);
     const end = world.run(["Complete"]);
     expect(new Set(Object.values(world.versions()))).toEqual(new Set(["1.23.0"]));
     expect(end.status.currentRevision).toBe(updateOf(world));

@@ -48,7 +48,9 @@ export const edgeSpec = {
         },
       ],
       readinessProbes: [{ container: "controller", periodSeconds: 0, successThreshold: 5 }],
-      livenessProbes: [{ container: "controller", terminationGracePeriodSeconds: 1 }],
+      livenessProbes: [
+        { container: "controller", successThreshold: 1, terminationGracePeriodSeconds: 1 },
+      ],
       env: [
         {
           container: "controller",

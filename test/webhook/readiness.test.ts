@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { setTimeout } from "node:timers/promises";
+
+import { afterEach, expect, test, vi } from "vitest";
 
 import { slowSince, watchEventLoop } from "../../webhook/readiness.ts";
 
@@ -13,5 +15,29 @@ test.each([
 
 test("a loop that has just begun to be watched is not slow", () => {
   using watch = watchEventLoop();
+  expect(watch.isSlow()).toBe(false);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+test("a loop that stands still is slow when that has lasted for ten seconds", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const now = vi.spyOn(performance, "now").mockReturnValue(50_000);
+  using watch = watchEventLoop();
+  await setTimeout(50);
+  // The loop really stands still; the measurement is Node's own.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+  await setTimeout(50);
+  vi.advanceTimersByTime(1_000);
+  now.mockReturnValue(59_999);
+  expect(watch.isSlow()).toBe(false);
+  now.mockReturnValue(60_000);
+  expect(watch.isSlow()).toBe(true);
+  // Nothing was late in the next second.
+  await setTimeout(50);
+  vi.advanceTimersByTime(1_000);
   expect(watch.isSlow()).toBe(false);
 });

@@ -97,25 +97,32 @@ describe("waitForSync", () => {
     expect([...observation.refused()]).toEqual([]);
   });
 
-  test("does not wait for a kind whose API does not answer while others do, and names it", async () => {
-    observation.watchKinds([configMaps, images]);
-    await watches.opening("ConfigMap");
-    watches.listed("ConfigMap", []);
-    const synced = observation.waitForSync(signal);
-    for (const attempt of [1, 2, 3]) {
-      await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt), 60_000);
-      watches.send("Image", apiError(503, "service unavailable"));
-    }
-    await synced;
-    expect([...observation.refused().values()]).toEqual([
-      "Watching images is not possible: the API server answers with status 503",
-    ]);
-    observation.watchKinds([configMaps, images]);
-    await watches.opening("Image");
-    watches.listed("Image", []);
-    await observation.waitForSync(signal);
-    expect([...observation.refused()]).toEqual([]);
-  });
+  test.each([
+    { status: 503, text: "service unavailable" },
+    // A conversion webhook that is dead.
+    { status: 500, text: "conversion webhook failed" },
+  ])(
+    "does not wait for a kind whose API answers $status while others do, and names it",
+    async ({ status, text }) => {
+      observation.watchKinds([configMaps, images]);
+      await watches.opening("ConfigMap");
+      watches.listed("ConfigMap", []);
+      const synced = observation.waitForSync(signal);
+      for (const attempt of [1, 2, 3]) {
+        await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt), 60_000);
+        watches.send("Image", apiError(status, text));
+      }
+      await synced;
+      expect([...observation.refused().values()]).toEqual([
+        `Watching images is not possible: the API server answers with status ${status}`,
+      ]);
+      observation.watchKinds([configMaps, images]);
+      await watches.opening("Image");
+      watches.listed("Image", []);
+      await observation.waitForSync(signal);
+      expect([...observation.refused()]).toEqual([]);
+    },
+  );
 
   test("waits for a server that answers for no kind at all", async () => {
     observation.watchKinds([images]);

@@ -6,6 +6,7 @@ import { serving } from "../../support/component.ts";
 import { hubThatPulls, pulled, record } from "./pull-hub.ts";
 
 const workName = componentWorkName(serving());
+const { uid } = serving().metadata;
 
 interface Scene {
   readonly cluster?: Parameters<typeof hubThatPulls>[0];
@@ -27,7 +28,8 @@ async function removed({ cluster, annotations = {}, work, others = [] }: Scene) 
       finalizers: ["knativeservings.operator.knative.dev"],
       deletionTimestamp: now,
     }),
-    others.map((other) => pulled({ name: other, uid: other })),
+    // A younger one: of two components of a cluster the older one removes the works.
+    others.map((other) => pulled({ name: other, uid: `d${uid}` })),
   );
   return {
     requests,
@@ -85,7 +87,6 @@ test("the work of a silent cluster is not deleted yet, so that it can still be o
   );
 });
 
-const { uid } = serving().metadata;
 const annotations = { "knfleet.dev/force-orphan": uid };
 const both = [`patch ${workName}`, "patch knfleet-agent"];
 
@@ -103,4 +104,22 @@ test("an orphaned component of another cluster waits until its agent knows", asy
   const { requests, stored } = await removed({ annotations, work: {} });
   expect(requests).toEqual(both);
   expect(stored?.metadata.finalizers).toHaveLength(1);
+});
+
+test("the agent is not orphaned while another component of the cluster needs it", async () => {
+  const { requests } = await removed({ annotations, work: {}, others: ["b"] });
+  expect(requests).toEqual([`patch ${workName}`]);
+});
+
+test("the works of a duplicate are left to the component that has the cluster", async () => {
+  const { now, requests, storeWork, attempt } = hubThatPulls();
+  storeWork("knfleet-agent");
+  storeWork(workName);
+  const finalizers = ["knativeservings.operator.knative.dev"];
+  const stored = await attempt(
+    pulled({ annotations: record, finalizers, deletionTimestamp: now }),
+    [pulled({ name: "b", uid: `b${uid}` })],
+  );
+  expect(requests).toEqual([]);
+  expect(stored?.metadata.finalizers).toEqual([]);
 });

@@ -35,6 +35,22 @@ test("an installation without an anchor is new, and one whose anchor is lost is 
   expect(installation.wasInstalled).toBe(false);
 });
 
+test("the inventory that was last seen stays known after the view is closed", async () => {
+  const { client } = (await bareInstaller(() => undefined)).target;
+  await using installation = new Installation("uid");
+  const { memory } = await installation.viewOver(client, open);
+  const inventory = { version: "1.22.0", complete: true, entries: [] };
+  memory.recall(anchorWith(inventory));
+  expect(installation.inventory).toMatchObject(inventory);
+  await installation.closeView();
+  expect(installation.inventory).toMatchObject(inventory);
+  expect(installation.wasInstalled).toBe(true);
+  // A view that was opened again has not read the anchor yet.
+  await installation.viewOver(client, open);
+  await installation.closeView();
+  expect(installation.inventory).toMatchObject(inventory);
+});
+
 test("a request that no attempt waits for any more lasts until the view is closed", async () => {
   const { client } = (await bareInstaller(() => undefined)).target;
   await using installation = new Installation("uid");

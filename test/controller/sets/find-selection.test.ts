@@ -78,3 +78,51 @@ test.each<{ name: string; profiles: readonly ClusterProfile[]; is: string }>([
 ])("the ClusterProfile of a ManagedCluster $name", ({ profiles, is }) => {
   expect(chosen(profiles)).toEqual([is]);
 });
+
+interface Labelled {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly namespace?: string;
+}
+
+/** What the PlacementDecisions of the Cluster Inventory API with these labels give, each with one cluster of its own name. */
+function decided(placementDecision: object, slices: readonly Labelled[]) {
+  const { set } = new SetWorld({}, []);
+  const clusters = { from: "PlacementDecision", placementDecision } as const;
+  const objects = slices.map(({ name, labels, namespace = "fleet" }) => ({
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "PlacementDecision",
+    metadata: {
+      namespace,
+      name,
+      uid: name,
+      resourceVersion: "1",
+      ...(labels === undefined ? {} : { labels }),
+    },
+    decisions: [{ clusterProfileRef: { name } }],
+  }));
+  const selection = findSelection(
+    { ...set, spec: { ...set.spec, clusters } },
+    { profiles: () => [], placements: () => objects },
+  );
+  return selection.kind === "clusters"
+    ? selection.clusters.map(({ name }) => name)
+    : selection.reason;
+}
+
+test.each([
+  { field: "decisionKey", label: "multicluster.x-k8s.io/decision-key" },
+  { field: "placementKey", label: "multicluster.x-k8s.io/placement-key" },
+])("$field selects the PlacementDecisions of the namespace with this label", ({ field, label }) => {
+  const slices = [
+    { name: "a", labels: { [label]: "prod" } },
+    { name: "b", labels: { [label]: "test" } },
+    { name: "c" },
+    { name: "d", labels: { [label]: "prod" }, namespace: "other" },
+  ];
+  expect(decided({ [field]: "prod" }, slices)).toEqual(["a"]);
+});
+
+test("a key that no PlacementDecision has selects nothing by mistake", () => {
+  expect(decided({ placementKey: "prod" }, [{ name: "a" }])).toBe("PlacementNotFound");
+});

@@ -27,6 +27,14 @@ describe("a JSON patch", () => {
   });
 
   test.each([
+    { op: "test", path: "/a/list/-1", value: 3 },
+    { op: "test", path: "/a/list/-3", value: 1 },
+    { op: "test", path: "/a/list/0", value: 1 },
+  ])("finds the right value: %o", (operation) => {
+    expect(jsonPatched(document, [operation])).toEqual(document);
+  });
+
+  test.each([
     { op: "test", path: "/absent", value: null },
     { op: "test", path: "/a/list/9", value: null },
     { op: "test", path: "/n" },
@@ -49,6 +57,8 @@ describe("a JSON patch", () => {
     { op: "copy", from: "/absent", path: "/b" },
     { op: "add", path: "/a/x~1y/z", value: 1 },
     { op: "test", path: "/a/list/0", value: "1" },
+    { op: "test", path: "/a/list/-1", value: 1 },
+    { op: "test", path: "/a/list/-4", value: 1 },
   ])("does not apply: %o", (operation) => {
     expect(() => jsonPatched(document, [operation])).toThrow(/^apply JSON patch: .*/);
   });

@@ -10,6 +10,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../../cmd/release-files.ts";
 import type { Releases } from "../../../render/release/releases.ts";
+import { namesChangeable } from "../../../render/release/user-manifests.ts";
 import { render } from "../../../render/render.ts";
 import { eventing, serving } from "../components.ts";
 
@@ -286,4 +287,15 @@ test("a cluster that is too old gets nothing", async () => {
   await expect(
     render(serving(kourier), releases, { ...options, environment }),
   ).resolves.toBeDefined();
+});
+
+test.each<readonly [what: string, spec: Component["spec"], names: boolean]>([
+  ["a spec", undefined, false],
+  ["manifests", {}, false],
+  ["manifests without a digest", { manifests: at("a#sha256=0", "b#sha256=1") }, false],
+  ["a digest in one of two manifests", { manifests: at("a#sha256=0", "b") }, true],
+  ["a digest in additional manifests", { additionalManifests: at("a") }, true],
+])("what a component without %s names may change: %#", (_what, spec, names) => {
+  const { spec: __, ...component } = serving({});
+  expect(namesChangeable(spec === undefined ? component : { ...component, spec })).toBe(names);
 });

@@ -3,7 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from "../../../../api/kubernetes.ts";
 import {
   adoptionPatch,
+  isOfLibrary,
+  isUpstreams,
+  keptAnnotations,
+  ownNotes,
   ownPatch,
+  releasePatch,
   takeOverPatch,
 } from "../../../../controller/apply/adoption/take-over.ts";
 
@@ -157,4 +162,41 @@ describe("the patch that makes ours what another controller of the program wrote
       entry(manager, { "f:data": { "f:a": {}, "f:b": {} } }, applied),
     ]);
   });
+});
+
+describe("an object of which nobody owns a field, and that has no annotations", () => {
+  const metadata = { name: "a", uid: "u", resourceVersion: "7" };
+  const bare: KubeObject = { apiVersion: "apps/v1", kind: "Deployment", metadata };
+
+  test("is nobody's, and there is nothing to take over from it", () => {
+    expect([isUpstreams(bare), isOfLibrary(bare)]).toEqual([false, false]);
+    expect(adoptionPatch(bare, { manager, isScaled: true })).toBeUndefined();
+    expect(takeOverPatch(bare, [{ field: "spec.ports[0].name" }], manager)).toBeUndefined();
+    expect(takeOverPatch(bare, [{ field: "metadata.ownerReferences" }], manager)).toBeUndefined();
+    expect(ownPatch(bare, manager, "knfleet-b")).toBeUndefined();
+    expect(releasePatch(bare, [["f:data"]], manager)).toBeUndefined();
+    expect(keptAnnotations(bare)).toBeUndefined();
+    expect(ownNotes(bare, manager)).toBeUndefined();
+  });
+});
+
+test("an entry without fields, and a refusal without a field, take nothing", () => {
+  const { fieldsV1: _, ...empty } = entry("their-tool", data);
+  const object = live("ConfigMap", [empty]);
+  expect(takeOverPatch(object, [{ reason: "FieldValueInvalid" }], manager)).toBeUndefined();
+  expect(
+    managedIn(
+      adoptionPatch(live("ConfigMap", [{ ...empty, manager: "manifestival" }]), {
+        manager,
+        isScaled: false,
+      }),
+    ),
+  ).toEqual([]);
+});
+
+test("owners are not looked for in an object without owners", () => {
+  const fields = { "f:metadata": { "f:ownerReferences": { 'k:{"uid":"boss"}': {} } } };
+  const refused = { field: "metadata.ownerReferences" };
+  const object = live("ConfigMap", [entry("their-tool", fields)]);
+  expect(takeOverPatch(object, [refused], manager)).toBeUndefined();
 });

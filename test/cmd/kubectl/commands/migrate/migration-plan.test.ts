@@ -177,6 +177,8 @@ const back = (changes: Partial<MigrationFacts>): MigrationFacts => ({
   ...changes,
 });
 const gone = operatorWith(mine, 0);
+const started = { knfleet: gone, upstream: operatorWith(theirs, 1) };
+const unreadCluster = back({ ...started, clusters: [], components: [component] });
 
 test.each<readonly [state: string, facts: MigrationFacts, next: string]>([
   ["nothing was done", factsOf("to-upstream", installed), "record ToDo by command"],
@@ -229,8 +231,7 @@ test.each<readonly [state: string, facts: MigrationFacts, next: string]>([
   [
     "upstream has written nothing yet",
     back({
-      knfleet: gone,
-      upstream: operatorWith(theirs, 1),
+      ...started,
       clusters: cluster({ isUpstreams: false }),
       components: [component],
     }),
@@ -239,13 +240,13 @@ test.each<readonly [state: string, facts: MigrationFacts, next: string]>([
   [
     "upstream has annotated the Deployments",
     back({
-      knfleet: gone,
-      upstream: operatorWith(theirs, 1),
+      ...started,
       clusters: cluster({ generation: 3 }),
       components: [component],
     }),
     "finish ToDo by command",
   ],
+  ["the cluster of a component could not be read", unreadCluster, "finish ToDo by command"],
   ["it is over", factsOf("to-upstream", { knfleet: gone }), "nothing"],
 ])("back to upstream's operator, when %s", (_, facts, next) => {
   expect(nextOf(facts)).toBe(next);

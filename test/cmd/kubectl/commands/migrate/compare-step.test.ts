@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+
+import { compareStep } from "../../../../../cmd/kubectl/commands/migrate/step.ts";
+import { factsOf, recorded, workload } from "./migration-input.ts";
+
+test.each([
+  {
+    direction: "from-upstream" as const,
+    pending: [expect.stringContaining("another generation, the same pods")],
+  },
+  // Upstream's operator raises each generation.
+  { direction: "to-upstream" as const, pending: [] },
+])(
+  "a Deployment with another generation is told $direction: $pending",
+  ({ direction, pending }) => {
+    const clusters = [{ id: "fleet/eu-1", workloads: [{ ...workload, generation: 2 }], guards: 0 }];
+    const facts = { ...recorded(factsOf(direction)), clusters };
+    expect(compareStep(facts, []).pending).toEqual(pending);
+  },
+);

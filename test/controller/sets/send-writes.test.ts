@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+
+import { WriteRefusedError } from "../../../access/http/write-permit.ts";
+import {
+  ChangedMeanwhileError,
+  isOutdated,
+  type NotTaken,
+  sendAll,
+} from "../../../controller/sets/send-writes.ts";
+import { apiError } from "./set-hub.ts";
+
+const { signal } = new AbortController();
+
+/** What is noted of one write that fails. */
+async function noted(error: Error, isRefusable: boolean): Promise<NotTaken> {
+  const notTaken: NotTaken = { refused: new Map(), failed: new Map(), errors: [] };
+  const send = async () => {
+    throw error;
+  };
+  await sendAll([{ cluster: "fleet/a", isRefusable, send }], { atOnce: 4, notTaken }, signal);
+  return notTaken;
+}
+
+test("a write to a component that went meanwhile has not failed, and the look is done again", async () => {
+  const { refused, failed, errors } = await noted(apiError(404, "NotFound", "not found"), false);
+  expect([refused.size, failed.size]).toEqual([0, 0]);
+  expect(errors).toEqual([expect.any(ChangedMeanwhileError)]);
+  expect(errors.map(isOutdated)).toEqual([true]);
+});
+
+test("a component that cannot be created because something else is missing has failed", async () => {
+  const error = apiError(404, "NotFound", 'namespaces "fleet" not found');
+  const { refused, failed, errors } = await noted(error, true);
+  expect(refused.size).toBe(0);
+  expect(failed).toEqual(new Map([["fleet/a", error.message]]));
+  expect(errors).toEqual([error]);
+});
+
+test.each([400, 403, 422])("status %s refuses a component for good", async (status) => {
+  const { refused, failed, errors } = await noted(apiError(status, "Invalid", "no"), true);
+  expect(refused).toEqual(new Map([["fleet/a", { reason: "Refused", message: "no" }]]));
+  expect([failed.size, errors.length]).toEqual([0, 0]);
+});
+
+test.each([400, 404, 403, 422])("status %s refuses no deletion for good", async (status) => {
+  const { refused, errors } = await noted(apiError(status, "Invalid", "no"), false);
+  expect([refused.size, errors.length]).toEqual([0, 1]);
+});
+
+test("a conflict of versions is no failure, and the look is done again", async () => {
+  const { refused, failed, errors } = await noted(apiError(409, "Conflict", "changed"), true);
+  expect([refused.size, failed.size]).toEqual([0, 0]);
+  expect(errors.map(isOutdated)).toEqual([true]);
+});
+
+test("an error that is no answer is told as an error, and not as the words of the hub", async () => {
+  const bug = new TypeError("bug");
+  expect(await noted(bug, true)).toEqual({ refused: new Map(), failed: new Map(), errors: [bug] });
+  expect(isOutdated(bug)).toBe(false);
+});
+
+test("an error of one write does not keep the others back", async () => {
+  const sent: string[] = [];
+  const notTaken: NotTaken = { refused: new Map(), failed: new Map(), errors: [] };
+  const error = apiError(500, "InternalError", "no");
+  const sendings = ["a", "b", "c", "d", "e"].map((cluster) => ({
+    cluster,
+    isRefusable: true,
+    send: async () => {
+      sent.push(cluster);
+      if (cluster === "b") throw error;
+    },
+  }));
+  await sendAll(sendings, { atOnce: 2, notTaken }, signal);
+  expect(sent.toSorted()).toEqual(["a", "b", "c", "d", "e"]);
+  expect([...notTaken.failed.keys()]).toEqual(["b"]);
+});
+
+test("as many writes are under way at once as allowed", async () => {
+  let [now, most] = [0, 0];
+  const notTaken: NotTaken = { refused: new Map(), failed: new Map(), errors: [] };
+  const send = async () => {
+    most = Math.max(most, (now += 1));
+    await Promise.resolve();
+    now -= 1;
+  };
+  const sendings = ["a", "b", "c", "d", "e"].map((cluster) => ({
+    cluster,
+    isRefusable: true,
+    send,
+  }));
+  await sendAll(sendings, { atOnce: 3, notTaken }, signal);
+  expect(most).toBe(3);
+});
+
+test("a process that may not write any more ends at once", async () => {
+  const refusal = new WriteRefusedError();
+  await expect(noted(refusal, true)).rejects.toBe(refusal);
+});
+
+test("nothing more is sent after the signal, and its error is not that of a write", async () => {
+  const ended = new AbortController();
+  const notTaken: NotTaken = { refused: new Map(), failed: new Map(), errors: [] };
+  const sent: string[] = [];
+  const sendings = ["a", "b"].map((cluster) => ({
+    cluster,
+    isRefusable: true,
+    send: async () => {
+      sent.push(cluster);
+      ended.abort(new Error("stop"));
+      throw new Error("cut off");
+    },
+  }));
+  await expect(sendAll(sendings, { atOnce: 1, notTaken }, ended.signal)).rejects.toThrow("cut off");
+  expect([sent, notTaken.errors]).toEqual([["a"], []]);
+});
