@@ -8,6 +8,7 @@ import { credentialNamespace } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { shortLeases } from "../support/short-leases.ts";
 import { builtInProviderFile, replicaKubeconfig } from "./built-in-access.ts";
 import { guardWritesTo, writesTo, writingVerbs } from "./requests.ts";
 import { writeThinRelease } from "./thin-release.ts";
@@ -65,12 +66,18 @@ interface StartOptions {
   readonly shards?: number;
   /** How it reaches the hub. */
   readonly server?: string;
+  /** Flags for the times of its Leases. */
+  readonly leases?: readonly string[];
 }
+
+/** For a test that waits for no Lease to run out, on servers that have just started and are busy. */
+const usualLeases = { leases: [] };
 
 /** Starts a replica that is ready. It is stopped at the end of the test. */
 async function start({
   shards: number = shards,
   server,
+  leases = shortLeases,
 }: StartOptions = {}): Promise<ControllerProcess> {
   const way = server === undefined ? {} : { server };
   const replica = await startControllerProcess({
@@ -81,7 +88,7 @@ async function start({
     }),
     releaseDir,
     leaderElection: true,
-    flags: [`--shards=${number}`],
+    flags: [`--shards=${number}`, ...leases],
   });
   onTestFinished(() => replica[Symbol.asyncDispose]());
   return replica;
@@ -90,9 +97,10 @@ async function start({
 /** Starts replicas that share the shards fairly. */
 async function startAll(
   count: number,
+  options: StartOptions = {},
 ): Promise<readonly [ControllerProcess, ...ControllerProcess[]]> {
-  const others = Promise.all(Array.from({ length: count - 1 }, () => start()));
-  const replicas = [await start(), ...(await others)] as const;
+  const others = Promise.all(Array.from({ length: count - 1 }, () => start(options)));
+  const replicas = [await start(options), ...(await others)] as const;
   await shareFairly(replicas);
   return replicas;
 }
@@ -174,11 +182,11 @@ async function whileObjectsVanish(happens: () => Promise<unknown>): Promise<void
 
 test("a replica that joins gets its share of the shards, and one that stops leaves its share to the others", async () => {
   const since = new Date();
-  const [first] = await startAll(1);
+  const [first] = await startAll(1, usualLeases);
   await Promise.all(profiles.map(becomesReady));
   let others: readonly ControllerProcess[] = [];
   await whileObjectsVanish(async () => {
-    others = await Promise.all([start(), start()]);
+    others = await Promise.all([start(usualLeases), start(usualLeases)]);
     await shareFairly([first, ...others]);
   });
   expect(await sharedSpokes(since)).toEqual([]);

@@ -17,6 +17,7 @@ import {
   type ControllerProcess,
   startControllerProcess,
 } from "../../support/controller-process.ts";
+import { shortLeases } from "../../support/short-leases.ts";
 import { runText } from "../kubectl/run-text.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -35,7 +36,12 @@ async function replica({ server }: Partial<Access> = {}): Promise<ControllerProc
   });
   const access = { identity, ...(server === undefined ? {} : { server }) };
   const kubeconfig = await hub.writeKubeconfig("replica.kubeconfig", access);
-  return startControllerProcess({ kubeconfig, releaseDir, leaderElection: true });
+  return startControllerProcess({
+    kubeconfig,
+    releaseDir,
+    leaderElection: true,
+    flags: shortLeases,
+  });
 }
 
 /** One of several that share the fleet, with the rights that the chart gives those. */
@@ -134,10 +140,10 @@ describe("two replicas", () => {
     const identity = await holder();
     proxy.abandon();
     const abandonedAt = Date.now();
-    // Longer than it may be without a renewal, and than anybody else has to leave the Lease alone.
+    // Longer than it may be without a renewal, and than anybody else has to leave the Lease alone: 8 s.
     await waitFor("renewals", async () => {
       const renewedAt = Date.parse(String(await leaseField("renewTime")));
-      return renewedAt > abandonedAt + 16_000 || controller.logLines({ level: "error" }).length > 0;
+      return renewedAt > abandonedAt + 9_000 || controller.logLines({ level: "error" }).length > 0;
     });
     expect(controller.logLines({ level: "error" })).toEqual([]);
     expect(await holder()).toBe(identity);
@@ -160,7 +166,7 @@ describe("two replicas", () => {
     await hub.admin.create(created);
     const isReported = async (): Promise<boolean> =>
       conditionOf(await hub.admin.get(key), "InstallSucceeded")?.reason === "Error";
-    // 4 s until the Lease goes over another connection, 12 s of renewals that do not appear, and twice that where the first exchange is in vain.
+    // 3 s until the Lease goes over another connection, and 6 s of renewals that do not appear.
     await waitFor("a report", isReported, { timeoutMs: 60_000 });
     expect(controller.logLines({ msg: "Lost the leadership" })).toEqual([]);
     expect(await holder()).toBe(identity);
@@ -168,7 +174,7 @@ describe("two replicas", () => {
     await hub.admin.remove(key);
   });
 
-  test("whose leader cannot reach the hub for 10 s have none until it is back", async () => {
+  test("whose leader cannot reach the hub for 7 s have none until it is back", async () => {
     await using controller = await replica();
     await controller.logged({ msg: "Reconciling" });
     fleet().hub.pause();
