@@ -14,14 +14,21 @@ import type { Cluster, ProfileOptions } from "../fleet/fleet.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import {
+  type ControllerProcess,
+  type ControllerProcessOptions,
+  startControllerProcess,
+} from "../support/controller-process.ts";
 import { builtInProviderFile, replicaKubeconfig } from "./built-in-access.ts";
 import { guardWritesTo, requestsTo, writesTo } from "./requests.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
 const fleet = useFleet({ spokes: 2 });
 const replica = { name: "many" };
-let start: (flags?: readonly string[], providerFile?: string) => Promise<ControllerProcess>;
+let start: (
+  flags?: readonly string[],
+  special?: Pick<ControllerProcessOptions, "providerFile" | "clockFactor">,
+) => Promise<ControllerProcess>;
 
 beforeAll(async () => {
   await fleet().controllerKubeconfig();
@@ -32,8 +39,8 @@ beforeAll(async () => {
     // Many components are on each of the two real clusters.
     flags: ["--log-level=debug", "--spoke-namespace=Component"],
   };
-  start = (flags = [], providerFile = options.providerFile) =>
-    startControllerProcess({ ...options, providerFile, flags: [...options.flags, ...flags] });
+  start = (flags = [], special = {}) =>
+    startControllerProcess({ ...options, ...special, flags: [...options.flags, ...flags] });
 }, 600_000);
 
 /** One of many clusters: a ClusterProfile of its own that leads to one of the real ones, and a component for it. */
@@ -161,8 +168,9 @@ test("a controller that starts again writes nothing while the plugins of its spo
   await allReady(await createAll(names, (position) => fleet().spoke(position % 2)), 180_000);
   await first.stop();
   const since = new Date();
-  // Two at a time: the last ones begin 14 s after the first ones.
-  await using second = await start([], await slowProviderFile(1.5));
+  // Two at a time: the last ones begin 14 s of its time after the first ones.
+  const slow = { providerFile: await slowProviderFile(0.5), clockFactor: 3 };
+  await using second = await start([], slow);
   const looked = { level: "debug", msg: "Reconciled, nothing new" };
   const lookedAt = (): ReadonlySet<unknown> =>
     new Set(
