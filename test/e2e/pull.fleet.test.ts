@@ -282,7 +282,8 @@ test("controllers that die after each of their writes bring a component to its s
   const isGone = async () => (await read(hub, kind)) === undefined;
   const removing = await runOneWriteLives(fleet, options, isGone);
   expect(installing.length).toBeGreaterThan(4);
-  expect(removing.length).toBeGreaterThan(2);
+  // The work and the finalizer; the status before them only when the agent takes its time.
+  expect(removing.length).toBeGreaterThan(1);
   expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
 }, 180_000);
 
