@@ -31,7 +31,8 @@ export interface LentCluster extends AsyncDisposable {
 
 type PoolDeps = Omit<ClusterDeps, "watchdog">;
 
-interface PooledServers {
+/** Its disposal ends the servers. */
+interface PooledServers extends AsyncDisposable {
   readonly kind: string;
   readonly servers: ClusterServers;
   readonly baseline: Baseline;
@@ -82,14 +83,14 @@ export class ClusterPool implements AsyncDisposable {
       [Symbol.asyncDispose]: async () => {
         await cluster[Symbol.asyncDispose]();
         if (!isHarmed && !isKept) return this.#putBack(pooled);
-        await pooled.servers[Symbol.asyncDispose]();
+        await pooled[Symbol.asyncDispose]();
         if (isKept) await rename(pooled.servers.files.folder, join(folder, "servers"));
       },
     };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#idle.map(({ servers }) => servers[Symbol.asyncDispose]()));
+    await Promise.all(this.#idle.map((pooled) => pooled[Symbol.asyncDispose]()));
     this.#idle = [];
     await this.#watchdog[Symbol.asyncDispose]();
     await rm(this.#folder, { recursive: true, force: true });
@@ -106,31 +107,33 @@ export class ClusterPool implements AsyncDisposable {
     const folder = join(this.#folder, `${this.#started}-${plan.role}`);
     const deps = { binary, log, watchdog: this.#watchdog };
     const name = `${plan.role}-of-pool-${this.#started}`;
-    const servers = await startServers({ ...plan, name, folder }, deps);
-    try {
-      await using first = await openCluster(servers, { name, folder });
-      await plan.prepare(first);
-      const store = openEtcdStore(etcdSocketOf(servers.files));
-      const { admin } = servers.apiServer;
-      const baseline = await takeBaseline({ name: plan.role, store, admin });
-      return { kind: kindOf(plan), servers, baseline };
-    } catch (error) {
-      await servers[Symbol.asyncDispose]();
-      throw error;
-    }
+    await using undo = new AsyncDisposableStack();
+    const servers = undo.use(await startServers({ ...plan, name, folder }, deps));
+    await using first = await openCluster(servers, { name, folder });
+    await plan.prepare(first);
+    const store = undo.use(openEtcdStore(etcdSocketOf(servers.files)));
+    const { admin } = servers.apiServer;
+    const baseline = await takeBaseline({ name: plan.role, store, admin });
+    const running = undo.move();
+    return {
+      kind: kindOf(plan),
+      servers,
+      baseline,
+      [Symbol.asyncDispose]: () => running.disposeAsync(),
+    };
   }
 
   async #putBack(pooled: PooledServers): Promise<void> {
     try {
       await pooled.baseline.putBack(this.#limitMs);
     } catch (error) {
-      await pooled.servers[Symbol.asyncDispose]();
+      await pooled[Symbol.asyncDispose]();
       throw error;
     }
     signalAll(pidsOf(pooled).toReversed(), "SIGSTOP");
     const idle = [...this.#idle, pooled];
     this.#idle = idle.slice(-maxIdle);
-    for (const { servers } of idle.slice(0, -maxIdle)) await servers[Symbol.asyncDispose]();
+    for (const surplus of idle.slice(0, -maxIdle)) await surplus[Symbol.asyncDispose]();
   }
 }
 
