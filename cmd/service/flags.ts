@@ -9,7 +9,6 @@ import {
 } from "../../controller/discovery/source.ts";
 import { type AnchorProtection, anchorProtections } from "../../controller/guard/protection.ts";
 import type { ListenAddress } from "../../controller/health.ts";
-import { defaultLeaseTimes } from "../../controller/leader/lease.ts";
 import { type DeliveryMode, deliveryModes } from "../../controller/pull/pull-deps.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
 import { keyProblem } from "../../webhook/rules/names.ts";
@@ -29,9 +28,10 @@ import {
   withSource,
   withText,
 } from "./flag-values.ts";
+import { leaseOptions, type LeaseFlags } from "./lease-times.ts";
 
 /** The parsed flags of `knfleet-controller`. */
-export interface ControllerFlags extends ReferenceFlags {
+export interface ControllerFlags extends ReferenceFlags, LeaseFlags {
   readonly kubeconfig: string | undefined;
   /** Undefined: `findReleases` finds one. */
   readonly releaseDir: string | undefined;
@@ -59,10 +59,6 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly leaderElection: boolean;
   readonly disableHa: boolean;
   readonly leaderElectionNamespace: string | undefined;
-  /** These three in ms; see `leaseTimesOf`. */
-  readonly leaderElectLeaseDuration: number;
-  readonly leaderElectRenewDeadline: number;
-  readonly leaderElectRetryPeriod: number;
   readonly healthAddress: ListenAddress | "nowhere";
   readonly logLevel: (typeof logLevels)[number];
   readonly logFormat: (typeof logFormats)[number];
@@ -225,24 +221,7 @@ function replicaOptions(): readonly Option[] {
       "--leader-election-namespace <name>",
       "namespace of the Lease (default: the pod's, else knfleet-system)",
     ),
-    new Option(
-      "--leader-elect-lease-duration <duration>",
-      "how long other replicas leave a Lease alone that is not renewed; longer than the renew deadline",
-    )
-      .argParser(durationOf)
-      .default(defaultLeaseTimes.durationMs, "15s"),
-    new Option(
-      "--leader-elect-renew-deadline <duration>",
-      "how long a replica works without a renewal of its Lease; more than 1.2 times the retry period",
-    )
-      .argParser(durationOf)
-      .default(defaultLeaseTimes.renewDeadlineMs, "10s"),
-    new Option(
-      "--leader-elect-retry-period <duration>",
-      "pace at which a Lease is renewed or tried",
-    )
-      .argParser(durationOf)
-      .default(defaultLeaseTimes.retryPeriodMs, "2s"),
+    ...leaseOptions(),
   ];
 }
 

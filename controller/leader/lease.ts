@@ -44,7 +44,7 @@ export interface LeaseOptions {
 export const leases = knownResource("coordination.k8s.io/v1", "Lease");
 
 /** A holder that stops writes this duration with an empty holder, as client-go does. People who empty a holder leave the duration. */
-const releasedSeconds = 1;
+export const releasedSeconds = 1;
 
 /** Limit of one renewal, as a part of the renew deadline. It leaves time for a second one. */
 const renewPart = 0.4;
