@@ -1,6 +1,5 @@
 import type { ComponentKind } from "../api/component.ts";
-import { FleetError } from "../api/errors.ts";
-import { assertEligible } from "../render/release/version.ts";
+import { migrationRefusal } from "../render/release/version.ts";
 
 /** The version that is installed on a cluster. */
 export interface InstalledVersion {
@@ -14,13 +13,6 @@ export function refusedStep(
   { kind, installed }: InstalledVersion,
   version: unknown,
 ): string | undefined {
-  if (typeof version !== "string" || version === "") return undefined;
-  if (version.toLowerCase() === "latest") return undefined;
-  try {
-    assertEligible({ kind, installed, target: version });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof FleetError)) throw error;
-    return error.message;
-  }
+  if (typeof version !== "string") return undefined;
+  return migrationRefusal({ kind, installed, target: version })?.message;
 }

@@ -130,14 +130,22 @@ export function assertEligible({ kind, installed, target }: Migration): void {
   }
 }
 
-/**
- * Throws FleetError VersionNotEligible for a `spec.version` that no release can be, or that may not follow the installed one. Needs no release: an absent
- * version, `latest` and a minor pass, unless their text is wrong.
- */
-export function assertWantedVersion({ kind, spec, status }: Component): void {
-  const target = spec?.version ?? "";
-  if (target === "" || target.toLowerCase() === "latest") return;
-  assertEligible({ kind, installed: status?.version, target });
+/** Why the controller refuses the version of a component, whichever releases there are; `migrationRefusal` with what the component says. */
+export function versionRefusal({ kind, spec, status }: Component): FleetError | undefined {
+  return migrationRefusal({ kind, installed: status?.version, target: spec?.version ?? "" });
+}
+
+/** The error of `assertEligible`. Undefined without an error, and for `latest` and an empty target, which name no version. */
+export function migrationRefusal(migration: Migration): FleetError | undefined {
+  const { target } = migration;
+  if (target === "" || target.toLowerCase() === "latest") return undefined;
+  try {
+    assertEligible(migration);
+    return undefined;
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
 }
 
 function distanceOf(from: SemVer | null, to: SemVer): "major" | "minors" | "near" {

@@ -3,7 +3,7 @@ import { FleetError } from "../../../api/errors.ts";
 import { isRecord, isSameJson } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import type { Desired } from "../../../installation/desired.ts";
-import { assertWantedVersion } from "../../../render/release/version.ts";
+import { versionRefusal } from "../../../render/release/version.ts";
 import { render } from "../../../render/render.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
 import type { RenderSettings } from "./render-component.ts";
@@ -64,17 +64,6 @@ export async function comparableOf(
     const { version, unusedConfig, manifests } = rendered;
     const desired = preparations.of(rendered);
     return { version, unusedConfig, namespace, manifests, desired };
-  } catch (error) {
-    if (error instanceof FleetError) return error;
-    throw error;
-  }
-}
-
-/** Why no release could be installed, whichever there are. */
-export function versionRefusal(component: Component): FleetError | undefined {
-  try {
-    assertWantedVersion(component);
-    return undefined;
   } catch (error) {
     if (error instanceof FleetError) return error;
     throw error;

@@ -11,11 +11,11 @@ import { BoundedCache, type Releases, type Rendered } from "../../../render/rele
 import { isCustom } from "../../../render/release/user-manifests.ts";
 import {
   assertEligible,
-  assertWantedVersion,
   customVersion,
   minorOf,
   targetVersion,
   unavailable,
+  versionRefusal,
 } from "../../../render/release/version.ts";
 import { render } from "../../../render/render.ts";
 import type { ReleaseNames, RenderCheck, RenderFindings, Problem } from "../rule.ts";
@@ -127,13 +127,8 @@ function findingsBesideOthers(component: Component): RenderFindings {
   if (isCustom(component) && (component.spec?.version ?? "") === "") {
     return wrongVersion("is required together with spec.manifests");
   }
-  try {
-    assertWantedVersion(component);
-    return nothing;
-  } catch (error) {
-    if (error instanceof FleetError) return wrongVersion(error.message);
-    throw error;
-  }
+  const refusal = versionRefusal(component);
+  return refusal === undefined ? nothing : wrongVersion(refusal.message);
 }
 
 function wrongVersion(message: string): RenderFindings {

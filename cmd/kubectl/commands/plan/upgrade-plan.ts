@@ -5,8 +5,12 @@ import { byText } from "../../../../api/fields.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import { isCustom } from "../../../../render/release/user-manifests.ts";
-import { minimumKubernetes, targetVersion } from "../../../../render/release/version.ts";
-import { fieldChanges, fetchSources, versionRefusal } from "../../compare/comparable.ts";
+import {
+  minimumKubernetes,
+  targetVersion,
+  versionRefusal,
+} from "../../../../render/release/version.ts";
+import { fieldChanges, fetchSources } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { selectInstallations } from "../../hub/installations.ts";

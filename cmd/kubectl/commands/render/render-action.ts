@@ -6,9 +6,8 @@ import { FleetError } from "../../../../api/errors.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
-import { newestFirst } from "../../../../render/release/version.ts";
+import { newestFirst, versionRefusal } from "../../../../render/release/version.ts";
 import type { ActionInput } from "../../action.ts";
-import { versionRefusal } from "../../compare/comparable.ts";
 import {
   renderComponent,
   type RenderedComponent,
