@@ -5,6 +5,7 @@ import { releaseFolders } from "../../flags.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { preparePluginEnvironment } from "../../spokes/open-cluster-access.ts";
 import type { DiagnoseFlags } from "./diagnosis.ts";
+import type { openReleaseRendering } from "./hops/refused-object.ts";
 import type { WalkContext } from "./walk.ts";
 
 interface Vantage extends Pick<WalkContext, "hub" | "onCredential"> {
@@ -44,10 +45,20 @@ export async function prepareWalk(
     plugins: new PluginLimits(),
     execTimeoutMs:
       execTimeout === undefined ? 10_000 : parseDurationMs(execTimeout, "--exec-timeout"),
-    rendering: async (signal) => {
-      const { openReleaseRendering } = await import("./hops/refused-object.ts");
-      const wanted = { ...releaseFolders(flags), environment: terminal.env };
-      return openReleaseRendering(wanted, signal);
-    },
+    rendering: renderingOnce({ ...releaseFolders(flags), environment: terminal.env }),
   };
+}
+
+type OpenRendering = typeof openReleaseRendering;
+
+/** Finds and verifies the release files for the first component that needs them, and keeps them for the others of the walk. */
+function renderingOnce(
+  wanted: Parameters<OpenRendering>[0],
+): (signal: AbortSignal) => ReturnType<OpenRendering> {
+  let opened: ReturnType<OpenRendering> | undefined;
+  const open = async (signal: AbortSignal): ReturnType<OpenRendering> => {
+    const refusedObject = await import("./hops/refused-object.ts");
+    return refusedObject.openReleaseRendering(wanted, signal);
+  };
+  return (signal) => (opened ??= open(signal));
 }
