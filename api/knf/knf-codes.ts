@@ -76,12 +76,12 @@ const hubCodes = {
   KNF1015: {
     name: "VersionNotEligible",
     meaning: "The desired version is more than one minor version away from the installed one.",
-    next: "Set spec.version to a version at most one minor away from status.version.",
+    next: reasons.VersionNotEligible.next,
   },
   KNF1016: {
     name: "ReleaseNotFound",
     meaning: "The controller has no release of the desired version.",
-    next: "Add the wanted release to the release directory, or set spec.version to a version that it holds, if there is one.",
+    next: reasons.ReleaseNotFound.next,
   },
   KNF1017: {
     name: "ManifestUnusable",

@@ -1,4 +1,4 @@
-import type { ClusterProfileRef } from "../../../api/component.ts";
+import { type ClusterProfileRef, type Component, componentKinds } from "../../../api/component.ts";
 import { plainText } from "../../../api/foreign-text.ts";
 import type { GivenFlags } from "../hub/hub-flags.ts";
 import { wrapText } from "./characters.ts";
@@ -40,6 +40,17 @@ export function commandsOf({
 /** Words as a shell command: special words are quoted. */
 export function words(...parts: readonly string[]): string {
   return parts.map(shellWord).join(" ");
+}
+
+/** What to do about two components of a kind on one cluster. */
+export function oneOfTwo(component: Component, other: Component): readonly string[] {
+  const { plural } = componentKinds[component.kind];
+  return [
+    "Delete the one of the two that is not meant:",
+    ...[component, other].map(({ metadata: { namespace, name } }) =>
+      words("kubectl", "delete", plural, name, "-n", namespace),
+    ),
+  ];
 }
 
 /** Quotes a foreign word, so that a shell takes it as one word. */

@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { listAt, recordAt } from "../../../../api/fields.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import type { Permission } from "./permissions.ts";
+import type { Permission, SpokeRight } from "./permissions.ts";
 
 const apiVersion = "authorization.k8s.io/v1";
 const asked = 16;
@@ -14,6 +14,11 @@ export interface Right {
   /** With the subresource: `pods/log`. */
   readonly resource: string;
   readonly verb: string;
+}
+
+/** Each verb on each resource of a right of the documentation. */
+export function rightsOf({ group, resources, verbs }: SpokeRight): readonly Right[] {
+  return resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb })));
 }
 
 /** Asks the cluster of a client whether its identity has a right. Throws what KubeClient throws. */

@@ -2,7 +2,7 @@ import { type Component, componentKeyOf, componentKinds } from "../../../../api/
 import { describe } from "../../../../api/kubernetes.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import { shortNameOf } from "../../output/names.ts";
-import { words } from "../../output/steps.ts";
+import { oneOfTwo, words } from "../../output/steps.ts";
 import { upstreamWayOut } from "../explain/causes.ts";
 import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";
 
@@ -25,7 +25,7 @@ function collisionOf(component: Component, all: readonly Component[]): readonly 
   return [collision(component, older, message)];
 }
 
-/** The finding about a component whose cluster another one has that is installed there, through another ClusterProfile. */
+/** The finding about a component that cannot be installed, because `rival` is installed on the same cluster through another ClusterProfile. */
 export function installedCollision(component: Component, rival: Component): OrphanItem {
   const other = describe(componentKeyOf(rival));
   const places = `${placeOf(component)} is also ${placeOf(rival)}`;
@@ -33,18 +33,12 @@ export function installedCollision(component: Component, rival: Component): Orph
 }
 
 function collision(component: Component, other: Component, message: string): OrphanItem {
-  const { plural } = componentKinds[component.kind];
   return {
     ...about(component),
     finding: "Collision",
     objects: 0,
     message,
-    next: [
-      "Delete the one of the two that is not meant:",
-      ...[component, other].map(({ metadata: { namespace, name } }) =>
-        words("kubectl", "delete", plural, name, "-n", namespace),
-      ),
-    ],
+    next: oneOfTwo(component, other),
   };
 }
 

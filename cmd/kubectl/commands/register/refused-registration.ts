@@ -1,6 +1,6 @@
 import { listAt } from "../../../../api/fields.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
-import { isGrantedBy } from "../can-i/access-review.ts";
+import { isGrantedBy, rightsOf } from "../can-i/access-review.ts";
 import { spokeRights } from "../can-i/permissions.ts";
 import type { ChosenReader } from "./choose-reader.ts";
 import { otherProfiles, traitsOf } from "./known-cluster.ts";
@@ -165,10 +165,9 @@ const shownRights = 3;
 function refusedRole(context: string, { role }: SpokeFacts): readonly Refusal[] {
   if (role === undefined || mayOwn(role)) return [];
   const rules = listAt(role, "rules");
-  const needed = spokeRights.flatMap(({ group, resources, verbs }) =>
-    resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb }))),
+  const missing = rightTexts(
+    spokeRights.flatMap(rightsOf).filter((right) => !isGrantedBy(rules, right)),
   );
-  const missing = rightTexts(needed.filter((right) => !isGrantedBy(rules, right)));
   if (missing.length === 0) return [];
   const rest = missing.length - shownRights;
   const names = [...missing.slice(0, shownRights), ...(rest > 0 ? [`${rest} more`] : [])];

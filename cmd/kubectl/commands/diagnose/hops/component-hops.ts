@@ -20,7 +20,7 @@ import {
   isUnderWay,
   workMessage,
 } from "../../../output/condition-code.ts";
-import { words } from "../../../output/steps.ts";
+import { oneOfTwo, words } from "../../../output/steps.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import { upstreamWayOut } from "../../explain/causes.ts";
 import type { WalkContext } from "../walk.ts";
@@ -154,7 +154,7 @@ export async function checkRival(
   return passedWith(true, found.message, { findings: [found] });
 }
 
-/** The finding about a component whose cluster another one has, which is installed there. */
+/** The finding about a component that cannot be installed, because `rival` is installed on the same cluster. */
 export function rivalFinding(component: Component, rival: Component): Finding {
   const message = `${describe(componentKeyOf(rival))} is installed on the same cluster, which is ${placeOf(rival)} too`;
   return finding("error", "KNF1013", { message, next: oneOfTwo(component, rival) });
@@ -168,16 +168,6 @@ export function noRivalMessage({ kind }: Component): string {
 function placeOf({ spec }: Component): string {
   const ref = spec?.clusterProfileRef;
   return ref === undefined ? "the hub" : describe({ kind: "ClusterProfile", ...ref });
-}
-
-function oneOfTwo(component: Component, other: Component): readonly string[] {
-  const key = componentKinds[component.kind].plural;
-  return [
-    "Delete the one of the two that is not meant:",
-    ...[component, other].map(({ metadata: { namespace, name } }) =>
-      words("kubectl", "delete", key, name, "-n", namespace),
-    ),
-  ];
 }
 
 /** The components of a kind in all namespaces of the hub; undefined when they may not be listed. */

@@ -19,8 +19,8 @@ import { words } from "../../../output/steps.ts";
 import { numberAt, stringAt } from "../../../selection/fields.ts";
 import { mapLimited } from "../../../spokes/read-clusters.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
-import { readGrantedRules, isAllowed, type Right } from "../../can-i/access-review.ts";
-import { type SpokeRight, spokeRights } from "../../can-i/permissions.ts";
+import { isAllowed, readGrantedRules, type Right, rightsOf } from "../../can-i/access-review.ts";
+import { spokeRights } from "../../can-i/permissions.ts";
 import type { SpokeSession } from "../spoke-session.ts";
 import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
 
@@ -58,10 +58,6 @@ export async function checkRights(
   return passedWith(true, message, {
     findings: [finding("error", "KNF5002", { message, evidence, next })],
   });
-}
-
-function rightsOf({ group, resources, verbs }: SpokeRight): readonly Right[] {
-  return resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb })));
 }
 
 /** `the verbs create, patch on namespaces`: one text for each resource. */
