@@ -39,7 +39,7 @@ export async function findReleases(
     { by: "--release-dir", folder: named },
     { by: releaseDirVariable, folder: options.environment[releaseDirVariable] ?? "" },
     { by: "the settings file", folder: settled },
-    { by: undefined, folder: (await isFolder(usual)) === true ? usual : "" },
+    { by: undefined, folder: (await isFolder(usual)) ? usual : "" },
   ];
   const place = places.find(({ folder }) => folder !== "");
   if (place === undefined) return await ensureReleases(options, signal);
@@ -47,17 +47,19 @@ export async function findReleases(
   const versions = await versionsIn(dir);
   if (Object.values(versions).some((list) => list.length > 0)) return { dir, source: "named" };
   const whose = place.by === undefined ? "" : `, which ${place.by} names,`;
-  const text = `Release directory ${dir}${whose} ${problemOf(await isFolder(dir))}`;
+  const text = `Release directory ${dir}${whose} ${await problemOf(dir)}`;
   throw new FleetError("ConfigInvalid", text);
 }
 
-/** Undefined where nothing is there. */
-async function isFolder(path: string): Promise<boolean | undefined> {
-  return (await stat(path).catch(() => undefined))?.isDirectory();
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() === true;
 }
 
-function problemOf(itIsFolder: boolean | undefined): string {
-  if (itIsFolder === undefined) return "does not exist";
-  if (!itIsFolder) return "is no folder";
+/** Why no release was found in a folder. */
+async function problemOf(dir: string): Promise<string> {
+  const found = await stat(dir).catch(() => undefined);
+  if (found === undefined) return "does not exist";
+  if (!found.isDirectory()) return "is no folder";
   return "holds no version of knative-serving or knative-eventing";
 }

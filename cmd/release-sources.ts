@@ -30,7 +30,7 @@ export function releasesUnavailable(
 
 interface Fetching {
   readonly source: ReleaseSource;
-  /** True for the first file of all: a server that does not begin it is given up after 5 s, whatever it answers before. */
+  /** True for the first file of all. A server that has not begun to send it after 5 s is given up, even if it has answered with errors. */
   readonly isFirst: boolean;
 }
 
@@ -103,11 +103,11 @@ async function tryDownload(
 ): Promise<Uint8Array | Failure> {
   using silence = new Deadline(silenceMs, connecting?.signal ?? signal);
   const deadline = withTimeout(attemptTimeoutMs, silence.signal);
-  let hasAnswered = connecting === undefined;
+  let mayTryAgain = connecting === undefined;
   let hasBegun = false;
   try {
     const response = await fetch(url, { signal: deadline });
-    hasAnswered = true;
+    mayTryAgain = true;
     silence.restart();
     const { ok, status, body } = response;
     if (ok && body !== null) {
@@ -120,7 +120,7 @@ async function tryDownload(
     return { problem: `${url} was answered with HTTP status ${status}`, again };
   } catch (cause) {
     signal.throwIfAborted();
-    const server = serverOf([{ url }]);
+    const server = new URL(url).host;
     if (silence.signal.aborted) {
       const limit = `${silenceMs / 1_000} s`;
       const still = `${server} has sent nothing of ${url} for ${limit}`;
@@ -129,7 +129,7 @@ async function tryDownload(
         again: false,
       };
     }
-    return { ...failureOf(cause, server), again: hasAnswered };
+    return { ...failureOf(cause, server), again: mayTryAgain };
   }
 }
 
