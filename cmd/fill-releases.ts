@@ -60,8 +60,8 @@ function isTimeout(reason: unknown): boolean {
 }
 
 /**
- * Of several files with an error, that of the first one in the lock is thrown: the files after one with an error are given up, those before it are waited for.
- * The first file goes alone, so that nobody waits for a silent source.
+ * When several files fail, throws the error of the file that stands first in the lock: files after a failed one are given up, files before it are waited for.
+ * The first file is fetched alone, so that a silent source is noticed at once.
  */
 async function fetchAll({ missing, ...fill }: Fill, signal: AbortSignal): Promise<void> {
   const { dir, source, onProgress } = fill;

@@ -83,7 +83,7 @@ async function readInside(root: string, path: string): Promise<string | undefine
 const maxNamed = 8;
 const partOfRelease = /^(?:ingress|eventing-source|security-guard)\//;
 
-/** `beside`: what stands where the part would stand; undefined where nothing can stand. */
+/** `beside`: the folders beside the missing part; undefined when the name of the part is not valid. */
 function notFound(
   part: string,
   { beside, cause }: { readonly beside?: readonly string[]; readonly cause?: unknown } = {},

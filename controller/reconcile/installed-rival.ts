@@ -8,8 +8,8 @@ import { decodeInventory } from "../../installation/inventory.ts";
 import { componentOfAnchor, isAnchorOf } from "./neighbours.ts";
 
 /**
- * The other component that has the cluster of a component, which is a `DuplicateComponent` there: of the anchors of that cluster one belongs to the other component, which is
- * of the same kind, and none to this one. Undefined: no other component has the cluster.
+ * Finds another component of the same kind that is installed on the cluster of a component: an anchor there belongs to the other component, and none belongs to this
+ * one. The controller refuses this component as `DuplicateComponent`. Undefined: there is no such component.
  */
 export function installedRival(
   component: Component,

@@ -83,7 +83,7 @@ function cut(text: string, columns = 0): string {
 /** Called when a reading starts or ends, with the running ones. */
 export type OnProgress = (done: number, total: number, running: Running) => void;
 
-/** Two callbacks for readings that run at the same time; `update` is called with what both of them told last. */
+/** Two callbacks for readings that run at the same time; `update` is called with the sums of both, and with the running readings of both. */
 export function sharedProgress(
   update: OnProgress = () => undefined,
 ): readonly [OnProgress, OnProgress] {

@@ -13,8 +13,8 @@ interface Ways {
 }
 
 /**
- * Finds the clusters to which the hub has no way, before anything is made ready for them: those that pull, and without a provider file all but the hub.
- * Other clusters are not asked.
+ * Finds the clusters to which the hub has no way, so that nothing is rendered for them. Only these may have none: clusters that pull, and without a provider file
+ * all but the hub. No other cluster is asked.
  */
 export async function findWays(
   components: readonly Component[],

@@ -193,7 +193,7 @@ function bundleNotes({ summary, errors }: Bundle): readonly string[] {
   ];
 }
 
-/** What makes a comparison possible that was not. */
+/** The next steps where clusters could not be compared. */
 function remedies(errors: Bundle["errors"]): readonly string[] {
   return errors
     .filter(({ message }) => message.startsWith(notCompared))

@@ -34,7 +34,7 @@ export function clusterFindings(traces: Traces, known: Known): readonly OrphanIt
   ];
 }
 
-/** Components of the cluster whose place another component has that is installed there. */
+/** Components of the cluster that cannot be installed, because another component is installed there. */
 function collisions({ anchors }: Traces, { components, names }: Known): readonly OrphanItem[] {
   return components.flatMap((component) => {
     if (!names.has(targetIdOf(component))) return [];
