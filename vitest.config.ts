@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { needsOfTests } from "./test/support/needs.ts";
+import { setupFiles } from "./test/support/setup-files.ts";
 
-const setupFiles = ["test/support/fuzz-setup.ts", "test/support/release-world.ts"];
 const fleetTests = "test/**/*.fleet.test.ts";
 const chartTests = "test/charts/*.test.ts";
 

@@ -8,7 +8,7 @@ import type { Stryker } from "@stryker-mutator/core";
 
 import { projectRoot } from "../support/needs.ts";
 import judged from "./judged.json" with { type: "json" };
-import { compareWithJudged, type Judged, type Survivor } from "./judged.ts";
+import { compareWithJudged, type Survivor } from "./judged.ts";
 
 const usage = `Usage: npm run mutants -- PATH… [--tests PATH]… [--concurrency N]
 
@@ -119,7 +119,7 @@ function report(results: readonly MutantResult[]): number {
   const found = results.filter(({ status }) => status === "Killed" || status === "Timeout").length;
   const missed = results.filter(({ status }) => status === "Survived" || status === "NoCoverage");
   const files = new Set(results.map(({ fileName }) => relative(projectRoot, resolve(fileName))));
-  const { open, outdated } = compareWithJudged(missed.map(survivorOf), readJudged(), files);
+  const { open, outdated } = compareWithJudged(missed.map(survivorOf), judged, files);
   for (const { file, lineNumber, line, change } of open) {
     stdout.write(`${file}:${lineNumber}\n  ${line}\n  ${change}\n`);
   }
@@ -153,8 +153,4 @@ function survivorOf({ fileName, location: { start, end }, replacement }: MutantR
 
 function inOneLine(text: string): string {
   return text.replaceAll(/\s+/gu, " ").trim();
-}
-
-function readJudged(): readonly Judged[] {
-  return judged;
 }

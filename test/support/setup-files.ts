@@ -1,0 +1,2 @@
+/** Run before each test file, in this order. */
+export const setupFiles = ["test/support/fuzz-setup.ts", "test/support/release-world.ts"];
