@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { withTimeout } from "../../access/deadline.ts";
 import { type EnsureReleasesOptions, ensureReleases } from "../../cmd/release-files.ts";
 import { readLock } from "../../cmd/release-lock.ts";
+import { portOf } from "../fleet/ports.ts";
 import { runKnfleet } from "./kubectl/run-knfleet.ts";
 import { type PlainCopy, plainCopy } from "./plain-copy.ts";
 import { droppingAddress, type SilentPlace, silentListener } from "./silent-networks.ts";
@@ -59,8 +60,7 @@ async function serverThat(
     server.closeAllConnections();
     server.close();
   });
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
+  return portOf(server.address());
 }
 
 describe("a download", () => {

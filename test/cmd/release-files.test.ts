@@ -20,6 +20,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { timeoutError } from "../../access/deadline.ts";
 import type { ReleaseProgress } from "../../cmd/fill-releases.ts";
 import { checkReleases, ensureReleases } from "../../cmd/release-files.ts";
+import { portOf } from "../fleet/ports.ts";
 
 const content = {
   "knative-serving/1.0.0/1-a.yaml": "kind: A\n",
@@ -213,9 +214,7 @@ describe("from their public source, the release files", () => {
       respond(url.slice(1), response);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : undefined;
-    await writeLock(`http://127.0.0.1:${port}`);
+    await writeLock(`http://127.0.0.1:${portOf(server.address())}`);
   });
 
   afterEach(async () => {

@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
+import { portOf } from "../fleet/ports.ts";
+
 /** A place on loopback that never answers. */
 export interface SilentPlace extends AsyncDisposable {
   readonly port: number;
@@ -14,9 +16,8 @@ export async function silentListener(): Promise<SilentPlace> {
     sockets.add(socket.on("error", () => undefined));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const address = server.address();
   return {
-    port: typeof address === "object" && address !== null ? address.port : 0,
+    port: portOf(server.address()),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -215,3 +215,18 @@ function objectsOf(namespace: string): readonly Manifest[] {
     },
   ];
 }
+
+/** What users have before they turn on Istio or Contour: CRDs that releases bring instances of, and a namespace. */
+export const ingressStandIns: readonly Manifest[] = [
+  { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } },
+  definitionOf("networking.istio.io", "v1beta1", { Gateway: "gateways" }),
+  definitionOf("security.istio.io", "v1beta1", { PeerAuthentication: "peerauthentications" }),
+  definitionOf("projectcontour.io", "v1", {
+    TLSCertificateDelegation: "tlscertificatedelegations",
+  }),
+];
+
+/** The same for TLS. */
+export const certificateDefinition = definitionOf("cert-manager.io", "v1", {
+  Certificate: "certificates",
+});

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { definitionOf } from "../controller/hand-made-installation.ts";
+import { certificateDefinition, ingressStandIns } from "../controller/hand-made-installation.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import type { Cluster, Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
@@ -174,19 +174,9 @@ async function removeFrom(cluster: Cluster, kind: ComponentKind): Promise<void> 
   expect(await dumpOfComponent(cluster, uid)).toEqual({});
 }
 
-/** CRDs that releases bring instances of, but that others install, and a namespace that others make. */
-const standInDefinitions = [
-  definitionOf("networking.istio.io", "v1beta1", { Gateway: "gateways" }),
-  definitionOf("security.istio.io", "v1beta1", { PeerAuthentication: "peerauthentications" }),
-  definitionOf("projectcontour.io", "v1", {
-    TLSCertificateDelegation: "tlscertificatedelegations",
-  }),
-  definitionOf("cert-manager.io", "v1", { Certificate: "certificates" }),
-];
-
 async function standIn({ admin }: Cluster): Promise<void> {
-  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } };
-  await Promise.all([...standInDefinitions, namespace].map((manifest) => admin.apply(manifest)));
+  const stands = [...ingressStandIns, certificateDefinition];
+  await Promise.all(stands.map((manifest) => admin.apply(manifest)));
 }
 
 /** Takes away the CRDs that an earlier installation left behind on purpose. */

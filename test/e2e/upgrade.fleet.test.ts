@@ -8,7 +8,7 @@ import {
   type KubeObject,
   type ObjectKey,
 } from "../../api/kubernetes.ts";
-import { definitionOf } from "../controller/hand-made-installation.ts";
+import { ingressStandIns } from "../controller/hand-made-installation.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { dumpOfComponent } from "../support/spoke-dump.ts";
@@ -30,15 +30,7 @@ const scene = useScene({ spokes: 1 });
 
 beforeAll(async () => {
   const { admin } = scene().fleet.spoke(0);
-  const stands = [
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } },
-    definitionOf("networking.istio.io", "v1beta1", { Gateway: "gateways" }),
-    definitionOf("security.istio.io", "v1beta1", { PeerAuthentication: "peerauthentications" }),
-    definitionOf("projectcontour.io", "v1", {
-      TLSCertificateDelegation: "tlscertificatedelegations",
-    }),
-  ];
-  await Promise.all(stands.map((manifest) => admin.apply(manifest)));
+  await Promise.all(ingressStandIns.map((manifest) => admin.apply(manifest)));
 });
 
 /** Changes the spec and waits until that is installed and ready. */

@@ -158,6 +158,11 @@ export async function startServers(
   };
 }
 
+/** Process ids of the servers that run now, in the order of their start. */
+export function pidsOf({ apiServer, companions }: ClusterServers): readonly number[] {
+  return [...apiServer.pids, ...companions.pids];
+}
+
 /** A cluster over servers that run already, with a proxy of its own. */
 export async function openCluster(servers: ClusterServers, view: ClusterView): Promise<Cluster> {
   const { apiServer, companions, egress, files } = servers;
@@ -184,7 +189,7 @@ export async function openCluster(servers: ClusterServers, view: ClusterView): P
     egress,
     folder: files.folder,
     get pids() {
-      return [...apiServer.pids, ...companions.pids];
+      return pidsOf(servers);
     },
     pause() {
       onHarm();

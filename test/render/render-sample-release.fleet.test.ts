@@ -4,7 +4,7 @@ import type { Component } from "../../api/component.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { render } from "../../render/render.ts";
-import { definitionOf } from "../controller/hand-made-installation.ts";
+import { certificateDefinition, ingressStandIns } from "../controller/hand-made-installation.ts";
 import { sampleVersions } from "../fixtures/sample/sample.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
@@ -14,19 +14,10 @@ const fleet = useFleet({ spokes: 0, hub: { admissionWebhooks: false } });
 const enabled = { enabled: true };
 const off = { enabled: false };
 
-/** What users have on their clusters before they turn on Istio, Contour or TLS. */
-const foreignDefinitions = [
-  definitionOf("networking.istio.io", "v1beta1", { Gateway: "gateways" }),
-  definitionOf("security.istio.io", "v1beta1", { PeerAuthentication: "peerauthentications" }),
-  definitionOf("projectcontour.io", "v1", {
-    TLSCertificateDelegation: "tlscertificatedelegations",
-  }),
-  definitionOf("cert-manager.io", "v1", { Certificate: "certificates" }),
-  { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } },
-];
-
 beforeAll(async () => {
-  for (const manifest of foreignDefinitions) await fleet().hub.admin.apply(manifest);
+  for (const manifest of [...ingressStandIns, certificateDefinition]) {
+    await fleet().hub.admin.apply(manifest);
+  }
 });
 
 /** With every ingress and source that the release has for the version. */

@@ -12,7 +12,7 @@ import { portOf } from "../../fleet/ports.ts";
 import { component } from "./fleet-facts.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { runText, type RunText } from "./run-text.ts";
-import { startStubHub, type StubHub } from "./stub-hub.ts";
+import { environmentFor, startStubHub, type StubHub } from "./stub-hub.ts";
 
 /** Formats of every command that prints documents, with a template where one is needed. */
 const usual = [
@@ -108,18 +108,6 @@ function all(command: string, code: number): Readonly<Record<string, number>> {
   return Object.fromEntries(formatsOf(command).map((format) => [format, code]));
 }
 
-async function kubeconfigFor(port: number): Promise<Readonly<Record<string, string>>> {
-  const path = join(folder, `hub-${port}`);
-  const document = {
-    "current-context": "hub",
-    contexts: [{ name: "hub", context: { cluster: "hub", user: "me" } }],
-    clusters: [{ name: "hub", cluster: { server: `http://127.0.0.1:${port}` } }],
-    users: [{ name: "me", user: {} }],
-  };
-  await writeFile(path, JSON.stringify(document));
-  return { KUBECONFIG: path };
-}
-
 describe("the exit code is the same in every format", () => {
   test.each(entries.map(({ name }) => name))("of %s with a wrong flag: 2", async (name) => {
     expect(await codesOf(name, ["--no-such-flag"])).toEqual(all(name, 2));
@@ -127,7 +115,7 @@ describe("the exit code is the same in every format", () => {
 
   // Port 9 (discard) of the loopback address: nobody listens.
   test.each(asking)("of %s when the hub cannot be reached: 2", async (name) => {
-    const env = await kubeconfigFor(9);
+    const env = await environmentFor(folder, 9);
     expect(await codesOf(name, [], { env })).toEqual(all(name, 2));
   });
 
@@ -137,7 +125,7 @@ describe("the exit code is the same in every format", () => {
   });
 
   test.each(asking)("of %s that is interrupted: 130", async (name) => {
-    const env = await kubeconfigFor(portOf(silent.address()));
+    const env = await environmentFor(folder, portOf(silent.address()));
     const stop = new AbortController();
     const { signal } = stop;
     silent.once("connection", () => stop.abort());

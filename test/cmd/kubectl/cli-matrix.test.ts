@@ -14,7 +14,7 @@ import { portOf } from "../../fleet/ports.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { knfleetFile } from "./run-knfleet.ts";
 import { runText } from "./run-text.ts";
-import { startStubHub, type StubHub } from "./stub-hub.ts";
+import { environmentFor, startStubHub, type StubHub } from "./stub-hub.ts";
 
 let folder: string;
 let hub: StubHub;
@@ -86,18 +86,6 @@ function lineOf(name: string): readonly string[] {
   return [...name.split(" "), ...files, ...file, ...releases, ...(argsOf[name] ?? [])];
 }
 
-async function kubeconfigFor(port: number): Promise<Readonly<Record<string, string>>> {
-  const path = join(folder, `hub-${port}`);
-  const document = {
-    "current-context": "hub",
-    contexts: [{ name: "hub", context: { cluster: "hub", user: "me" } }],
-    clusters: [{ name: "hub", cluster: { server: `http://127.0.0.1:${port}` } }],
-    users: [{ name: "me", user: {} }],
-  };
-  await writeFile(path, JSON.stringify(document));
-  return { KUBECONFIG: path };
-}
-
 describe("every command", () => {
   test.each(names)("%s --help exits with 0 and says nothing on standard error", async (name) => {
     const { exitCode, stdout, stderr } = await runText([...name.split(" "), "--help"]);
@@ -115,7 +103,9 @@ describe("every command", () => {
 describe("every command that asks the hub", () => {
   // Port 9 (discard) of the loopback address: nobody listens.
   test.each(asking)("%s exits with 2 when the hub cannot be reached", async (name) => {
-    const { exitCode, stderr } = await runText(lineOf(name), { env: await kubeconfigFor(9) });
+    const { exitCode, stderr } = await runText(lineOf(name), {
+      env: await environmentFor(folder, 9),
+    });
     expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
     expect(stderr).not.toMatch(/^ {4}at /m);
   });
@@ -130,7 +120,7 @@ describe("every command that asks the hub", () => {
     async (name) => {
       const stop = new AbortController();
       silent.once("connection", () => stop.abort());
-      const env = await kubeconfigFor(portOf(silent.address()));
+      const env = await environmentFor(folder, portOf(silent.address()));
       const { exitCode } = await runText(lineOf(name), { env, signal: stop.signal });
       expect({ name, exitCode }).toEqual({ name, exitCode: 130 });
     },

@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
+import type { Fleet } from "../../fleet/fleet.ts";
+
 /** The plugin's entry point. */
 export const knfleetFile = join(import.meta.dirname, "../../../cmd/kubectl-knfleet.ts");
 
@@ -39,6 +41,17 @@ export async function runKnfleet(args: readonly string[], options: RunOptions = 
     during?.(child),
   ]);
   return { exitCode: child.exitCode, stdout, stderr };
+}
+
+/** Runs the plugin with the administrators' kubeconfigs of a hub and its spokes. */
+export function runOnFleet(
+  { hub, spokes }: Pick<Fleet, "hub" | "spokes">,
+  providerFile: string,
+  args: readonly string[],
+): Promise<Ran> {
+  const files = [hub, ...spokes].map(({ adminKubeconfigPath }) => adminKubeconfigPath);
+  const env = { KUBECONFIG: files.join(":"), KNFLEET_PROVIDER_FILE: providerFile };
+  return runKnfleet(args, { env });
 }
 
 /** The rows of a printed table by header, for example `{ NAME: "a", LIVE: "2/9 not available" }`. */

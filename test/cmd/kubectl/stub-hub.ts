@@ -136,3 +136,19 @@ function recorded(
   };
   return one === undefined ? { status: 404, body: status } : { body: one };
 }
+
+/** Writes a kubeconfig for a hub at a port of this machine, and returns the environment that names it. */
+export async function environmentFor(
+  folder: string,
+  port: number,
+): Promise<Readonly<Record<string, string>>> {
+  const path = join(folder, `hub-${port}`);
+  const document = {
+    "current-context": "hub",
+    contexts: [{ name: "hub", context: { cluster: "hub", user: "me" } }],
+    clusters: [{ name: "hub", cluster: { server: `http://127.0.0.1:${port}` } }],
+    users: [{ name: "me", user: {} }],
+  };
+  await writeFile(path, JSON.stringify(document));
+  return { KUBECONFIG: path };
+}

@@ -71,22 +71,21 @@ test("a connection that showed every renewal for minutes is exchanged as early a
   expect(exchanges).toEqual([12, 510, 534, 582]);
 });
 
-test("a server that cannot list by a watch is no refusal: the connection is exchanged when it hangs", async () => {
+test.each([
+  {
+    what: "that cannot list by a watch is no refusal: the connection is exchanged when it hangs",
+    status: 422,
+  },
+  {
+    what: "that had no time for the watch once is no refusal: the connection is exchanged when it hangs then",
+    status: 429,
+  },
+])("a server $what", async ({ status }) => {
   let isFirst = true;
   await leadFor(1, (_ref, _options, signal) => {
     if (!isFirst) return stuck(signal);
     isFirst = false;
-    throw answered(422);
-  });
-  expect(exchanges).toEqual([12, 36]);
-});
-
-test("a server that had no time for the watch once is no refusal: the connection is exchanged when it hangs then", async () => {
-  let isFirst = true;
-  await leadFor(1, (_ref, _options, signal) => {
-    if (!isFirst) return stuck(signal);
-    isFirst = false;
-    throw answered(429);
+    throw answered(status);
   });
   expect(exchanges).toEqual([12, 36]);
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import {
   openCluster,
+  pidsOf,
   startServers,
   type Cluster,
   type ClusterDeps,
@@ -130,7 +131,7 @@ export class ClusterPool implements AsyncDisposable {
       await pooled[Symbol.asyncDispose]();
       throw error;
     }
-    signalAll(pidsOf(pooled).toReversed(), "SIGSTOP");
+    signalAll(pidsOf(pooled.servers).toReversed(), "SIGSTOP");
     const idle = [...this.#idle, pooled];
     this.#idle = idle.slice(-maxIdle);
     for (const surplus of idle.slice(0, -maxIdle)) await surplus[Symbol.asyncDispose]();
@@ -139,14 +140,10 @@ export class ClusterPool implements AsyncDisposable {
 
 /** An idle cluster is frozen: five servers that do nothing still cost a fortieth of a core. */
 async function wake(pooled: PooledServers): Promise<void> {
-  signalAll(pidsOf(pooled), "SIGCONT");
+  // In the order of their start: nobody waits for a server that is still frozen.
+  signalAll(pidsOf(pooled.servers), "SIGCONT");
   const { admin } = pooled.servers.apiServer;
   await waitFor("an idle cluster to be ready again", () => admin.request("GET", "/readyz"));
-}
-
-/** In the order of their start: nobody waits for a server that is still frozen. */
-function pidsOf({ servers }: PooledServers): readonly number[] {
-  return [...servers.apiServer.pids, ...servers.companions.pids];
 }
 
 function signalAll(pids: readonly number[], signal: "SIGSTOP" | "SIGCONT"): void {

@@ -1,16 +1,13 @@
-import { Agent } from "node:https";
-
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
 import { createAccessReviews } from "../../../webhook/reviews/access-review.ts";
 import { openHubFacts } from "../../../webhook/reviews/hub-facts.ts";
 import { setReview } from "../../../webhook/reviews/set-review.ts";
-import { exchange } from "../../fleet/https-exchange.ts";
-import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
+import { type Sent, sendAs } from "../send-as.ts";
 import { serve } from "../serving.ts";
 
 const fleet = useFleet({ spokes: [] });
@@ -121,26 +118,8 @@ beforeAll(async () => {
 
 afterAll(() => opened.disposeAsync());
 
-type Sent = readonly [user: string, method: string, path: string, body?: object];
-
-async function send(...[user, method, path, body]: Sent) {
-  const { hub } = fleet();
-  const agent = new Agent({ ca: hub.caPem });
-  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-  try {
-    const answer = await exchange({
-      url: `${hub.server}${path}`,
-      method,
-      agent,
-      headers: { authorization: `Bearer ${tokens.get(user) ?? ""}`, "content-type": type },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const message = valueAt(answer.json, "message");
-    const warnings = [answer.headers["warning"] ?? ""].flat().join("\n");
-    return { status: answer.status, message: typeof message === "string" ? message : "", warnings };
-  } finally {
-    agent.destroy();
-  }
+async function send(user: string, ...sent: Sent) {
+  return sendAs(fleet().hub, tokens.get(user) ?? "", sent);
 }
 
 const clusters = { from: "Selector", selector: { namespaces: ["fleet"] } };

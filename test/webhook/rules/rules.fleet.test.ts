@@ -1,6 +1,5 @@
 // Servers of its own: an authorization mode that is off by default.
 import { rm } from "node:fs/promises";
-import { Agent } from "node:https";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -13,13 +12,12 @@ import { createAccessReviews } from "../../../webhook/reviews/access-review.ts";
 import { componentReview } from "../../../webhook/reviews/component-review.ts";
 import { openHubFacts } from "../../../webhook/reviews/hub-facts.ts";
 import { providerFileReview } from "../../../webhook/reviews/provider-file-review.ts";
-import { exchange } from "../../fleet/https-exchange.ts";
-import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { serving as componentOf } from "../../support/component.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { edgeSpec } from "../edge-spec.ts";
+import { type Sent, sendAs } from "../send-as.ts";
 import { reviewOf, serve, type Serving } from "../serving.ts";
 import { knownApiServer } from "./known-api-server.ts";
 
@@ -121,25 +119,9 @@ async function install(name: string, review: Review, rule: object): Promise<Serv
   return server;
 }
 
-type Sent = readonly [user: string, method: string, path: string, body?: object];
-
-async function send(...[user, method, path, body]: Sent) {
-  const { hub } = fleet();
-  const agent = new Agent({ ca: hub.caPem });
-  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-  try {
-    const answer = await exchange({
-      url: `${hub.server}${path}`,
-      method,
-      agent,
-      headers: { authorization: `Bearer ${tokens[user] ?? ""}`, "content-type": type },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const message = valueAt(answer.json, "message");
-    return { status: answer.status, message: typeof message === "string" ? message : "" };
-  } finally {
-    agent.destroy();
-  }
+async function send(user: string, ...sent: Sent) {
+  const { status, message } = await sendAs(fleet().hub, tokens[user] ?? "", sent);
+  return { status, message };
 }
 
 function at(name: string): object {

@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer, type Socket } from "node:net";
+import { createServer } from "node:net";
 
 import { startApiStub, type StubAnswer } from "../../../../access/api-stub.ts";
 import { startProxyStub } from "../../../../access/proxy-stub.ts";
 import { createAuthority } from "../../../../fleet/certificates.ts";
 import { portOf } from "../../../../fleet/ports.ts";
+import { droppingAddress } from "../../../silent-networks.ts";
 import { providerOf, writeComponent, type World } from "./diagnose-world.ts";
 import type { Fault, Made } from "./fault.ts";
 import { fileFlag, withEntry } from "./ways-in.ts";
@@ -39,29 +39,6 @@ async function via(world: World, name: string, server: string): Promise<Made> {
   return { args: [`fleet/${name}`] };
 }
 
-/** A listener that is full: the kernel answers no further connection. Filled and stopped in a process of its own. */
-async function fullListener(): Promise<{ port: number; undo: () => Promise<void> }> {
-  const code = `const s=require("node:net").createServer();s.listen({port:0,host:"127.0.0.1",backlog:1},()=>console.log(s.address().port))`;
-  const child = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "ignore"] });
-  const [line] = await once(child.stdout, "data");
-  const port = Number(String(line));
-  child.kill("SIGSTOP");
-  // More than the backlog holds, so that what comes next is dropped.
-  const sockets: Socket[] = Array.from({ length: 8 }, () =>
-    connect(port, "127.0.0.1").on("error", () => undefined),
-  );
-  const full = once(sockets[0] ?? child, "connect");
-  await full;
-  return {
-    port,
-    undo: async () => {
-      for (const socket of sockets) socket.destroy();
-      child.kill("SIGKILL");
-      await once(child, "close");
-    },
-  };
-}
-
 export const networkFaults: readonly Fault[] = [
   {
     name: "the host name does not resolve",
@@ -77,9 +54,9 @@ export const networkFaults: readonly Fault[] = [
     name: "packets to the server are dropped",
     code: "KNF4003",
     make: async (world) => {
-      const { port, undo } = await fullListener();
-      const { args } = await via(world, "dropped", `https://127.0.0.1:${port}`);
-      return { args: [...args, ...short], undo };
+      const place = await droppingAddress();
+      const { args } = await via(world, "dropped", `https://127.0.0.1:${place.port}`);
+      return { args: [...args, ...short], undo: async () => place[Symbol.asyncDispose]() };
     },
   },
   {

@@ -16,7 +16,7 @@ import {
   type ControllerProcess,
   startControllerProcess,
 } from "../../../../support/controller-process.ts";
-import { type Ran, runKnfleet } from "../../run-knfleet.ts";
+import { type Ran, runOnFleet } from "../../run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const kind = "KnativeEventing";
@@ -101,10 +101,7 @@ async function identity(): Promise<readonly string[]> {
 }
 
 function knfleet(...args: readonly string[]): Promise<Ran> {
-  const { hub, spokes } = fleet();
-  const files = [hub, ...spokes].map(({ adminKubeconfigPath }) => adminKubeconfigPath);
-  const env = { KUBECONFIG: files.join(":"), KNFLEET_PROVIDER_FILE: providerFile };
-  return runKnfleet(args, { env });
+  return runOnFleet(fleet(), providerFile, args);
 }
 
 const line = ["register", "again", "--from-context", "spoke-1", "--yes"];

@@ -13,7 +13,7 @@ import {
   type ControllerProcess,
   startControllerProcess,
 } from "../../../../support/controller-process.ts";
-import { type Ran, runKnfleet } from "../../run-knfleet.ts";
+import { type Ran, runOnFleet } from "../../run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const kind = "KnativeEventing";
@@ -55,10 +55,7 @@ afterAll(async () => controller[Symbol.asyncDispose]());
 
 /** Runs the plugin with a kubeconfig of the hub and one of the spoke. Tokens must never be in what it prints. */
 async function knfleet(...args: readonly string[]): Promise<Ran> {
-  const { hub, spokes } = fleet();
-  const files = [hub, ...spokes].map(({ adminKubeconfigPath }) => adminKubeconfigPath);
-  const env = { KUBECONFIG: files.join(":"), KNFLEET_PROVIDER_FILE: providerFile };
-  const ran = await runKnfleet(args, { env });
+  const ran = await runOnFleet(fleet(), providerFile, args);
   const token = (await tokenOnHub()) ?? "no token yet";
   const printed = `${ran.stdout}${ran.stderr}`;
   expect(printed).not.toContain(token);

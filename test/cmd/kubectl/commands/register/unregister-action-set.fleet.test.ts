@@ -15,7 +15,7 @@ import {
   type ControllerProcess,
   startControllerProcess,
 } from "../../../../support/controller-process.ts";
-import { type Ran, runKnfleet } from "../../run-knfleet.ts";
+import { type Ran, runOnFleet } from "../../run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const setsRoleFile = join(import.meta.dirname, "../../../../../docs/sets-role.yaml");
@@ -49,10 +49,7 @@ beforeAll(async () => {
 afterAll(async () => controller[Symbol.asyncDispose]());
 
 function knfleet(...args: readonly string[]): Promise<Ran> {
-  const { hub, spokes } = fleet();
-  const files = [hub, ...spokes].map(({ adminKubeconfigPath }) => adminKubeconfigPath);
-  const env = { KUBECONFIG: files.join(":"), KNFLEET_PROVIDER_FILE: providerFile };
-  return runKnfleet(args, { env });
+  return runOnFleet(fleet(), providerFile, args);
 }
 
 async function components(): Promise<readonly KubeObject[]> {
