@@ -1,11 +1,8 @@
 import { runCommand } from "../service/run.ts";
 import { runCli } from "./cli.ts";
 
-const briefMs = 250;
-
 /** Runs the process `kubectl knfleet`, from its command line to its exit code. */
 export function runPlugin(): Promise<void> {
-  setTimeout(keepSmall, briefMs).unref();
   return runCommand((signal) => {
     const { env, stdout, stderr } = process;
     const args = process.argv.slice(2);
@@ -23,9 +20,4 @@ export function runPlugin(): Promise<void> {
     };
     return runCli(terminal, signal);
   });
-}
-
-/** Limits V8's young generation, which can grow to 64 MB. For a command that runs longer, memory matters more than speed. */
-function keepSmall(): void {
-  process.getBuiltinModule("node:v8").setFlagsFromString("--optimize-for-size");
 }
