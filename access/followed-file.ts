@@ -1,10 +1,11 @@
 import { readFile, stat } from "node:fs/promises";
-import { setInterval } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
 import type { Code } from "../api/reasons.ts";
+import { type Clock, pause } from "./time/clock.ts";
 
 export interface FileFollower<Content> {
+  readonly clock: Clock;
   /** Reads and checks the file. */
   readonly load: (signal: AbortSignal) => Promise<Content>;
   /** The content that the caller has read already, so that a change before the first poll is not missed. */
@@ -24,28 +25,26 @@ const pollMs = 500;
  */
 export async function followFile<Content>(
   path: string,
-  { load, known, onChange, onValid, onInvalid }: FileFollower<Content>,
+  { clock, load, known, onChange, onValid, onInvalid }: FileFollower<Content>,
   signal: AbortSignal,
 ): Promise<void> {
   let identity = "";
   let last = JSON.stringify(known);
-  try {
-    for await (const _ of setInterval(pollMs, undefined, { signal, ref: false })) {
-      const now = await identityOf(path);
-      if (now === identity) continue;
-      identity = now;
-      try {
-        const content = await load(signal);
-        const text = JSON.stringify(content);
-        if (text !== last) onChange(content);
-        last = text;
-        onValid();
-      } catch (error) {
-        if (!signal.aborted) onInvalid(error);
-      }
+  for (;;) {
+    const isOver = await pause(clock, pollMs, signal).then(() => signal.aborted);
+    if (isOver) return;
+    const now = await identityOf(path);
+    if (now === identity) continue;
+    identity = now;
+    try {
+      const content = await load(signal);
+      const text = JSON.stringify(content);
+      if (text !== last) onChange(content);
+      last = text;
+      onValid();
+    } catch (error) {
+      if (!signal.aborted) onInvalid(error);
     }
-  } catch (error) {
-    if (!signal.aborted) throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { Follower } from "../access/deadline.ts";
+import { Follower } from "../access/time/deadline.ts";
 import { FleetError } from "../api/errors.ts";
 import type { LockedFile } from "./release-lock.ts";
 import { fetchFile, type ReleaseSource, releasesUnavailable, serverOf } from "./release-sources.ts";

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-import { withTimeout } from "../access/deadline.ts";
 import { connectHub } from "../access/hub/hub.ts";
 import { ApiError } from "../access/kube/api-error.ts";
+import { withTimeout } from "../access/time/deadline.ts";
+import { systemClock } from "../access/time/system-clock.ts";
 import { componentKinds, operatorApiVersion } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { fleetSetApiVersion, fleetSetKinds } from "../api/fleet-set.ts";
@@ -31,7 +32,7 @@ await runCommand(async (signal) => {
   try {
     const problem = processProblem({ environment, execArgv, inspectorUrl: undefined });
     if (problem !== undefined) throw new FleetError("ConfigInvalid", problem);
-    const components = await componentsOf(withTimeout(limitMs, signal));
+    const components = await componentsOf(withTimeout(systemClock, limitMs, signal));
     if (components.length === 0) {
       stdout.write("There are no components: knfleet can be uninstalled\n");
       return 0;
@@ -46,7 +47,7 @@ await runCommand(async (signal) => {
 /** `KIND NAMESPACE/NAME` of every component and of every set. */
 async function componentsOf(signal: AbortSignal): Promise<readonly string[]> {
   const userAgent = `knfleet-uninstall-check/${packageJson.version}`;
-  await using hub = await connectHub({ environment, userAgent });
+  await using hub = await connectHub({ clock: systemClock, environment, userAgent });
   const lists = kinds.map(async (type) => {
     const resource = { ...type, namespaced: true };
     try {

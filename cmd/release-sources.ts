@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-import { Deadline, withTimeout } from "../access/deadline.ts";
 import { connectionErrorOf } from "../access/kube/api-error.ts";
+import { Deadline, withTimeout } from "../access/time/deadline.ts";
+import { systemClock } from "../access/time/system-clock.ts";
 import { FleetError } from "../api/errors.ts";
 import { type LockedFile, problemOf } from "./release-lock.ts";
 
@@ -64,7 +65,7 @@ async function download(
   isFirst: boolean,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  using connecting = isFirst ? new Deadline(silenceMs, signal) : undefined;
+  using connecting = isFirst ? new Deadline(systemClock, silenceMs, signal) : undefined;
   const limit = connecting?.signal ?? signal;
   let before: Failure | undefined;
   for (let attempt = 1; ; attempt += 1) {
@@ -101,8 +102,8 @@ async function tryDownload(
   { url, bytes, connecting }: Wanted,
   signal: AbortSignal,
 ): Promise<Uint8Array | Failure> {
-  using silence = new Deadline(silenceMs, connecting?.signal ?? signal);
-  const deadline = withTimeout(attemptTimeoutMs, silence.signal);
+  using silence = new Deadline(systemClock, silenceMs, connecting?.signal ?? signal);
+  const deadline = withTimeout(systemClock, attemptTimeoutMs, silence.signal);
   let mayTryAgain = connecting === undefined;
   let hasBegun = false;
   try {

@@ -1,12 +1,14 @@
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import { type Listing, Reflector } from "../access/kube/reflector.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
+import type { Clock } from "../access/time/clock.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { keyTextOf, asComponent, targetIdOf } from "./component-identity.ts";
 import type { Log } from "./log.ts";
 
 export interface ComponentsOptions {
+  readonly clock: Clock;
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly log: Log;
   /** A component was added or changed; `before` is its last known state. */
@@ -27,6 +29,7 @@ export class Components implements Disposable {
         new Reflector(
           {
             client: options.client,
+            clock: options.clock,
             ref: { resource: { apiVersion: operatorApiVersion, kind, plural, namespaced: true } },
             keep: withoutManagedFields,
           },

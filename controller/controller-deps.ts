@@ -2,6 +2,7 @@ import type { KubeClient } from "../access/kube/kube-client.ts";
 import type { ManifestSource } from "../access/manifests/manifest-source.ts";
 import type { References } from "../access/providers/references.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
+import type { Clock } from "../access/time/clock.ts";
 import type { Part } from "../api/shards.ts";
 import type { SpokeNamespaceMode } from "../installation/installation-namespace.ts";
 import type { Releases } from "../render/release/releases.ts";
@@ -11,7 +12,6 @@ import type { LeaderOptions, Leadership } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
 import type { MetricSources } from "./metrics/metrics.ts";
 import type { PullSettings } from "./pull/pull-deps.ts";
-import type { Clock } from "./queue/clock.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import type { ServedPartsOptions } from "./served-parts.ts";
 

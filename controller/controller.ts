@@ -61,11 +61,12 @@ class FleetController implements Controller {
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: ControllerDeps, settings: ControllerSettings, signal: AbortSignal) {
-    const { spokes, references, manifests, requests, path } = deps;
+    const { clock, spokes, references, manifests, requests, path } = deps;
     this.#deps = deps;
     this.#settings = settings;
     this.#stopped = AbortSignal.any([signal, this.#stop.signal]);
     this.#metrics = createMetrics({
+      clock,
       queueDepth: () => this.#dispatcher.queueDepth,
       activeWorkers: () => this.#dispatcher.activeWorkers,
       concurrency: settings.concurrency,
@@ -133,10 +134,11 @@ class FleetController implements Controller {
   }
 
   #watchComponents(): Components {
-    const { hub: client, log } = this.#deps;
+    const { hub: client, clock, log } = this.#deps;
     return new Components(
       {
         client,
+        clock,
         log,
         onChange: (component, before) => {
           this.#dispatcher.componentChanged(component, before);
@@ -202,7 +204,7 @@ class FleetController implements Controller {
       versions: new ClusterVersions(),
       neighbours: new Neighbours(clock),
       ...(parts.claims === undefined ? {} : { clusterClaims: parts.claims }),
-      sharing: new WatchSharing(),
+      sharing: new WatchSharing(this.#deps.clock),
       ...this.#openPull(),
     };
     return {
@@ -213,9 +215,9 @@ class FleetController implements Controller {
   }
 
   #openPull(): Pick<PullDeps, "pull"> {
-    const { hub: client, log } = this.#deps;
+    const { hub: client, clock, log } = this.#deps;
     const requeue = this.#dispatcher.requeue.bind(this.#dispatcher);
-    return openPull(this.#settings.pull, { client, log, requeue }, this.#stopped);
+    return openPull(this.#settings.pull, { client, clock, log, requeue }, this.#stopped);
   }
 
   /** Waits until this process is the leader. */

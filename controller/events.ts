@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
+import type { Clock } from "../access/time/clock.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { timestampOf } from "../api/conditions.ts";
 import { fleetSetApiVersion } from "../api/fleet-set.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { lastingLogFieldsOf, type Log } from "./log.ts";
-import type { Clock } from "./queue/clock.ts";
 
 export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "patch">;

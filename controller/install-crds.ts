@@ -1,5 +1,6 @@
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../access/kube/kube-client.ts";
+import { type Clock, delay } from "../access/time/clock.ts";
 import { allKinds, type ComponentKind, operatorApiVersion } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
 import { FleetError } from "../api/errors.ts";
@@ -10,7 +11,6 @@ import { knownResource } from "../api/resources.ts";
 import { crdNameOf, crdOf } from "../api/schema/component-crd.ts";
 import { newestFirst } from "../render/release/version.ts";
 import type { Log } from "./log.ts";
-import { type Clock, delay } from "./queue/clock.ts";
 
 /** Where CRDs are installed, and by what. */
 export interface CrdInstallation {

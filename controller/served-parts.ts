@@ -1,8 +1,10 @@
-import { abortable } from "../access/deadline.ts";
 import { reflectorKey } from "../access/kube/kept-objects.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import type { References } from "../access/providers/references.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
+import { type Clock, delay } from "../access/time/clock.ts";
+import { abortable } from "../access/time/deadline.ts";
+import { Deadline } from "../access/time/deadline.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { type Part, shardOf } from "../api/shards.ts";
 import { targetIdOf } from "./component-identity.ts";
@@ -12,7 +14,6 @@ import type { Dispatcher } from "./dispatcher.ts";
 import { EventRecorder } from "./events.ts";
 import type { PartWork } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
-import { type Clock, delay, withClockTimeout } from "./queue/clock.ts";
 import { ClusterClaims } from "./reconcile/cluster-claims.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import { FleetSets } from "./sets/fleet-sets.ts";
@@ -142,7 +143,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
 
   async end(part: Part): Promise<void> {
     const { clock, dispatcher, spokes, shards, log } = this.#options;
-    using limit = withClockTimeout(clock, leaveLimitMs, new AbortController().signal);
+    using limit = new Deadline(clock, leaveLimitMs, new AbortController().signal);
     if (part === "fleet") await this.#stopFleetWork();
     else await abortable(dispatcher.leave(part), limit.signal);
     const isLeft = (spoke: string): boolean => shardOf(spoke, shards) === part;
@@ -212,7 +213,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
   /** Lists the components again. A watch that lags behind may not show the last writes of the previous leader, and a removed installation would come back. */
   async #refreshComponents(signal: AbortSignal): Promise<void> {
     this.#isRefreshing = true;
-    using limit = withClockTimeout(this.#options.clock, refreshLimitMs, signal);
+    using limit = new Deadline(this.#options.clock, refreshLimitMs, signal);
     try {
       await abortable(this.#options.components.refresh(), limit.signal);
     } catch (cause) {

@@ -46,6 +46,11 @@ const withheld: readonly { from: string; file: RegExp; why: string }[] = [
     file: /^access\/(?:spokes\/spokes|plugins\/exec-[a-z-]+)\.ts$/,
     why: "an admission answer does not wait for a child process",
   },
+  ...["access", "controller", "webhook"].map((from) => ({
+    from,
+    file: /^access\/time\/system-clock\.ts$/,
+    why: "the clock is handed in; only cmd/ chooses that of this machine",
+  })),
 ];
 
 /** Packages that only these folders may import at run time; a package that is not listed is free for none. */
@@ -80,9 +85,27 @@ const typePackages: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The one file that makes signals with a time limit. Everything else calls its `withTimeout`. */
-const timeLimits = "access/deadline.ts";
+const timeLimits = "access/time/deadline.ts";
 const ownTimeLimit =
   /\bAbortSignal\.timeout\b|\bAbortSignal\.any\([^;]*\bwithTimeout\(|\bnew DOMException\([^;]*["']TimeoutError["']/;
+
+/** Ways to the clock and the timers of the platform. A socket's own `setTimeout` is none: it counts the silence of that socket, inside Node. */
+const platformTime =
+  /(?<![.\w])(?:set|clear)(?:Timeout|Interval)\(|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|["']node:timers(?:\/promises)?["']|\bAbortSignal\.timeout\b/;
+
+/** Where the law of time holds: everything there takes a Clock. The command line is not there yet. */
+const timed = /^(?:access|controller|webhook|cmd\/service)\/|^cmd\/[^/]+$/;
+
+/** The only files below the law of time that use the platform themselves, and why. */
+const ownTime: Readonly<Record<string, string>> = {
+  "access/time/system-clock.ts": "is the clock of this machine",
+  "cmd/fill-releases.ts": "tells a person at a terminal that a download is slow",
+  "cmd/release-sources.ts": "downloads releases for a person, before a program has a clock",
+  "cmd/service/logger.ts": "writes the time of the machine into each line of the log",
+  "cmd/service/run.ts": "ends a process that hangs, also one whose clock stands still",
+  "webhook/rules/rendered/rendered-problems.ts":
+    "lets other reviews go on (setImmediate), and waits for no time",
+};
 
 const closets = /^(?:index|types|utils?|common|helpers?|shared|lib)(?:\.ts)?$/;
 const root = resolve(import.meta.dirname, "..");
@@ -206,6 +229,13 @@ describe("the house", () => {
     expect(readers).toEqual([]);
   });
 
+  test("takes a Clock for all that waits or measures time, but in the files that say why", () => {
+    const users = files.filter(
+      (file) => timed.test(file) && platformTime.test(readFileSync(join(root, file), "utf8")),
+    );
+    expect(users.toSorted()).toEqual(Object.keys(ownTime).toSorted());
+  });
+
   test(`makes signals with a time limit in ${timeLimits} only`, () => {
     const makers = files.filter((file) =>
       ownTimeLimit.test(readFileSync(join(root, file), "utf8")),
@@ -215,6 +245,31 @@ describe("the house", () => {
 });
 
 describe("the law itself", () => {
+  test.each([
+    "const timer = setTimeout(end, 5);",
+    "clearTimeout(this.#timer);",
+    "const timer = setInterval(look, 5);",
+    "const age = Date.now() - before;",
+    "now: Date.now,",
+    "const day = new Date();",
+    "const began = performance.now();",
+    'import { setTimeout as delay } from "node:timers/promises";',
+    "const limit = AbortSignal.timeout(5);",
+  ])("refuses the clock of the platform in %j", (source) => expect(source).toMatch(platformTime));
+
+  test.each([
+    "socket.setTimeout(5, end);",
+    "const day = new Date(timeMs);",
+    "const began = clock.now();",
+    "clock.after(5, end);",
+  ])("allows in any file %j", (source) => expect(source).not.toMatch(platformTime));
+
+  test("refuses the clock of this machine below cmd/", () => {
+    const source = 'import { systemClock } from "../access/time/system-clock.ts";';
+    expect(violationsOf("controller/x.ts", source)).toHaveLength(1);
+    expect(violationsOf("cmd/x.ts", source)).toEqual([]);
+  });
+
   test.each([
     ['import { a } from "../webhook/server.ts";', "controller/x.ts imports ../webhook/server.ts"],
     [
@@ -240,7 +295,7 @@ describe("the law itself", () => {
     ["queue/x.ts", "../reconcile/reconcile.ts"],
     ["reconcile/x.ts", "../uninstall/uninstall.ts"],
     ["apply/anchor/x.ts", "../../guard/guards.ts"],
-    ["room/x.ts", "../queue/clock.ts"],
+    ["room/x.ts", "../queue/delays.ts"],
   ])("refuses in controller/%s the room of %s", (name, specifier) => {
     const file = `controller/${name}`;
     const source = `import { a } from "${specifier}";`;
@@ -248,7 +303,7 @@ describe("the law itself", () => {
   });
 
   test("allows in a room of the controller the rooms below and the files beside the rooms", () => {
-    const source = 'import { a } from "../queue/clock.ts";\nimport { b } from "../log.ts";';
+    const source = 'import { a } from "../queue/delays.ts";\nimport { b } from "../log.ts";';
     expect(violationsOf("controller/reconcile/x.ts", source)).toEqual([]);
     expect(violationsOf("controller/x.ts", 'import { a } from "./apply/apply.ts";')).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { PathMetrics } from "../access/spokes/path-metrics.ts";
+import { systemClock } from "../access/time/system-clock.ts";
 import { isRecord, valueAt } from "./fleet/json-record.ts";
 import { metricsOf } from "./support/metrics.ts";
 
@@ -41,7 +42,7 @@ interface Described {
 
 /** Type and help of every metric that the controller serves. */
 async function servedMetrics(): Promise<ReadonlyMap<string, Described>> {
-  const text = await metricsOf({ path: new PathMetrics() }).render();
+  const text = await metricsOf({ path: new PathMetrics(systemClock) }).render();
   const types = new Map(
     [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, a = "", b]) => [a, b]),
   );

@@ -1,13 +1,15 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
 
-import { abortable, withTimeout } from "../access/deadline.ts";
 import type { Log } from "../access/log.ts";
+import type { Clock } from "../access/time/clock.ts";
+import { abortable, withTimeout } from "../access/time/deadline.ts";
 import { goDurationMs } from "../api/go-duration.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
 import { replyTo, type Review } from "./reply.ts";
 
 export interface AppDeps {
+  readonly clock: Clock;
   /** The review for each path, for example `/validate/components`. */
   readonly reviews: Readonly<Record<string, Review>>;
   readonly metrics: Metrics;
@@ -59,10 +61,11 @@ function addHealth(app: Express, { waitingFor }: Pick<AppDeps, "waitingFor">): v
 function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHandler {
   const readBody = express.raw({ type: () => true, limit: maxBodyBytes, inflate: false });
   return async (request, response) => {
-    const startedAt = performance.now();
+    const { clock } = deps;
+    const startedAt = clock.now();
     const ended = deps.metrics.began(path);
     let result: ReviewResult = "unanswered";
-    const deadline = withTimeout(deadlineMsOf(request.query["timeout"]), undefined);
+    const deadline = withTimeout(clock, deadlineMsOf(request.query["timeout"]), undefined);
     try {
       const refusal = headerProblem(request);
       if (refusal !== undefined) {
@@ -78,7 +81,7 @@ function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHand
       if ("review" in reply) response.json(reply.review);
       else sendText(response, reply.status, reply.text);
     } finally {
-      ended(result, (performance.now() - startedAt) / 1_000);
+      ended(result, (clock.now() - startedAt) / 1_000);
     }
   };
 }

@@ -1,3 +1,5 @@
+import type { Clock } from "../access/time/clock.ts";
+
 /** The part of the budget that one body takes. Disposing it gives the bytes back, once. */
 export interface Room extends Disposable {
   /** Call it when the whole body has arrived. */
@@ -17,17 +19,16 @@ const stuckMs = 60_000;
  */
 export class ByteBudget {
   readonly #total: number;
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, "now">;
   readonly #queue = new Set<Waiting>();
   #free: number;
   /** Since when requests have waited while no body arrived. */
   #stuckSince: number | undefined;
 
-  /** `now` is a clock that never goes back, in ms. */
-  constructor(total: number, now: () => number) {
+  constructor(clock: Pick<Clock, "now">, total: number) {
     this.#total = total;
     this.#free = total;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** Waits for room. Rejects with the reason of the signal, and then holds nothing. The caller has to dispose the result. */
@@ -40,11 +41,11 @@ export class ByteBudget {
 
   /** True when requests had to wait for room and no body has arrived for a minute. */
   isStuck(): boolean {
-    return this.#stuckSince !== undefined && this.#now() - this.#stuckSince >= stuckMs;
+    return this.#stuckSince !== undefined && this.#clock.now() - this.#stuckSince >= stuckMs;
   }
 
   #wait(bytes: number, signal: AbortSignal): Promise<void> {
-    this.#stuckSince ??= this.#now();
+    this.#stuckSince ??= this.#clock.now();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
       this.#queue.delete(waiting);
@@ -66,7 +67,7 @@ export class ByteBudget {
     let isHeld = true;
     return {
       arrived: () => {
-        this.#stuckSince = this.#queue.size > 0 ? this.#now() : undefined;
+        this.#stuckSince = this.#queue.size > 0 ? this.#clock.now() : undefined;
       },
       [Symbol.dispose]: () => {
         if (!isHeld) return;

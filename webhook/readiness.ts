@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 import type { Log } from "../access/log.ts";
+import { type Clock, every } from "../access/time/clock.ts";
 import { type Component, operatorApiVersion } from "../api/component.ts";
 import type { AppDeps } from "./app.ts";
 import type { ByteBudget } from "./byte-budget.ts";
@@ -90,20 +91,19 @@ export function slowSince(
 }
 
 /** Watches the delay of this process's event loop. Security: "Node" rules. */
-export function watchEventLoop(): EventLoopWatch {
+export function watchEventLoop(clock: Clock): EventLoopWatch {
   const delays = monitorEventLoopDelay({ resolution: 20 });
   delays.enable();
   let sinceMs: number | undefined;
-  const timer = setInterval(() => {
+  const timer = every(clock, lookMs, () => {
     const p99Ms = delays.percentile(99) / 1e6;
-    sinceMs = slowSince(sinceMs, { p99Ms, nowMs: performance.now() });
+    sinceMs = slowSince(sinceMs, { p99Ms, nowMs: clock.now() });
     delays.reset();
-  }, lookMs);
-  timer.unref();
+  });
   return {
-    isSlow: () => sinceMs !== undefined && performance.now() - sinceMs >= patienceMs,
+    isSlow: () => sinceMs !== undefined && clock.now() - sinceMs >= patienceMs,
     [Symbol.dispose]() {
-      clearInterval(timer);
+      timer[Symbol.dispose]();
       delays.disable();
     },
   };

@@ -1,6 +1,6 @@
-import { abortable } from "../access/deadline.ts";
 import { JsonShape } from "../access/json.ts";
 import type { Log } from "../access/log.ts";
+import { abortable } from "../access/time/deadline.ts";
 import { jsonOf } from "../api/fields.ts";
 import { foreignText } from "../api/foreign-text.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";

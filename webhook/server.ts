@@ -7,6 +7,7 @@ import { TLSSocket } from "node:tls";
 
 import { fileText, followFile } from "../access/followed-file.ts";
 import type { Log } from "../access/log.ts";
+import type { Clock } from "../access/time/clock.ts";
 import { FleetError } from "../api/errors.ts";
 
 /** Where to listen. Without a host: on all addresses. Port 0: any free port. */
@@ -38,6 +39,7 @@ export interface Clients {
 }
 
 export interface WebhookServerOptions {
+  readonly clock: Clock;
   readonly address: ListenAddress;
   readonly certificate?: ServingCertificate;
   readonly minTlsVersion: "TLSv1.2" | "TLSv1.3";
@@ -68,7 +70,14 @@ const handshakeTimeout = 5_000;
 /** Serves an app over HTTPS, HTTP/1.1 only. Throws FleetError `ConfigInvalid` when it cannot listen. */
 export async function startWebhookServer(
   app: RequestListener,
-  { address, certificate, minTlsVersion, clients, limits = requestLimits }: WebhookServerOptions,
+  {
+    clock,
+    address,
+    certificate,
+    minTlsVersion,
+    clients,
+    limits = requestLimits,
+  }: WebhookServerOptions,
 ): Promise<WebhookServer> {
   const terms = {
     minVersion: minTlsVersion,
@@ -104,7 +113,7 @@ export async function startWebhookServer(
       trusted = pem;
       server.setSecureContext(context());
     },
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]: () => close(server, clock),
   };
 }
 
@@ -142,13 +151,13 @@ async function listen(server: Server, { host, port }: ListenAddress): Promise<nu
 const lastAnswersMs = 2_000;
 
 /** Closes idle connections at once. Running requests have two seconds to get their answer. */
-async function close(server: Server): Promise<void> {
+async function close(server: Server, clock: Clock): Promise<void> {
   const closed = once(server, "close");
   server.close();
   server.closeIdleConnections();
-  const giveUp = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
+  const giveUp = clock.after(lastAnswersMs, () => server.closeAllConnections());
   await closed;
-  clearTimeout(giveUp);
+  giveUp[Symbol.dispose]();
 }
 
 function portOf(address: string | AddressInfo | null): number {
@@ -165,13 +174,21 @@ export async function loadClientAuthorities(path: string, signal: AbortSignal): 
   throw new FleetError("ConfigInvalid", `${what} ${path} holds no certificates that can be read`);
 }
 
+interface AuthorityFile {
+  readonly clock: Clock;
+  readonly path: string;
+  readonly known: string;
+  readonly log: Log;
+}
+
 /** Makes the server trust the authorities in the file, and follows the file until the signal aborts. An unusable content changes nothing. */
 export async function followClientAuthorities(
-  { path, known, log }: { readonly path: string; readonly known: string; readonly log: Log },
+  { clock, path, known, log }: AuthorityFile,
   server: Pick<WebhookServer, "useClientAuthorities">,
   signal: AbortSignal,
 ): Promise<void> {
   const follower = {
+    clock,
     known,
     load: (either: AbortSignal) => loadClientAuthorities(path, either),
     onChange: (text: string) => {

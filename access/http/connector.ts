@@ -3,9 +3,10 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 
 import { buildConnector } from "undici";
 
-import { Follower } from "../deadline.ts";
 import { codeOf } from "../kube/api-error.ts";
 import type { ClientCertificate } from "../plugins/credential.ts";
+import type { Clock } from "../time/clock.ts";
+import { Follower } from "../time/deadline.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
 import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
@@ -14,6 +15,7 @@ import { openSocket, openTunnel } from "./tunnel.ts";
 import { guardSocket } from "./write-permit.ts";
 
 export interface ConnectorOptions {
+  readonly clock: Clock;
   readonly endpoint: Endpoint;
   readonly certificate?: ClientCertificate;
   readonly http2: boolean;
@@ -60,7 +62,7 @@ function connectOne(
   options: ConnectorOptions & { readonly connect: buildConnector.connector },
   callback: buildConnector.Callback,
 ): void {
-  const { endpoint, http2, guard, connect } = options;
+  const { clock, endpoint, http2, guard, connect } = options;
   const done: buildConnector.Callback = (...result) => {
     const [failure, socket] = result;
     if (failure !== null) return callback(failure, null);
@@ -69,7 +71,7 @@ function connectOne(
       const error = new Error("The server does not speak HTTP/2");
       return callback(Object.assign(error, { code: http1OnlyCode }), null);
     }
-    if (http2) destroyWhenSilent(socket, options.silence ?? defaultSilence);
+    if (http2) destroyWhenSilent(socket, clock, options.silence ?? defaultSilence);
     socket.once("error", (broken) => {
       // UND_ERR_INFO is no failure: undici closed an idle connection, or the server sent GOAWAY.
       if (codeOf(broken) !== "UND_ERR_INFO") options.onBroken(broken);
@@ -140,7 +142,7 @@ function secureContextOf(endpoint: Endpoint, certificate?: ClientCertificate): S
   });
 }
 
-/** Start and end of a step, by `performance.now()`. */
+/** Start and end of a step, by the monotonic clock. */
 export interface Times {
   readonly startMs: number;
   readonly endMs: number;
@@ -162,22 +164,27 @@ function reportOpen(target: object): void {
   if (typeof report === "function") report();
 }
 
+interface TimedOptions {
+  readonly clock: Clock;
+  readonly onConnect?: (times: ConnectTimes) => void;
+}
+
 /** Wraps a connector so that it reports the times of each connection. */
 export function timedConnector(
   connect: buildConnector.connector,
-  onConnect: ((times: ConnectTimes) => void) | undefined,
+  { clock, onConnect }: TimedOptions,
 ): buildConnector.connector {
   if (onConnect === undefined) return connect;
   return (target, callback) => {
-    const startMs = performance.now();
+    const startMs = clock.now();
     let connected: { readonly connectedMs?: number } = {};
     const noteOpen = (): void => {
-      connected = { connectedMs: performance.now() };
+      connected = { connectedMs: clock.now() };
     };
     const done: buildConnector.Callback = (...result) => {
       const [error] = result;
       const failure = error === null ? {} : { code: codeOf(error) || "Unknown" };
-      onConnect({ startMs, ...connected, endMs: performance.now(), ...failure });
+      onConnect({ startMs, ...connected, endMs: clock.now(), ...failure });
       return callback(...result);
     };
     // undici returns the socket before it is connected. For a socket that we open, `reportOpen` calls back.

@@ -7,8 +7,9 @@ import {
   type TLSSocket,
 } from "node:tls";
 
-import { abortable, withTimeout } from "../deadline.ts";
 import { codeOf } from "../kube/api-error.ts";
+import type { Clock } from "../time/clock.ts";
+import { abortable, withTimeout } from "../time/deadline.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
 import type { ServerAddress } from "./socks.ts";
@@ -16,6 +17,7 @@ import { openSocket, openTunnel } from "./tunnel.ts";
 
 /** Limits of one step on the way to a server. */
 export interface ProbeLimits {
+  readonly clock: Clock;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly guard: AddressGuard;
@@ -31,11 +33,11 @@ export function serverAddressOf({ server }: Endpoint): ServerAddress {
 /** Resolves a host name. Rejects as Node's lookup does, or with ConnectionError when the guard refuses an address. */
 export async function probeName(
   host: string,
-  { timeoutMs, signal, guard }: ProbeLimits,
+  { clock, timeoutMs, signal, guard }: ProbeLimits,
 ): Promise<readonly string[]> {
   guard.check(host);
   if (isIP(host) !== 0) return [host];
-  const limit = withTimeout(timeoutMs, signal);
+  const limit = withTimeout(clock, timeoutMs, signal);
   const entries = await abortable(lookup(host, { all: true }), limit);
   const addresses = entries.map(({ address }) => address);
   for (const address of addresses) guard.check(address);
@@ -45,9 +47,9 @@ export async function probeName(
 /** Opens a TCP connection to the server, through the endpoint's proxy if there is one. Rejects as sockets do, or with ConnectionError. */
 export function probeConnection(
   endpoint: Endpoint,
-  { timeoutMs, signal, guard }: ProbeLimits,
+  { clock, timeoutMs, signal, guard }: ProbeLimits,
 ): Promise<Socket> {
-  const limits = { connectTimeoutMs: timeoutMs, signal, guard };
+  const limits = { clock, connectTimeoutMs: timeoutMs, signal, guard };
   return endpoint.proxy === undefined
     ? openSocket(serverAddressOf(endpoint), limits)
     : openTunnel(endpoint.proxy, serverAddressOf(endpoint), { ...limits, endpoint });
@@ -76,7 +78,7 @@ export interface ShownCertificate {
 export async function probeCertificate(
   socket: Socket,
   endpoint: Endpoint,
-  { timeoutMs, signal }: Pick<ProbeLimits, "timeoutMs" | "signal">,
+  limits: Omit<ProbeLimits, "guard">,
 ): Promise<ShownCertificate> {
   const expectedName = endpoint.tlsServerName ?? serverAddressOf(endpoint).host;
   const tls = connectTls({
@@ -94,7 +96,7 @@ export async function probeCertificate(
     }),
   });
   try {
-    await waitForHandshake(tls, { timeoutMs, signal });
+    await waitForHandshake(tls, limits);
     return shownCertificate(tls, expectedName);
   } finally {
     tls.destroy();
@@ -104,10 +106,10 @@ export async function probeCertificate(
 
 function waitForHandshake(
   tls: TLSSocket,
-  { timeoutMs, signal }: Pick<ProbeLimits, "timeoutMs" | "signal">,
+  { clock, timeoutMs, signal }: Omit<ProbeLimits, "guard">,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const limit = withTimeout(timeoutMs, signal);
+  const limit = withTimeout(clock, timeoutMs, signal);
   const late = errorOf("ETIMEDOUT", "No TLS handshake in time");
   limit.addEventListener("abort", () => reject(signal.aborted ? signal.reason : late));
   tls.once("secureConnect", resolve);

@@ -22,8 +22,8 @@ interface EndpointOptions {
   readonly systemRoots?: boolean;
   /** Accept http, and a profile that turns verification off. */
   readonly allowInsecure?: boolean;
-  /** Time for which certificates are checked. Default: now. */
-  readonly nowMs?: number;
+  /** Wall clock in ms, for certificates that have expired. */
+  readonly nowMs: number;
 }
 
 /**
@@ -33,7 +33,7 @@ interface EndpointOptions {
  */
 export function endpointOf(
   cluster: AccessCluster | null | undefined,
-  options: EndpointOptions = {},
+  options: EndpointOptions,
 ): Endpoint {
   if (cluster === null || cluster === undefined) throw invalid("cluster is missing");
   const server = serverOf(textOf(cluster.server, "server"), options.allowInsecure === true);
@@ -111,7 +111,7 @@ function trustOf(
 ): Pick<Endpoint, "caPem" | "insecureSkipTlsVerify"> {
   const insecureSkipTlsVerify = isUnverified(cluster, options);
   const caText = textOf(cluster["certificate-authority-data"], "certificate-authority-data");
-  const caPem = caOf(caText, options.nowMs ?? Date.now());
+  const caPem = caOf(caText, options.nowMs);
   if (insecureSkipTlsVerify) {
     if (caPem === undefined) return { insecureSkipTlsVerify };
     throw invalid("insecure-skip-tls-verify and certificate-authority-data exclude each other");

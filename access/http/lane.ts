@@ -2,8 +2,9 @@ import type { Socket } from "node:net";
 
 import { type buildConnector, type Dispatcher, Pool } from "undici";
 
-import { abortable } from "../deadline.ts";
 import { codeOf } from "../kube/api-error.ts";
+import type { Clock } from "../time/clock.ts";
+import { abortable } from "../time/deadline.ts";
 import {
   connectorOf,
   type ConnectorOptions,
@@ -76,7 +77,7 @@ export class Lane {
     signal: AbortSignal,
   ): Promise<StreamedHead & { readonly body: StreamedBody }> {
     return this.#sendWithFallback(options, async () => {
-      const body = new StreamedAnswer(signal, reader);
+      const body = new StreamedAnswer(this.#options.clock, signal, reader);
       const head = await body.begin(this.#sender, options, timeoutMs);
       return { ...head, body };
     });
@@ -164,8 +165,9 @@ export class Lane {
         pacedConnector(
           timedConnector(
             connectorOf({ ...this.#options, http2, ...this.#connectionGuard() }),
-            this.#options.onConnect,
+            this.#options,
           ),
+          this.#options.clock,
         ),
       ),
     });
@@ -194,15 +196,15 @@ const pauseMs = 250;
  * Wraps a connector so that it pauses 250 ms after a failed connection. After a GOAWAY undici reconnects without a pause, thousands of times a second,
  * until the old connection has no requests: for the minute in which a stopping API server still serves its watches.
  */
-function pacedConnector(connect: buildConnector.connector): buildConnector.connector {
+function pacedConnector(connect: buildConnector.connector, clock: Clock): buildConnector.connector {
   let failedAt = -Infinity;
   return (target, callback) => {
     const done: buildConnector.Callback = (...result) => {
-      if (result[0] !== null) failedAt = performance.now();
+      if (result[0] !== null) failedAt = clock.now();
       return callback(...result);
     };
-    const waitMs = failedAt + pauseMs - performance.now();
-    if (waitMs > 0) setTimeout(() => connect(target, done), waitMs);
+    const waitMs = failedAt + pauseMs - clock.now();
+    if (waitMs > 0) clock.after(waitMs, () => connect(target, done));
     else connect(target, done);
   };
 }

@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
 
+import { type Clock, every } from "../time/clock.ts";
+
 /** When a connection counts as silent: after `limit` checks in a row, `everyMs` apart, without a new byte. */
 export interface Silence {
   readonly everyMs: number;
@@ -22,24 +24,29 @@ export function pingIntervalMs({ everyMs, limit }: Silence): number {
  */
 export const defaultQuiet: Silence = { everyMs: 2_000, limit: 6 };
 
+interface QuietCheck {
+  readonly clock: Clock;
+  readonly count: () => number;
+  readonly onQuiet: () => void;
+}
+
 /** Calls `onQuiet` each time that the count did not change for `limit` checks in a row, `everyMs` apart. Ends with the signal. */
 export function whenQuiet(
-  { count, onQuiet }: { readonly count: () => number; readonly onQuiet: () => void },
+  { clock, count, onQuiet }: QuietCheck,
   { everyMs, limit }: Silence,
   signal: AbortSignal,
 ): void {
   let seen = count();
   let quiet = 0;
-  const timer = setInterval(() => {
+  const checks = every(clock, everyMs, () => {
     const now = count();
     quiet = now === seen ? quiet + 1 : 0;
     seen = now;
     if (quiet < limit) return;
     quiet = 0;
     onQuiet();
-  }, everyMs);
-  timer.unref();
-  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  });
+  signal.addEventListener("abort", () => checks[Symbol.dispose](), { once: true });
 }
 
 /**
@@ -50,19 +57,18 @@ export function whenQuiet(
  *
  * Counts checks instead of time: a process that was stopped for a minute must not lose all its connections.
  */
-export function destroyWhenSilent(socket: Socket, silence: Silence): void {
+export function destroyWhenSilent(socket: Socket, clock: Clock, silence: Silence): void {
   let seen = socket.bytesRead;
   let silent = 0;
-  const timer = setInterval(() => {
+  const checks = every(clock, silence.everyMs, () => {
     const read = socket.bytesRead;
     silent = read === seen ? silent + 1 : 0;
     seen = read;
     if (silent >= silence.limit) {
       socket.destroy(Object.assign(new Error("No answer to PING"), { code: "ETIMEDOUT" }));
     }
-  }, silence.everyMs);
-  timer.unref();
-  socket.once("close", () => clearInterval(timer));
+  });
+  socket.once("close", () => checks[Symbol.dispose]());
 }
 
 /** The request by which an API server is asked whether it answers (`/version`) or works (`/readyz`). */

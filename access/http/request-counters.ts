@@ -1,4 +1,5 @@
 import { byText } from "../../api/fields.ts";
+import type { Clock } from "../time/clock.ts";
 
 /** Requests of one verb so far. Bytes are those of bodies, without headers and TLS. */
 export interface RequestCount {
@@ -40,11 +41,10 @@ export class RequestCounters {
   readonly #counts = new Map<string, RequestCount>();
   readonly #servers = new Map<string, Server>();
   readonly #listeners = new Set<(end: RequestEnd) => void>();
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, "now">;
 
-  /** `now` is a monotonic clock in ms. */
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
   }
 
   /** The live count of one verb. */
@@ -72,7 +72,7 @@ export class RequestCounters {
         if (!isUsed) return;
         isUsed = false;
         server.users -= 1;
-        server.leftAt = this.#now();
+        server.leftAt = this.#clock.now();
       },
     };
   }
@@ -88,7 +88,7 @@ export class RequestCounters {
   /** How requests ended so far, by server, method and code. */
   ends(): readonly RequestEnds[] {
     for (const [host, { users, leftAt }] of this.#servers) {
-      if (users === 0 && this.#now() - leftAt > rememberedMs) this.#servers.delete(host);
+      if (users === 0 && this.#clock.now() - leftAt > rememberedMs) this.#servers.delete(host);
     }
     return [...this.#servers.values()].flatMap(({ ends }) => [...ends.values()]);
   }
@@ -102,7 +102,7 @@ export class RequestCounters {
   #serverOf(host: string): Server {
     const known = this.#servers.get(host);
     if (known !== undefined) return known;
-    const fresh = { users: 0, leftAt: this.#now(), ends: new Map<string, RequestEnds>() };
+    const fresh = { users: 0, leftAt: this.#clock.now(), ends: new Map<string, RequestEnds>() };
     this.#servers.set(host, fresh);
     return fresh;
   }

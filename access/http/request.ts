@@ -1,5 +1,6 @@
 import type { AnswerKind, ClusterAnswers } from "../answer-limits.ts";
 import type { ClientCertificate } from "../plugins/credential.ts";
+import type { Clock } from "../time/clock.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import type { ConnectTimes } from "./connector.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -84,6 +85,7 @@ export interface RequestRecord {
 export type RequestObserver = (record: RequestRecord) => void;
 
 export interface TransportOptions {
+  readonly clock: Clock;
   readonly endpoint: Endpoint;
   readonly userAgent: string;
   readonly counters: RequestCounters;

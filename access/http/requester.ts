@@ -1,9 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { ConnectionError } from "../kube/api-error.ts";
 import type { ClientCertificate, Credential, CredentialSource } from "../plugins/credential.ts";
+import { type Clock, delay } from "../time/clock.ts";
 import { refuserOf, type Refusal } from "./refusal.ts";
 import type {
   AuthorizedRequest,
@@ -56,14 +55,15 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
   }
 
   async send(request: AuthorizedRequest, signal: AbortSignal): Promise<TransportAnswer> {
-    const started = performance.now();
+    const { clock } = this.#options;
+    const started = clock.now();
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await this.#attempt(request, signal);
       // Any answer shows that the server exists.
       if (request.isQuestion === true && !("error" in outcome)) return outcome;
       const facts = {
         attempts,
-        elapsedMs: performance.now() - started,
+        elapsedMs: clock.now() - started,
         idempotent: request.idempotent,
       };
       const waitMs = retryDelayMs(outcome, facts, Math.random());
@@ -71,13 +71,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
         if ("error" in outcome) throw outcome.error;
         return outcome;
       }
-      try {
-        await delay(waitMs, undefined, { signal });
-      } catch (error) {
-        // The timer does not pass on the reason of the signal.
-        signal.throwIfAborted();
-        throw error;
-      }
+      await delay(clock, waitMs, signal);
     }
   }
 
@@ -135,9 +129,9 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     use: (transport: Transport, request: TransportRequest) => Promise<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const { credentials, onRequest } = this.#options;
+    const { clock, credentials, onRequest } = this.#options;
     const sendAs = (as: Credential): Promise<Answer> =>
-      sendRecorded({ server: this.server, onRequest }, request, () =>
+      sendRecorded({ clock, server: this.server, onRequest }, request, () =>
         use(this.#transportFor(as), withHeaders(request, as)),
       );
     const credential = await this.#currentCredential(signal);
@@ -235,16 +229,22 @@ function sameCertificate(
   return a.certificatePem === b.certificatePem && a.keyPem.reveal() === b.keyPem.reveal();
 }
 
+interface Recording {
+  readonly clock: Clock;
+  readonly server: string;
+  readonly onRequest?: RequestObserver;
+}
+
 /** Sends a request, and reports its end to an observer if there is one. */
 async function sendRecorded<Answer extends { readonly status: number; readonly text?: string }>(
-  { server, onRequest }: { readonly server: string; readonly onRequest?: RequestObserver },
+  { clock, server, onRequest }: Recording,
   { method, path, body }: TransportRequest,
   send: () => Promise<Answer>,
 ): Promise<Answer> {
   if (onRequest === undefined) return await send();
-  const startedAt = performance.now();
+  const startedAt = clock.now();
   const report = (end: Pick<RequestRecord, "status" | "answerBody" | "error">): void => {
-    const elapsedMs = performance.now() - startedAt;
+    const elapsedMs = clock.now() - startedAt;
     onRequest({ method, url: `${server}${path}`, requestBody: body, elapsedMs, ...end });
   };
   try {

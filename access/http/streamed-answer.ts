@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { Dispatcher } from "undici";
 
-import { timeoutError } from "../deadline.ts";
+import type { Clock } from "../time/clock.ts";
+import { timeoutError } from "../time/deadline.ts";
 
 /** The body of an answer, for one reader. A reader that stops early ends the request with `return`. */
 export interface StreamedBody extends AsyncIterableIterator<Buffer, undefined> {
@@ -27,12 +28,13 @@ const maxWaitingBytes = 256 * 1024;
  * The answer to one request whose body has no end. Each connected spoke has about 25 of them, and undici's own readable takes several times the memory.
  */
 export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody {
+  readonly #clock: Clock;
   readonly #reader: StreamReader;
   readonly #signal: AbortSignal;
   readonly #onAbort = (): void => this.#abort(this.#signal.reason);
   /** Pending `begin`. */
   #head: PromiseWithResolvers<StreamedHead> | undefined;
-  #late: NodeJS.Timeout | undefined;
+  #late: Disposable | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Buffer[] = [];
   #waitingBytes = 0;
@@ -41,7 +43,8 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   #end: End | undefined;
 
   /** `signal` ends the answer, also while its body is read. */
-  constructor(signal: AbortSignal, reader: StreamReader) {
+  constructor(clock: Clock, signal: AbortSignal, reader: StreamReader) {
+    this.#clock = clock;
     this.#signal = signal;
     this.#reader = reader;
     signal.addEventListener("abort", this.#onAbort, { once: true });
@@ -58,7 +61,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   ): Promise<StreamedHead> {
     this.#head = Promise.withResolvers();
     const { promise } = this.#head;
-    this.#late = setTimeout(() => this.#abort(timeoutError()), timeoutMs);
+    this.#late = this.#clock.after(timeoutMs, () => this.#abort(timeoutError()));
     if (this.#signal.aborted) this.#onAbort();
     else sender.dispatch(options, this);
     return promise;
@@ -154,7 +157,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   }
 
   #clear(): void {
-    clearTimeout(this.#late);
+    this.#late?.[Symbol.dispose]();
     this.#late = undefined;
   }
 

@@ -1,10 +1,10 @@
 import type { Dispatcher } from "undici";
 
 import { type AnswerBody, answerLimits, readAnswer } from "../answer-limits.ts";
-import { abortable, Deadline, withTimeout } from "../deadline.ts";
 import { isJson } from "../json.ts";
 import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
 import { mendHttp2Streams } from "../runtime/mend-http2-streams.ts";
+import { abortable, Deadline, withTimeout } from "../time/deadline.ts";
 import { Lane, laneSize } from "./lane.ts";
 import type {
   TransportAnswer,
@@ -75,7 +75,7 @@ export class Transport implements AsyncDisposable {
   /** Sends a request and reads the whole answer, within the limits of answer-limits.ts and 10 s without progress. */
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
     using _place = request.isQuestion === true ? undefined : await this.#requests.enter(signal);
-    using deadline = new Deadline(request.timeoutMs, signal);
+    using deadline = new Deadline(this.#options.clock, request.timeoutMs, signal);
     const { ownConnection } = request;
     await using own = ownConnection === undefined ? undefined : this.#ownLane(ownConnection);
     const lane = own?.lane ?? this.#lanes[0];
@@ -146,7 +146,7 @@ export class Transport implements AsyncDisposable {
 
   /** Takes no new requests, and closes the connections when the running requests are done, at the latest after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
-    const limit = withTimeout(timeoutMs, this.#end.signal);
+    const limit = withTimeout(this.#options.clock, timeoutMs, this.#end.signal);
     const closed = Promise.all(this.#lanes.map((lane) => lane.close()));
     await abortable(closed, limit).catch(() => undefined);
     await this[Symbol.asyncDispose]();
@@ -190,10 +190,11 @@ export class Transport implements AsyncDisposable {
     answering: Promise<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const startedAt = performance.now();
+    const { clock, counters } = this.#options;
+    const startedAt = clock.now();
     const count = (code: string): void => {
-      const elapsedMs = performance.now() - startedAt;
-      this.#options.counters.countEnd({ host: this.#host, method, verb, code, elapsedMs });
+      const elapsedMs = clock.now() - startedAt;
+      counters.countEnd({ host: this.#host, method, verb, code, elapsedMs });
     };
     try {
       const answer = await answering;
@@ -231,9 +232,10 @@ export class Transport implements AsyncDisposable {
   }
 
   #newLane(hooks: Pick<TransportOptions, "onBroken" | "onConnect"> = this.#options): Lane {
-    const { endpoint, certificate, silence, guard, mayWrite } = this.#options;
+    const { clock, endpoint, certificate, silence, guard, mayWrite } = this.#options;
     const { onBroken = () => undefined, onConnect } = hooks;
     return new Lane(this.#origin, {
+      clock,
       endpoint,
       connectTimeoutMs,
       signal: this.#end.signal,

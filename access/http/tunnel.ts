@@ -2,14 +2,16 @@ import { once } from "node:events";
 import { connect, type LookupFunction, type Socket } from "node:net";
 import { rootCertificates, type SecureContextOptions } from "node:tls";
 
-import { withTimeout } from "../deadline.ts";
 import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
+import type { Clock } from "../time/clock.ts";
+import { withTimeout } from "../time/deadline.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
 import type { EndpointProxy } from "./proxy-url.ts";
 import { openSocksTunnel, type ServerAddress, SocksError } from "./socks.ts";
 
 export interface OpenOptions {
+  readonly clock: Clock;
   readonly connectTimeoutMs: number;
   readonly signal: AbortSignal;
   readonly guard?: { readonly lookup: LookupFunction };
@@ -18,11 +20,11 @@ export interface OpenOptions {
 /** Opens a TCP connection. Rejects with Node's error. */
 export async function openSocket(
   address: ServerAddress,
-  { connectTimeoutMs, signal, guard }: OpenOptions,
+  { clock, connectTimeoutMs, signal, guard }: OpenOptions,
 ): Promise<Socket> {
   const lookup = guard === undefined ? {} : { lookup: guard.lookup };
   const socket = connect({ ...address, ...lookup, noDelay: true });
-  const limit = withTimeout(connectTimeoutMs, signal);
+  const limit = withTimeout(clock, connectTimeoutMs, signal);
   try {
     await once(socket, "connect", { signal: limit });
     return socket.setKeepAlive(true, 30_000);

@@ -4,7 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import { type Credential, execApiVersions, Secret } from "../plugins/credential.ts";
 import type { ExecPlan } from "../plugins/exec-plan.ts";
-import { runExecPlugin } from "../plugins/exec-plugin.ts";
+import { type PluginSurroundings, runExecPlugin } from "../plugins/exec-plugin.ts";
 import type { HubConfig } from "./kubeconfig.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -19,17 +19,21 @@ const tokenFileMs = 60_000;
  */
 export async function hubCredential(
   config: HubConfig,
-  environment: Readonly<Record<string, string>>,
+  surroundings: PluginSurroundings,
   signal: AbortSignal,
 ): Promise<Credential> {
   const { user } = config;
   const headers = impersonationHeaders(user);
   const credential =
-    (await staticCredential(user)) ?? (await dynamicCredential(config, environment, signal));
+    (await staticCredential(user, surroundings)) ??
+    (await dynamicCredential(config, surroundings, signal));
   return headers === undefined ? credential : { ...credential, headers };
 }
 
-async function staticCredential(user: Fields): Promise<Credential | undefined> {
+async function staticCredential(
+  user: Fields,
+  { clock }: PluginSurroundings,
+): Promise<Credential | undefined> {
   const certificatePem = await pemOf(user, "client-certificate");
   const key = await pemOf(user, "client-key");
   const certificate =
@@ -40,7 +44,7 @@ async function staticCredential(user: Fields): Promise<Credential | undefined> {
   if (file !== "") {
     const token = (await readText(file)).trim();
     // The kubelet replaces mounted tokens in place, so the file is read again once a minute.
-    return { ...certificate, ...bearer(token), expiresAtMs: Date.now() + tokenFileMs };
+    return { ...certificate, ...bearer(token), expiresAtMs: clock.date().getTime() + tokenFileMs };
   }
   const token = textOf(user["token"]);
   if (token !== "") return { ...certificate, ...bearer(token) };
@@ -54,12 +58,11 @@ async function staticCredential(user: Fields): Promise<Credential | undefined> {
 
 function dynamicCredential(
   config: HubConfig,
-  environment: Readonly<Record<string, string>>,
+  surroundings: PluginSurroundings,
   signal: AbortSignal,
 ): Promise<Credential> {
   const { exec, "auth-provider": authProvider } = config.user;
   if (isRecord(exec)) {
-    const surroundings = { environment, now: () => new Date() };
     return runExecPlugin(loginPlan(exec, config.cluster), surroundings, signal);
   }
   if (isRecord(authProvider)) return authProviderCredential(config);

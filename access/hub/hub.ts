@@ -14,10 +14,12 @@ import { RenewingCredentials } from "../plugins/credential-source.ts";
 import type { Credential } from "../plugins/credential.ts";
 import { pluginEnvironment } from "../plugins/plugin-policy.ts";
 import { Gate } from "../spokes/gate.ts";
+import type { Clock } from "../time/clock.ts";
 import { hubCredential, pemOf } from "./hub-credentials.ts";
 import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubeconfig.ts";
 
 export interface HubOptions extends KubeconfigSource {
+  readonly clock: Clock;
   readonly userAgent: string;
   readonly counters?: RequestCounters;
   /** After what silence a connection counts as dead; default: `defaultSilence`. */
@@ -54,29 +56,30 @@ export interface HubConnection extends AsyncDisposable {
  */
 export async function connectHub(options: HubOptions): Promise<HubConnection> {
   const config = loadKubeconfig(options);
-  const environment = pluginEnvironment(options.environment);
+  const { clock } = options;
+  const surroundings = { clock, environment: pluginEnvironment(options.environment) };
   const credentials = new RenewingCredentials({
     // Reads the kubeconfig again each time, because a login tool may have written new tokens.
     obtain: async (signal) => {
-      const credential = await hubCredential(loadKubeconfig(options), environment, signal);
+      const credential = await hubCredential(loadKubeconfig(options), surroundings, signal);
       options.onCredential?.(credential);
       return credential;
     },
-    now: Date.now,
-    elapsed: () => performance.now(),
+    clock,
     random: Math.random,
   });
   const endpoint = await hubEndpoint(config);
   const requester = new AuthorizedRequester({
+    clock,
     endpoint,
     userAgent: options.userAgent,
-    counters: options.counters ?? new RequestCounters(),
+    counters: options.counters ?? new RequestCounters(clock),
     credentials,
     ...(options.mayWrite === undefined ? {} : { mayWrite: options.mayWrite }),
     ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
     ...(options.silence === undefined ? {} : { silence: options.silence }),
   });
-  const gate = new Gate(requester);
+  const gate = new Gate(requester, clock);
   return {
     client: createKubeClient(gate),
     context: config.context,

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { type Clock, pause } from "../time/clock.ts";
 import { ApiError } from "./api-error.ts";
 import { type Kept, type KeptHandlers, KeptObjects } from "./kept-objects.ts";
 import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
@@ -25,6 +24,7 @@ export interface Listing {
 
 export interface ReflectorOptions<Item extends Kept = KubeObject> {
   readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly clock: Clock;
   readonly ref: CollectionRef;
   readonly metadataOnly?: boolean;
   /** The part of an object to keep, to save memory; default: all of it. */
@@ -69,7 +69,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   #isWaiting = false;
   /** True after a complete list until the watch is interrupted. */
   #isCurrent = false;
-  /** The server asked for no request before this time, by `performance.now()`. */
+  /** The server asked for no request before this time, by the monotonic clock. */
   #retryAt = -Infinity;
   #refreshed: PromiseWithResolvers<void> | undefined;
   /** The version to watch from; undefined when a list has to come first. */
@@ -154,11 +154,11 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       }
       this.#attempt = new AbortController();
       const { signal } = this.#attempt;
-      const retryAfterMs = this.#retryAt - performance.now();
+      const retryAfterMs = this.#retryAt - this.#options.clock.now();
       if (retryAfterMs > 0 && !(await this.#wait(retryAfterMs, signal))) continue;
-      const started = performance.now();
+      const started = this.#options.clock.now();
       const end = await this.#tryToFollow(signal);
-      const lastedMs = performance.now() - started;
+      const lastedMs = this.#options.clock.now() - started;
       // A failure after a minute of watching is the first of a new row.
       failures = lastedMs >= 60_000 ? 1 : failures + 1;
       const isFirst = failures === 1 && lastedMs >= steadyMs;
@@ -182,7 +182,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   /** Returns false when the signal ended the pause. */
   async #wait(ms: number, signal: AbortSignal): Promise<boolean> {
     this.#isWaiting = true;
-    await delay(ms, undefined, { signal }).catch(() => undefined);
+    await pause(this.#options.clock, ms, signal);
     this.#isWaiting = false;
     return !signal.aborted;
   }
@@ -201,7 +201,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     if (error instanceof ApiError) {
       const retryAfterMs = Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs);
       // Jitter: requests that were refused together must not come back together.
-      this.#retryAt = performance.now() + retryAfterMs * (1 + Math.random() / 4);
+      this.#retryAt = this.#options.clock.now() + retryAfterMs * (1 + Math.random() / 4);
       // The version to watch from has expired. Without a version the list itself failed.
       if (error.status === 410 && !hadNoVersion) return false;
       // 400 or 422: the server does not know `sendInitialEvents`.
@@ -226,7 +226,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     const timeoutSeconds = Math.floor(shortestWatchSeconds * (1 + Math.random()));
     const since = this.#version === undefined ? {} : { resourceVersion: this.#version };
     const options = { metadataOnly, timeoutSeconds, ...since };
-    const beganAt = performance.now();
+    const beganAt = this.#options.clock.now();
     let isSilent = true;
     for await (const event of client.watch(ref, options, signal)) {
       if (signal.aborted) return true;
@@ -236,7 +236,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     if (signal.aborted) return true;
     // A list that was cut off starts again.
     this.#objects.endRelist();
-    const lastedMs = performance.now() - beganAt;
+    const lastedMs = this.#options.clock.now() - beganAt;
     // A server with restored storage sends no events until it has reached our version again.
     const isBehind = isSilent && lastedMs >= silentMs;
     return !isBehind && lastedMs >= timeoutSeconds * 1_000 - earlyMs;

@@ -5,9 +5,10 @@ import { isIP, type LookupFunction } from "node:net";
 import { Agent } from "undici";
 
 import { FleetError } from "../../api/errors.ts";
-import { withTimeout } from "../deadline.ts";
 import { isForbiddenAddress } from "../http/address-guard.ts";
 import { codeOf, connectionErrorOf } from "../kube/api-error.ts";
+import type { Clock } from "../time/clock.ts";
+import { withTimeout } from "../time/deadline.ts";
 import { allowedManifestUrl, type AllowedSource, notPinned } from "./manifest-url.ts";
 
 export interface ManifestSourceOptions {
@@ -26,8 +27,7 @@ export interface ManifestSourceOptions {
   readonly isPinned?: boolean;
   /** Time limit of a whole fetch; default 20,000. */
   readonly timeoutMs?: number;
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
 const maxBytes = 8 * 1024 * 1024;
@@ -80,7 +80,7 @@ export class ManifestSource implements AsyncDisposable {
     if (this.#options.isPinned === true && url.hash === "") throw notPinned(text);
     const cached = this.#cache.get(url.href);
     if (cached === undefined) return this.#fetchOnce(url);
-    if (this.#options.now() >= cached.freshUntil) this.#renew(url, cached);
+    if (this.#options.clock.now() >= cached.freshUntil) this.#renew(url, cached);
     return cached.text;
   }
 
@@ -112,7 +112,8 @@ export class ManifestSource implements AsyncDisposable {
   #dropUnlessUnavailable(error: unknown, { href }: URL, { text }: CachedText): boolean {
     const isUnavailable =
       error instanceof FleetError && error.reason === "ManifestSourceUnavailable";
-    if (isUnavailable) this.#cache.set(href, { text, freshUntil: this.#options.now() + retryMs });
+    if (isUnavailable)
+      this.#cache.set(href, { text, freshUntil: this.#options.clock.now() + retryMs });
     else this.#cache.delete(href);
     return !isUnavailable;
   }
@@ -143,14 +144,14 @@ export class ManifestSource implements AsyncDisposable {
       throw new FleetError("ManifestInvalid", `${nameOf(url)} has the SHA-256 digest ${actual}`);
     }
     const text = decoded(bytes, url);
-    const freshUntil = digest === undefined ? this.#options.now() + freshMs : Infinity;
+    const freshUntil = digest === undefined ? this.#options.clock.now() + freshMs : Infinity;
     this.#cache.set(url.href, { text, freshUntil });
     return text;
   }
 
   async #bytes(url: URL): Promise<Uint8Array> {
-    const { userAgent, timeoutMs = 20_000 } = this.#options;
-    const signal = withTimeout(timeoutMs, this.#stop.signal);
+    const { clock, userAgent, timeoutMs = 20_000 } = this.#options;
+    const signal = withTimeout(clock, timeoutMs, this.#stop.signal);
     try {
       const answer = await this.#agent.request({
         origin: url.origin,

@@ -4,11 +4,11 @@ import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Code } from "../../api/reasons.ts";
 import { knownResource } from "../../api/resources.ts";
-import { withTimeout } from "../deadline.ts";
 import { loadKubeconfig } from "../hub/kubeconfig.ts";
 import { ApiError } from "../kube/api-error.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { foldedKey } from "../providers/provider-schema.ts";
+import { withTimeout } from "../time/deadline.ts";
 import type { Credential } from "./credential.ts";
 import { parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
@@ -57,7 +57,7 @@ export async function runBuiltIn(
   const status = await statusOf(plan, surroundings, signal);
   const { apiVersion } = plan;
   const output = JSON.stringify({ kind: "ExecCredential", apiVersion, status });
-  return parseExecCredential(output, plan, surroundings.now());
+  return parseExecCredential(output, plan, surroundings.clock.date());
 }
 
 function statusOf(
@@ -146,7 +146,7 @@ async function secretText(
     throw failed(plan, "PluginFailed", "its configuration does not name a Secret");
   }
   const secret = `Secret ${namespace}/${name}`;
-  const object = await secretOf(plan, { namespace, name, hub: surroundings.hub }, signal);
+  const object = await secretOf(plan, { namespace, name, surroundings }, signal);
   if (object === undefined) throw failed(plan, "PluginFailed", `${secret} does not exist`);
   const data = isRecord(object["data"]) ? object["data"][key] : undefined;
   if (typeof data !== "string" || data === "") {
@@ -160,14 +160,15 @@ async function secretOf(
   source: {
     readonly namespace: string;
     readonly name: string;
-    readonly hub: BuiltInSurroundings["hub"];
+    readonly surroundings: BuiltInSurroundings;
   },
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const { namespace, name, hub } = source;
+  const { namespace, name, surroundings } = source;
+  const { clock, hub } = surroundings;
   if (hub === undefined)
     throw failed(plan, "PluginFailed", "there is no hub to read a Secret from");
-  const late = withTimeout(readTimeoutMs, signal);
+  const late = withTimeout(clock, readTimeoutMs, signal);
   try {
     return await hub.get({ resource: knownResource("v1", "Secret"), namespace, name }, {}, late);
   } catch (cause) {

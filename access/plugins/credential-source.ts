@@ -1,14 +1,13 @@
 import { FleetError } from "../../api/errors.ts";
-import { abortable } from "../deadline.ts";
+import type { Clock } from "../time/clock.ts";
+import { abortable } from "../time/deadline.ts";
 import type { Credential, CredentialSource } from "./credential.ts";
 
 export interface CredentialSourceOptions {
   /** Gets a new credential, for example by running an exec plugin. */
   readonly obtain: (signal: AbortSignal) => Promise<Credential>;
-  /** Wall clock in ms since the epoch, for the expiry of credentials. */
-  readonly now: () => number;
-  /** Monotonic clock in ms, for everything else. */
-  readonly elapsed: () => number;
+  /** The wall clock is for the expiry of credentials, the monotonic clock for everything else. */
+  readonly clock: Pick<Clock, "now" | "date">;
   /** In [0, 1), for jitter. */
   readonly random: () => number;
   /** First pause after a new credential was rejected too, in ms; default 1,000. It doubles up to 60 s. */
@@ -69,7 +68,7 @@ export class RenewingCredentials implements CredentialSource, Disposable {
   reject(credential: Credential): void {
     if (this.#current?.credential !== credential) return;
     this.#drop();
-    const now = this.#options.elapsed();
+    const now = this.#options.clock.now();
     this.#rejections = now - this.#rejectedAtMs > calmMs ? 1 : this.#rejections + 1;
     this.#rejectedAtMs = now;
     // The first rejection is about an old credential. Further ones mean that new credentials are rejected too.
@@ -95,7 +94,9 @@ export class RenewingCredentials implements CredentialSource, Disposable {
   /** The failure whose pause is not over yet. */
   #lastingFailure(): { readonly error: unknown } | undefined {
     const failure = this.#failure;
-    return failure !== undefined && this.#options.elapsed() < failure.untilMs ? failure : undefined;
+    return failure !== undefined && this.#options.clock.now() < failure.untilMs
+      ? failure
+      : undefined;
   }
 
   #obtain(): Promise<Credential> {
@@ -123,14 +124,15 @@ export class RenewingCredentials implements CredentialSource, Disposable {
   #pause(error: unknown, waitMs: number): void {
     this.#failure = {
       error,
-      untilMs: this.#options.elapsed() + waitMs * (1 + this.#options.random() / 4),
+      untilMs: this.#options.clock.now() + waitMs * (1 + this.#options.random() / 4),
     };
   }
 
   #withTimes(credential: Credential): CurrentCredential {
-    const { now, elapsed, random } = this.#options;
-    const [obtainedAtMs, since] = [now(), elapsed()];
-    const ageMs = (): number => elapsed() - since;
+    const { clock, random } = this.#options;
+    const now = (): number => clock.date().getTime();
+    const [obtainedAtMs, since] = [now(), clock.now()];
+    const ageMs = (): number => clock.now() - since;
     const jitter = 0.9 + random() / 5;
     const { expiresAtMs } = credential;
     if (expiresAtMs === undefined) {

@@ -5,7 +5,8 @@ import { isAbsolute, join, resolve } from "node:path";
 import { FleetError } from "../../api/errors.ts";
 import { redactSecrets } from "../../api/foreign-text.ts";
 import type { Code } from "../../api/reasons.ts";
-import { abortable, withTimeout } from "../deadline.ts";
+import type { Clock } from "../time/clock.ts";
+import { abortable, withTimeout } from "../time/deadline.ts";
 import type { Credential } from "./credential.ts";
 import { outputText, parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
@@ -15,7 +16,7 @@ import { type PluginPolicy, refusedPlugin } from "./plugin-policy.ts";
 export interface PluginSurroundings {
   /** Environment of every plugin. Commands without a slash are looked up in its `PATH`. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly now: () => Date;
+  readonly clock: Clock;
   /** Absent for commands of the user's own kubeconfig, which may run any executable. */
   readonly policy?: PluginPolicy;
 }
@@ -51,7 +52,7 @@ export async function runExecPlugin(
     const why = await whyNotFound(plan.command, path);
     throw failed(plan, "PluginNotFound", `${why}${hint}`);
   }
-  const { policy } = surroundings;
+  const { clock, policy } = surroundings;
   const refusal = policy && (await refusedPlugin(file, policy, plan.sha256));
   if (refusal !== undefined) throw failed(plan, "PluginNotAllowed", refusal);
   signal.throwIfAborted();
@@ -61,8 +62,8 @@ export async function runExecPlugin(
     // Last, so that no other variable replaces it.
     KUBERNETES_EXEC_INFO: input,
   };
-  const result = await runProcess({ file, plan, env }, signal);
-  return parseExecCredential(result, plan, surroundings.now());
+  const result = await runProcess({ clock, file, plan, env }, signal);
+  return parseExecCredential(result, plan, clock.date());
 }
 
 /** The plugin's input, the value of `KUBERNETES_EXEC_INFO`. */
@@ -110,19 +111,21 @@ async function isExecutable(file: string): Promise<boolean> {
 }
 
 interface Start {
+  readonly clock: Clock;
   readonly file: string;
   readonly plan: ExecPlan;
   readonly env: Readonly<Record<string, string>>;
 }
 
-async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Promise<string> {
-  const child = startProcess({ file, plan, env });
+async function runProcess(start: Start, signal: AbortSignal): Promise<string> {
+  const { clock, plan } = start;
+  const child = startProcess(start);
   const output = collect(child);
   const flood = Promise.withResolvers<never>();
   output.onFlood((what) => flood.reject(failed(plan, "PluginOutputInvalid", `it printed ${what}`)));
-  const limit = withTimeout(plan.timeoutMs, signal);
+  const limit = withTimeout(clock, plan.timeoutMs, signal);
   try {
-    const end = await abortable(Promise.race([flood.promise, endOf(child)]), limit);
+    const end = await abortable(Promise.race([flood.promise, endOf(child, clock)]), limit);
     if (end.error !== undefined) throw notStarted(plan, end.error);
     if (end.code !== 0) {
       const how = end.signal === null ? `exit code ${end.code}` : `signal ${end.signal}`;
@@ -164,16 +167,16 @@ interface ProcessEnd {
 }
 
 /** Resolves when the process has ended and its pipes are closed. A background child that keeps a pipe open delays this by 500 ms at most. */
-function endOf(child: ChildProcess): Promise<ProcessEnd> {
+function endOf(child: ChildProcess, clock: Clock): Promise<ProcessEnd> {
   return new Promise((done) => {
     child.once("error", (error) => done({ code: null, signal: null, error }));
     child.once("close", (code, signal) => done({ code, signal }));
     child.once("exit", (code, signal) => {
-      const late = setTimeout(() => {
+      const late = clock.after(pipesTimeoutMs, () => {
         killGroup(child);
         done({ code, signal });
-      }, pipesTimeoutMs);
-      child.once("close", () => clearTimeout(late));
+      });
+      child.once("close", () => late[Symbol.dispose]());
     });
   });
 }

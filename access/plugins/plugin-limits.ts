@@ -1,7 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { Window } from "../http/window.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
+import { type Clock, pause } from "../time/clock.ts";
 
 interface PluginLimitsOptions {
   /** Plugins that may run at the same time. */
@@ -21,7 +20,8 @@ const usualConcurrency = 2;
  * credential. Security: T-22, T-45.
  */
 export class PluginLimits {
-  readonly pace = new PluginPace();
+  readonly pace: PluginPace;
+  readonly #clock: Clock;
   readonly #options: PluginLimitsOptions;
   readonly #all: Window;
   readonly #long: Window;
@@ -30,7 +30,9 @@ export class PluginLimits {
   /** By provider. */
   readonly #windows = new Map<string, Window>();
 
-  constructor(options: PluginLimitsOptions = usual) {
+  constructor(clock: Clock, options: PluginLimitsOptions = usual) {
+    this.pace = new PluginPace(clock);
+    this.#clock = clock;
     this.#options = options;
     this.#all = new Window(options.limit);
     this.#long = new Window(options.longLimit);
@@ -76,13 +78,14 @@ export class PluginLimits {
       place.use(long);
       short.dispose();
     };
-    const late = setTimeout(() => {
+    const moveLate = (): void => {
       // Rejects when the run ends before a place is free.
       move().catch(() => undefined);
-    }, this.#options.longMs).unref();
+    };
+    const late = this.#clock.after(this.#options.longMs, moveLate, "background");
     return {
       [Symbol.dispose]: () => {
-        clearTimeout(late);
+        late[Symbol.dispose]();
         end.abort();
         place.dispose();
       },
@@ -121,7 +124,7 @@ const usualPace: PluginPaceOptions = {
 };
 
 interface Bucket {
-  /** When the whole burst is free again, by `performance.now()`. */
+  /** When the whole burst is free again, by the monotonic clock. */
   readonly fullAt: number;
   readonly intervalMs: number;
   /** New connections since the bucket was last full. */
@@ -134,11 +137,13 @@ interface Bucket {
  * until they are full, because a profile may be deleted and created again and again. Security: T-22.
  */
 export class PluginPace {
+  readonly #clock: Clock;
   readonly #options: PluginPaceOptions;
   /** By profile; full ones are removed. */
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(options: PluginPaceOptions = usualPace) {
+  constructor(clock: Clock, options: PluginPaceOptions = usualPace) {
+    this.#clock = clock;
     this.#options = options;
   }
 
@@ -154,7 +159,7 @@ export class PluginPace {
   async enter(profile: string, isFirst: boolean, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
-      const now = performance.now();
+      const now = this.#clock.now();
       this.#forget(now);
       const bucket = this.#buckets.get(profile);
       const waitMs = bucket === undefined ? 0 : this.#waitMs(bucket, now);
@@ -162,7 +167,7 @@ export class PluginPace {
         this.#buckets.set(profile, this.#afterRun(bucket, isFirst, now));
         return;
       }
-      await delay(waitMs, undefined, { signal }).catch(() => undefined);
+      await pause(this.#clock, waitMs, signal);
     }
   }
 

@@ -2,7 +2,6 @@ import type { AccessCluster } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { jsonOf, recordAt, textAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
-import { withTimeout } from "../deadline.ts";
 import { addressGuard } from "../http/address-guard.ts";
 import { endpointOf } from "../http/endpoint.ts";
 import { cannotWork, probeRequest } from "../http/liveness.ts";
@@ -11,6 +10,8 @@ import { RequestCounters } from "../http/request-counters.ts";
 import type { TransportAnswer } from "../http/request.ts";
 import { Transport } from "../http/transport.ts";
 import { ConnectionError } from "../kube/api-error.ts";
+import type { Clock } from "../time/clock.ts";
+import { withTimeout } from "../time/deadline.ts";
 import { anyEndpoint } from "./kubeconfig-clusters.ts";
 
 /** Whether an API server answers, and which version it has. */
@@ -28,6 +29,7 @@ export type EndpointCheck =
 export type CheckEndpoint = (cluster: AccessCluster, signal: AbortSignal) => Promise<EndpointCheck>;
 
 interface CheckOptions {
+  readonly clock: Clock;
   readonly userAgent: string;
   /** `KUBERNETES_SERVICE_HOST` is read: in a pod, loopback addresses are refused. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -40,15 +42,15 @@ const longestVersion = 64;
  * Makes the check that tells whether the cluster of a ClusterProfile answers. It asks for `/readyz` and `/version` on a connection of its own and sends no credential, so
  * 401 and 403 are answers, too. It takes 10 s at most.
  */
-export function endpointChecker({ userAgent, environment }: CheckOptions): CheckEndpoint {
+export function endpointChecker({ clock, userAgent, environment }: CheckOptions): CheckEndpoint {
   const guard = addressGuard({ loopback: (environment["KUBERNETES_SERVICE_HOST"] ?? "") === "" });
   // Not those of the metrics: a series for each discovered server says nothing.
-  const counters = new RequestCounters();
+  const counters = new RequestCounters(clock);
   return async (cluster, signal) => {
-    const limit = withTimeout(limitMs, signal);
+    const limit = withTimeout(clock, limitMs, signal);
     try {
-      const endpoint = endpointOf(cluster, anyEndpoint);
-      await using transport = new Transport({ endpoint, userAgent, counters, guard });
+      const endpoint = endpointOf(cluster, { ...anyEndpoint, nowMs: clock.date().getTime() });
+      await using transport = new Transport({ clock, endpoint, userAgent, counters, guard });
       return await checkOver(transport, limit);
     } catch (error) {
       signal.throwIfAborted();

@@ -41,10 +41,11 @@ const maxContexts = 50;
 export function kubeconfigClusters(
   text: string,
   contexts: "current" | "all",
+  nowMs: number,
 ): readonly (KubeconfigCluster | RefusedKubeconfig)[] {
   try {
     const config = parseKubeconfig(text);
-    return namesOf(config, contexts).map((name) => clusterOf(config, name));
+    return namesOf(config, contexts).map((name) => clusterOf(config, name, nowMs));
   } catch (error) {
     if (!(error instanceof KubeconfigUserError)) throw error;
     return [{ context: "", isCurrent: true, why: error.message }];
@@ -66,12 +67,16 @@ function namesOf(config: Fields, contexts: "current" | "all"): readonly string[]
   return all;
 }
 
-function clusterOf(config: Fields, name: string): KubeconfigCluster | RefusedKubeconfig {
+function clusterOf(
+  config: Fields,
+  name: string,
+  nowMs: number,
+): KubeconfigCluster | RefusedKubeconfig {
   const isCurrent = name === "";
   try {
     const { name: context, cluster, user } = kubeconfigContext(config, name);
     refuseUser(user);
-    return { context, isCurrent, cluster: usableCluster(cluster) };
+    return { context, isCurrent, cluster: usableCluster(cluster, nowMs) };
   } catch (error) {
     if (!(error instanceof KubeconfigUserError)) throw error;
     return { context: name, isCurrent, why: error.message };
@@ -104,7 +109,7 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
-function usableCluster(entry: Fields): AccessCluster {
+function usableCluster(entry: Fields, nowMs: number): AccessCluster {
   const data = textOf(entry["certificate-authority-data"]);
   if (isSet(entry["certificate-authority"]) && data === "") {
     throw new KubeconfigUserError(
@@ -113,7 +118,7 @@ function usableCluster(entry: Fields): AccessCluster {
   }
   const pem = data === "" ? undefined : Buffer.from(data, "base64").toString("utf8");
   const cluster = accessClusterOf(entry, pem);
-  if (endpointIn(cluster).proxy?.login !== undefined) {
+  if (endpointIn(cluster, nowMs).proxy?.login !== undefined) {
     // A ClusterProfile can be read by more people than the Secret.
     throw new KubeconfigUserError(
       "has a proxy-url with a login, which a ClusterProfile would show",
@@ -123,9 +128,9 @@ function usableCluster(entry: Fields): AccessCluster {
 }
 
 /** Whether the provider allows such a server is decided when a component needs the cluster. */
-function endpointIn(cluster: AccessCluster): Endpoint {
+function endpointIn(cluster: AccessCluster, nowMs: number): Endpoint {
   try {
-    return endpointOf(cluster, anyEndpoint);
+    return endpointOf(cluster, { ...anyEndpoint, nowMs });
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     const [, what = "is not usable"] = /: (.*)$/.exec(error.sentence) ?? [];

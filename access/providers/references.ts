@@ -4,6 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import { fileText, followFile } from "../followed-file.ts";
 import type { Log } from "../log.ts";
+import type { Clock } from "../time/clock.ts";
 import { costProblem } from "./provider-document.ts";
 import type { ReferenceGrant, ReferencePolicy } from "./reference-policy.ts";
 
@@ -21,13 +22,18 @@ export interface References {
   onChange(listener: (before: ReferencePolicy) => void): Disposable;
 }
 
+interface FollowDeps {
+  readonly clock: Clock;
+  readonly log: Pick<Log, "info" | "warn">;
+}
+
 /**
  * Reads the reference policy and follows its grants file. When the file becomes invalid, logs a warning and keeps the last valid grants.
  * Throws `FleetError` `ConfigInvalid` for invalid settings, or for a grants file that is invalid at the start.
  */
 export async function openReferences(
   { grantsFile: path, ...settings }: ReferenceSettings,
-  log: Pick<Log, "info" | "warn">,
+  { clock, log }: FollowDeps,
   signal: AbortSignal,
 ): Promise<References & Disposable> {
   const isGranted = settings.mode === "Granted";
@@ -40,7 +46,7 @@ export async function openReferences(
   if (path === undefined) return new FollowedReferences({ ...settings, grants: [] });
   const grants = await loadReferenceGrants(path, signal);
   const references = new FollowedReferences({ ...settings, grants });
-  references.follow(path, log);
+  references.follow(path, { clock, log });
   return references;
 }
 
@@ -67,9 +73,10 @@ class FollowedReferences implements References, Disposable {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  follow(path: string, log: Pick<Log, "info" | "warn">): void {
+  follow(path: string, { clock, log }: FollowDeps): void {
     this.#isValid = true;
     const follower = {
+      clock,
       load: (signal: AbortSignal) => loadReferenceGrants(path, signal),
       known: this.#policy.grants,
       onChange: (grants: readonly ReferenceGrant[]) => {

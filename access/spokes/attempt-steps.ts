@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { FleetError } from "../../api/errors.ts";
 import type { ConnectTimes, Times } from "../http/connector.ts";
 import { codeOf } from "../kube/api-error.ts";
+import type { Clock } from "../time/clock.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 
 /** A finished step on the way to a spoke. Holds no secret and no foreign text. */
@@ -26,8 +27,14 @@ type StepName = `spoke.${"resolve" | "attempt" | "plugin" | "tcp" | "tls" | "tun
 /** Called with each finished step. */
 export type StepObserver = (step: PathStep) => void;
 
+interface StepDeps {
+  readonly clock: Pick<Clock, "now">;
+  readonly onStep?: StepObserver;
+}
+
 /** Reports the steps of one connection to a spoke: those of each attempt to connect, and later runs of the plugin and reconnects. */
 export class AttemptSteps {
+  readonly #clock: Pick<Clock, "now">;
   readonly #report: (name: StepName, times: Times, error?: { readonly code: string }) => void;
   readonly #opening: StepName;
   readonly #hasTls: boolean;
@@ -36,7 +43,8 @@ export class AttemptSteps {
   /** When the last step of the attempt ended, and the request began. */
   #readyMs = 0;
 
-  constructor(access: ResolvedAccess, onStep: StepObserver | undefined) {
+  constructor(access: ResolvedAccess, { clock, onStep }: StepDeps) {
+    this.#clock = clock;
     const spoke = `${access.profile.namespace}/${access.profile.name}`;
     this.#report = (name, { startMs, endMs }, error) =>
       onStep?.({ name, spoke, attempt: this.#attempt ?? newAttempt(), startMs, endMs, ...error });
@@ -59,7 +67,7 @@ export class AttemptSteps {
     try {
       return await this.#measure("spoke.plugin", work);
     } finally {
-      this.#readyMs = performance.now();
+      this.#readyMs = this.#clock.now();
     }
   }
 
@@ -78,11 +86,11 @@ export class AttemptSteps {
   async measureRequest(
     work: () => Promise<{ readonly status: number }>,
   ): Promise<{ status: number }> {
-    const startedMs = performance.now();
+    const startedMs = this.#clock.now();
     const report = (error?: { readonly code: string }): void => {
       if (this.#attempt === undefined) return;
       const startMs = Math.max(startedMs, this.#readyMs);
-      this.#report("spoke.request", { startMs, endMs: performance.now() }, error);
+      this.#report("spoke.request", { startMs, endMs: this.#clock.now() }, error);
     };
     try {
       const answer = await work();
@@ -96,14 +104,14 @@ export class AttemptSteps {
   }
 
   async #measure<Result>(name: StepName, work: () => Promise<Result>): Promise<Result> {
-    const startMs = performance.now();
+    const startMs = this.#clock.now();
     try {
       const result = await work();
-      this.#report(name, { startMs, endMs: performance.now() });
+      this.#report(name, { startMs, endMs: this.#clock.now() });
       return result;
     } catch (error) {
       const code = failureCode(error);
-      this.#report(name, { startMs, endMs: performance.now() }, { code });
+      this.#report(name, { startMs, endMs: this.#clock.now() }, { code });
       throw error;
     }
   }

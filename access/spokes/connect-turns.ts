@@ -1,4 +1,5 @@
 import { Window } from "../http/window.ts";
+import type { Clock } from "../time/clock.ts";
 
 export interface ConnectTurnsOptions {
   /** How many attempts run at the same time. */
@@ -17,11 +18,13 @@ const defaults: ConnectTurnsOptions = { limit: 32, repeats: 16, holdMs: 2_000 };
  * Spec: cluster-inventory.md 6.4.
  */
 export class ConnectTurns {
+  readonly #clock: Clock;
   readonly #options: ConnectTurnsOptions;
   readonly #all: Window;
   readonly #repeats: Window;
 
-  constructor(options: ConnectTurnsOptions = defaults) {
+  constructor(clock: Clock, options: ConnectTurnsOptions = defaults) {
+    this.#clock = clock;
     this.#options = options;
     this.#all = new Window(options.limit);
     this.#repeats = new Window(options.repeats);
@@ -36,11 +39,12 @@ export class ConnectTurns {
     using places = new DisposableStack();
     if (isRepeat) places.use(await this.#repeats.enter(signal));
     places.use(await this.#all.enter(signal));
-    const late = setTimeout(() => places.dispose(), this.#options.holdMs).unref();
+    const { holdMs } = this.#options;
+    const late = this.#clock.after(holdMs, () => places.dispose(), "background");
     try {
       return await work();
     } finally {
-      clearTimeout(late);
+      late[Symbol.dispose]();
     }
   }
 }

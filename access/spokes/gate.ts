@@ -1,4 +1,3 @@
-import { abortable, Follower } from "../deadline.ts";
 import type {
   AuthorizedRequest,
   Requester,
@@ -7,6 +6,8 @@ import type {
   TransportStream,
 } from "../http/request.ts";
 import { ConnectionError } from "../kube/api-error.ts";
+import type { Clock } from "../time/clock.ts";
+import { abortable, Follower } from "../time/deadline.ts";
 
 /**
  * A requester that can be blocked. While it is blocked, new requests and those in flight fail with the error, and new watches wait until
@@ -15,19 +16,21 @@ import { ConnectionError } from "../kube/api-error.ts";
 export class Gate implements Requester {
   readonly server: string;
   readonly #inner: Requester;
+  readonly #clock: Pick<Clock, "now">;
   readonly #onDoubt: () => void;
   #blocked: Error | undefined;
   #opened = Promise.withResolvers<void>();
   #closed: Error | undefined;
-  /** The running watches, with the time of their last bytes by `performance.now()`. */
+  /** The running watches, with the time of their last bytes by the monotonic clock. */
   readonly #running = new Map<Follower, number>();
   #heard = 0;
   readonly #countHeard = (): void => void (this.#heard += 1);
   readonly #inFlight = new Set<Follower>();
 
   /** `onDoubt` is called when a watch could not be opened; the answer may come from a load balancer and not from the server. */
-  constructor(inner: Requester, onDoubt: () => void = () => undefined) {
+  constructor(inner: Requester, clock: Pick<Clock, "now">, onDoubt: () => void = () => undefined) {
     this.#inner = inner;
+    this.#clock = clock;
     this.#onDoubt = onDoubt;
     this.server = inner.server;
   }
@@ -98,7 +101,7 @@ export class Gate implements Requester {
     if (this.#closed !== undefined) throw this.#closed;
     const follower = new Follower(signal);
     const noteBytes = (): void => {
-      if (this.#running.has(follower)) this.#running.set(follower, performance.now());
+      if (this.#running.has(follower)) this.#running.set(follower, this.#clock.now());
     };
     this.#running.set(follower, Number.NEGATIVE_INFINITY);
     const dispose = (): void => {

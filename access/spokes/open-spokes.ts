@@ -4,7 +4,6 @@ import { FleetError } from "../../api/errors.ts";
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { AnswerBudget } from "../answer-limits.ts";
-import { abortable, withTimeout } from "../deadline.ts";
 import { WriteRefusedError } from "../http/write-permit.ts";
 import { reflectorKey } from "../kube/kept-objects.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
@@ -18,6 +17,7 @@ import {
 } from "../providers/provider-config.ts";
 import type { ReferencePolicy } from "../providers/reference-policy.ts";
 import { assertSomeUsable } from "../providers/select-provider.ts";
+import { abortable, withTimeout } from "../time/deadline.ts";
 import { failedResolve } from "./attempt-steps.ts";
 import { ConnectTurns } from "./connect-turns.ts";
 import {
@@ -64,12 +64,12 @@ const usualReleaseMs = 60_000;
 class SpokeFleet implements Spokes {
   readonly #options: SpokesOptions;
   readonly #deps: SpokeDeps;
-  readonly #plugins = new PluginLimits();
+  readonly #plugins: PluginLimits;
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
   readonly #keepers = new Map<string, SpokeKeeper>();
   /** Timers that close released connections. */
-  readonly #released = new Map<string, NodeJS.Timeout>();
+  readonly #released = new Map<string, Disposable>();
   readonly #outcomes = new Map<string, AccessOutcome>();
   readonly #profiles: Reflector | undefined;
   #providers: ProviderFile | undefined;
@@ -78,14 +78,15 @@ class SpokeFleet implements Spokes {
   #hubError: unknown;
 
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
-    const { hub, providerFile } = options;
+    const { clock, hub, providerFile } = options;
     this.#options = options;
-    this.#logger = new SpokeLogger(options.log);
+    this.#plugins = new PluginLimits(clock);
+    this.#logger = new SpokeLogger(options);
     const onSharedToken = (spoke: string, others: readonly string[]): void =>
       this.#logger.logSharedToken(spoke, others);
     const limits = {
       plugins: this.#plugins,
-      turns: new ConnectTurns(),
+      turns: new ConnectTurns(clock),
       answers: new AnswerBudget(),
     };
     this.#deps = { ...options, ...limits, onSharedToken };
@@ -98,6 +99,7 @@ class SpokeFleet implements Spokes {
     this.#profiles = new Reflector(
       {
         client: new ServedKind(hub),
+        clock,
         ref: { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") },
         keep: withoutManagedFields,
         maxBackoffMs,
@@ -111,6 +113,7 @@ class SpokeFleet implements Spokes {
       this.#stop.signal,
     );
     const watch = {
+      clock,
       known: providers,
       onChange: (file: ProviderFile) => this.#onProviders(file),
       onInvalid: (error: unknown) => {
@@ -155,8 +158,8 @@ class SpokeFleet implements Spokes {
       this.#logger.logRelease(key);
       void this.#end(key, new FleetError("RemoteClusterStale", "No component is for the cluster"));
     };
-    const { releaseMs = usualReleaseMs } = this.#options;
-    this.#released.set(key, setTimeout(close, releaseMs).unref());
+    const { clock, releaseMs = usualReleaseMs } = this.#options;
+    this.#released.set(key, clock.after(releaseMs, close, "background"));
   }
 
   async disconnect(isLeft: (spoke: string) => boolean): Promise<void> {
@@ -190,7 +193,7 @@ class SpokeFleet implements Spokes {
     const isSynced = (): boolean => profiles.isSynced;
     if (isSynced()) return;
     if (this.#hubError === undefined) {
-      const late = withTimeout(syncTimeoutMs, signal);
+      const late = withTimeout(this.#options.clock, syncTimeoutMs, signal);
       await abortable(profiles.synced, late).catch(() => undefined);
       signal.throwIfAborted();
     }
@@ -205,9 +208,10 @@ class SpokeFleet implements Spokes {
     const { namespace, name } = object.metadata;
     const key = reflectorKey(object.metadata);
     const before = this.#outcomes.get(key);
-    const startMs = performance.now();
+    const { clock } = this.#options;
+    const startMs = clock.now();
     const resolved = accessOutcomeOf(object, { ...this.#options, providers: this.#providers });
-    const times = { startMs, endMs: performance.now() };
+    const times = { startMs, endMs: clock.now() };
     const outcome = withFileNote({ ...resolved, resolved: times }, this.#isFileValid);
     if (before !== undefined && isSameOutcome(before, outcome)) return;
     this.#outcomes.set(key, outcome);
@@ -239,7 +243,7 @@ class SpokeFleet implements Spokes {
   }
 
   #cancelRelease(key: string): void {
-    clearTimeout(this.#released.get(key));
+    this.#released.get(key)?.[Symbol.dispose]();
     this.#released.delete(key);
   }
 

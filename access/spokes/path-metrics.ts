@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 
 import { FleetError } from "../../api/errors.ts";
 import type { Credential, Secret } from "../plugins/credential.ts";
+import type { Clock } from "../time/clock.ts";
 import type { SpokeState } from "./spokes.ts";
 
 /** One run of a plugin or built-in reader. */
@@ -21,12 +22,17 @@ export interface SpokeGauge {
 
 /** Collects the numbers of the path to the spokes for the metrics. */
 export class PathMetrics {
+  readonly #clock: Pick<Clock, "now">;
   readonly #spokes = new Map<string, SpokeGauge>();
   readonly #credentials = new Map<string, Credential>();
   readonly #listeners = new Set<(run: PluginRun) => void>();
   /** The tokens of the spokes. */
   readonly tokens = new SharedTokens();
   #isFileValid: boolean | undefined;
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
 
   /** Calls back after each run of a plugin. */
   onRun(listener: (run: PluginRun) => void): Disposable {
@@ -50,9 +56,9 @@ export class PathMetrics {
     work: () => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> {
-    const startedAt = performance.now();
+    const startedAt = this.#clock.now();
     const report = (code: string): void => {
-      const durationMs = performance.now() - startedAt;
+      const durationMs = this.#clock.now() - startedAt;
       for (const listener of this.#listeners) listener({ provider, code, durationMs });
     };
     try {

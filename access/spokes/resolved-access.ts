@@ -8,6 +8,7 @@ import type { Provider, ProviderFile } from "../providers/provider-config.ts";
 import { allowsProxy, allowsServer } from "../providers/provider-rules.ts";
 import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
 import { type SelectedProvider, selectProvider } from "../providers/select-provider.ts";
+import type { Clock } from "../time/clock.ts";
 
 /** Everything that is needed to reach the cluster of a profile. */
 export interface ResolvedAccess {
@@ -31,7 +32,7 @@ export interface ResolvedAccess {
 }
 
 /**
- * Resolves how to reach the cluster of a profile, from the profile and the provider file alone.
+ * Resolves how to reach the cluster of a profile, from the profile and the provider file alone. `nowMs` is the wall clock, for certificates that have expired.
  *
  * Throws `FleetError` with a reason of `TargetClusterResolved`: `AccessProviderNotConfigured`, `ClusterProfileNotReady`,
  * `MulticlusterDisabled`, `AccessProviderFailed` or `RemoteClientCreationFailed`.
@@ -39,6 +40,7 @@ export interface ResolvedAccess {
 export function resolveAccess(
   profile: ClusterProfile,
   providers: ProviderFile | undefined,
+  nowMs: number,
 ): ResolvedAccess {
   const { namespace, name } = profile.metadata;
   if (providers === undefined) throw notConfigured();
@@ -48,7 +50,7 @@ export function resolveAccess(
       `${describe({ kind: "ClusterProfile", namespace, name })} has no condition ControlPlaneHealthy=True`,
     );
   }
-  return accessOf(profile, selectProvider(profile, providers));
+  return accessOf(profile, selectProvider(profile, providers), nowMs);
 }
 
 /**
@@ -58,10 +60,10 @@ export function resolveAccess(
 export function accessOf(
   profile: ClusterProfile,
   { provider, entry, source, skipped }: SelectedProvider,
+  nowMs: number,
 ): ResolvedAccess {
   const { namespace, name, uid } = profile.metadata;
   const { systemRoots, allowInsecure, maxConcurrency } = provider;
-  const nowMs = Date.now();
   const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure, nowMs });
   if (!allowsServer(provider.rules, endpoint.server)) {
     throw notAllowed(provider, "allowedServers", "server");
@@ -111,9 +113,11 @@ export type AccessOutcome = (
 export function accessOutcomeOf(
   profile: ClusterProfile,
   {
+    clock,
     trust = {},
     providers,
   }: {
+    readonly clock: Pick<Clock, "date">;
     readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
     readonly providers: ProviderFile | undefined;
   },
@@ -123,7 +127,7 @@ export function accessOutcomeOf(
     return { kind: "error", error: new FleetError("ReferenceNotPermitted", distrust) };
   }
   try {
-    return { kind: "access", access: resolveAccess(profile, providers) };
+    return { kind: "access", access: resolveAccess(profile, providers, clock.date().getTime()) };
   } catch (error) {
     if (error instanceof FleetError) return { kind: "error", error };
     throw error;

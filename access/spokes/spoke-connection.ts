@@ -3,7 +3,6 @@ import { FleetError } from "../../api/errors.ts";
 import { describe } from "../../api/kubernetes.ts";
 import type { Code } from "../../api/reasons.ts";
 import { AnswerBudget } from "../answer-limits.ts";
-import { TurnWaits } from "../deadline.ts";
 import type { Times } from "../http/connector.ts";
 import { cannotWork, probeRequest } from "../http/liveness.ts";
 import { RequestCounters } from "../http/request-counters.ts";
@@ -14,6 +13,7 @@ import { createKubeClient } from "../kube/create-kube-client.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { RenewingCredentials } from "../plugins/credential-source.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
+import { TurnWaits } from "../time/deadline.ts";
 import { AttemptSteps } from "./attempt-steps.ts";
 import { Gate } from "./gate.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
@@ -40,10 +40,15 @@ export async function connectSpoke(
   deps: SpokeDeps,
   signal: AbortSignal,
 ): Promise<SpokeConnection & AsyncDisposable> {
-  const startMs = performance.now();
-  const link = new SpokeLink(resolveAccess(profile, providers), deps, () => undefined);
+  const { clock } = deps;
+  const startMs = clock.now();
+  const link = new SpokeLink(
+    resolveAccess(profile, providers, clock.date().getTime()),
+    deps,
+    () => undefined,
+  );
   try {
-    await link.connect(signal, { startMs, endMs: performance.now() });
+    await link.connect(signal, { startMs, endMs: clock.now() });
     return link;
   } catch (error) {
     await link[Symbol.asyncDispose]();
@@ -75,13 +80,12 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.profile = access.profile;
     this.provider = access.provider;
     this.fingerprint = access.fingerprint;
-    const steps = new AttemptSteps(access, deps.onStep);
+    const steps = new AttemptSteps(access, deps);
     this.#steps = steps;
-    this.#waits = new TurnWaits(deps.waits);
+    this.#waits = new TurnWaits(deps.clock, deps.waits);
     this.#credentials = new RenewingCredentials({
       obtain: credentialObtainer(access, { ...deps, waits: this.#waits }, steps),
-      now: Date.now,
-      elapsed: () => performance.now(),
+      clock: deps.clock,
       random: Math.random,
       rejectedPauseMs,
       onDropped: (credential) => deps.path?.dropCredential(spokeName(access), credential),
@@ -89,10 +93,11 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     const { mayWrite } = deps;
     const answers = (deps.answers ?? new AnswerBudget()).cluster();
     this.#requester = new AuthorizedRequester({
+      clock: deps.clock,
       answers,
       endpoint: access.endpoint,
       userAgent: deps.userAgent,
-      counters: deps.counters ?? new RequestCounters(),
+      counters: deps.counters ?? new RequestCounters(deps.clock),
       credentials: this.#credentials,
       onTrouble,
       onConnect: (times) => steps.reportConnection(times),
@@ -101,7 +106,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       ...(mayWrite === undefined ? {} : { mayWrite: () => mayWrite(access.profile) }),
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
     });
-    this.#gate = new Gate(this.#requester, onTrouble);
+    this.#gate = new Gate(this.#requester, deps.clock, onTrouble);
     this.client = createKubeClient(this.#gate, answers);
   }
 
@@ -164,7 +169,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return this.#gate.isAwaited;
   }
 
-  /** Ends the watches without bytes since then (`performance.now()`). They are opened again when the connection is not blocked. */
+  /** Ends the watches without bytes since then (by the monotonic clock). They are opened again when the connection is not blocked. */
   cut(error: FleetError, since: number): void {
     this.#gate.cut(error, since);
   }

@@ -1,6 +1,5 @@
 import type { ClusterProfileRef } from "../../api/component.ts";
 import type { AnswerBudget } from "../answer-limits.ts";
-import type { TurnWaits } from "../deadline.ts";
 import { addressGuard, type AddressGuard } from "../http/address-guard.ts";
 import type { Silence } from "../http/liveness.ts";
 import type { RequestCounters } from "../http/request-counters.ts";
@@ -11,12 +10,15 @@ import type { Credential } from "../plugins/credential.ts";
 import { runExecPlugin } from "../plugins/exec-plugin.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import { pluginEnvironment } from "../plugins/plugin-policy.ts";
+import type { Clock } from "../time/clock.ts";
+import type { TurnWaits } from "../time/deadline.ts";
 import { AttemptSteps, type StepObserver } from "./attempt-steps.ts";
 import type { ConnectTurns } from "./connect-turns.ts";
 import { PathMetrics } from "./path-metrics.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 
 export interface SpokeDeps {
+  readonly clock: Clock;
   /** Environment of this process. Plugins get a part of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly userAgent: string;
@@ -53,13 +55,13 @@ export function credentialObtainer(
   deps: SpokeDeps,
   steps: AttemptSteps,
 ): (signal: AbortSignal) => Promise<Credential> {
-  const plugins = deps.plugins ?? new PluginLimits();
+  const plugins = deps.plugins ?? new PluginLimits(deps.clock);
   const context = {
     environment: pluginEnvironment(deps.environment),
-    now: () => new Date(),
+    clock: deps.clock,
     policy: { roots: deps.pluginRoots ?? [] },
   };
-  const path = deps.path ?? new PathMetrics();
+  const path = deps.path ?? new PathMetrics(deps.clock);
   const spoke = spokeName(access);
   const measure = (work: () => Promise<Credential>, signal: AbortSignal): Promise<Credential> =>
     steps.measurePlugin(() => path.measure(access.provider, work, signal));
@@ -97,7 +99,7 @@ export function obtainFreshCredential(
   deps: SpokeDeps,
   signal: AbortSignal,
 ): Promise<Credential> {
-  return credentialObtainer(access, deps, new AttemptSteps(access, deps.onStep))(signal);
+  return credentialObtainer(access, deps, new AttemptSteps(access, deps))(signal);
 }
 
 /** The name of a spoke in metrics: `namespace/name` of its ClusterProfile. */

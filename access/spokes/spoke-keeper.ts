@@ -1,9 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { FleetError } from "../../api/errors.ts";
-import { abortable, TurnWaits, withTimeout } from "../deadline.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
+import { pause } from "../time/clock.ts";
+import { abortable, TurnWaits, withTimeout } from "../time/deadline.ts";
 import { ConnectTurns } from "./connect-turns.ts";
 import type { AccessOutcome } from "./resolved-access.ts";
 import { checkTimeMs, SpokeLink } from "./spoke-connection.ts";
@@ -27,7 +26,7 @@ export class SpokeKeeper {
   readonly #deps: SpokeDeps;
   readonly #onChange: () => void;
   readonly #turns: ConnectTurns;
-  readonly #waits = new TurnWaits();
+  readonly #waits: TurnWaits;
   #outcome: AccessOutcome;
   #state: SpokeState = { kind: "connecting" };
   #settled = Promise.withResolvers<void>();
@@ -39,15 +38,17 @@ export class SpokeKeeper {
   #attempt: AbortController | undefined;
   #attemptError: FleetError | undefined;
   #attemptedAt = Number.NEGATIVE_INFINITY;
-  #grace: NodeJS.Timeout | undefined;
+  #grace: Disposable | undefined;
   #closed = false;
 
   /** `onChange` is called after every change of the state. */
   constructor(outcome: AccessOutcome, deps: SpokeDeps, onChange: () => void) {
+    const { clock } = deps;
     this.#outcome = outcome;
+    this.#waits = new TurnWaits(clock);
     // All attempts share one object of limits.
-    this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits(), waits: this.#waits };
-    this.#turns = deps.turns ?? new ConnectTurns();
+    this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits(clock), waits: this.#waits };
+    this.#turns = deps.turns ?? new ConnectTurns(clock);
     this.#onChange = onChange;
     this.#applyOutcome();
   }
@@ -80,7 +81,7 @@ export class SpokeKeeper {
     const text = "The first attempt to connect goes on";
     const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
     using patience = this.#waits.limit(signal, { ms: acquireTimeoutMs, reason });
-    const late = withTimeout(longestAcquireMs, patience.signal);
+    const late = withTimeout(this.#deps.clock, longestAcquireMs, patience.signal);
     await abortable(this.#settled.promise, late).catch(() => undefined);
     signal.throwIfAborted();
     if (this.#state.kind === "connecting") patience.signal.throwIfAborted();
@@ -89,7 +90,7 @@ export class SpokeKeeper {
   /** Closes the connection for ever. Its users get the error. */
   async close(error: FleetError): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#grace);
+    this.#grace?.[Symbol.dispose]();
     this.#attempt?.abort();
     const link = this.#link;
     this.#link = undefined;
@@ -99,7 +100,7 @@ export class SpokeKeeper {
   }
 
   #applyOutcome(): void {
-    clearTimeout(this.#grace);
+    this.#grace?.[Symbol.dispose]();
     this.#attempt?.abort();
     this.#attempt = undefined;
     this.#attemptError = undefined;
@@ -107,7 +108,8 @@ export class SpokeKeeper {
     if (outcome.kind === "error") {
       if (outcome.error.reason === "ReferenceNotPermitted") this.#drop("is not permitted any more");
       // A working connection is kept for a while, but `acquire` throws.
-      this.#grace = setTimeout(() => this.#drop("was given up"), graceMs).unref();
+      const giveUp = (): void => this.#drop("was given up");
+      this.#grace = this.#deps.clock.after(graceMs, giveUp, "background");
     } else {
       const { access } = outcome;
       if (this.#link !== undefined && this.#link.profile.uid !== access.profile.uid) {
@@ -131,14 +133,15 @@ export class SpokeKeeper {
   }
 
   async #connectUntil({ access, resolved }: ResolvedOutcome, signal: AbortSignal): Promise<void> {
-    await pause(this.#attemptedAt + attemptIntervalMs - performance.now(), signal);
+    const { clock } = this.#deps;
+    await pause(clock, this.#attemptedAt + attemptIntervalMs - clock.now(), signal);
     for (let failures = 1; !signal.aborted; failures += 1) {
       const isFirst = failures === 1;
       const link: SpokeLink = new SpokeLink(access, this.#deps, () => this.#check(link));
       using waiting = this.#waits.begin();
       const connect = (): Promise<void> => {
         waiting[Symbol.dispose]();
-        this.#attemptedAt = performance.now();
+        this.#attemptedAt = clock.now();
         return link.connect(signal, isFirst ? resolved : undefined);
       };
       try {
@@ -152,7 +155,7 @@ export class SpokeKeeper {
         this.#attemptError = fleetErrorOf(error);
         this.#refresh();
       }
-      await pause(backoffMs(failures, longestPauseMs(this.#attemptError)), signal);
+      await pause(clock, backoffMs(failures, longestPauseMs(this.#attemptError)), signal);
     }
   }
 
@@ -166,7 +169,8 @@ export class SpokeKeeper {
     const onQuiet = (): void => {
       if (link.isAwaited) this.#check(link, true);
     };
-    whenQuiet({ count: () => link.heard, onQuiet }, this.#deps.quiet ?? defaultQuiet, link.signal);
+    const { clock, quiet = defaultQuiet } = this.#deps;
+    whenQuiet({ clock, count: () => link.heard, onQuiet }, quiet, link.signal);
     // Closed after the new link is in place, so that there is no gap. Not awaited.
     void old?.close(stale("was replaced by a new one"));
   }
@@ -190,9 +194,10 @@ export class SpokeKeeper {
   }
 
   async #checkUntilUp(link: SpokeLink, isQuiet: boolean): Promise<void> {
+    const { clock } = this.#deps;
     const { signal } = link;
     // After silence all watches are cut.
-    let since = isQuiet ? Infinity : performance.now();
+    let since = isQuiet ? Infinity : clock.now();
     for (let failures = 0; !signal.aborted;) {
       try {
         const timeMs = checkTimeMs(isQuiet, failures);
@@ -211,10 +216,10 @@ export class SpokeKeeper {
           this.#lose(link, fleetErrorOf(error));
           // The events of silent watches may never come. A long list that still arrives goes on.
           link.cut(fleetErrorOf(error), since);
-          since = performance.now();
+          since = clock.now();
         }
       }
-      await pause(backoffMs(failures, 10_000), signal);
+      await pause(clock, backoffMs(failures, 10_000), signal);
     }
   }
 
@@ -261,11 +266,6 @@ function longestPauseMs({ code }: FleetError): number {
 
 function backoffMs(failures: number, maxMs: number): number {
   return Math.min(maxMs, 1_000 * 2 ** (failures - 1)) * (1 - Math.random() / 4);
-}
-
-/** Ends early, without an error, when the signal aborts. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms > 0) await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
 function stale(why: string): FleetError {

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { LinePace, type Log } from "../log.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
+import type { Clock } from "../time/clock.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeState } from "./spokes.ts";
 
@@ -10,12 +11,13 @@ export type SpokeLog = Pick<Log, "info" | "warn">;
 /** Logs the changes of the spokes, with a limited number of lines for each spoke. */
 export class SpokeLogger {
   readonly #log: SpokeLog | undefined;
-  readonly #pace = new LinePace();
+  readonly #pace: LinePace;
   /** Uids of the profiles whose deprecated list was logged. */
   readonly #noticed = new Set<string>();
 
-  constructor(log: SpokeLog | undefined) {
+  constructor({ clock, log }: { readonly clock: Clock; readonly log?: SpokeLog }) {
     this.#log = log;
+    this.#pace = new LinePace(clock);
   }
 
   logProviders(file: ProviderFile): void {

@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 
-import { withTimeout } from "../../access/deadline.ts";
+import { withTimeout } from "../../access/time/deadline.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import type { ActionInput, CommandEntry } from "./action.ts";
 import { type ExitCode, exitCodes } from "./errors.ts";
 import type { Terminal } from "./output/terminal.ts";
@@ -27,7 +28,7 @@ function deadlineOf(
     ("watch" in options && options.watch === true) ||
     ("follow" in options && options.follow === true);
   if (entry.ownTimeout === true || (watches && !flags.timeoutGiven)) return signal;
-  return withTimeout(flags.timeoutMs, signal);
+  return withTimeout(systemClock, flags.timeoutMs, signal);
 }
 
 interface Failed {

@@ -10,13 +10,13 @@ import { openReferences } from "../../access/providers/references.ts";
 import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
 import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../access/spokes/path-metrics.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { ControllerDeps, ControllerSettings } from "../../controller/controller-deps.ts";
 import { startController } from "../../controller/controller.ts";
 import { installCrds } from "../../controller/install-crds.ts";
 import type { WorkConnection } from "../../controller/leader/lease-echo.ts";
 import type { Log } from "../../controller/log.ts";
-import { systemClock } from "../../controller/queue/clock.ts";
 import { type Candidacy, standForLease } from "./candidacy.ts";
 import { referenceSettings } from "./flag-values.ts";
 import { type ControllerFlags, discoverySettings, pollIntervalOf } from "./flags.ts";
@@ -46,17 +46,18 @@ export async function startControllerService(
   log.info({ version, pollIntervalMs }, "Starting");
   const releases = await openServiceReleases(flags.releaseDir, { environment, log }, signal);
   await using opened = new Resources();
-  const [counters, path] = [new RequestCounters(), new PathMetrics()];
+  const [counters, path] = [new RequestCounters(systemClock), new PathMetrics(systemClock)];
   const userAgent = `knfleet-controller/${version}`;
   // The identity tells the replicas apart in audit logs.
-  const common = { userAgent: `${userAgent} (${identity})`, counters };
+  const common = { clock: systemClock, userAgent: `${userAgent} (${identity})`, counters };
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...common };
   const candidate = await standForLease(flags, { hub: source, identity, log });
   const candidacy = opened.use("the connection for the Lease", candidate);
   if (flags.installCrds) await bringCrds(source, { version, log }, signal);
   const hubs = await openHubs(opened, source, candidacy);
   const trust = referenceSettings(flags);
-  const references = opened.use("the grants", await openReferences(trust, log, signal));
+  const world = { clock: systemClock, random: Math.random, log };
+  const references = opened.use("the grants", await openReferences(trust, world, signal));
   const plugins = pluginSettings(flags, environment);
   const options = { ...plugins, ...common, log, path, onStep: logSteps(log), trust };
   const toSpokes = await openSpokes(
@@ -68,13 +69,12 @@ export async function startControllerService(
   const manifests = opened.use("manifests", manifestSource(flags, texts));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
   const content = { releases, rendering, manifests };
-  const world = { clock: systemClock, random: Math.random, log };
   const work = {
     leaseNamespace: candidacy.namespace,
     lead: candidacy.lead(hubs.connections),
     requests: counters,
     path,
-    ...discoveryOf(flags, { userAgent, environment }),
+    ...discoveryOf(flags, { clock: systemClock, userAgent, environment }),
   };
   const deps = { ...hubs.clients, spokes, references, ...world, ...content, ...work };
   const controller = opened.use("the controller", await startController(deps, settings, signal));
@@ -150,7 +150,7 @@ function manifestSource(
   return new ManifestSource({
     ...common,
     sources: flags.manifestSource,
-    now: () => systemClock.now(),
+    clock: systemClock,
   });
 }
 

@@ -1,6 +1,7 @@
 import type { HubConnection } from "../../access/hub/hub.ts";
 import type { Log } from "../../access/log.ts";
 import { openReferences } from "../../access/providers/references.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { GuardOwner } from "../../installation/guard/guard-view.ts";
@@ -16,8 +17,6 @@ import { componentProblems } from "../../webhook/rules/rendered/component-proble
 import { referenceSettings } from "./flag-values.ts";
 import { openServiceReleases } from "./service-releases.ts";
 import type { WebhookFlags } from "./webhook-flags.ts";
-
-const now = () => performance.now();
 
 export interface ReviewSurroundings {
   readonly hub: Pick<HubConnection, "client">;
@@ -38,7 +37,7 @@ export async function openReviews(
   signal: AbortSignal,
 ): Promise<OpenReviews> {
   const { client } = hub;
-  const accessReviews = createAccessReviews(client, now);
+  const accessReviews = createAccessReviews(client, systemClock);
   const owners = guardOwners(flags, client);
   const anchor: Review = async (request, limit) =>
     anchorReview({ client, accessReviews, owners: await owners(limit) })(request, limit);
@@ -56,9 +55,11 @@ export async function openReviews(
   await using opened = new AsyncDisposableStack();
   const named = flags.providerFile === undefined ? {} : { providerFile: flags.providerFile };
   const source = { client, providerNamespace: namespace, ...named };
-  const facts = opened.use(openHubFacts({ ...source, now, log }, signal));
+  const facts = opened.use(openHubFacts({ ...source, clock: systemClock, log }, signal));
   const settings = referenceSettings(flags);
-  const references = opened.use(await openReferences(settings, log, signal));
+  const references = opened.use(
+    await openReferences(settings, { clock: systemClock, log }, signal),
+  );
   const plugins = flags.pluginRoot.length === 0 ? {} : { pluginRoots: flags.pluginRoot };
   const renderCheck = componentProblems({
     releases,

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
 import type { Log } from "../../access/log.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { FleetError } from "../../api/errors.ts";
 import { startHealthServer } from "../../controller/health.ts";
 import { type AppDeps, createApp } from "../../webhook/app.ts";
@@ -47,23 +47,23 @@ export async function startWebhookService(
   const life = new AbortController();
   const ended = new DOMException("The webhook has ended", "AbortError");
   opened.use("the service", { [Symbol.dispose]: () => life.abort(ended) });
-  const loop = opened.use("the watch of the event loop", watchEventLoop());
+  const loop = opened.use("the watch of the event loop", watchEventLoop(systemClock));
   const source = kubeconfig === undefined ? {} : { kubeconfig };
   const userAgent = `knfleet-webhook/${version}`;
   const hub = opened.use(
     "the connection to the hub",
-    await connectHub({ ...source, environment, userAgent }),
+    await connectHub({ ...source, clock: systemClock, environment, userAgent }),
   );
   const surroundings = { hub, namespace, environment, log };
   const reviews = opened.use("the reviews", await openReviews(flags, surroundings, life.signal));
   const metrics = createMetrics();
-  const budget = new ByteBudget(budgetBytes, () => performance.now());
+  const budget = new ByteBudget(systemClock, budgetBytes);
   const state = new ServiceState({ loop, budget, reviews });
   const server = opened.use(
     "the servers",
     await listen(
       flags,
-      { reviews: reviews.reviews, metrics, budget, log, ...state.view },
+      { clock: systemClock, reviews: reviews.reviews, metrics, budget, log, ...state.view },
       life.signal,
     ),
   );
@@ -79,7 +79,7 @@ export async function startWebhookService(
       const drainMs = state.hasCertificate() ? flags.drainPeriod : 0;
       state.isDraining = true;
       log.info({ drainMs }, "Draining");
-      await delay(drainMs);
+      await delay(systemClock, drainMs, new AbortController().signal);
       await running[Symbol.asyncDispose]();
       log.info({}, "Ended");
     },
@@ -92,7 +92,7 @@ async function listen(
   deps: AppDeps,
   signal: AbortSignal,
 ): Promise<WebhookServer> {
-  const { log } = deps;
+  const { clock, log } = deps;
   await using opened = new AsyncDisposableStack();
   if (healthAddress !== "nowhere") {
     const { port } = opened.use(await startHealthServer(healthAddress, deps));
@@ -100,7 +100,7 @@ async function listen(
   }
   const app = createApp(deps);
   const terms = { address, minTlsVersion: tlsVersionOf(flags) };
-  const server = opened.use(await startServer(flags, { app, terms, log }, signal));
+  const server = opened.use(await startServer(flags, { clock, app, terms, log }, signal));
   log.info({ address: shown(address.host, server.port) }, "Answering admission reviews");
   const running = opened.move();
   return { ...server, [Symbol.asyncDispose]: () => running.disposeAsync() };
@@ -109,24 +109,29 @@ async function listen(
 /** Starts a server for all clients, or only for API servers with client certificates, whose authorities are then followed. */
 async function startServer(
   { clientCaFile: path, clientName: names }: Pick<WebhookFlags, "clientCaFile" | "clientName">,
-  { app, terms, log }: ServerParts,
+  { clock, app, terms, log }: ServerParts,
   signal: AbortSignal,
 ): Promise<WebhookServer> {
   if (path === undefined) {
-    if (names.length === 0) return startWebhookServer(app, terms);
+    if (names.length === 0) return startWebhookServer(app, { clock, ...terms });
     const message = "--client-name has no effect without --client-ca-file";
     throw new FleetError("ConfigInvalid", message);
   }
   const authoritiesPem = await loadClientAuthorities(path, signal);
-  const server = await startWebhookServer(app, { ...terms, clients: { authoritiesPem, names } });
+  const server = await startWebhookServer(app, {
+    clock,
+    ...terms,
+    clients: { authoritiesPem, names },
+  });
   // Ends with the signal.
-  void followClientAuthorities({ path, known: authoritiesPem, log }, server, signal);
+  void followClientAuthorities({ clock, path, known: authoritiesPem, log }, server, signal);
   return server;
 }
 
 interface ServerParts {
+  readonly clock: Clock;
   readonly app: Parameters<typeof startWebhookServer>[0];
-  readonly terms: Parameters<typeof startWebhookServer>[1];
+  readonly terms: Omit<Parameters<typeof startWebhookServer>[1], "clock">;
   readonly log: Log;
 }
 
@@ -145,7 +150,7 @@ function openCertificates(
 ): Certificates {
   const deps: Parameters<typeof startCertificates>[0] = {
     client: hub.client,
-    now: Date.now,
+    clock: systemClock,
     log,
     use: (certificate, endsMs) => {
       server.useCertificate(certificate);

@@ -1,9 +1,9 @@
 import { ApiError, type StatusCause } from "../../access/kube/api-error.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { DesiredObject } from "../../installation/desired.ts";
 import type { Gated } from "../../installation/gates.ts";
-import { type Clock, delay } from "../queue/clock.ts";
 import type { PendingChanges } from "../queue/pending-changes.ts";
 import { type Progress, type Trouble, waitingFor } from "./change-set.ts";
 import { longestAskedMs, type Refusal, refusalOf } from "./refusals.ts";

@@ -1,3 +1,4 @@
+import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Desired, Preparations } from "../../installation/desired.ts";
@@ -7,7 +8,6 @@ import { scaledAmong } from "../../installation/strip-manifests.ts";
 import type { Rendered } from "../../render/release/releases.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
-import type { Clock } from "../queue/clock.ts";
 import type { PendingChanges } from "../queue/pending-changes.ts";
 import { type Anchor, type SeenAnchor, writeAnchor } from "./anchor/anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";

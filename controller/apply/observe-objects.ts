@@ -1,4 +1,6 @@
 import type { ObjectRef } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { Deadline } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import {
   describe,
@@ -24,7 +26,6 @@ import {
 } from "../../installation/plan.ts";
 import { strayEntries } from "../../installation/strays.ts";
 import type { Observation } from "../observe/observation.ts";
-import { type Clock, withClockTimeout } from "../queue/clock.ts";
 import type { InstallAttempt } from "./install-attempt.ts";
 import type { InventoryKinds } from "./inventory-kinds.ts";
 import { unlessRefused } from "./refusals.ts";
@@ -150,7 +151,7 @@ export async function firstLists(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  using bounded = withClockTimeout(clock, patienceMs, signal);
+  using bounded = new Deadline(clock, patienceMs, signal);
   try {
     await observation.waitForSync(bounded.signal);
   } catch (error) {

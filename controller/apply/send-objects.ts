@@ -1,4 +1,4 @@
-import { abortable } from "../../access/deadline.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import { byText } from "../../api/fields.ts";
 import { describe, identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { outlives, type DesiredObject } from "../../installation/desired.ts";

@@ -41,11 +41,12 @@ export class Discovery implements AsyncDisposable {
   readonly #states = new Map<string, DiscoveredState>();
   #plan: ReadonlyMap<string, PlannedProfile> = new Map();
   #planning: Disposable | undefined;
-  readonly #lines = new LinePace();
+  readonly #lines: LinePace;
 
   constructor(options: DiscoveryOptions, signal: AbortSignal) {
     this.#options = options;
     const { hub, settings, clock, log, random } = options;
+    this.#lines = new LinePace(clock);
     this.#queue = new WorkQueue({
       work: (key, ended) => this.#work(key, ended),
       onBug: (key, err) => log.error({ profile: key, err }, "A look at a source failed"),
@@ -60,7 +61,7 @@ export class Discovery implements AsyncDisposable {
       if (this.#plan.has(key)) this.#queue.add(key, key);
     };
     const stopped = AbortSignal.any([signal, this.#stop.signal]);
-    this.#caches = new SourceCaches({ hub, settings, log, onChange, onProfile }, stopped);
+    this.#caches = new SourceCaches({ hub, clock, settings, log, onChange, onProfile }, stopped);
     this.#keeper = new ProfileKeeper({ ...options, caches: this.#caches });
     this.#queue.start();
     log.info({ producers: settings.producers }, "Discovering clusters");

@@ -2,6 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { CheckEndpoint } from "../../access/profiles/check-endpoint.ts";
 import type { ProfileSource } from "../../access/profiles/profile-objects.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { isSameJson } from "../../api/fields.ts";
@@ -9,7 +10,6 @@ import { describe } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Log } from "../log.ts";
-import type { Clock } from "../queue/clock.ts";
 import type { Next } from "../queue/delays.ts";
 import {
   type ClusterFacts,
@@ -137,7 +137,8 @@ export class ProfileKeeper {
     if (access.kind !== "unread") return access;
     const { namespace, name, key } = secret;
     const ref = { resource: knownResource("v1", "Secret"), namespace, name };
-    return accessOfSecret(await this.#options.hub.get(ref, {}, signal), key);
+    const { clock, hub } = this.#options;
+    return accessOfSecret(await hub.get(ref, {}, signal), key, clock.date().getTime());
   }
 
   #leaveTaken(key: string, { source, ref, manager }: Planned<"taken">, signal: AbortSignal): Kept {

@@ -1,7 +1,7 @@
 import type { CheckEndpoint, EndpointCheck } from "../../access/profiles/check-endpoint.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { AccessCluster } from "../../api/cluster-profile.ts";
 import { canonicalJson } from "../../api/fields.ts";
-import type { Clock } from "../queue/clock.ts";
 
 /** How long an answer counts. */
 const answeredMs = 60_000;

@@ -37,6 +37,7 @@ export function secretSelector({ kubeconfigLabel, selector }: DiscoverySettings)
 export function sourcesOfSecret(
   secret: KubeObject,
   settings: DiscoverySettings,
+  nowMs: number,
 ): readonly Source[] {
   // Cluster API's own Secrets are read by its producer, which knows more about the cluster.
   const isOfClusterApi = secret["type"] === clusterApiType;
@@ -54,7 +55,7 @@ export function sourcesOfSecret(
   } as const;
   const name = metadata.name.replace(/(?<=.)-kubeconfig$/, "");
   const contexts = metadata.annotations?.[contextsAnnotation] === "*" ? "all" : "current";
-  return readContexts(secret, key, contexts).map(({ context, access }) => {
+  return readContexts(secret, { key, contexts, nowMs }).map(({ context, access }) => {
     return {
       ...common,
       identity: identityOfSource(object, context),
@@ -66,20 +67,31 @@ export function sourcesOfSecret(
 }
 
 /** How a Secret says that the cluster of its current context is reached. */
-export function accessOfSecret(secret: KubeObject | undefined, key: string): SourceAccess {
-  const [one] = secret === undefined ? [] : readContexts(secret, key, "current");
+export function accessOfSecret(
+  secret: KubeObject | undefined,
+  key: string,
+  nowMs: number,
+): SourceAccess {
+  const [one] =
+    secret === undefined ? [] : readContexts(secret, { key, contexts: "current", nowMs });
   return one?.access ?? missing;
+}
+
+interface ContextChoice {
+  readonly key: string;
+  readonly contexts: "current" | "all";
+  /** Wall clock in ms. */
+  readonly nowMs: number;
 }
 
 function readContexts(
   secret: KubeObject,
-  key: string,
-  contexts: "current" | "all",
+  { key, contexts, nowMs }: ContextChoice,
 ): readonly ContextAccess[] {
   const base64 = textAt(recordAt(secret, "data"), key) ?? "";
   if (base64 === "") return [{ context: undefined, access: missing }];
   const text = Buffer.from(base64, "base64").toString("utf8");
-  return kubeconfigClusters(text, contexts).map((one) => ({
+  return kubeconfigClusters(text, contexts, nowMs).map((one) => ({
     context: one.isCurrent ? undefined : one.context,
     access: accessOf(one),
   }));

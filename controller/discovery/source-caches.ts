@@ -2,6 +2,7 @@ import { type Kept, reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedKind } from "../../access/kube/profile-versions.ts";
 import { KeepingReflector } from "../../access/kube/reflector.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
@@ -15,6 +16,7 @@ import { secretSelector, sourcesOfSecret } from "./secret-source.ts";
 import type { DiscoverySettings, Producer, Source } from "./source.ts";
 
 interface SourceCachesOptions {
+  readonly clock: Clock;
   readonly hub: Pick<KubeClient, "list" | "watch">;
   readonly settings: DiscoverySettings;
   readonly log: Log;
@@ -91,10 +93,10 @@ export class SourceCaches implements Disposable {
   }
 
   #watchProfiles(): Disposable & { readonly isSynced: boolean } {
-    const { onChange, onProfile } = this.#options;
+    const { clock, onChange, onProfile } = this.#options;
     const ref = { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") };
     return new KeepingReflector<KubeObject>(
-      { client: this.#profileKind, ref, keep: withoutManagedFields },
+      { client: this.#profileKind, clock, ref, keep: withoutManagedFields },
       {
         onChange: (profile, before) => {
           if (!isClusterProfile(profile)) return;
@@ -116,11 +118,11 @@ export class SourceCaches implements Disposable {
   }
 
   #watchSources(producer: Producer): readonly SourceReflector[] {
-    const { settings, hub } = this.#options;
+    const { clock, settings, hub } = this.#options;
     const { selector } = settings;
     if (producer === "kubeconfig-secrets") {
       const resource = knownResource("v1", "Secret");
-      const keep = keeperOf((secret) => sourcesOfSecret(secret, settings));
+      const keep = keeperOf((secret) => sourcesOfSecret(secret, settings, clock.date().getTime()));
       return this.#watchIn(hub, { resource, selector: secretSelector(settings), keep });
     }
     if (producer === "cluster-api") {
@@ -147,14 +149,14 @@ export class SourceCaches implements Disposable {
     const namespaces = sourceNamespaces.length === 0 ? [undefined] : [...new Set(sourceNamespaces)];
     const { resource, selector, keep } = watched;
     return namespaces.map((namespace) => {
-      const { onChange } = this.#options;
+      const { clock, onChange } = this.#options;
       const ref = {
         resource,
         ...(namespace === undefined ? {} : { namespace }),
         ...(selector === "" ? {} : { labelSelector: selector }),
       };
       return new KeepingReflector<SourceItem>(
-        { client, ref, keep },
+        { client, clock, ref, keep },
         {
           onChange,
           onDelete: onChange,

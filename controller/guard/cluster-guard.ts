@@ -1,9 +1,9 @@
-import { Follower } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
+import { delay } from "../../access/time/clock.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { delay } from "../queue/clock.ts";
 import { Confirmations } from "./confirmations.ts";
 import { establish, Unproven } from "./establish.ts";
 import {
@@ -177,7 +177,7 @@ export class ClusterGuard {
     const onDisturbed = (): void => disturbed.abort(new DOMException("Disturbed", "AbortError"));
     let watch: PolicyWatch | undefined;
     const watchOver = (settled: readonly KubeObject[]): void => {
-      watch ??= new PolicyWatch({ client, hubId, log, onDisturbed }, settled);
+      watch ??= new PolicyWatch({ client, clock, hubId, log, onDisturbed }, settled);
     };
     const dispose = (): void => {
       watch?.[Symbol.dispose]();

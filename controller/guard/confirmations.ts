@@ -1,11 +1,11 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import { keyOf } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { guardAnnotations } from "../../installation/anchor.ts";
 import type { Log } from "../log.ts";
-import type { Clock } from "../queue/clock.ts";
 
 export interface ConfirmationsOptions {
   readonly client: Pick<KubeClient, "patch">;

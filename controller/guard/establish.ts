@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { type Clock, delay } from "../queue/clock.ts";
 import {
   guardsOf,
   type LiveGuard,

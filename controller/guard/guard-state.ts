@@ -1,10 +1,10 @@
-import { abortable } from "../../access/deadline.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
 import type { Log } from "../log.ts";
-import type { Clock } from "../queue/clock.ts";
 import type { HubUsers } from "./policy.ts";
 import { type AnchorProtection, initialProtection, type Protection } from "./protection.ts";
 

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { protectedCondition } from "../../api/reasons.ts";
@@ -8,7 +9,6 @@ import type { Target } from "../apply/target.ts";
 import { targetIdOf } from "../component-identity.ts";
 import type { NewEvent } from "../events.ts";
 import { lastingLogFieldsOf, type Log } from "../log.ts";
-import type { Clock } from "../queue/clock.ts";
 import { ClusterGuard } from "./cluster-guard.ts";
 import { isGuardInstalled } from "./policy-objects.ts";
 import { HubUsers } from "./policy.ts";

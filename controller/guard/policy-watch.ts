@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { canonicalJson, listAt, recordAt, textAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
@@ -8,6 +9,7 @@ import type { Log } from "../log.ts";
 import { policyKinds } from "./policy-objects.ts";
 
 export interface PolicyWatchOptions {
+  readonly clock: Clock;
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly hubId: string;
   readonly log: Log;
@@ -24,13 +26,14 @@ export class PolicyWatch implements Disposable {
   /** `objects`: the policies and bindings as they were last read or written. */
   constructor(options: PolicyWatchOptions, objects: readonly KubeObject[]) {
     this.note(objects);
-    const { client, hubId, log, onDisturbed } = options;
+    const { client, clock, hubId, log, onDisturbed } = options;
     const labelSelector = `${anchorAnnotations.hubId}=${hubId}`;
     this.#reflectors = policyKinds.map(
       (resource) =>
         new Reflector(
           {
             client,
+            clock,
             ref: { resource, labelSelector },
             maxBackoffMs: 5_000,
             keep: (object) => {

@@ -1,5 +1,5 @@
 import type { CollectionRef } from "../../access/kube/kube-client.ts";
-import { delay } from "../queue/clock.ts";
+import { delay } from "../../access/time/clock.ts";
 import { LeaseEcho, type WorkConnection } from "./lease-echo.ts";
 import { type LeaseHolder, type LeaseOptions, leases } from "./lease.ts";
 
@@ -33,10 +33,10 @@ export class HeldLease implements AsyncDisposable {
     this.#options = options;
     this.#validUntil = heldSince + options.times.renewDeadlineMs;
     this.#timer = this.#startTimer();
-    const { workConnections = [], log } = options;
+    const { workConnections = [], clock, log } = options;
     const ref = selectLease(options);
     this.#echoes = workConnections.map(
-      (connection) => new LeaseEcho({ connection, ref, log }, this.#end),
+      (connection) => new LeaseEcho({ connection, clock, ref, log }, this.#end),
     );
     this.#renewing = this.#renewUntilTheEnd(heldSince);
   }

@@ -1,8 +1,8 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
 import type { Part } from "../../api/shards.ts";
-import { type Clock, delay } from "../queue/clock.ts";
 import { HeldLease, type HeldLeaseOptions, selectLease } from "./held-lease.ts";
 import { isReleased, LeaseHolder, type LeaseOptions } from "./lease.ts";
 
@@ -135,7 +135,7 @@ class Waiting implements Disposable {
     this.#clock = clock;
     this.#retryPeriodMs = times.retryPeriodMs;
     this.#watch = new Reflector(
-      { client, ref: selectLease(options) },
+      { client, clock, ref: selectLease(options) },
       {
         onChange: (lease) => {
           if (isReleased(lease)) this.#wake.abort();

@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { Log } from "../log.ts";
 
 /** A connection to the hub that the leader works over. */
@@ -11,6 +12,7 @@ export interface WorkConnection {
 }
 
 export interface LeaseEchoOptions {
+  readonly clock: Clock;
   readonly connection: WorkConnection;
   /** Selects the Lease and nothing else. */
   readonly ref: CollectionRef;
@@ -41,10 +43,11 @@ export class LeaseEcho {
   #isRefused = false;
 
   constructor(options: LeaseEchoOptions, signal: AbortSignal) {
+    const { clock } = options;
     const { client } = options.connection;
     this.#options = options;
     void new Reflector(
-      { client, ref: options.ref, metadataOnly: true },
+      { client, clock, ref: options.ref, metadataOnly: true },
       {
         onChange: () => this.#noteEvent(),
         onDelete: () => this.#noteEvent(),

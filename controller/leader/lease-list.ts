@@ -1,7 +1,8 @@
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { Deadline } from "../../access/time/deadline.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { leasedPart, leaseLabel, leaderLease } from "../../api/shards.ts";
-import { type Clock, withClockTimeout } from "../queue/clock.ts";
 import { heldForMs, isReleased, leases, type LeaseTimes } from "./lease.ts";
 
 export interface LeaseListOptions {
@@ -38,7 +39,7 @@ export class LeaseList {
   /** Reads the Leases, not older than this call. Rejects when the hub does not answer in time, and with the reason of the signal. */
   async read(signal: AbortSignal): Promise<void> {
     const { clock, reconnect } = this.#options;
-    using limit = withClockTimeout(clock, readMs, signal);
+    using limit = new Deadline(clock, readMs, signal);
     try {
       this.#note(await this.#request(limit.signal));
     } catch (error) {

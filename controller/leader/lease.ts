@@ -1,9 +1,10 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { Deadline } from "../../access/time/deadline.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
-import { type Clock, withClockTimeout } from "../queue/clock.ts";
 
 /** When a Lease is renewed, lost, and free for others; as in client-go. */
 export interface LeaseTimes {
@@ -137,7 +138,7 @@ export class LeaseHolder {
     run: (signal: AbortSignal) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    using limit = withClockTimeout(this.#options.clock, ms, signal);
+    using limit = new Deadline(this.#options.clock, ms, signal);
     try {
       return await run(limit.signal);
     } catch (error) {
@@ -160,7 +161,7 @@ export class LeaseHolder {
   /** Releases the Lease. Never rejects, because a Lease that is not released expires. */
   async release(): Promise<void> {
     const { log, clock } = this.#options;
-    using limit = withClockTimeout(clock, releaseMs, new AbortController().signal);
+    using limit = new Deadline(clock, releaseMs, new AbortController().signal);
     try {
       // A renewal that was aborted may have arrived and changed the version: then the second try reads it.
       if (!(await this.#tryToRelease(limit.signal))) await this.#tryToRelease(limit.signal);

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import { delay } from "../../access/time/clock.ts";
+import { Deadline } from "../../access/time/deadline.ts";
 import {
   leaseLabel,
   type LeaseRole,
@@ -9,7 +11,6 @@ import {
   type Part,
   partLease,
 } from "../../api/shards.ts";
-import { delay, withClockTimeout } from "../queue/clock.ts";
 import { HeldLease, type HeldLeaseOptions } from "./held-lease.ts";
 import type { Leadership, PartWork } from "./leader.ts";
 import { LeaseList, selectShared } from "./lease-list.ts";
@@ -106,7 +107,7 @@ class Replica implements Leadership {
       if (isNews || this.#list.get(name) === undefined) this.#wake.abort();
     };
     using _watch = new Reflector(
-      { client, ref: selectShared(namespace) },
+      { client, clock, ref: selectShared(namespace) },
       {
         onChange: (lease) => noteChange(lease.metadata.name, isReleased(lease)),
         onDelete: (lease) => noteChange(lease.metadata.name, true),
@@ -239,7 +240,7 @@ class Replica implements Leadership {
 
   async #remove(name: string, resourceVersion?: string): Promise<void> {
     const { client, namespace, clock } = this.#options;
-    using limit = withClockTimeout(clock, removeMs, new AbortController().signal);
+    using limit = new Deadline(clock, removeMs, new AbortController().signal);
     const precondition = resourceVersion === undefined ? {} : { resourceVersion };
     await client.remove({ resource: leases, namespace, name }, precondition, limit.signal);
   }

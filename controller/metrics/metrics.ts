@@ -55,9 +55,9 @@ export function createMetrics(sources: MetricSources): Metrics {
   const observer = addQueueMetrics(registry, sources);
   addRequestMetrics(registry, sources.requests);
   addComponentMetrics(registry, () => sources.components());
-  addSetMetrics(registry, () => sources.sets());
+  addSetMetrics(registry, sources.clock, () => sources.sets());
   addDiscoveryMetrics(registry, () => sources.discovered());
-  if (sources.path !== undefined) addPathMetrics(registry, sources.path);
+  if (sources.path !== undefined) addPathMetrics(registry, sources.clock, sources.path);
   const grants = {
     name: "knfleet_reference_grants_valid",
     help: "1 when the file of reference grants is in use, 0 when it is not usable and the last good one is",

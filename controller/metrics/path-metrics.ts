@@ -2,12 +2,17 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { RequestCounters } from "../../access/http/request-counters.ts";
 import type { PathMetrics, SpokeGauge } from "../../access/spokes/path-metrics.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 
 const runSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Adds the metrics of the path to the spokes: plugins, credentials, connections and the provider file. */
-export function addPathMetrics(registry: Registry, path: PathMetrics): void {
+export function addPathMetrics(
+  registry: Registry,
+  clock: Pick<Clock, "date">,
+  path: PathMetrics,
+): void {
   const registers = [registry];
   const runs = new Counter({
     name: "knfleet_exec_plugin_runs_total",
@@ -27,7 +32,7 @@ export function addPathMetrics(registry: Registry, path: PathMetrics): void {
     runs.inc({ provider, code });
     durations.observe({ provider }, durationMs / 1_000);
   });
-  addSpokeGauges(registers, path);
+  addSpokeGauges(registers, clock, path);
   const sharing = {
     name: "knfleet_spokes_sharing_token",
     help: "Spokes whose token is sent to the server of another spoke, too",
@@ -41,7 +46,11 @@ export function addPathMetrics(registry: Registry, path: PathMetrics): void {
   addValidityGauge(registry, validity, () => path.isProviderFileValid());
 }
 
-function addSpokeGauges(registers: Registry[], path: PathMetrics): void {
+function addSpokeGauges(
+  registers: Registry[],
+  clock: Pick<Clock, "date">,
+  path: PathMetrics,
+): void {
   const states = new Gauge({
     name: "knfleet_spoke_connection",
     help: "1 for the state that the connection to a spoke is in: connecting, connected, lost or failed",
@@ -60,7 +69,7 @@ function addSpokeGauges(registers: Registry[], path: PathMetrics): void {
     collect() {
       this.reset();
       for (const [key, gauge] of path.spokes()) {
-        const left = secondsLeft(gauge);
+        const left = secondsLeft(gauge, clock.date().getTime());
         if (left !== undefined) expiries.set(labelsOf(key), left);
       }
     },
@@ -72,8 +81,8 @@ function labelsOf(key: string): { readonly namespace: string; readonly name: str
   return { namespace, name };
 }
 
-function secondsLeft({ expiresAtMs }: SpokeGauge): number | undefined {
-  return expiresAtMs === undefined ? undefined : (expiresAtMs - Date.now()) / 1_000;
+function secondsLeft({ expiresAtMs }: SpokeGauge, nowMs: number): number | undefined {
+  return expiresAtMs === undefined ? undefined : (expiresAtMs - nowMs) / 1_000;
 }
 
 /** Counters of the requests to all clusters. */

@@ -1,11 +1,13 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 
+import type { Clock } from "../../access/time/clock.ts";
 import type { Next } from "../queue/delays.ts";
 import type { QueueObserver } from "../queue/queue.ts";
 import { addLiveGauge } from "./live-gauge.ts";
 
 /** Numbers of the queue that are read at each scrape. */
 export interface QueueSources {
+  readonly clock: Clock;
   queueDepth(): number;
   activeWorkers(): number;
   /** How many components may be worked on at once. */
@@ -33,7 +35,7 @@ export function addQueueMetrics(registry: Registry, sources: QueueSources): Queu
   return {
     added: () => counts.adds.inc({ name }),
     started: (key, waitedMs) => {
-      running.set(key, performance.now());
+      running.set(key, sources.clock.now());
       times.waited.observe({ name }, waitedMs / 1_000);
     },
     ended: (key, next, workedMs) => {
@@ -54,7 +56,7 @@ function addLiveGauges(
   running: ReadonlyMap<string, number>,
 ): void {
   const runningSeconds = (): number[] =>
-    [...running.values()].map((startedAt) => (performance.now() - startedAt) / 1_000);
+    [...running.values()].map((startedAt) => (sources.clock.now() - startedAt) / 1_000);
   const ofQueue = (metric: string, help: string, read: () => number): void =>
     addLiveGauge(registry, { name: metric, help, labels: { name } }, read);
   const ofController = (metric: string, help: string, read: () => number): void =>

@@ -1,12 +1,17 @@
 import { Gauge, type Registry } from "prom-client";
 
+import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 
 /** A series of a gauge: its labels besides those of the set, and its value. */
 type Series = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** Puts what the fleet sets say of themselves into a registry; a set that is gone has no series. Spec: sets.md R15. */
-export function addSetMetrics(registry: Registry, all: () => Iterable<FleetSet>): void {
+export function addSetMetrics(
+  registry: Registry,
+  clock: Pick<Clock, "date">,
+  all: () => Iterable<FleetSet>,
+): void {
   const add = (name: string, help: string, seriesOf: (set: FleetSet) => readonly Series[]): void =>
     addSetGauge(registry, { name, help, seriesOf }, all);
   add("knfleet_set_clusters", "Clusters of a fleet set, by state", ({ status }) =>
@@ -23,7 +28,7 @@ export function addSetMetrics(registry: Registry, all: () => Iterable<FleetSet>)
   add(
     "knfleet_set_rollout_seconds",
     "How long the rollout of a fleet set has taken, in seconds; while it runs: until now",
-    (set) => secondsOf(set, Date.now()).map((seconds) => [{}, seconds]),
+    (set) => secondsOf(set, clock.date().getTime()).map((seconds) => [{}, seconds]),
   );
 }
 

@@ -1,6 +1,8 @@
-import { abortable } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { abortable } from "../../access/time/deadline.ts";
+import { Deadline } from "../../access/time/deadline.ts";
 import {
   describe,
   identityOf,
@@ -12,7 +14,6 @@ import { knownResource } from "../../api/resources.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import { conditionFieldsOf } from "../../installation/pod-cause.ts";
 import type { Log } from "../log.ts";
-import { type Clock, withClockTimeout } from "../queue/clock.ts";
 
 export interface JobDeps {
   readonly client: Pick<KubeClient, "get">;
@@ -77,7 +78,7 @@ export class FailedJobs {
     for (const id of this.#checks.keys()) if (!ids.has(id)) this.#checks.delete(id);
     const unknown = suspects.filter((one) => !this.#isKnown(one));
     if (unknown.length > 0) {
-      using bounded = withClockTimeout(deps.clock, limitMs, signal);
+      using bounded = new Deadline(deps.clock, limitMs, signal);
       const checks = Promise.all(unknown.map((one) => this.#checkOnce(one, deps)));
       await abortable(checks, bounded.signal).catch(() => undefined);
       signal.throwIfAborted();

@@ -12,7 +12,7 @@ import type {
 import { FailureRow } from "./single-watch.ts";
 
 export interface KindWatchOptions {
-  readonly watches: Pick<SharedWatches, "subscribe">;
+  readonly watches: Pick<SharedWatches, "clock" | "subscribe">;
   readonly resource: ResourceType;
   readonly componentUid: string;
 }
@@ -42,7 +42,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   readonly #handlers: KindWatchHandlers;
   #subscription: KindSubscription;
   #settled = openVerdict();
-  readonly #failures = new FailureRow();
+  readonly #failures: FailureRow;
   #isServed = true;
   #refusal: string | undefined;
   #wasListed = false;
@@ -51,7 +51,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   /** The watch continues from the last list; see reflector.ts. */
   #isCurrent = false;
   /** Runs while a list is awaited. */
-  #lateTimer: NodeJS.Timeout | undefined;
+  #lateTimer: Disposable | undefined;
   #isBehind = false;
   /** An attempt may have run without the objects of this kind. */
   #isMissed = false;
@@ -59,6 +59,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   constructor(options: KindWatchOptions, handlers: KindWatchHandlers) {
     this.#options = options;
     this.#handlers = handlers;
+    this.#failures = new FailureRow(options.watches.clock);
     this.#subscription = this.#subscribe();
     this.#startLateTimer();
   }
@@ -123,7 +124,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#lateTimer);
+    this.#lateTimer?.[Symbol.dispose]();
     this.#subscription[Symbol.dispose]();
     this.#settled.reject(new DOMException("The observation was closed", "AbortError"));
   }
@@ -161,7 +162,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
 
   onListed(listing: Listing): void {
     this.#failures.end();
-    clearTimeout(this.#lateTimer);
+    this.#lateTimer?.[Symbol.dispose]();
     this.#isBehind = false;
     this.#isServed = true;
     this.#refusal = undefined;
@@ -189,7 +190,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
       const lack = right === undefined ? "" : `: the controller lacks ${right}`;
       this.#refusal = `Watching ${this.resource.plural} is not allowed${lack}`;
       // `#settle` lets the attempt that waits for the first list go on now.
-      if (!this.#wasListed) clearTimeout(this.#lateTimer);
+      if (!this.#wasListed) this.#lateTimer?.[Symbol.dispose]();
       this.#settle();
       return;
     }
@@ -200,13 +201,14 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   }
 
   #startLateTimer(): void {
-    clearTimeout(this.#lateTimer);
+    this.#lateTimer?.[Symbol.dispose]();
     const noteLate = (): void => {
       this.#isBehind = true;
       this.#isMissed = true;
       this.#handlers.onVisibilityChange();
     };
-    this.#lateTimer = setTimeout(noteLate, behindMs).unref();
+    const { clock } = this.#options.watches;
+    this.#lateTimer = clock.after(behindMs, noteLate, "background");
   }
 
   // The objects of a kind go with it. When the kind comes back, it is listed from the beginning.
@@ -216,7 +218,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
       this.#handlers.onVanished();
     }
     this.#isServed = false;
-    clearTimeout(this.#lateTimer);
+    this.#lateTimer?.[Symbol.dispose]();
     this.#isBehind = false;
     this.#settle();
   }

@@ -1,4 +1,5 @@
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
@@ -63,6 +64,7 @@ export interface Observation extends AsyncDisposable {
 
 export interface ObserveOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly clock: Clock;
   /** Shares the watches of kinds with other observations. Absent: not shared. */
   readonly sharing?: WatchSharing;
   readonly componentUid: string;

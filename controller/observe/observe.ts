@@ -1,6 +1,6 @@
-import { abortable } from "../../access/deadline.ts";
 import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Listing } from "../../access/kube/reflector.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
@@ -46,7 +46,7 @@ class LiveObservation implements Observation {
 
   constructor(options: ObserveOptions) {
     this.#options = options;
-    const { sharing = new WatchSharing(), client, fieldManager } = options;
+    const { clock, sharing = new WatchSharing(clock), client, fieldManager } = options;
     this.#shared = sharing.over(client, fieldManager);
   }
 
@@ -161,12 +161,12 @@ class LiveObservation implements Observation {
   }
 
   #openSingle(id: string, ref: ObjectRef): SingleWatch {
-    const { client, onChange, log } = this.#options;
+    const { client, clock, onChange, log } = this.#options;
     const { resource, ...name } = ref;
     const { apiVersion, kind } = resource;
     const key = { apiVersion, kind, ...name };
     return new SingleWatch(
-      { client, ref, noted: this.#noted.get(id) },
+      { client, clock, ref, noted: this.#noted.get(id) },
       {
         onLost: () => onChange({ kind: "object", key }),
         onChanged: () => onChange({ kind: "object", key }),

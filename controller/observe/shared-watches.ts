@@ -1,6 +1,7 @@
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { KeepingReflector, type Listing } from "../../access/kube/reflector.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { isRecord } from "../../api/fields.ts";
 import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
@@ -34,11 +35,17 @@ type WatchClient = Pick<KubeClient, "watch" | "list">;
 
 /** The watches that the components of one process share, over each of its clients. */
 export class WatchSharing {
+  readonly #clock: Clock;
   readonly #byClient = new WeakMap<WatchClient, SharedWatches>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** The watches over one client. Callers pass the same field manager for the same client. */
   over(client: WatchClient, fieldManager: string): SharedWatches {
-    const watches = this.#byClient.get(client) ?? new SharedWatches(client, fieldManager);
+    const watches =
+      this.#byClient.get(client) ?? new SharedWatches(this.#clock, client, fieldManager);
     this.#byClient.set(client, watches);
     return watches;
   }
@@ -49,11 +56,14 @@ export class WatchSharing {
  * server. A new subscription lists the kind again.
  */
 export class SharedWatches {
+  /** The clock of the watches and of who subscribes to them. */
+  readonly clock: Clock;
   readonly #client: WatchClient;
   readonly #fieldManager: string;
   readonly #kinds = new Map<string, SharedKind>();
 
-  constructor(client: WatchClient, fieldManager: string) {
+  constructor(clock: Clock, client: WatchClient, fieldManager: string) {
+    this.clock = clock;
     this.#client = client;
     this.#fieldManager = fieldManager;
   }
@@ -68,6 +78,7 @@ export class SharedWatches {
       this.#kinds.get(id) ??
       new SharedKind({
         client: this.#client,
+        clock: this.clock,
         resource,
         fieldManager: this.#fieldManager,
         onUnused: () => this.#kinds.delete(id),
@@ -165,6 +176,7 @@ export class KindSubscription implements Disposable {
 }
 
 interface SharedKindOptions {
+  readonly clock: Clock;
   readonly client: WatchClient;
   readonly resource: ResourceType;
   readonly fieldManager: string;
@@ -222,10 +234,11 @@ class SharedKind {
   }
 
   #startReflector(after: string): KeepingReflector<WatchedObject> {
-    const { client, resource, fieldManager } = this.#options;
+    const { client, clock, resource, fieldManager } = this.#options;
     return new KeepingReflector(
       {
         client,
+        clock,
         ref: this.#ref,
         metadataOnly: !isWorkload(resource),
         keep: (object) => watchedObjectOf(object, fieldManager),

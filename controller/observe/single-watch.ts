@@ -1,12 +1,14 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { type Listing, Reflector } from "../../access/kube/reflector.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { canonicalJson } from "../../api/fields.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { isNewer, isOlder } from "../../installation/observed-object.ts";
 import { hashOf } from "../../render/fields.ts";
 
 export interface SingleWatchOptions {
+  readonly clock: Clock;
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly ref: ObjectRef;
   /** The state that the caller last read or wrote. Undefined: only the end of the object is reported. */
@@ -47,12 +49,13 @@ export class SingleWatch implements Disposable {
   /** An older state of the cluster was restored after the noted state. */
   #isRewound = false;
   #goneUid: string | undefined;
-  readonly #failures = new FailureRow();
+  readonly #failures: FailureRow;
   /** The watch has failed for some seconds after the noted state. */
   #isMissed = false;
 
   constructor(options: SingleWatchOptions, handlers: SingleWatchHandlers) {
-    const { client, ref, noted } = options;
+    const { clock, client, ref, noted } = options;
+    this.#failures = new FailureRow(clock);
     const { resource, namespace, name } = ref;
     this.#handlers = handlers;
     if (noted !== undefined) this.note(noted);
@@ -63,7 +66,7 @@ export class SingleWatch implements Disposable {
       fieldSelector,
     };
     this.#reflector = new Reflector(
-      { client, ref: collection, metadataOnly: true, keep: (object) => this.#keep(object) },
+      { client, clock, ref: collection, metadataOnly: true, keep: (object) => this.#keep(object) },
       {
         onChange: () => this.#compare(),
         onDelete: ({ metadata }) => this.#noteGone(metadata.uid),
@@ -190,11 +193,16 @@ const reportPauseMs = 60_000;
 
 /** Failures of one watch in a row. */
 export class FailureRow {
+  readonly #clock: Pick<Clock, "now">;
   #length = 0;
   /** Without the failures after which the watch has probably worked. */
   #recent = 0;
   #lastAt = -Infinity;
   #reportedAt = -Infinity;
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
 
   /** Failures since the watch last worked. */
   get length(): number {
@@ -203,7 +211,7 @@ export class FailureRow {
 
   /** Adds a failure that happened just now. */
   add(error: unknown): void {
-    const now = performance.now();
+    const now = this.#clock.now();
     const apart = error instanceof ApiError ? apartMs : cutApartMs;
     if (now - this.#lastAt > apart) this.#recent = 0;
     this.#length += 1;
@@ -213,7 +221,7 @@ export class FailureRow {
 
   /** Whether to report the row, asked after each failure: when it has become long, and then at most once a minute. */
   takeReport(): boolean {
-    const now = performance.now();
+    const now = this.#clock.now();
     if (this.#recent < lastingLength || now - this.#reportedAt < reportPauseMs) return false;
     this.#reportedAt = now;
     return true;

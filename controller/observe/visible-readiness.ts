@@ -1,6 +1,8 @@
-import { abortable } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { abortable } from "../../access/time/deadline.ts";
+import { Deadline } from "../../access/time/deadline.ts";
 import { isRecord } from "../../api/fields.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
@@ -13,7 +15,6 @@ import {
   waitingAmong,
 } from "../../installation/readiness.ts";
 import type { Log } from "../log.ts";
-import { type Clock, withClockTimeout } from "../queue/clock.ts";
 import type { Observation } from "./observation.ts";
 
 /** Readiness of the workloads that the controller may watch. */
@@ -89,7 +90,7 @@ export class WorkloadCauses {
     const free = maxOpenChecks - this.#open.size;
     const due = [...byId].filter(([id]) => this.#isDue(id, now)).slice(0, free);
     if (due.length > 0) {
-      using bounded = withClockTimeout(deps.clock, limitMs, signal);
+      using bounded = new Deadline(deps.clock, limitMs, signal);
       const checks = Promise.all(due.map(([id, workload]) => this.#check(id, workload, deps)));
       await abortable(checks, bounded.signal).catch(() => undefined);
     }

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { managedClusterOf } from "../../api/delivery.ts";
 import type { Log } from "../log.ts";
@@ -23,6 +24,7 @@ export interface PullDeps extends ReconcileDeps {
 }
 
 interface PullSurroundings {
+  readonly clock: Clock;
   readonly client: Pick<KubeClient, "list" | "watch">;
   readonly log: Log;
   /** Requeues chosen components. */

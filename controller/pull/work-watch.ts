@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { KeepingReflector } from "../../access/kube/reflector.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import {
   availableCondition,
@@ -13,6 +14,7 @@ import type { Log } from "../log.ts";
 import { workLabel } from "./works.ts";
 
 interface WorkWatchOptions {
+  readonly clock: Clock;
   readonly client: Pick<KubeClient, "list" | "watch">;
   readonly log: Log;
   /** A work for a ManagedCluster changed, or whether its agent reports. */
@@ -34,20 +36,20 @@ export class WorkWatch {
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    const { client, log, onChange } = this.#options;
+    const { client, clock, log, onChange } = this.#options;
     const onError = (err: unknown): void => log.warn({ err }, "Cannot watch the works on the hub");
     const toldWork = ({ metadata: { namespace = "" } }: Identity): void => onChange(namespace);
     const labelSelector = `${workLabel.key}=${workLabel.value}`;
     const works = { resource: knownResource(workApiVersion, "ManifestWork"), labelSelector };
     // Both run until the signal aborts.
     void new KeepingReflector(
-      { client, ref: works, keep: identityOf },
+      { client, clock, ref: works, keep: identityOf },
       { onChange: toldWork, onDelete: toldWork, onError },
       this.#signal,
     );
     const clusters = { resource: knownResource(managedClusterApiVersion, "ManagedCluster") };
     void new KeepingReflector(
-      { client, ref: clusters, keep: withAvailability },
+      { client, clock, ref: clusters, keep: withAvailability },
       {
         // Other changes, such as of the capacity, are frequent and of no interest.
         onChange: (cluster, before) => {

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { backoffMs, leastMsOf, type Next } from "./delays.ts";
 
 /** Called for each step of the queue; see metrics/. */

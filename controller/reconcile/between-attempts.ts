@@ -1,8 +1,8 @@
+import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { newerOf } from "../component-identity.ts";
 import { lastingLogFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
-import type { Clock } from "../queue/clock.ts";
 import { olderClaimantOf, refusalOf } from "./claims.ts";
 import { doubtOf } from "./doubt.ts";
 import type { Installation } from "./installation.ts";

@@ -1,8 +1,9 @@
-import { abortable } from "../../access/deadline.ts";
 import { ApiError, unlessDenied } from "../../access/kube/api-error.ts";
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
@@ -12,6 +13,7 @@ import { claimLabel, claimName, claimPrefix, profileDigest } from "../../api/sha
 import type { Log } from "../log.ts";
 
 export interface ClusterClaimsOptions {
+  readonly clock: Clock;
   readonly hub: Pick<KubeClient, "list" | "watch">;
   /** Namespace of the Leases. */
   readonly namespace: string;
@@ -55,9 +57,9 @@ export class ClusterClaims implements Disposable {
 
   constructor(options: ClusterClaimsOptions, signal: AbortSignal) {
     this.#options = options;
-    const { hub: client, namespace, log } = options;
+    const { hub: client, clock, namespace, log } = options;
     this.#watch = new Reflector(
-      { client, ref: { resource: leases, namespace, labelSelector: claimLabel } },
+      { client, clock, ref: { resource: leases, namespace, labelSelector: claimLabel } },
       {
         onChange: () => undefined,
         onDelete: ({ metadata }) => this.#free(metadata.name),

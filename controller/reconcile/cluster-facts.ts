@@ -1,9 +1,9 @@
 import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
-import { type Clock, delay } from "../queue/clock.ts";
 
 /** Kubernetes versions of the targets, requested once for each connection. */
 export class ClusterVersions {

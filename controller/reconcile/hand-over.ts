@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { letGoManifest } from "../../installation/anchor-object.ts";
@@ -14,7 +15,6 @@ import { obstacleIn } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import { removePolicies } from "../guard/policy-objects.ts";
 import type { Log } from "../log.ts";
-import { type Clock, delay } from "../queue/clock.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { fieldManagerOf, resolveTarget, stopManaging } from "./resolve.ts";
 

@@ -1,5 +1,6 @@
 import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
@@ -22,7 +23,6 @@ import type { Anchor, SeenAnchor } from "../apply/anchor/anchor.ts";
 import { listAnchors, anchorsBefore } from "../apply/anchor/list-anchors.ts";
 import type { Target } from "../apply/target.ts";
 import { clusterNameOf } from "../component-identity.ts";
-import { type Clock, systemClock } from "../queue/clock.ts";
 
 /** A component that was never installed, with the objects that it would write to its target. */
 export interface Newcomer {
@@ -71,7 +71,7 @@ export class Neighbours {
   /** By the uid of the component. */
   readonly #claims = new Map<string, Claim>();
 
-  constructor(clock: Clock = systemClock) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 

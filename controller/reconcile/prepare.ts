@@ -1,4 +1,4 @@
-import { abortable } from "../../access/deadline.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import type { Rendered } from "../../render/release/releases.ts";

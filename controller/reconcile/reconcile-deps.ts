@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { References } from "../../access/providers/references.ts";
 import type { Spokes } from "../../access/spokes/spokes.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import type { Preparations } from "../../installation/desired.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
@@ -12,7 +13,6 @@ import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import type { WatchSharing } from "../observe/shared-watches.ts";
-import type { Clock } from "../queue/clock.ts";
 import type { ClusterClaims } from "./cluster-claims.ts";
 import type { ClusterVersions } from "./cluster-facts.ts";
 import type { TokenSharers } from "./component-events.ts";

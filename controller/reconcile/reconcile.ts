@@ -195,9 +195,10 @@ async function openView(
   const componentUid = component.metadata.uid;
   const view = await installation.viewOver(client, (memory) => {
     const log = deps.log.child(lastingLogFieldsOf(component));
-    const { sharing } = deps;
+    const { clock, sharing } = deps;
     return observe({
       client,
+      clock,
       sharing,
       componentUid,
       fieldManager,

@@ -1,7 +1,7 @@
+import { delay } from "../../access/time/clock.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { reasons } from "../../api/reasons.ts";
 import { logFieldsOf } from "../log.ts";
-import { delay } from "../queue/clock.ts";
 import { leastMsOf, type Next } from "../queue/delays.ts";
 import { takeSharedCredentialEvent } from "./component-events.ts";
 import { type Outcome, askedWaitMs, isComplete } from "./outcome.ts";

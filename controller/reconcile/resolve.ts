@@ -1,5 +1,6 @@
 import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { delay } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { reasons } from "../../api/reasons.ts";
 import { strangenessOf } from "../../installation/anchor-object.ts";
@@ -12,7 +13,6 @@ import {
 import { anchorRef } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { clusterNameOf } from "../component-identity.ts";
-import { delay } from "../queue/clock.ts";
 import { type ConnectionHistory, fleetErrorOf, asLoss, type Steps } from "./outcome.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 

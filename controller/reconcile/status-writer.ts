@@ -1,11 +1,12 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { outlasting } from "../../access/time/deadline.ts";
 import type { Component, ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { canonicalJson } from "../../api/fields.ts";
 import { asComponent, newerOf, refOf } from "../component-identity.ts";
 import type { EventRecorder } from "../events.ts";
-import { type Clock, outlasting } from "../queue/clock.ts";
 import { statusOf } from "./component-status.ts";
 import type { Outcome } from "./outcome.ts";
 import { type StatusChange, transitionEvents } from "./transitions.ts";

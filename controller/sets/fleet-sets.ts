@@ -1,6 +1,7 @@
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { References } from "../../access/providers/references.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
@@ -9,7 +10,6 @@ import { keyTextOf } from "../component-identity.ts";
 import type { Components } from "../components.ts";
 import type { EventRecorder, NewEvent } from "../events.ts";
 import type { Log } from "../log.ts";
-import type { Clock } from "../queue/clock.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
 import { isChildOf } from "./child-object.ts";

@@ -1,9 +1,9 @@
 import { WriteRefusedError } from "../../access/http/write-permit.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
 import { decide } from "../../sets/decide.ts";
 import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
 import type { EventRecorder } from "../events.ts";
-import type { Clock } from "../queue/clock.ts";
 import type { Next } from "../queue/delays.ts";
 import { isOutdated, type NotTaken, sendAll } from "./send-writes.ts";
 import { setKeyOf } from "./set-caches.ts";

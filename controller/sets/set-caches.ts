@@ -3,6 +3,7 @@ import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector, type ReflectorHandlers } from "../../access/kube/reflector.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
@@ -19,7 +20,6 @@ import {
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
-import type { Clock } from "../queue/clock.ts";
 import { type PlacementSource, placementKinds } from "./find-selection.ts";
 
 export interface SetCachesOptions {
@@ -152,10 +152,11 @@ export class SetCaches implements Disposable {
   }
 
   #watchProfiles(): Reflector {
+    const { clock } = this.#options;
     const client = new ServedKind(this.#options.client);
     const ref = { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") };
     return new Reflector(
-      { client, ref, keep: whatCountsOf },
+      { client, clock, ref, keep: whatCountsOf },
       {
         onChange: (profile, before) => {
           if (!isClusterProfile(profile)) return;
@@ -198,9 +199,9 @@ export class SetCaches implements Disposable {
     ref: ConstructorParameters<typeof Reflector>[0]["ref"],
     handlers: ReflectorHandlers,
   ): Reflector {
-    const { client } = this.#options;
+    const { client, clock } = this.#options;
     const onError = (err: unknown): void => this.#warn(err, ref.resource.kind);
-    const options = { client, ref, keep: withoutManagedFields };
+    const options = { client, clock, ref, keep: withoutManagedFields };
     return new Reflector(options, { onError, ...handlers }, this.#signal);
   }
 

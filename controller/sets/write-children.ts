@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, setAnnotations, setFieldManager } from "../../api/fleet-set.ts";
@@ -7,7 +8,6 @@ import { knownResource } from "../../api/resources.ts";
 import type { Removals, Stamp } from "../../sets/facts.ts";
 import { clusterKeyOf } from "../../sets/removals.ts";
 import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
-import type { Clock } from "../queue/clock.ts";
 import {
   adoptedFields,
   childObject,

@@ -1,13 +1,13 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, revisionAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { RevisionMark, SetFacts } from "../../sets/facts.ts";
 import { revisionObject } from "../../sets/revision-object.ts";
-import type { Clock } from "../queue/clock.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 
 export interface RevisionWriterOptions {

@@ -1,8 +1,8 @@
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { type FleetSet, type FleetSetStatus, steering } from "../../api/fleet-set.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { Clock } from "../queue/clock.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { isFleetSet, setKeyOf } from "./set-caches.ts";
 

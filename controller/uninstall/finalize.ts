@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type ObjectKey } from "../../api/kubernetes.ts";
@@ -8,7 +9,6 @@ import { readAnchor, type Anchor, anchorRef } from "../apply/anchor/anchor.ts";
 import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import type { Log } from "../log.ts";
-import { type Clock, systemClock, delay } from "../queue/clock.ts";
 import type { Remaining } from "../reconcile/progress.ts";
 import { remnantsMessage, type Remnant } from "./finalize-plan.ts";
 import { type FinalizeRequest, sweepScopeOf } from "./finalize-scope.ts";
@@ -22,7 +22,7 @@ export interface Finalized {
 
 export interface FinalizeDeps {
   readonly log: Log;
-  readonly clock?: Clock;
+  readonly clock: Clock;
   /** Milliseconds to wait for objects that are being deleted before the attempt ends; default 5,000. */
   readonly patienceMs?: number;
   /** Called with the number of remaining objects after each check, but not in the first half second. */
@@ -48,7 +48,7 @@ export async function finalize(
   deps: FinalizeDeps,
   signal: AbortSignal,
 ): Promise<Finalized> {
-  const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
+  const { log, clock, patienceMs = usualPatienceMs } = deps;
   const { component, target } = request;
   const anchor = await readOwnAnchor(request, log, signal);
   if (anchor === "foreign") return { removed: 0, left: describe(anchorKey({ component, target })) };

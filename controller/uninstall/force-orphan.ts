@@ -1,4 +1,4 @@
-import { abortable } from "../../access/deadline.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import { type Component, forceOrphanAnnotation, orphaningOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type ObjectKey, keyOf } from "../../api/kubernetes.ts";

@@ -1,5 +1,6 @@
-import { withTimeout } from "../../access/deadline.ts";
 import { ApiError, missingRightIn } from "../../access/kube/api-error.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { withTimeout } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
@@ -20,7 +21,9 @@ export function isKeptWhileUsed({ metadata }: Component): boolean {
   return metadata.annotations?.[keepWhileUsedAnnotation] === "true";
 }
 
-type UseQuestion = Required<Omit<FinalizeRequest, "observation">>;
+interface UseQuestion extends Required<Omit<FinalizeRequest, "observation">> {
+  readonly clock: Clock;
+}
 
 const definition = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 // Objects of each kind that the message names, and characters of a name with its namespace.
@@ -38,7 +41,7 @@ export async function assertUnused(question: UseQuestion, signal: AbortSignal): 
   const { component, target } = question;
   if (!isKeptWhileUsed(component)) return;
   const kinds = await servedKindsOf(await definitionNames(question, signal), target, signal);
-  const users = await Promise.all(kinds.map((kind) => findUsers(kind, target, signal)));
+  const users = await Promise.all(kinds.map((kind) => findUsers(kind, question, signal)));
   const descriptions = users.flatMap(usersText).toSorted();
   if (descriptions.length === 0) return;
   const message = `Still used by ${descriptions.join("; ")}; delete them, or take ${keepWhileUsedAnnotation} off the component`;
@@ -47,7 +50,7 @@ export async function assertUnused(question: UseQuestion, signal: AbortSignal): 
 
 /** Names of the CRDs that were installed. When neither the inventory nor this process knows all of them, all CRDs with our label count. */
 async function definitionNames(
-  { component, target, recall }: UseQuestion,
+  { clock, component, target, recall }: UseQuestion,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const recorded = await inventoryOf({ component, target }, signal);
@@ -55,13 +58,17 @@ async function definitionNames(
   const installed = entries.filter(({ kind }) => kind === definition.kind).map(({ name }) => name);
   if (isAll) return installed;
   const labelSelector = `${definitionLabel}=true`;
-  const labelled = await listMetadata({ resource: definition, labelSelector }, target, signal);
+  const labelled = await listMetadata(
+    { resource: definition, labelSelector },
+    { clock, target },
+    signal,
+  );
   return [...new Set([...installed, ...labelled.map(({ metadata: { name } }) => name)])];
 }
 
 /** The inventory of the anchor; undefined without one. */
 async function inventoryOf(
-  { component, target }: Omit<UseQuestion, "recall">,
+  { component, target }: Pick<UseQuestion, "component" | "target">,
   signal: AbortSignal,
 ): Promise<Recollection | undefined> {
   try {
@@ -100,11 +107,11 @@ interface Users {
 /** The objects of a kind without our label and without an owner that controls them. */
 async function findUsers(
   resource: ResourceType,
-  target: Target,
+  { clock, target }: Pick<UseQuestion, "clock" | "target">,
   signal: AbortSignal,
 ): Promise<Users> {
   const labelSelector = `!${componentUidLabel}`;
-  const objects = await listMetadata({ resource, labelSelector }, target, signal);
+  const objects = await listMetadata({ resource, labelSelector }, { clock, target }, signal);
   return { kind: resource.kind, objects: objects.filter((object) => !isControlled(object)) };
 }
 
@@ -115,11 +122,11 @@ function isControlled({ metadata: { ownerReferences = [] } }: KubeObject): boole
 /** Lists objects, without those of a kind that is not served. Throws FleetError `ClusterBusy` when the cluster cannot list them for now, and `ApplyFailed` without the right. */
 async function listMetadata(
   ref: { readonly resource: ResourceType; readonly labelSelector: string },
-  { client }: Target,
+  { clock, target: { client } }: Pick<UseQuestion, "clock" | "target">,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const { resource } = ref;
-  const limit = withTimeout(listLimitMs, signal);
+  const limit = withTimeout(clock, listLimitMs, signal);
   try {
     const { items } = await client.list(ref, { metadataOnly: true }, limit);
     return items;

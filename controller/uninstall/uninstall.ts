@@ -179,7 +179,7 @@ async function removeFromTarget(
   const { namespace } = target;
   const recall = (): Promise<Recollection> =>
     recallObjects({ ...attempt, namespace }, deps, either);
-  await assertUnused({ component, target, recall }, either);
+  await assertUnused({ clock: deps.clock, component, target, recall }, either);
   if (isKeptWhileUsed(component)) writeRemovalProgress(attempt, undefined, signal);
   const spoke = { target, signal: connection.signal };
   const guard = await deps.guards.prepareRemoval(component, spoke, either);

@@ -74,7 +74,7 @@ describe("docs/access.md", () => {
       "certificate-authority-data": anyCaData,
     };
     const profile = profileOf({ accessProviders: [{ name: "eks", cluster }] });
-    const { plan } = resolveAccess(profile, providers);
+    const { plan } = resolveAccess(profile, providers, Date.now());
     expect(plan.args.slice(-2)).toEqual(["--cluster-name", "spoke-1"]);
     expect(plan.env).toEqual([{ name: "AWS_REGION", value: "eu-west-1" }]);
   });

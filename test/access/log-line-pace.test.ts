@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { LinePace } from "../../access/log.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 test("of a profile that flaps ten times a second for an hour few lines are told, and how many were left out (T-22)", () => {
-  const pace = new LinePace();
+  const pace = new LinePace(systemClock);
   let told = 0;
   let leftOut = 0;
   for (let flip = 0; flip < 36_000; flip += 1) {
@@ -23,6 +24,6 @@ test("of a profile that flaps ten times a second for an hour few lines are told,
 });
 
 test("what happens to others is told all the same", () => {
-  const pace = new LinePace({ burst: 2, intervalMs: 1_000 });
+  const pace = new LinePace(systemClock, { burst: 2, intervalMs: 1_000 });
   expect(["a", "a", "a", "b"].map((name) => pace.admit(name))).toEqual([0, 0, undefined, 0]);
 });

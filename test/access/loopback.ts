@@ -6,6 +6,7 @@ import type { AuthorizedRequest } from "../../access/http/request.ts";
 import { AuthorizedRequester, type RequesterOptions } from "../../access/http/requester.ts";
 import { ConnectionError } from "../../access/kube/api-error.ts";
 import { type Credential, type CredentialSource, Secret } from "../../access/plugins/credential.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { type ApiStub, startApiStub, type StubAnswer, type StubOptions } from "./api-stub.ts";
 
@@ -71,10 +72,11 @@ function newRequester(
   more: Pick<RequesterOptions, "guard"> = {},
 ): AuthorizedRequester {
   return new AuthorizedRequester({
+    clock: systemClock,
     endpoint: { ...endpoint, caPem: endpoint.caPem ?? authority.certificatePem },
     ...more,
     userAgent: "test",
-    counters: new RequestCounters(),
+    counters: new RequestCounters(systemClock),
     credentials: credentials ?? fixed({ authorization: new Secret("Bearer T1") }),
   });
 }

@@ -33,7 +33,11 @@ export const f0 = fileOf(rawProvider("sr"));
 /** What came of a profile: provider, command, arguments and variables, or code and message of the failure. */
 export function outcomeOf(profile: ClusterProfile, providers: ProviderFile = f0): Fields {
   try {
-    const { provider, plan, endpoint, source, skipped } = resolveAccess(profile, providers);
+    const { provider, plan, endpoint, source, skipped } = resolveAccess(
+      profile,
+      providers,
+      Date.now(),
+    );
     const env = plan.env.map(({ name, value }) => `${name}=${value}`);
     const { command, args } = plan;
     return { provider, command, args, env, source, skipped, server: endpoint.server };
@@ -45,5 +49,5 @@ export function outcomeOf(profile: ClusterProfile, providers: ProviderFile = f0)
 
 /** What a profile resolves to; throws `FleetError`. */
 export function accessOf(profile: ClusterProfile, providers: ProviderFile = f0): ResolvedAccess {
-  return resolveAccess(profile, providers);
+  return resolveAccess(profile, providers, Date.now());
 }

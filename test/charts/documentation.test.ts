@@ -117,12 +117,14 @@ describe("the values in docs", () => {
     (way) => {
       const { file, provider } = way;
       const [server = "https://spoke-1.example.com:6443"] = serversOf(file, provider);
-      expect(resolveAccess(profileFor(provider, { server }), file).provider).toBe(provider);
+      expect(resolveAccess(profileFor(provider, { server }), file, Date.now()).provider).toBe(
+        provider,
+      );
       const rogue = { name: "rogue", cluster: "spoke-1" };
       const elsewhere = profileFor(provider, { ...rogue, namespace: "team-rogue", server });
-      expect(() => resolveAccess(elsewhere, file)).toThrow(FleetError);
+      expect(() => resolveAccess(elsewhere, file, Date.now())).toThrow(FleetError);
       const inside = profileFor(provider, { ...rogue, server: "https://rogue.example.net" });
-      expect(() => resolveAccess(inside, file)).toThrow(FleetError);
+      expect(() => resolveAccess(inside, file, Date.now())).toThrow(FleetError);
     },
   );
 

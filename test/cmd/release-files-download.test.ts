@@ -7,7 +7,8 @@ import { join, resolve } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
-import { withTimeout } from "../../access/deadline.ts";
+import { withTimeout } from "../../access/time/deadline.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { type EnsureReleasesOptions, ensureReleases } from "../../cmd/release-files.ts";
 import { readLock } from "../../cmd/release-lock.ts";
 import { portOf } from "../fleet/ports.ts";
@@ -95,14 +96,14 @@ describe("a download", () => {
 
   test("whose time is over says how far it came, and not that a hub is silent", async () => {
     await using place = await silentListener();
-    const early = ensureFrom(place.port, { stop: withTimeout(300, signal) });
+    const early = ensureFrom(place.port, { stop: withTimeout(systemClock, 300, signal) });
     await expect(early).rejects.toMatchObject({
       message: `${missing}the time was over when 0 of 3 files had come from 127.0.0.1:${place.port}`,
     });
     const port = await serverThat((path, response) => {
       if (path === names[0]) response.end(path);
     });
-    const late = ensureFrom(port, { stop: withTimeout(1_500, signal) });
+    const late = ensureFrom(port, { stop: withTimeout(systemClock, 1_500, signal) });
     await expect(late).rejects.toMatchObject({
       message: `${missing}the time was over when 1 of 3 files had come from 127.0.0.1:${port}`,
     });

@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { timeoutError } from "../../access/deadline.ts";
+import { timeoutError } from "../../access/time/deadline.ts";
 import type { ReleaseProgress } from "../../cmd/fill-releases.ts";
 import { checkReleases, ensureReleases } from "../../cmd/release-files.ts";
 import { portOf } from "../fleet/ports.ts";

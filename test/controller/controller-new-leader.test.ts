@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 
-import { abortable } from "../../access/deadline.ts";
 import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import { soleLeadership } from "../../controller/leader/leader.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { never, startIdle } from "./idle-controller.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { abortable } from "../../access/deadline.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import { type ClusterProfileRef, type Component, componentKinds } from "../../api/component.ts";
 import { shardOf } from "../../api/shards.ts";
 import { serving } from "../support/component.ts";

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import type { Component } from "../../api/component.ts";
 import { keyTextOf, asComponent } from "../../controller/component-identity.ts";
 import { Dispatcher, type WorkOptions } from "../../controller/dispatcher.ts";
@@ -105,8 +106,8 @@ export function hubWithNone({
     },
     rendering: { environment: {}, manifestText: unexpected },
     versions: new ClusterVersions(),
-    neighbours: new Neighbours(),
-    sharing: new WatchSharing(),
+    neighbours: new Neighbours(systemClock),
+    sharing: new WatchSharing(systemClock),
     preparations: new Preparations(),
     events: { record, audit: record },
     metrics: observer,

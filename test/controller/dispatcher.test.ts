@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { abortable } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { SpokeState } from "../../access/spokes/spokes.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import { componentKinds, forceOrphanAnnotation } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { Guards } from "../../controller/guard/guards.ts";

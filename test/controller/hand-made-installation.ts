@@ -1,4 +1,5 @@
 import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { componentKinds, operatorApiVersion, type KnativeEventing } from "../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey, type OwnerReference } from "../../api/kubernetes.ts";
 import { writeAnchor, type Anchor } from "../../controller/apply/anchor/anchor.ts";
@@ -23,7 +24,7 @@ export async function connectAs(
 ): Promise<HubConnection> {
   const { token } = await cluster.serviceAccountToken({ namespace: "knfleet", name, ...rights });
   const kubeconfig = await cluster.writeKubeconfig(`${name}.kubeconfig`, { identity: { token } });
-  return connectHub({ kubeconfig, environment: {}, userAgent });
+  return connectHub({ clock: systemClock, kubeconfig, environment: {}, userAgent });
 }
 
 /** The component as the hub has it; its name, namespace and uid are made from one word. */

@@ -1,8 +1,9 @@
-// oxlint-disable max-params -- the methods of the client take options and, last, the signal
 import { onTestFinished } from "vitest";
 
 import { RequestCounters } from "../../access/http/request-counters.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+// oxlint-disable max-params -- the methods of the client take options and, last, the signal
+import { systemClock } from "../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import type { ControllerDeps } from "../../controller/controller-deps.ts";
 import { type Controller, startController } from "../../controller/controller.ts";
@@ -78,7 +79,7 @@ export async function startIdle({
     rendering: { environment: {}, manifestText: unexpected },
     manifests: { onChange: () => ({ [Symbol.dispose]: () => undefined }) },
     lead,
-    requests: new RequestCounters(),
+    requests: new RequestCounters(systemClock),
     clock,
     random: Math.random,
     log: silentLog,

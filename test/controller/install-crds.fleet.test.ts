@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 
 import { connectHub } from "../../access/hub/hub.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { installCrds } from "../../controller/install-crds.ts";
-import { systemClock } from "../../controller/queue/clock.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { useSpokes } from "../fleet/use-fleet.ts";
 import { ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
@@ -28,6 +28,7 @@ const started = (): ConstructorParameters<typeof ControllerProcess>[0] => ({
 /** Installs the CRDs as a version of the program does. */
 async function installAs(version: string): Promise<void> {
   await using hub = await connectHub({
+    clock: systemClock,
     kubeconfig: fleet().spoke(0).adminKubeconfigPath,
     environment: {},
     userAgent: "test",

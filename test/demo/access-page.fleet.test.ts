@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { loadProviderFile, parseProviderFile } from "../../access/providers/provider-config.ts";
 import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
@@ -102,7 +103,7 @@ describe("docs/access.md", () => {
     const profile = await fleet().hub.admin.get(profileKey);
     await using connection = await connectSpoke(
       { profile: profileOf(profile), providers: only },
-      { environment, userAgent: "access-page-test" },
+      { clock: systemClock, environment, userAgent: "access-page-test" },
       signal,
     );
     expect(connection.provider).toBe(name);

@@ -1,5 +1,6 @@
 import { connectHub } from "../../access/hub/hub.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { componentKinds, type ComponentKind } from "../../api/component.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
@@ -17,6 +18,7 @@ export interface History extends AsyncDisposable {
 export async function historyOf(hub: Cluster, from: KubeObject): Promise<History> {
   const stop = new AbortController();
   const connection = await connectHub({
+    clock: systemClock,
     kubeconfig: hub.adminKubeconfigPath,
     environment: {},
     userAgent: "knfleet-test-history/0",

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 
+import { systemClock } from "../../access/time/system-clock.ts";
 import type { Anchor } from "../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet } from "../../controller/apply/change-set.ts";
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
@@ -11,7 +12,7 @@ import type { Cluster } from "../fleet/fleet.ts";
 export class LoneHub implements AsyncDisposable {
   readonly installer: Installer;
   readonly #rendered: Rendered;
-  readonly #neighbours = new Neighbours();
+  readonly #neighbours = new Neighbours(systemClock);
   readonly #opened: AsyncDisposable;
 
   private constructor(installer: Installer, rendered: Rendered, opened: AsyncDisposable) {

@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
 import { openSpokes } from "../../access/spokes/open-spokes.ts";
 import type { Spokes } from "../../access/spokes/spokes.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { clusterProfileApiVersion, isClusterProfile } from "../../api/cluster-profile.ts";
 import { knownResource } from "../../api/resources.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
@@ -43,7 +44,7 @@ const refs = Array.from({ length: Number(count) }, (_, index) => ({
 
 const environment = { KUBECONFIG: "/nonexistent", PATH: process.env["PATH"] };
 const signal = AbortSignal.timeout(280_000);
-await using hub = await connectHub({ kubeconfig, environment, userAgent });
+await using hub = await connectHub({ clock: systemClock, kubeconfig, environment, userAgent });
 const start = await flappingStart();
 const engagement = await engage(hub);
 const flapping = await flapAll(start);
@@ -64,7 +65,7 @@ async function engage(
 }
 
 async function opened(from: HubConnection): Promise<Spokes> {
-  const options = { hub: from.client, providerFile, environment, userAgent };
+  const options = { clock: systemClock, hub: from.client, providerFile, environment, userAgent };
   const spokes = await openSpokes(options, signal);
   // On a busy machine a first attempt may fail; it is made again, and that is part of the time.
   await Promise.all(refs.map((ref) => spokes.acquire(ref, signal).catch(() => undefined)));
@@ -82,7 +83,12 @@ async function flapAll(
     const served = await asked(generator, known);
     const file = join(folder, "kubeconfig");
     await writeFile(file, "kubeconfig" in served ? served.kubeconfig : "");
-    await using flappingHub = await connectHub({ kubeconfig: file, environment, userAgent });
+    await using flappingHub = await connectHub({
+      clock: systemClock,
+      kubeconfig: file,
+      environment,
+      userAgent,
+    });
     await using spokes = await opened(flappingHub);
     // A first round, so that what every profile's first change costs once is not counted as growth.
     await asked(generator, { flapMs: flappingMs });

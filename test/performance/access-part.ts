@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { connectHub } from "../../access/hub/hub.ts";
 import { loadProviderFile } from "../../access/providers/provider-config.ts";
 import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { clusterProfileApiVersion, isClusterProfile } from "../../api/cluster-profile.ts";
 import { knownResource } from "../../api/resources.ts";
 import { type Fleet, type Profile, startFleet } from "../fleet/fleet.ts";
@@ -73,7 +74,7 @@ async function firstRequest(fleet: Fleet, ref: Profile, providerFile: string): P
   const signal = AbortSignal.timeout(30_000);
   const environment = {};
   const kubeconfig = fleet.hub.adminKubeconfigPath;
-  await using hub = await connectHub({ kubeconfig, environment, userAgent });
+  await using hub = await connectHub({ clock: systemClock, kubeconfig, environment, userAgent });
   const { namespace, name } = ref;
   const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
   const profile = await hub.client.get({ resource, namespace, name }, {}, signal);
@@ -81,7 +82,7 @@ async function firstRequest(fleet: Fleet, ref: Profile, providerFile: string): P
     throw new Error(`No ClusterProfile ${name}`);
   const providers = await loadProviderFile(providerFile, signal);
   const startedAt = performance.now();
-  const deps = { environment, userAgent, hub: hub.client };
+  const deps = { clock: systemClock, environment, userAgent, hub: hub.client };
   await using connection = await connectSpoke({ profile, providers }, deps, signal);
   const elapsedMs = performance.now() - startedAt;
   // The probe of the connection is its first request; one more shows that it works.

@@ -1,4 +1,4 @@
-import type { Clock } from "../../controller/queue/clock.ts";
+import type { Clock } from "../../access/time/clock.ts";
 
 /** A clock that stands still until it is told to go on; timers fire in the order of their times. */
 export class FakeClock implements Clock {

@@ -1,8 +1,8 @@
-import { abortable } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
-import { type Clock, delay } from "../../controller/queue/clock.ts";
 
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
 type Client = Pick<

@@ -1,4 +1,5 @@
 import { RequestCounters } from "../../access/http/request-counters.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import {
   createMetrics,
   type Metrics,
@@ -8,6 +9,7 @@ import {
 /** Metrics of a controller in which nothing happens but what is given. */
 export function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
   return createMetrics({
+    clock: systemClock,
     queueDepth: () => 0,
     activeWorkers: () => 0,
     concurrency: 16,
@@ -16,7 +18,7 @@ export function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
     sets: () => [],
     discovered: () => [],
     shards: 1,
-    requests: new RequestCounters(),
+    requests: new RequestCounters(systemClock),
     ...sources,
   });
 }

@@ -129,7 +129,7 @@ export function resolveCase(profile: ClusterProfile, file: ProviderFile): Resolv
   const relaxed: string[] = [];
   for (;;) {
     try {
-      return { access: resolveAccess(subject.profile, subject.file), relaxed };
+      return { access: resolveAccess(subject.profile, subject.file, Date.now()), relaxed };
     } catch (error) {
       if (!(error instanceof FleetError)) throw error;
       const rule = relaxations.find(

@@ -6,6 +6,7 @@ import { RenewingCredentials } from "../../access/plugins/credential-source.ts";
 import { runExecPlugin } from "../../access/plugins/exec-plugin.ts";
 import { pluginEnvironment } from "../../access/plugins/plugin-policy.ts";
 import type { ResolvedAccess } from "../../access/spokes/resolved-access.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import { FleetError } from "../../api/errors.ts";
 import { fieldsOf, listOf } from "./access-cases.ts";
 import type { RecordedPlugin } from "./recorded-plugin.ts";
@@ -51,19 +52,19 @@ export class CaseClient implements AsyncDisposable {
     this.#plugin = plugin;
     this.#clock = clock;
     const forPlugin = {
+      clock: { ...systemClock, date: () => new Date(clock.now()) },
       environment: pluginEnvironment(environment),
-      now: () => new Date(clock.now()),
     };
     this.#credentials = new RenewingCredentials({
       obtain: (signal) => runExecPlugin(access.plan, forPlugin, signal),
-      now: () => clock.now(),
-      elapsed: () => clock.now(),
+      clock: { now: () => clock.now(), date: () => new Date(clock.now()) },
       random: () => 0.5,
     });
     this.#requester = new AuthorizedRequester({
+      clock: systemClock,
       endpoint: access.endpoint,
       userAgent: "vectors",
-      counters: new RequestCounters(),
+      counters: new RequestCounters(systemClock),
       credentials: this.#credentials,
     });
   }

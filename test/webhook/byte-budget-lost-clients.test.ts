@@ -2,6 +2,7 @@ import { connect, type TLSSocket } from "node:tls";
 
 import { expect, test } from "vitest";
 
+import { systemClock } from "../../access/time/system-clock.ts";
 import { ByteBudget } from "../../webhook/byte-budget.ts";
 import { ServiceState } from "../../webhook/readiness.ts";
 import { reviewOf, serve, type Serving } from "./serving.ts";
@@ -48,7 +49,7 @@ function close(sockets: readonly TLSSocket[]): void {
 }
 
 test("clients that leave while they wait for room take nothing from later reviews", async () => {
-  const budget = new CountedBudget(count * bodyBytes, () => performance.now());
+  const budget = new CountedBudget(systemClock, count * bodyBytes);
   await using serving = await serve(allow, { budget });
   const holding = await announce(serving);
   await expect.poll(() => budget.admitted, { timeout: 20_000 }).toBe(count);
@@ -66,7 +67,7 @@ test("clients that leave while they wait for room take nothing from later review
 }, 120_000);
 
 test("clients that leave in the middle of a body give its room back", async () => {
-  const budget = new CountedBudget(bodyBytes, () => performance.now());
+  const budget = new CountedBudget(systemClock, bodyBytes);
   await using serving = await serve(allow, { budget });
   const holding = await announce(serving);
   await expect.poll(() => budget.asked, { timeout: 20_000 }).toBe(count);
@@ -78,7 +79,7 @@ test("clients that leave in the middle of a body give its room back", async () =
 
 test("/readyz is 503 when no review could be read for a minute while some waited", async () => {
   const clock = { ms: 0 };
-  const budget = new CountedBudget(count * bodyBytes, () => clock.ms);
+  const budget = new CountedBudget({ now: () => clock.ms }, count * bodyBytes);
   const state = new ServiceState({
     loop: { isSlow: () => false },
     budget,

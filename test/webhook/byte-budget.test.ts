@@ -7,7 +7,7 @@ const forever = new AbortController().signal;
 /** A budget of 10 bytes, and its clock. */
 function budgetOfTen() {
   const clock = { ms: 0 };
-  return { clock, budget: new ByteBudget(10, () => clock.ms) };
+  return { clock, budget: new ByteBudget({ now: () => clock.ms }, 10) };
 }
 
 /** What a request for room has come to, once everything that can happen has happened. */

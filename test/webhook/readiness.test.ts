@@ -1,8 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
+import { systemClock } from "../../access/time/system-clock.ts";
 import { slowSince, watchEventLoop } from "../../webhook/readiness.ts";
+import { FakeClock } from "../support/fake-clock.ts";
 
 test.each([
   [undefined, 100, undefined],
@@ -14,30 +16,24 @@ test.each([
 });
 
 test("a loop that has just begun to be watched is not slow", () => {
-  using watch = watchEventLoop();
+  using watch = watchEventLoop(systemClock);
   expect(watch.isSlow()).toBe(false);
 });
 
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
-
 test("a loop that stands still is slow when that has lasted for ten seconds", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  const now = vi.spyOn(performance, "now").mockReturnValue(50_000);
-  using watch = watchEventLoop();
+  const clock = new FakeClock();
+  using watch = watchEventLoop(clock);
   await setTimeout(50);
   // The loop really stands still; the measurement is Node's own.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
   await setTimeout(50);
-  vi.advanceTimersByTime(1_000);
-  now.mockReturnValue(59_999);
+  await clock.advance(1_000);
+  clock.jump(9_999);
   expect(watch.isSlow()).toBe(false);
-  now.mockReturnValue(60_000);
+  clock.jump(1);
   expect(watch.isSlow()).toBe(true);
   // Nothing was late in the next second.
   await setTimeout(50);
-  vi.advanceTimersByTime(1_000);
+  await clock.advance(1_000);
   expect(watch.isSlow()).toBe(false);
 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
+import { systemClock } from "../../access/time/system-clock.ts";
 import type { Ruling } from "../../webhook/reviews/review.ts";
 import { followClientAuthorities, loadClientAuthorities } from "../../webhook/server.ts";
 import { createAuthority, createSelfSigned, type KeyPair } from "../fleet/certificates.ts";
@@ -113,7 +114,7 @@ describe("the file of client authorities", () => {
     await using serving = await serve(allow, { clients: { authoritiesPem: known, names: [] } });
     const end = new AbortController();
     const following = followClientAuthorities(
-      { path, known, log: silentLog },
+      { clock: systemClock, path, known, log: silentLog },
       serving.server,
       end.signal,
     );

@@ -1,5 +1,6 @@
 import { Agent } from "node:https";
 
+import { systemClock } from "../../access/time/system-clock.ts";
 import { createApp, type AppDeps } from "../../webhook/app.ts";
 import { ByteBudget } from "../../webhook/byte-budget.ts";
 import { createMetrics } from "../../webhook/metrics.ts";
@@ -35,7 +36,7 @@ export async function serve(
     waitingFor = () => [],
     clients,
     limits,
-    budget = new ByteBudget(48 * 1024 * 1024, () => performance.now()),
+    budget = new ByteBudget(systemClock, 48 * 1024 * 1024),
   }: Partial<AppDeps> & Pick<WebhookServerOptions, "clients" | "limits"> = {},
 ): Promise<Serving> {
   const lines: Line[] = [];
@@ -44,6 +45,7 @@ export async function serve(
   const authority = createAuthority("test");
   const pair = authority.issue({ commonName: "webhook", usage: "server", hosts: ["127.0.0.1"] });
   const app = createApp({
+    clock: systemClock,
     reviews: { "/validate": review },
     metrics,
     budget,
@@ -52,6 +54,7 @@ export async function serve(
     draining,
   });
   const server = await startWebhookServer(app, {
+    clock: systemClock,
     address: { host: "127.0.0.1", port: 0 },
     certificate: { cert: pair.certificatePem, key: pair.keyPem },
     minTlsVersion: "TLSv1.3",

@@ -1,9 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Log } from "../../access/log.ts";
+import { type Clock, pause } from "../../access/time/clock.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { ServingCertificate } from "../server.ts";
@@ -30,8 +29,7 @@ export interface CertificatesDeps {
     KubeClient,
     "get" | "list" | "watch" | "create" | "replace" | "patch" | "request"
   >;
-  /** Unix time in milliseconds. */
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly log: Log;
   /** Takes each certificate that is served from now on; `endsMs` is Unix time. */
   readonly use: (certificate: ServingCertificate, endsMs: number) => void;
@@ -84,9 +82,10 @@ class CertificateKeeper implements Certificates {
     this.#settings = settings;
     const end = AbortSignal.any([signal, this.#stop.signal]);
     const { namespace } = settings.service;
-    this.#clock = serverClock(deps.client, { namespace, now: deps.now });
-    const { log, use } = deps;
+    this.#clock = serverClock(deps.client, { namespace, clock: deps.clock });
+    const { clock, log, use } = deps;
     this.#served = new ServedCertificate({
+      clock,
       log,
       use,
       isTrusted: this.#isTrusted,
@@ -113,9 +112,14 @@ class CertificateKeeper implements Certificates {
       if (resource === secrets) this.#written = undefined;
       this.#woken.resolve();
     };
-    const { client } = this.#deps;
+    const { client, clock } = this.#deps;
     return new Reflector(
-      { client, ref: { ...ref, ...(namespace === undefined ? {} : { namespace }) }, maxBackoffMs },
+      {
+        client,
+        clock,
+        ref: { ...ref, ...(namespace === undefined ? {} : { namespace }) },
+        maxBackoffMs,
+      },
       {
         onChange: changed,
         onDelete: changed,
@@ -129,7 +133,7 @@ class CertificateKeeper implements Certificates {
   async #run(signal: AbortSignal): Promise<void> {
     const views = this.#configurations.map(([, view]) => view.synced);
     // A certificate that is not trusted yet is better than none.
-    await Promise.race([Promise.allSettled(views), pause(firstViewMs, signal)]);
+    await Promise.race([Promise.allSettled(views), pause(this.#deps.clock, firstViewMs, signal)]);
     while (!signal.aborted) {
       this.#woken = Promise.withResolvers();
       const waitMs = await this.#keep(signal).catch((error: unknown) => {
@@ -138,7 +142,7 @@ class CertificateKeeper implements Certificates {
       });
       const wait = new AbortController();
       const either = AbortSignal.any([signal, wait.signal]);
-      await Promise.race([this.#woken.promise, pause(waitMs, either)]);
+      await Promise.race([this.#woken.promise, pause(this.#deps.clock, turnMs(waitMs), either)]);
       wait.abort();
     }
   }
@@ -268,7 +272,7 @@ class CertificateKeeper implements Certificates {
   }
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const waitMs = Math.min(ms, 60_000);
-  await delay(waitMs, undefined, { signal }).catch(() => undefined);
+// A turn that is due at once still lets others run before it.
+function turnMs(ms: number): number {
+  return Math.min(60_000, Math.max(1, ms));
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
+import { pause } from "../../access/time/clock.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { pairOf } from "./certificate-secret.ts";
 import type { Certificates, CertificatesDeps } from "./certificates.ts";
@@ -13,7 +13,7 @@ const lookMs = 1_000;
  * within seconds. Files that cannot be read or do not fit together change nothing.
  */
 export function startMountedCertificate(
-  { log, use }: Pick<CertificatesDeps, "log" | "use">,
+  { clock, log, use }: Pick<CertificatesDeps, "clock" | "log" | "use">,
   folder: string,
   signal: AbortSignal,
 ): Certificates {
@@ -38,7 +38,7 @@ export function startMountedCertificate(
   const run = async () => {
     while (!end.aborted) {
       await look();
-      await delay(lookMs, undefined, { signal: end }).catch(() => undefined);
+      await pause(clock, lookMs, end);
     }
   };
   const done = run();

@@ -1,4 +1,5 @@
 import type { Log } from "../../access/log.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import type { ServingCertificate } from "../server.ts";
 import type { HeldPair, StoredCertificates, TrustedAuthority } from "./certificate-secret.ts";
@@ -41,6 +42,7 @@ export function isBetter({
 }
 
 interface ServedCertificateDeps {
+  readonly clock: Pick<Clock, "now">;
   readonly log: Log;
   /** Takes each certificate that is served from now on; `endsMs` is Unix time. */
   readonly use: (certificate: ServingCertificate, endsMs: number) => void;
@@ -73,7 +75,7 @@ export class ServedCertificate {
     if (this.#served === undefined) return ["the serving certificate"];
     this.#isEstablished ||=
       this.#deps.isTrusted(this.#served.authorityPem) ||
-      performance.now() - this.#servedSinceMs >= trustPatienceMs;
+      this.#deps.clock.now() - this.#servedSinceMs >= trustPatienceMs;
     return this.#isEstablished ? [] : ["the caBundle of the webhook configurations"];
   };
 
@@ -87,10 +89,10 @@ export class ServedCertificate {
     const { isTrusted, log, now, use } = this.#deps;
     const offered = { leaf, authorityPem: authority.certificatePem };
     const sinceMs = this.#trusted.get(offered.authorityPem);
-    const trustedForMs = sinceMs === undefined ? 0 : performance.now() - sinceMs;
+    const trustedForMs = sinceMs === undefined ? 0 : this.#deps.clock.now() - sinceMs;
     const view = { offered, served: this.#served, isTrusted, trustedForMs, nowMs: now() };
     if (!isBetter(view)) return Math.max(100, hearsayMs - trustedForMs);
-    if (this.#served === undefined) this.#servedSinceMs = performance.now();
+    if (this.#served === undefined) this.#servedSinceMs = this.#deps.clock.now();
     this.#served = offered;
     use({ cert: leaf.certificatePem, key: leaf.keyPem }, leaf.notAfterMs);
     log.info({ ends: timestampOf(new Date(leaf.notAfterMs)) }, "Serving a new certificate");
@@ -98,7 +100,7 @@ export class ServedCertificate {
   }
 
   #noteTrust(): void {
-    const nowMs = performance.now();
+    const nowMs = this.#deps.clock.now();
     this.#trusted = new Map(
       this.#authorities
         .filter(({ certificatePem }) => this.#deps.isTrusted(certificatePem))

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { isRecord } from "../../api/fields.ts";
 
 /** Unix time of the API server in milliseconds; the local time until it was asked. */
@@ -17,8 +18,9 @@ const negligibleMs = 30_000;
  */
 export function serverClock(
   client: Pick<KubeClient, "request">,
-  { namespace, now }: { readonly namespace: string; readonly now: () => number },
+  { namespace, clock }: { readonly namespace: string; readonly clock: Pick<Clock, "date"> },
 ): ServerClock {
+  const now = (): number => clock.date().getTime();
   let offsetMs = 0;
   return {
     now: () => now() + offsetMs,

@@ -1,5 +1,6 @@
-import { withTimeout } from "../../access/deadline.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { withTimeout } from "../../access/time/deadline.ts";
 import { isRecord } from "../../api/fields.ts";
 import { createBriefMemory } from "./brief-memory.ts";
 import type { UserInfo } from "./review.ts";
@@ -29,17 +30,19 @@ const deniedMs = 2_000;
 const limitMs = 1_000;
 const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/** Access reviews by the cluster of a client, remembered for seconds. `now` is a monotonic clock in milliseconds. */
+/** Access reviews by the cluster of a client, remembered for seconds. */
 export function createAccessReviews(
   client: Pick<KubeClient, "request">,
-  now: () => number,
+  clock: Clock,
 ): AccessReviews {
-  const remembered = createBriefMemory<boolean>(now, (allowed) => (allowed ? allowedMs : deniedMs));
+  const remembered = createBriefMemory<boolean>(clock, (allowed) =>
+    allowed ? allowedMs : deniedMs,
+  );
   return {
     may: (user, attempt, signal) => {
       const spec = specOf(user, attempt);
       return remembered(spec, async () => {
-        const limited = withTimeout(limitMs, signal);
+        const limited = withTimeout(clock, limitMs, signal);
         const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
         return isAllowed(await client.request("POST", path, body, limited));
       });

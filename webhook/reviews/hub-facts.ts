@@ -4,6 +4,7 @@ import { getProfile, ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Log } from "../../access/log.ts";
 import type { ProviderFile } from "../../access/providers/provider-config.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
@@ -45,8 +46,7 @@ export interface HubFactsOptions {
   readonly providerNamespace?: string;
   /** A ConfigMap that is a provider file without the label, as Helm creates it. */
   readonly providerFile?: string;
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -77,14 +77,14 @@ export function openHubFacts(options: HubFactsOptions, signal: AbortSignal): Hub
 type Follow = (ref: Following) => Reflector;
 
 function followProfiles(
-  { client, now }: HubFactsOptions,
+  { client, clock }: HubFactsOptions,
   follow: Follow,
 ): Pick<HubFacts, "profile" | "profiles"> {
   const keep = withoutManagedFields;
   const served = new ServedKind(client);
   const known = follow({ ...profileCollection, keep, client: served });
-  const lookedUp = createBriefMemory<KubeObject | undefined>(now, () => rememberedMs);
-  const listed = createBriefMemory<readonly KubeObject[]>(now, () => rememberedMs);
+  const lookedUp = createBriefMemory<KubeObject | undefined>(clock, () => rememberedMs);
+  const listed = createBriefMemory<readonly KubeObject[]>(clock, () => rememberedMs);
   return {
     profile: async (ref, signal) => {
       const found = known.isSynced ? known.get(reflectorKey(ref)) : undefined;
@@ -102,14 +102,14 @@ function followProfiles(
 }
 
 function followComponents(
-  { client, now }: HubFactsOptions,
+  { client, clock }: HubFactsOptions,
   follow: Follow,
 ): HubFacts["components"] {
   const watched = {
     KnativeServing: follow({ resource: componentResources.KnativeServing, keep: keyAndCluster }),
     KnativeEventing: follow({ resource: componentResources.KnativeEventing, keep: keyAndCluster }),
   };
-  const listed = createBriefMemory<readonly StoredComponent[]>(now, () => rememberedMs);
+  const listed = createBriefMemory<readonly StoredComponent[]>(clock, () => rememberedMs);
   const stored = new WeakMap<KubeObject, StoredComponent>();
   const remembered = (kind: ComponentKind, object: KubeObject): StoredComponent => {
     const one = stored.get(object) ?? storedOf(kind, object);
@@ -157,9 +157,9 @@ function reflectorOf(
   options: HubFactsOptions,
   signal: AbortSignal,
 ): Reflector {
-  const { log } = options;
+  const { clock, log } = options;
   return new Reflector(
-    { client: client ?? options.client, ref, ...(keep === undefined ? {} : { keep }) },
+    { client: client ?? options.client, clock, ref, ...(keep === undefined ? {} : { keep }) },
     {
       onChange: () => undefined,
       onDelete: () => undefined,

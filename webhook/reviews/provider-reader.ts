@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
 
-import { abortable } from "../../access/deadline.ts";
 import { parseProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
 import { costProblem } from "../../access/providers/provider-document.ts";
 import { providerStrictness } from "../../access/providers/provider-strictness.ts";
+import { abortable } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { ProviderText } from "./provider-maps.ts";
 

@@ -1,7 +1,8 @@
-import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import { type AllowedSource, allowedSourceOf } from "../../../access/manifests/manifest-url.ts";
 import { isShared, referenceModes } from "../../../access/providers/reference-policy.ts";
+import { withTimeout } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import {
   defaultSpokeNamespace,
   type SpokeNamespaceMode,
@@ -47,7 +48,7 @@ async function readControllerRules(
   try {
     const [all, namespaces] = await Promise.all([
       controllers(),
-      listInstalledNamespaces(hub, withTimeout(hubTimeoutMs, signal)),
+      listInstalledNamespaces(hub, withTimeout(systemClock, hubTimeoutMs, signal)),
     ]);
     const [controller, ...more] = all.filter(
       ({ flavour, namespace }) => flavour === "knfleet" && namespaces.has(namespace),
@@ -99,7 +100,8 @@ function whyNot(error: unknown): string {
 /** Returns a function that lists the controllers on the hub at its first call. */
 export function controllersOfHub({ hub, hubTimeoutMs }: Hub, signal: AbortSignal): ListControllers {
   let listed: ReturnType<ListControllers> | undefined;
-  return () => (listed ??= listControllerDeployments(hub, withTimeout(hubTimeoutMs, signal)));
+  return () =>
+    (listed ??= listControllerDeployments(hub, withTimeout(systemClock, hubTimeoutMs, signal)));
 }
 
 /**

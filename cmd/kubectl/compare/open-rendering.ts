@@ -1,4 +1,3 @@
-import { abortable } from "../../../access/deadline.ts";
 import { ManifestSource } from "../../../access/manifests/manifest-source.ts";
 import {
   allowedManifestUrl,
@@ -6,6 +5,8 @@ import {
   allowedSourceOf,
   manifestUrlProblem,
 } from "../../../access/manifests/manifest-url.ts";
+import { abortable } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { ActionInput } from "../action.ts";
 import { userAgent } from "../client-version.ts";
@@ -72,9 +73,7 @@ function openManifestReader(
     const found = named === undefined ? await rules() : { manifests: named };
     if (typeof found === "string") return found;
     const { manifests } = found;
-    return opened.use(
-      new ManifestSource({ ...manifests, userAgent, now: () => performance.now() }),
-    );
+    return opened.use(new ManifestSource({ ...manifests, userAgent, clock: systemClock }));
   };
   const fetched = new Map<string, Promise<string>>();
   const read = async (url: string): Promise<string> => {

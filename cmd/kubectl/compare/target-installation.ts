@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import { managedClusterOf, pulledAnnotations } from "../../../api/delivery.ts";
 import type { OwnerReference } from "../../../api/kubernetes.ts";
@@ -135,7 +136,7 @@ export async function readHubId(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const ref = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const found = await hub.get(ref, { metadataOnly: true }, deadline).catch(ifDenied);
   return found?.metadata.uid;
 }

@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
+import { withTimeout } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { isRecord } from "../../../api/fields.ts";
 import {
   type FleetSet,
@@ -30,7 +31,7 @@ export async function readSet(
   { kind, namespace, name }: FleetSetRef & { readonly namespace: string },
   signal: AbortSignal,
 ): Promise<FleetSet | undefined> {
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const resource = knownResource(fleetSetApiVersion, kind);
   const found = await hub.get({ resource, namespace, name }, {}, deadline);
   if (found !== undefined) return fleetSetOf(found, kind);
@@ -55,7 +56,7 @@ export async function servedSets(
   selection: SetSelection,
   signal: AbortSignal,
 ): Promise<readonly FleetSet[] | undefined> {
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const lists = await Promise.all(
     selection.kinds.map((kind) => listKind(kind, { hub, selection }, deadline)),
   );

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
 import { fleetSetApiVersion, type FleetSetKind } from "../../../api/fleet-set.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -49,7 +50,11 @@ export function objectChanges(
   const noteChange = (): void => change.resolve();
   const reflectors = refs.map(
     (ref) =>
-      new Reflector({ client: hub, ref }, { onChange: noteChange, onDelete: noteChange }, signal),
+      new Reflector(
+        { client: hub, clock: systemClock, ref },
+        { onChange: noteChange, onDelete: noteChange },
+        signal,
+      ),
   );
   return {
     async next(paceMs, end) {

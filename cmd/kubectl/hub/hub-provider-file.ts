@@ -1,4 +1,3 @@
-import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import {
@@ -13,6 +12,8 @@ import {
 } from "../../../access/providers/provider-config.ts";
 import { foldedKey } from "../../../access/providers/provider-schema.ts";
 import type { ResolvedAccess } from "../../../access/spokes/resolved-access.ts";
+import { withTimeout } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
@@ -57,7 +58,7 @@ export async function readHubProviderFile(
   signal: AbortSignal,
 ): Promise<HubProviderFile | string> {
   try {
-    const deadline = withTimeout(options.timeoutMs, signal);
+    const deadline = withTimeout(systemClock, options.timeoutMs, signal);
     const resource = knownResource("v1", "ConfigMap");
     const listing = hub.list({ resource, labelSelector: providerLabel }, {}, deadline);
     const [{ items }, namespaces] = await Promise.all([

@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../access/deadline.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
+import { withTimeout } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import {
   type Component,
   componentKeyOf,
@@ -39,7 +40,7 @@ export async function listInstallations(
   selection: Selection,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {
-  const deadline = withTimeout(access.hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, access.hubTimeoutMs, signal);
   const lists = await Promise.all(
     selection.kinds.map((kind) => listKind(kind, { hub: access.hub, selection }, deadline)),
   );

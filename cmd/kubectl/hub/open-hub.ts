@@ -1,6 +1,7 @@
 import type { HubOptions } from "../../../access/hub/hub.ts";
 import type { KubeconfigSource } from "../../../access/hub/kubeconfig.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { userAgent } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
 
@@ -32,7 +33,7 @@ export async function openHub(
     ...(onCredential === undefined ? {} : { onCredential }),
     ...(flags.onRequest === undefined ? {} : { onRequest: flags.onRequest }),
   };
-  const hub = await connectHub({ ...source, userAgent, ...observers });
+  const hub = await connectHub({ ...source, clock: systemClock, userAgent, ...observers });
   return {
     client: hub.client,
     namespace: hub.namespace,

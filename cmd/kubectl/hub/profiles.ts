@@ -1,7 +1,8 @@
-import { withTimeout } from "../../../access/deadline.ts";
 import { ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { getProfile, ServedKind } from "../../../access/kube/profile-versions.ts";
+import { withTimeout } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
@@ -56,7 +57,7 @@ export async function findProfile(
   { access, flags }: ProfileRequest,
   signal: AbortSignal,
 ): Promise<ClusterProfile> {
-  const deadline = withTimeout(access.hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, access.hubTimeoutMs, signal);
   const { namespace, name } = partsOf(arg);
   const stated = namespace ?? flags.namespace ?? undefined;
   if (stated !== undefined) {
@@ -100,7 +101,7 @@ export async function listSelectedProfiles(
   { access, flags }: ProfileRequest,
   signal: AbortSignal,
 ): Promise<readonly ClusterProfile[]> {
-  const deadline = withTimeout(access.hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, access.hubTimeoutMs, signal);
   const all = await listProfiles(access.hub, flags.namespace ?? undefined, deadline);
   return all.filter((profile) => isSelectedProfile(profile, flags)).toSorted(byText(profileId));
 }

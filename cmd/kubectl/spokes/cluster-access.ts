@@ -1,7 +1,7 @@
-import type { TurnWaits } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../access/spokes/resolved-access.ts";
+import type { TurnWaits } from "../../../access/time/deadline.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { HubProviderFile } from "../hub/hub-provider-file.ts";
 

@@ -1,5 +1,6 @@
-import { timeoutError, TurnWaits } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { timeoutError, TurnWaits } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import { conditionOf } from "../../../api/conditions.ts";
 import { managedClusterOf } from "../../../api/delivery.ts";
@@ -26,7 +27,7 @@ export async function readFeedback(
   signal: AbortSignal,
 ): Promise<ToldView> {
   const cluster = managedClusterOf(component) ?? "";
-  using limit = new TurnWaits().limit(signal, { ms: timeoutMs, reason: timeoutError() });
+  using limit = new TurnWaits(systemClock).limit(signal, { ms: timeoutMs, reason: timeoutError() });
   try {
     return await askHub(component, { hub, cluster }, limit.signal);
   } catch (error) {

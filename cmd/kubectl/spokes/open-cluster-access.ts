@@ -4,6 +4,8 @@ import type { RequestObserver } from "../../../access/http/request.ts";
 import type { KubeconfigSource } from "../../../access/hub/kubeconfig.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../access/plugins/credential.ts";
+import type { Clock } from "../../../access/time/clock.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { plainText } from "../../../api/foreign-text.ts";
 import { userAgent } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
@@ -36,7 +38,7 @@ export async function openClusterAccess(
   const opened = spokes
     ? await spokesOpener(
         flags,
-        { source, userAgent, files: stack, hub: client, ...observers },
+        { clock: systemClock, source, userAgent, files: stack, hub: client, ...observers },
         signal,
       )
     : () => Promise.resolve({ reach: undefined });
@@ -51,6 +53,7 @@ export async function openClusterAccess(
 }
 
 interface SpokesOptions {
+  readonly clock: Clock;
   readonly source: KubeconfigSource;
   readonly userAgent: string;
   /** Removes temporary files at the end. */

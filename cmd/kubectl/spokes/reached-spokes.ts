@@ -1,5 +1,4 @@
 import { AnswerBudget } from "../../../access/answer-limits.ts";
-import type { TurnWaits } from "../../../access/deadline.ts";
 import { PluginLimits } from "../../../access/plugins/plugin-limits.ts";
 import type { ProviderFile } from "../../../access/providers/provider-config.ts";
 import { selectProvider } from "../../../access/providers/select-provider.ts";
@@ -10,6 +9,8 @@ import {
 } from "../../../access/spokes/resolved-access.ts";
 import { connectSpoke } from "../../../access/spokes/spoke-connection.ts";
 import { obtainFreshCredential, type SpokeDeps } from "../../../access/spokes/spoke-deps.ts";
+import type { TurnWaits } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { HubProviderFile } from "../hub/hub-provider-file.ts";
 import type { SpokesAccess } from "./cluster-access.ts";
@@ -22,7 +23,7 @@ export function namedSpokes(providers: ProviderFile, options: SpokeDeps): Spokes
     reach: (profile, deadline, waits) =>
       connectSpoke({ profile, providers }, withWaits(deps, waits), deadline),
     ways: {
-      resolve: (profile) => accessOf(profile, selectProvider(profile, providers)),
+      resolve: (profile) => accessOf(profile, selectProvider(profile, providers), Date.now()),
       credential: (access, deadline) => obtainFreshCredential(access, deps, deadline),
     },
   };
@@ -41,7 +42,7 @@ export function hubSpokes(
   };
   return {
     async reach(profile, deadline, waits) {
-      const message = refusal(resolveAccess(profile, file));
+      const message = refusal(resolveAccess(profile, file, Date.now()));
       // The reason is this machine, and no fault of the fleet.
       if (message !== undefined) {
         throw new UnreadError({ state: "Unknown", reason: "PluginNotRun", message });
@@ -49,7 +50,8 @@ export function hubSpokes(
       return await connectSpoke({ profile, providers: file }, withWaits(deps, waits), deadline);
     },
     ways: {
-      resolve: (profile) => assertAllowed(accessOf(profile, selectProvider(profile, file))),
+      resolve: (profile) =>
+        assertAllowed(accessOf(profile, selectProvider(profile, file), Date.now())),
       credential: (access, deadline) =>
         obtainFreshCredential(assertAllowed(access), deps, deadline),
     },
@@ -59,7 +61,7 @@ export function hubSpokes(
 
 /** Limits that all clusters of one command share. */
 function limitsOfCommand(): Pick<SpokeDeps, "answers" | "plugins"> {
-  return { answers: new AnswerBudget(), plugins: new PluginLimits() };
+  return { answers: new AnswerBudget(), plugins: new PluginLimits(systemClock) };
 }
 
 function withWaits(deps: SpokeDeps, waits: TurnWaits | undefined): SpokeDeps {

@@ -1,5 +1,6 @@
-import { abortable, timeoutError, TurnWaits } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { abortable, timeoutError, TurnWaits } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import {
   type ClusterProfileRef,
   type Component,
@@ -167,7 +168,7 @@ async function readCluster<Facts>(
     return { kind: "unread", ...noProviderFile(spokes.missing) };
   }
   // The time in which a plugin waits for its place does not count for its spoke.
-  const waits = new TurnWaits();
+  const waits = new TurnWaits(systemClock);
   using limit = waits.limit(signal, { ms: timeoutMs, reason: timeoutError() });
   const deadline = limit.signal;
   try {

@@ -2,11 +2,11 @@ import { listedObjects } from "../../../access/kube/api-answer.ts";
 import { unlessDenied } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { collectionPath } from "../../../access/kube/kube-path.ts";
+import { type Clock, delay } from "../../../access/time/clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { anchorLabels, managedByValue } from "../../../installation/anchor.ts";
 import { isOlder } from "../../../installation/observed-object.ts";
-import { type Clock, delay } from "../../queue/clock.ts";
 import { unlessRefused } from "../refusals.ts";
 
 const anchorResource = knownResource("v1", "ConfigMap");

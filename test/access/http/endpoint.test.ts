@@ -2,11 +2,17 @@ import { inspect } from "node:util";
 
 import { describe, expect, test } from "vitest";
 
-import { endpointOf, endpointWarnings } from "../../../access/http/endpoint.ts";
+import { type Endpoint, endpointOf, endpointWarnings } from "../../../access/http/endpoint.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 import { anyCaData, anyCaPem } from "../builders.ts";
 import { longRsaEnd, longRsaPem, shortRsaPem } from "./rsa-certificates.ts";
+
+type Options = Partial<Parameters<typeof endpointOf>[1]>;
+
+function endpointNow(cluster: Parameters<typeof endpointOf>[0], options: Options = {}): Endpoint {
+  return endpointOf(cluster, { nowMs: Date.now(), ...options });
+}
 
 const base = { server: "https://spoke-1.test:6443", "certificate-authority-data": anyCaData };
 
@@ -18,7 +24,7 @@ describe("a server (T-10)", () => {
     ["HTTPS://SPOKE-1.TEST:6443", "https://spoke-1.test:6443"],
     ["https://[::1]:6443", "https://[::1]:6443"],
   ])("%s is reached at %s", (server, reached) => {
-    expect(endpointOf({ ...base, server }).server).toBe(reached);
+    expect(endpointNow({ ...base, server }).server).toBe(reached);
   });
 
   test.each([
@@ -52,12 +58,12 @@ describe("a server (T-10)", () => {
 
 describe("trust (T-13)", () => {
   test("comes from the profile's CA", () => {
-    expect(endpointOf(base).caPem).toBe(anyCaPem);
+    expect(endpointNow(base).caPem).toBe(anyCaPem);
   });
 
   test("comes from the system only when the provider says so", () => {
     const { server } = base;
-    expect(endpointOf({ server }, { systemRoots: true }).caPem).toBeUndefined();
+    expect(endpointNow({ server }, { systemRoots: true }).caPem).toBeUndefined();
     expect(refusalOf({ server })).toBe("RemoteClientCreationFailed EndpointInvalid");
   });
 
@@ -82,7 +88,7 @@ describe("trust (T-13)", () => {
   });
 
   test("may be asked for another name", () => {
-    expect(endpointOf({ ...base, "tls-server-name": "kube.internal" }).tlsServerName).toBe(
+    expect(endpointNow({ ...base, "tls-server-name": "kube.internal" }).tlsServerName).toBe(
       "kube.internal",
     );
   });
@@ -98,11 +104,11 @@ describe("a proxy (T-15)", () => {
     ["socks5://PROXY.test", { protocol: "socks5:", host: "proxy.test", port: 1080 }],
     ["socks5h://proxy.test:80", { protocol: "socks5:", host: "proxy.test", port: 80 }],
   ])("%s is used", (url, proxy) => {
-    expect(endpointOf({ ...base, "proxy-url": url }).proxy).toEqual(proxy);
+    expect(endpointNow({ ...base, "proxy-url": url }).proxy).toEqual(proxy);
   });
 
   test("with a user is used, and nothing of its login is printed", () => {
-    const { proxy } = endpointOf({ ...base, "proxy-url": "http://canary:c%40nary@proxy.test" });
+    const { proxy } = endpointNow({ ...base, "proxy-url": "http://canary:c%40nary@proxy.test" });
     expect(proxy?.login?.user.reveal()).toBe("canary");
     expect(proxy?.login?.password.reveal()).toBe("c@nary");
     expect(inspect(proxy, { depth: 9 }) + JSON.stringify(proxy)).not.toMatch(/nary/);
@@ -137,12 +143,12 @@ describe("a bundle of certificate authorities (T-14)", () => {
   const expired = authority.issue({ commonName: "old", usage: "server", hosts, expired: true });
 
   test("may be of one certificate that is no authority", () => {
-    expect(endpointOf({ ...base, "certificate-authority-data": dataOf(leaf) }).caPem).toBe(leaf);
+    expect(endpointNow({ ...base, "certificate-authority-data": dataOf(leaf) }).caPem).toBe(leaf);
   });
 
   test("is used while one of its certificates can be, with a warning for the others", () => {
     const pem = expired.certificatePem + leaf;
-    expect(endpointOf({ ...base, "certificate-authority-data": dataOf(pem) }).caPem).toBe(pem);
+    expect(endpointNow({ ...base, "certificate-authority-data": dataOf(pem) }).caPem).toBe(pem);
     expect(warningsOf(pem, Date.now()).join()).toMatch(/is not used: it has expired on \d{4}-/);
   });
 
@@ -167,7 +173,7 @@ describe("a bundle of certificate authorities (T-14)", () => {
 
   test("as a path is told, and is not read (R47)", () => {
     const cluster = { server: base.server, "certificate-authority": "/x/ca.crt" };
-    expect(endpointOf(cluster, { systemRoots: true }).caPem).toBeUndefined();
+    expect(endpointNow(cluster, { systemRoots: true }).caPem).toBeUndefined();
     expect(endpointWarnings(cluster, nowMs)).toEqual([
       "certificate-authority is a file path, and is ignored",
     ]);
@@ -184,7 +190,7 @@ function dataOf(pem: string): string {
 
 function messageOf(cluster: Parameters<typeof endpointOf>[0]): string {
   try {
-    endpointOf(cluster);
+    endpointNow(cluster);
   } catch (error) {
     if (error instanceof FleetError) return error.message;
     throw error;
@@ -194,7 +200,7 @@ function messageOf(cluster: Parameters<typeof endpointOf>[0]): string {
 
 function refusalOf(cluster: Parameters<typeof endpointOf>[0]): string {
   try {
-    endpointOf(cluster);
+    endpointNow(cluster);
   } catch (error) {
     if (error instanceof FleetError) return `${error.reason} ${error.code}`;
     throw error;

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 
 import { Lane, type LaneOptions } from "../../../access/http/lane.ts";
 import type { EndpointProxy } from "../../../access/http/proxy-url.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { freePort } from "../../fleet/ports.ts";
 import { authority, stub, untilTheEnd } from "../loopback.ts";
 import { startProxyStub } from "../proxy-stub.ts";
@@ -33,6 +34,7 @@ const ways: readonly Way[] = [
 function laneTo(server: string, more: Partial<LaneOptions>) {
   const { signal } = new AbortController();
   const lane = new Lane(server, {
+    clock: systemClock,
     endpoint: { server, caPem: authority.certificatePem },
     connectTimeoutMs: 5_000,
     signal,

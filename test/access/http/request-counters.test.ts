@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 
 import { RequestCounters, type RequestEnd } from "../../../access/http/request-counters.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 
 const end = { host: "a:6443", method: "PATCH", verb: "apply", code: "200", elapsedMs: 12 } as const;
 
 test("requests are counted by server, method and code, whatever their verb", () => {
-  const counters = new RequestCounters();
+  const counters = new RequestCounters(systemClock);
   counters.countEnd(end);
   counters.countEnd({ ...end, verb: "patch" });
   counters.countEnd({ ...end, code: "<error>" });
@@ -19,7 +20,7 @@ test("requests are counted by server, method and code, whatever their verb", () 
 
 test("a server that nobody uses any more is forgotten after ten minutes", () => {
   let now = 0;
-  const counters = new RequestCounters(() => now);
+  const counters = new RequestCounters({ now: () => now });
   const first = counters.use("a:6443");
   const second = counters.use("a:6443");
   counters.countEnd(end);
@@ -35,7 +36,7 @@ test("a server that nobody uses any more is forgotten after ten minutes", () => 
 });
 
 test("listeners are told of each request that ends until they are disposed", () => {
-  const counters = new RequestCounters();
+  const counters = new RequestCounters(systemClock);
   const told: RequestEnd[] = [];
   const listening = counters.onEnd((one) => told.push(one));
   counters.countEnd(end);

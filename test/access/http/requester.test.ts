@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { RenewingCredentials } from "../../../access/plugins/credential-source.ts";
 import { type CredentialSource, Secret } from "../../../access/plugins/credential.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { startApiStub } from "../api-stub.ts";
 import {
   authority,
@@ -289,8 +290,7 @@ function renewing(): { readonly source: CredentialSource; readonly runs: () => n
       runs += 1;
       return Promise.resolve({ authorization: new Secret(`Bearer T${runs}`) });
     },
-    now: Date.now,
-    elapsed: () => performance.now(),
+    clock: systemClock,
     random: Math.random,
   });
   return { source, runs: () => runs };

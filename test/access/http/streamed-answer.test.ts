@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { Lane } from "../../../access/http/lane.ts";
 import type { StreamedBody } from "../../../access/http/streamed-answer.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { StubAnswer } from "../api-stub.ts";
 import { authority, stub } from "../loopback.ts";
 
@@ -37,6 +38,7 @@ async function streaming(answer: StubAnswer, server: { readonly http1?: boolean 
 /** A connection of the running test. */
 function laneTo(server: string): Lane {
   const lane = new Lane(server, {
+    clock: systemClock,
     endpoint: { server, caPem: authority.certificatePem },
     connectTimeoutMs: 5_000,
     signal: new AbortController().signal,

@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { connectorOf, type ConnectTimes } from "../../../access/http/connector.ts";
 import { endpointOf } from "../../../access/http/endpoint.ts";
 import { apiErrorOf, bodyOf } from "../../../access/kube/api-answer.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { createAuthority, createSelfSigned } from "../../fleet/certificates.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { authority, failureOf, get, requesterTo, serverIdentity, stub } from "../loopback.ts";
@@ -100,6 +101,7 @@ describe("a connection", () => {
   test("is not begun when its owner has ended, which would be the end of the process", async () => {
     const api = await stub();
     const connect = connectorOf({
+      clock: systemClock,
       endpoint: { server: api.server, caPem: authority.certificatePem },
       http2: true,
       connectTimeoutMs: 5_000,
@@ -169,7 +171,7 @@ describe("a connection", () => {
     const api = await stub();
     const data = Buffer.from(pem).toString("base64");
     const cluster = { server: api.server, "certificate-authority-data": data };
-    const requester = requesterTo(endpointOf(cluster));
+    const requester = requesterTo(endpointOf(cluster, { nowMs: Date.now() }));
     expect((await requester.send(get, signal)).status).toBe(200);
   });
 

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 
@@ -15,6 +16,7 @@ function soon(): AbortSignal {
 
 test("ninety watches run at once, and requests beside them", async () => {
   await using hub = await connectHub({
+    clock: systemClock,
     kubeconfig: fleet().hub.adminKubeconfigPath,
     environment: {},
     userAgent: "knfleet-watches-test/0",
@@ -25,7 +27,7 @@ test("ninety watches run at once, and requests beside them", async () => {
     { length: 90 },
     (_, index) =>
       new Reflector(
-        { client, ref: { resource, namespace } },
+        { clock: systemClock, client, ref: { resource, namespace } },
         {
           onChange: ({ metadata }) => {
             if (metadata.name === "seen-by-all") seen.push(String(index));

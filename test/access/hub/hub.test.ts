@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ApiStub, StubRequest } from "../api-stub.ts";
 import { authority, stub, untilTheEnd } from "../loopback.ts";
 
@@ -37,7 +38,9 @@ async function seenOf(user: object, api?: ApiStub): Promise<StubRequest | undefi
     }),
   );
   const environment = { PATH: "/usr/bin:/bin" };
-  const hub = untilTheEnd(await connectHub({ kubeconfig, environment, userAgent: "test" }));
+  const hub = untilTheEnd(
+    await connectHub({ clock: systemClock, kubeconfig, environment, userAgent: "test" }),
+  );
   await hub.client.request("GET", "/version", undefined, signal);
   return server.requests.at(-1);
 }

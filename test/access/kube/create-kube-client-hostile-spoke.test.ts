@@ -5,6 +5,7 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { ClusterVersions } from "../../../controller/reconcile/cluster-facts.ts";
@@ -154,7 +155,11 @@ describe("T-54: a spoke that lies", () => {
     onTestFinished(() => stop.abort());
     const onChange = ({ metadata }: KubeObject): void => void seen.push(metadata.resourceVersion);
     const handlers = { onChange, onDelete: () => undefined };
-    using _reflector = new Reflector({ client, ref: { resource } }, handlers, stop.signal);
+    using _reflector = new Reflector(
+      { clock: systemClock, client, ref: { resource } },
+      handlers,
+      stop.signal,
+    );
     await expect.poll(() => seen).toEqual(["1", "3", "2"]);
   });
 

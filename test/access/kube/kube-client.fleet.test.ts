@@ -19,6 +19,7 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient, WatchEvent } from "../../../access/kube/kube-client.ts";
 import { collectionPath } from "../../../access/kube/kube-path.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { forgetVersions } from "../../fleet/forget-versions.ts";
@@ -55,7 +56,12 @@ beforeEach(async () => {
 });
 
 function connected(kubeconfig: string): Promise<HubConnection> {
-  return connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-client-test/0" });
+  return connectHub({
+    clock: systemClock,
+    kubeconfig,
+    environment: {},
+    userAgent: "knfleet-client-test/0",
+  });
 }
 
 function soon(ms = 60_000): AbortSignal {
@@ -236,7 +242,7 @@ describe("while one of two API servers ends", () => {
       { length: 10 },
       () =>
         new Reflector(
-          { client: through, ref: { resource, namespace } },
+          { clock: systemClock, client: through, ref: { resource, namespace } },
           { onChange: ({ metadata }) => seen.push(metadata.name), onDelete: () => undefined },
           stop.signal,
         ),

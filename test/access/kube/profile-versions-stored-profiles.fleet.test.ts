@@ -7,6 +7,7 @@ import { parseExactJson } from "../../../access/json.ts";
 import { getProfile } from "../../../access/kube/profile-versions.ts";
 import { openSpokes } from "../../../access/spokes/open-spokes.ts";
 import type { Spokes } from "../../../access/spokes/spokes.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { mapLimited } from "../../../cmd/kubectl/spokes/read-clusters.ts";
@@ -40,7 +41,7 @@ let hub: HubConnection;
 
 beforeAll(async () => {
   const kubeconfig = fleet().hub.adminKubeconfigPath;
-  hub = await connectHub({ kubeconfig, environment: process.env, userAgent });
+  hub = await connectHub({ clock: systemClock, kubeconfig, environment: process.env, userAgent });
   await fleet().hub.admin.apply({
     apiVersion: "v1",
     kind: "Namespace",
@@ -163,7 +164,14 @@ function keep(facts: object, message: string): void {
 async function opened(): Promise<Spokes> {
   const log = { info: keep, warn: keep };
   const providerFile = await fleet().providerFile();
-  const options = { hub: hub.client, environment: process.env, userAgent, providerFile, log };
+  const options = {
+    clock: systemClock,
+    hub: hub.client,
+    environment: process.env,
+    userAgent,
+    providerFile,
+    log,
+  };
   return openSpokes(options, soon());
 }
 

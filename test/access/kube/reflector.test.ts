@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeList, WatchEvent, WatchOptions } from "../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 
@@ -94,7 +95,7 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
     },
   };
   return new Reflector(
-    { client, ref },
+    { clock: systemClock, client, ref },
     {
       onChange: ({ metadata }, before) =>
         told.push(`${before === undefined ? "+" : "~"}${metadata.name}`),

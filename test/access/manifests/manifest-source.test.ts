@@ -9,6 +9,7 @@ import {
   type ManifestSourceOptions,
 } from "../../../access/manifests/manifest-source.ts";
 import { allowedSourceOf } from "../../../access/manifests/manifest-url.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { type ApiStub, startApiStub, type StubAnswer } from "../api-stub.ts";
 import { authority, serverIdentity, untilTheEnd } from "../loopback.ts";
@@ -31,7 +32,7 @@ function sourceOf(server: string, options: Partial<ManifestSourceOptions> = {}):
     sources: [allowedSourceOf(`${server}/files/`)].filter((one) => one !== undefined),
     userAgent: "knfleet-test",
     caPem: authority.certificatePem,
-    now: () => 0,
+    clock: { ...systemClock, now: () => 0 },
     ...options,
   });
   return untilTheEnd(source);
@@ -150,7 +151,7 @@ describe("a source of manifests", () => {
   test("T-34 takes pinned content once, and only with the right digest", async () => {
     const stub = await files();
     let now = 0;
-    const source = sourceOf(stub.server, { now: () => now });
+    const source = sourceOf(stub.server, { clock: { ...systemClock, now: () => now } });
     const url = `${stub.server}/files/a.yaml`;
     await expect(source.read(`${url}#sha256=${digestOf(text)}`)).resolves.toBe(text);
     now = 3_600_000;
@@ -183,7 +184,7 @@ describe("a source of manifests", () => {
   test("asks again for what is not pinned after ten minutes, gives what it has until then, and says what is new", async () => {
     const stub = await files((times) => ({ body: times === 1 ? "one" : "two" }));
     let now = 0;
-    const source = sourceOf(stub.server, { now: () => now });
+    const source = sourceOf(stub.server, { clock: { ...systemClock, now: () => now } });
     const read = (): Promise<string> => source.read(`${stub.server}/files/a.yaml`);
     expect(await Promise.all([read(), read(), read()])).toEqual(["one", "one", "one"]);
     now = 599_999;
@@ -200,7 +201,7 @@ describe("a source of manifests", () => {
   test("gives at once what it has while its server says nothing", { timeout: 10_000 }, async () => {
     const stub = await files((times) => (times === 1 ? { body: text } : { hang: true }));
     let now = 0;
-    const source = sourceOf(stub.server, { now: () => now });
+    const source = sourceOf(stub.server, { clock: { ...systemClock, now: () => now } });
     const read = (): Promise<string> => source.read(`${stub.server}/files/a.yaml`);
     expect(await read()).toBe(text);
     now = 600_000;
@@ -218,7 +219,10 @@ describe("a source of manifests", () => {
       let current: StubAnswer = { body: text };
       const stub = await files(() => current);
       let now = 0;
-      const source = sourceOf(stub.server, { now: () => now, timeoutMs: 300 });
+      const source = sourceOf(stub.server, {
+        clock: { ...systemClock, now: () => now },
+        timeoutMs: 300,
+      });
       const read = (): Promise<string> => source.read(`${stub.server}/files/a.yaml`);
       expect(await read()).toBe(text);
       current = answer;
@@ -244,7 +248,7 @@ describe("a source of manifests", () => {
     let current = "old";
     const stub = await files(() => ({ body: current }));
     let now = 0;
-    const source = sourceOf(stub.server, { now: () => now });
+    const source = sourceOf(stub.server, { clock: { ...systemClock, now: () => now } });
     const read = (): Promise<readonly string[]> =>
       Promise.all(["a", "b", "c"].map((name) => source.read(`${stub.server}/files/${name}.yaml`)));
     await read();
@@ -262,7 +266,7 @@ describe("a source of manifests", () => {
   test("says that there is something that cannot be used in the place of a text", async () => {
     const server = await binaryFiles((times) => (times === 1 ? Buffer.from(text) : binary));
     let now = 0;
-    const source = sourceOf(server, { now: () => now });
+    const source = sourceOf(server, { clock: { ...systemClock, now: () => now } });
     const read = (): Promise<string> => source.read(`${server}/files/a.yaml`);
     await read();
     now = 600_000;

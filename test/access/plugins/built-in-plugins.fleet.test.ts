@@ -8,6 +8,7 @@ import { runBuiltIn } from "../../../access/plugins/built-in-plugins.ts";
 import type { Credential } from "../../../access/plugins/credential.ts";
 import type { ExecPlan } from "../../../access/plugins/exec-plan.ts";
 import { runExecPlugin } from "../../../access/plugins/exec-plugin.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 import { isRecord, valueAt } from "../../fleet/json-record.ts";
@@ -44,6 +45,7 @@ beforeAll(async () => {
   };
   environment = { KUBECONFIG: path };
   hub = await connectHub({
+    clock: systemClock,
     kubeconfig: path,
     environment: {},
     userAgent: "knfleet-built-in-test/0",
@@ -168,13 +170,13 @@ function whole(gives: unknown): unknown {
 
 function official(plugin: Plugin, config: Config | null | undefined): Promise<unknown> {
   const plan = planOf(plugin, config, commands[plugin] ?? "");
-  const surroundings = { environment, now: () => new Date() };
+  const surroundings = { clock: systemClock, environment };
   return outcomeOf(runExecPlugin(plan, surroundings, AbortSignal.timeout(60_000)));
 }
 
 function builtIn(plugin: Plugin, config: Config | null | undefined): Promise<unknown> {
   const plan = planOf(plugin, config, `builtin:${plugin}`);
-  const surroundings = { environment, now: () => new Date(), hub: hub.client };
+  const surroundings = { clock: systemClock, environment, hub: hub.client };
   return outcomeOf(runBuiltIn(plan, surroundings, AbortSignal.timeout(60_000)));
 }
 
@@ -269,7 +271,7 @@ test("a pair that does not fit is refused", async () => {
 });
 
 test("an unknown built-in reader and a missing right are told apart", async () => {
-  const surroundings = { environment, now: () => new Date(), hub: hub.client };
+  const surroundings = { clock: systemClock, environment, hub: hub.client };
   const signal = AbortSignal.timeout(60_000);
   const unknown = planOf("secretreader", { clusterName: "plain" }, "builtin:nothing");
   expect(await outcomeOf(runBuiltIn(unknown, surroundings, signal))).toBe(

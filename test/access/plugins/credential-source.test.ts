@@ -25,8 +25,7 @@ beforeEach(() => {
       runs += 1;
       return outcome();
     },
-    now: () => now + stepMs,
-    elapsed: () => now,
+    clock: { now: () => now, date: () => new Date(now + stepMs) },
     random: () => 0.5,
     onDropped: ({ authorization }) => void dropped.push(authorization?.reveal()),
   });
@@ -88,8 +87,7 @@ describe("a credential", () => {
         times += 1;
         return Promise.resolve(token(60 * minute));
       },
-      now: () => now,
-      elapsed: () => now,
+      clock: { now: () => now, date: () => new Date(now) },
       random: () => random,
     });
     await jittered.current(signal);

@@ -166,7 +166,7 @@ describe("the fingerprint", () => {
     if (provider === undefined) throw new Error("No provider");
     const extensions = [{ name: exec, extension }];
     const plan = execPlan(provider, { profile: profileOf(), cluster: { ...changed, extensions } });
-    return fingerprint(endpointOf(changed), plan);
+    return fingerprint(endpointOf(changed, { nowMs: Date.now() }), plan);
   };
   const plain = print({});
 

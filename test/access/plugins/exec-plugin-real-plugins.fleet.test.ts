@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { connectHub, type HubConnection } from "../../../access/hub/hub.ts";
 import { openSpokes } from "../../../access/spokes/open-spokes.ts";
 import type { Spokes } from "../../../access/spokes/spokes.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import { credentialNamespace } from "../../fleet/profiles.ts";
@@ -20,6 +21,7 @@ let hub: HubConnection;
 
 beforeAll(async () => {
   hub = await connectHub({
+    clock: systemClock,
     kubeconfig: await fleet().controllerKubeconfig(),
     environment: {},
     userAgent,
@@ -50,7 +52,7 @@ async function spokesBy(provider: { readonly name: string; readonly execConfig: 
   await writeFile(providerFile, JSON.stringify({ providers: [provider] }));
   const environment = { KUBECONFIG: "/nonexistent", PATH: process.env["PATH"] };
   return openSpokes(
-    { hub: hub.client, providerFile, environment, userAgent },
+    { clock: systemClock, hub: hub.client, providerFile, environment, userAgent },
     AbortSignal.timeout(60_000),
   );
 }

@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { ExecPlan } from "../../../access/plugins/exec-plan.ts";
 import { execInfo, resolveCommand, runExecPlugin } from "../../../access/plugins/exec-plugin.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 
 let folder: string;
@@ -51,7 +52,7 @@ function planOf(command: string, overrides: Partial<ExecPlan> = {}): ExecPlan {
 
 function run(plan: ExecPlan, signal: AbortSignal = never): ReturnType<typeof runExecPlugin> {
   const environment = { PATH: `${folder}:/usr/bin:/bin` };
-  return runExecPlugin(plan, { environment, now: () => new Date() }, signal);
+  return runExecPlugin(plan, { clock: systemClock, environment }, signal);
 }
 
 async function failureOf(work: Promise<unknown>): Promise<FleetError> {

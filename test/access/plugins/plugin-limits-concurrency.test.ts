@@ -9,6 +9,7 @@ import { PluginLimits } from "../../../access/plugins/plugin-limits.ts";
 import type { ProviderFile } from "../../../access/providers/provider-config.ts";
 import { openSpokes } from "../../../access/spokes/open-spokes.ts";
 import { connectSpoke } from "../../../access/spokes/spoke-connection.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { startProfileHub } from "../../support/profile-hub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, requesterTo, serverIdentity, stub, untilTheEnd } from "../loopback.ts";
@@ -57,10 +58,11 @@ test("of real plugins two of a provider run at the same time, or as many as it s
   const ca = Buffer.from(authority.certificatePem).toString("base64");
   const cluster = { server: api.server, "certificate-authority-data": ca };
   const deps = {
+    clock: systemClock,
     environment: { PATH: "/usr/bin:/bin" },
     userAgent: "test",
     // On a busy machine all take long.
-    plugins: new PluginLimits({ limit: 8, longLimit: 4, longMs: 3_600_000 }),
+    plugins: new PluginLimits(systemClock, { limit: 8, longLimit: 4, longMs: 3_600_000 }),
   };
   const patient = { timeout: "5m" };
   const providers: ProviderFile = fileOf(
@@ -100,7 +102,7 @@ test("however many requests wait for a credential, its plugin runs once", async 
   const cluster = { server: api.server, "certificate-authority-data": ca };
   const profile = profileOf({ accessProviders: [entryOf("one", cluster)] });
   const providers = fileOf(rawProvider("one", {}, { command, args: ["one"] }));
-  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
+  const deps = { clock: systemClock, environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
   await writeFile(join(folder, "go"), "");
   await using connection = await connectSpoke({ profile, providers }, deps, signal);
   await Promise.all(
@@ -130,6 +132,7 @@ test("a maxConcurrency that the provider file changes holds for plugins that wai
     hub.put({ ...profile, metadata: { ...profile.metadata, name, uid: name } });
   }
   const options = {
+    clock: systemClock,
     hub: createKubeClient(requesterTo({ server: hub.server })),
     providerFile,
     environment: { PATH: "/usr/bin:/bin" },

@@ -8,6 +8,7 @@ import { PluginPace } from "../../../access/plugins/plugin-limits.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import type { AccessOutcome } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, stub } from "../loopback.ts";
@@ -23,7 +24,7 @@ async function isHeldBack(work: Promise<void>): Promise<boolean> {
 
 describe("the pace of plugins", () => {
   test("lets a profile have two runs at once, and no third; others are not held back (T-22)", async () => {
-    const pace = new PluginPace({ ...usual, intervalMs: hourMs, burst: 2 });
+    const pace = new PluginPace(systemClock, { ...usual, intervalMs: hourMs, burst: 2 });
     const stop = new AbortController();
     await pace.enter("fleet/a", true, signal);
     await pace.enter("fleet/a", true, signal);
@@ -35,7 +36,7 @@ describe("the pace of plugins", () => {
   });
 
   test("lets those who wait go on one after the other, and forgets who has rested", async () => {
-    const pace = new PluginPace({ ...usual, intervalMs: 30, burst: 1 });
+    const pace = new PluginPace(systemClock, { ...usual, intervalMs: 30, burst: 1 });
     const started = performance.now();
     await Promise.all(Array.from({ length: 4 }, () => pace.enter("fleet/a", true, signal)));
     expect(performance.now() - started).toBeGreaterThanOrEqual(85);
@@ -72,16 +73,20 @@ describe("the longest wait for a plugin (T-22)", () => {
   afterEach(() => void vi.useRealTimers());
 
   test("grows to five minutes for a profile that wants new connections all the time", async () => {
-    const gaps = await gapsOf(new PluginPace(), 14, true);
+    const gaps = await gapsOf(new PluginPace(systemClock), 14, true);
     expect(gaps).toEqual([0, 0, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 300, 300]);
   });
 
   test("does not grow for a connection whose credential never lives long", async () => {
-    expect(await gapsOf(new PluginPace(), 12, false)).toEqual([0, 0, ...Array(10).fill(5)]);
+    expect(await gapsOf(new PluginPace(systemClock), 12, false)).toEqual([
+      0,
+      0,
+      ...Array(10).fill(5),
+    ]);
   });
 
   test("is five seconds again after a rest", async () => {
-    const pace = new PluginPace();
+    const pace = new PluginPace(systemClock);
     await gapsOf(pace, 12, true);
     vi.advanceTimersByTime(600_000);
     expect((await gapsOf(pace, 4, true)).slice(1)).toEqual([0, 5, 5]);
@@ -110,7 +115,7 @@ describe("a plugin runs twice, and then at most once in five seconds,", () => {
     const ca = Buffer.from(authority.certificatePem).toString("base64");
     const cluster = { server, "certificate-authority-data": ca };
     const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
-    const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command })));
+    const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command })), Date.now());
     return { kind: "access", access };
   }
 
@@ -144,5 +149,5 @@ describe("a plugin runs twice, and then at most once in five seconds,", () => {
   }, 240_000);
 });
 
-const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
+const deps = { clock: systemClock, environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
 const over = new FleetError("ClusterProviderClosed", "The test is over");

@@ -4,10 +4,11 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { TurnWaits } from "../../../access/deadline.ts";
 import { PluginLimits } from "../../../access/plugins/plugin-limits.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import { TurnWaits } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, stub, untilTheEnd } from "../loopback.ts";
@@ -26,15 +27,19 @@ async function keepersOf(names: readonly string[], work: string): Promise<readon
   const ca = Buffer.from(authority.certificatePem).toString("base64");
   const providers = fileOf(rawProvider("login", {}, { command }));
   const deps = {
+    clock: systemClock,
     environment: { PATH: "/usr/bin:/bin" },
     userAgent: "test",
-    plugins: new PluginLimits(),
+    plugins: new PluginLimits(systemClock),
   };
   return names.map((name) => {
     const cluster = { server: `${api.server}/${name}`, "certificate-authority-data": ca };
     const plain = profileOf({ accessProviders: [entryOf("login", cluster)] });
     const profile = { ...plain, metadata: { ...plain.metadata, name, uid: name } };
-    const outcome = { kind: "access", access: resolveAccess(profile, providers) } as const;
+    const outcome = {
+      kind: "access",
+      access: resolveAccess(profile, providers, Date.now()),
+    } as const;
     const keeper = new SpokeKeeper(outcome, deps, () => undefined);
     return untilTheEnd(Object.assign(keeper, { [Symbol.asyncDispose]: () => keeper.close(over) }));
   });
@@ -79,8 +84,8 @@ test("a limit counts only the time in which nothing waits for its turn", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const reason = new Error("Too late");
-  const all = new TurnWaits();
-  const one = new TurnWaits(all);
+  const all = new TurnWaits(systemClock);
+  const one = new TurnWaits(systemClock, all);
   const { signal } = new AbortController();
   using ofAll = all.limit(signal, { ms: 1_000, reason });
   using ofOne = one.limit(signal, { ms: 1_000, reason });

@@ -17,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExecPlan } from "../../../access/plugins/exec-plan.ts";
 import { runExecPlugin } from "../../../access/plugins/exec-plugin.ts";
 import { PluginLimits } from "../../../access/plugins/plugin-limits.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 
 const script = `#!/bin/sh
@@ -64,8 +65,8 @@ async function outcomeOf(command: string, { roots = [], sha256 }: Given = {}): P
     ...(sha256 === undefined ? {} : { sha256 }),
   };
   const surroundings = {
+    clock: systemClock,
     environment: { PATH: "/usr/bin:/bin" },
-    now: () => new Date(),
     policy: { roots },
   };
   try {
@@ -138,7 +139,7 @@ describe("a plugin is refused and not run (T-40)", () => {
 
 describe("of a provider no more plugins run at the same time", () => {
   test("than it says, or two, and of all no more than eight (X33, T-45)", async () => {
-    const limits = new PluginLimits();
+    const limits = new PluginLimits(systemClock);
     const entered = async (provider: string, maxConcurrency?: number): Promise<number> => {
       const late = AbortSignal.timeout(50);
       const places = await Promise.allSettled(

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { endpointChecker } from "../../../access/profiles/check-endpoint.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 import { type StubAnswer, startApiStub } from "../api-stub.ts";
 
@@ -9,8 +10,9 @@ const hosts = ["127.0.0.1"];
 const identity = authority.issue({ commonName: "spoke", usage: "server", hosts });
 const ca = Buffer.from(authority.certificatePem).toString("base64");
 const otherCa = Buffer.from(createAuthority("other").certificatePem).toString("base64");
-const check = endpointChecker({ userAgent: "test", environment: {} });
+const check = endpointChecker({ clock: systemClock, userAgent: "test", environment: {} });
 const checkInPod = endpointChecker({
+  clock: systemClock,
   userAgent: "test",
   environment: { KUBERNETES_SERVICE_HOST: "10.0.0.1" },
 });

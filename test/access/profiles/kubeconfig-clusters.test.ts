@@ -29,10 +29,10 @@ function kubeconfig(change: { user?: Fields; cluster?: Fields; top?: Fields } = 
 }
 
 test("only the current context counts, unless all are asked for", () => {
-  expect(kubeconfigClusters(kubeconfig(), "current")).toEqual([
+  expect(kubeconfigClusters(kubeconfig(), "current", Date.now())).toEqual([
     { context: "a", isCurrent: true, cluster },
   ]);
-  expect(kubeconfigClusters(kubeconfig(), "all")).toEqual([
+  expect(kubeconfigClusters(kubeconfig(), "all", Date.now())).toEqual([
     { context: "a", isCurrent: true, cluster },
     { context: "b", isCurrent: false, cluster: { ...cluster, server: "https://b.example.com" } },
   ]);
@@ -41,7 +41,9 @@ test("only the current context counts, unless all are asked for", () => {
 test("name and proxy of the server are kept", () => {
   const more = { "tls-server-name": "api", "proxy-url": "http://proxy:3128" };
   const text = kubeconfig({ cluster: { ...cluster, ...more, "disable-compression": true } });
-  expect(kubeconfigClusters(text, "current")).toMatchObject([{ cluster: { ...cluster, ...more } }]);
+  expect(kubeconfigClusters(text, "current", Date.now())).toMatchObject([
+    { cluster: { ...cluster, ...more } },
+  ]);
 });
 
 const pair = { "client-certificate": "/etc/cert", "client-key": "/etc/key" };
@@ -121,7 +123,7 @@ test.each<{ readonly name: string; readonly text: string; readonly why: RegExp }
     why: /not a kubeconfig/,
   },
 ])("a kubeconfig with $name is refused without quoting it", ({ text, why }) => {
-  const [one, ...others] = kubeconfigClusters(text, "current");
+  const [one, ...others] = kubeconfigClusters(text, "current", Date.now());
   expect(others).toEqual([]);
   expect(one).toEqual({
     context: expect.any(String),
@@ -136,12 +138,12 @@ test("one refused context does not refuse the others, and hundreds are too many"
     { name: "a", context: { cluster: "c", user: "u" } },
     { name: "b", context: { cluster: "none", user: "u" } },
   ];
-  expect(kubeconfigClusters(kubeconfig({ top: { contexts } }), "all")).toMatchObject([
+  expect(kubeconfigClusters(kubeconfig({ top: { contexts } }), "all", Date.now())).toMatchObject([
     { context: "a", cluster },
     { context: "b", why: "does not have the cluster of the context" },
   ]);
   const many = Array.from({ length: 100 }, (_, at) => ({ name: `c${at}`, context: {} }));
-  expect(kubeconfigClusters(kubeconfig({ top: { contexts: many } }), "all")).toMatchObject([
-    { why: "has more than 50 contexts" },
-  ]);
+  expect(
+    kubeconfigClusters(kubeconfig({ top: { contexts: many } }), "all", Date.now()),
+  ).toMatchObject([{ why: "has more than 50 contexts" }]);
 });

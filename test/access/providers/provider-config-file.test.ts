@@ -9,6 +9,7 @@ import {
   type ProviderFile,
   watchProviderFile,
 } from "../../../access/providers/provider-config.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { rawProvider } from "../builders.ts";
 
 let folder: string;
@@ -36,6 +37,7 @@ function content(...providers: readonly string[]): string {
 
 async function watching(path: string): Promise<void> {
   const watch = {
+    clock: systemClock,
     known: await loadProviderFile(path, stop.signal),
     onChange: ({ providers }: ProviderFile) => names.push(providers.map(({ name }) => name)),
     onValid: () => {

@@ -26,7 +26,7 @@ function answerTo({ rules, config, variables, cluster = {} }: Asked): string {
     metadata: { ...profile.metadata, labels: { "example.test/cluster": "one" } },
   };
   try {
-    resolveAccess(labeled, fileOf(rawProvider("sr", rules)));
+    resolveAccess(labeled, fileOf(rawProvider("sr", rules)), Date.now());
     return "allowed";
   } catch (error) {
     if (error instanceof FleetError) return error.message;
@@ -133,7 +133,7 @@ test("a profile whose label contradicts its cluster manager may not use a provid
   const { metadata, ...profile } = profileOf({ accessProviders: [entryOf("sr")] });
   const file = fileOf(rawProvider("sr", { allowedClusterManagers: ["m"] }));
   const labelled = (labels: Readonly<Record<string, string>>) => () =>
-    resolveAccess({ ...profile, metadata: { ...metadata, labels } }, file).provider;
+    resolveAccess({ ...profile, metadata: { ...metadata, labels } }, file, Date.now()).provider;
   expect(labelled({ "x-k8s.io/cluster-manager": "m" })()).toBe("sr");
   expect(labelled({ "x-k8s.io/cluster-manager": "other" })).toThrow(
     /\[ProviderInvalid\].*contradicts/,
@@ -143,7 +143,7 @@ test("a profile whose label contradicts its cluster manager may not use a provid
 test("a provider that refuses the profile is passed over for the next one", () => {
   const profile = profileOf({ accessProviders: [entryOf("sr"), entryOf("x")] });
   const file = fileOf(rawProvider("sr", { allowedNamespaces: ["other"] }), rawProvider("x"));
-  const { provider, skipped } = resolveAccess(profile, file);
+  const { provider, skipped } = resolveAccess(profile, file, Date.now());
   expect({ provider, skipped: skipped.length }).toEqual({ provider: "x", skipped: 1 });
 });
 
@@ -174,5 +174,5 @@ test.each([
 ])("a plugin with timeout $timeout has $is ms", ({ timeout, is }) => {
   const profile = profileOf({ accessProviders: [entryOf("sr")] });
   const file = fileOf(rawProvider("sr", timeout === undefined ? {} : { timeout }));
-  expect(resolveAccess(profile, file).plan.timeoutMs).toBe(is);
+  expect(resolveAccess(profile, file, Date.now()).plan.timeoutMs).toBe(is);
 });

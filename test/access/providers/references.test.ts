@@ -10,6 +10,7 @@ import {
   openReferences,
   type ReferenceSettings,
 } from "../../../access/providers/references.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 
 let folder: string;
 let stop: AbortController;
@@ -37,7 +38,7 @@ function open(settings: ReferenceSettings): ReturnType<typeof openReferences> {
     info: () => undefined,
     warn: (_fields: object, message: string) => void warnings.push(message),
   };
-  return openReferences(settings, log, stop.signal);
+  return openReferences(settings, { clock: systemClock, log }, stop.signal);
 }
 
 const one = { fromNamespace: "team-a", toNamespace: "fleet" };

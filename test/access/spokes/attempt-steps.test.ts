@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { PathStep } from "../../../access/spokes/attempt-steps.ts";
 import { connectSpoke } from "../../../access/spokes/spoke-connection.ts";
 import type { SpokeDeps } from "../../../access/spokes/spoke-deps.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, stub } from "../loopback.ts";
 import { startProxyStub } from "../proxy-stub.ts";
@@ -27,7 +28,7 @@ async function connect(script: string, way: Way = {}) {
   const steps: PathStep[] = [];
   const onStep = (step: PathStep): void => void steps.push(step);
   const environment = { PATH: "/usr/bin:/bin" };
-  const deps = { environment, userAgent: "test", onStep, ...way.deps };
+  const deps = { clock: systemClock, environment, userAgent: "test", onStep, ...way.deps };
   let error: unknown;
   try {
     await using _connection = await connectSpoke({ profile, providers }, deps, signal);

@@ -10,6 +10,7 @@ import { ConnectTurns } from "../../../access/spokes/connect-turns.ts";
 import { openSpokes } from "../../../access/spokes/open-spokes.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
@@ -49,7 +50,7 @@ function numbered(count: number, name: string): readonly string[] {
 }
 
 test("of 100 spokes 32 are connected to at the same time, and the others in the order of their coming", async () => {
-  const turns = new ConnectTurns();
+  const turns = new ConnectTurns(systemClock);
   const works = new Works();
   const names = numbered(100, "spoke");
   const all = names.map((name) => turns.take(works.begin(name), false, signal));
@@ -67,7 +68,7 @@ test("of 100 spokes 32 are connected to at the same time, and the others in the 
 });
 
 test("repetitions never take all places: a spoke that is tried for the first time gets one", async () => {
-  const turns = new ConnectTurns({ limit: 4, repeats: 2, holdMs: hourMs });
+  const turns = new ConnectTurns(systemClock, { limit: 4, repeats: 2, holdMs: hourMs });
   const works = new Works();
   const stop = new AbortController();
   for (const name of numbered(9, "again")) {
@@ -81,7 +82,7 @@ test("repetitions never take all places: a spoke that is tried for the first tim
 });
 
 test("an attempt that a silent server keeps waiting gives its place up and goes on", async () => {
-  const turns = new ConnectTurns({ limit: 1, repeats: 1, holdMs: 20 });
+  const turns = new ConnectTurns(systemClock, { limit: 1, repeats: 1, holdMs: 20 });
   const works = new Works();
   const silent = turns.take(works.begin("silent"), false, signal);
   await turns.take(() => Promise.resolve(), false, signal);
@@ -91,7 +92,7 @@ test("an attempt that a silent server keeps waiting gives its place up and goes 
 });
 
 test("who gives up waiting takes no place", async () => {
-  const turns = new ConnectTurns({ limit: 1, repeats: 1, holdMs: hourMs });
+  const turns = new ConnectTurns(systemClock, { limit: 1, repeats: 1, holdMs: hourMs });
   const works = new Works();
   const first = turns.take(works.begin("first"), false, signal);
   const stop = new AbortController();
@@ -129,7 +130,7 @@ test("spokes that are asked for at once are connected to a few at a time, and al
   let open = 0;
   let most = 0;
   const api = await stub();
-  const turns = new ConnectTurns({ limit: 3, repeats: 1, holdMs: hourMs });
+  const turns = new ConnectTurns(systemClock, { limit: 3, repeats: 1, holdMs: hourMs });
   const hub = {
     get: async () => {
       open += 1;
@@ -139,11 +140,11 @@ test("spokes that are asked for at once are connected to a few at a time, and al
       return secret;
     },
   };
-  const deps = { environment: {}, userAgent: "test", hub, turns };
+  const deps = { clock: systemClock, environment: {}, userAgent: "test", hub, turns };
   const keepers = profilesAt(api.server, 12).map((profile) => {
     const outcome = {
       kind: "access",
-      access: resolveAccess(profile, fileOf(builtIn)),
+      access: resolveAccess(profile, fileOf(builtIn), Date.now()),
     } as const;
     return new SpokeKeeper(outcome, deps, () => undefined);
   });
@@ -183,7 +184,10 @@ test("a fleet of 50 that is asked for at once is connected to 32 at a time, and 
   const providerFile = join(folder, "providers.json");
   await writeFile(providerFile, JSON.stringify({ providers: [builtIn] }));
   const spokes = untilTheEnd(
-    await openSpokes({ hub, providerFile, environment: {}, userAgent: "test" }, signal),
+    await openSpokes(
+      { clock: systemClock, hub, providerFile, environment: {}, userAgent: "test" },
+      signal,
+    ),
   );
   const refs = profiles.map(({ metadata: { namespace, name } }) => ({ namespace, name }));
   const connections = await Promise.all(refs.map((ref) => spokes.acquire(ref, signal)));

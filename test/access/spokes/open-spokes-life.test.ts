@@ -11,6 +11,7 @@ import { placementSets } from "../../../access/providers/placement.ts";
 import { openSpokes, type SpokesOptions } from "../../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
 import type { SpokeConnection, Spokes } from "../../../access/spokes/spokes.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { AccessProvider, ClusterProfile } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -65,6 +66,7 @@ async function scene(
     warn: (_facts: object, message: string) => void warnings.push(message),
   };
   const all = {
+    clock: systemClock,
     ...options,
     hub: client,
     providerFile,
@@ -272,7 +274,7 @@ test.each<{ readonly row: string; readonly what: string; readonly more: Record<s
 );
 
 test("a spoke that nobody uses any more is left alone after a while, and connected to anew when it is asked for", async () => {
-  const path = new PathMetrics();
+  const path = new PathMetrics(systemClock);
   const { hub, spokes } = await scene({}, {}, { path, releaseMs: 50 });
   const { server } = await spoke();
   for (const name of ["one", "two"]) hub.put(profile(name, entryTo(server)));

@@ -10,6 +10,7 @@ import { connectHub } from "../../../access/hub/hub.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
 import { openSpokes, type SpokesOptions } from "../../../access/spokes/open-spokes.ts";
 import type { Spokes } from "../../../access/spokes/spokes.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -64,13 +65,20 @@ test("a client certificate is rotated under a watch, and no event is lost (C10)"
   await certify(spoke.clientCertificate("rotating-1", ["system:masters"]));
   const profile = await fleet().addProfile(spoke, { plugin: "secretreader", name: "rotating" });
   await using hub = await connectHub({
+    clock: systemClock,
     kubeconfig: fleet().hub.adminKubeconfigPath,
     environment: {},
     userAgent,
   });
   const file = await providerFile("rotating.json", { name: "secretreader", command: plugin });
   await using spokes = await openSpokes(
-    { hub: hub.client, providerFile: file, environment: process.env, userAgent },
+    {
+      clock: systemClock,
+      hub: hub.client,
+      providerFile: file,
+      environment: process.env,
+      userAgent,
+    },
     AbortSignal.timeout(60_000),
   );
   const connection = await vi.waitFor(() => spokes.acquire(profile, AbortSignal.timeout(60_000)), {
@@ -80,7 +88,11 @@ test("a client certificate is rotated under a watch, and no event is lost (C10)"
   const failures: unknown[] = [];
   let lists = 0;
   using reflector = new Reflector(
-    { client: connection.client, ref: { resource: configMap, namespace: "default" } },
+    {
+      clock: systemClock,
+      client: connection.client,
+      ref: { resource: configMap, namespace: "default" },
+    },
     {
       onChange: ({ metadata }) => seen.push(metadata.name),
       onDelete: () => undefined,
@@ -249,12 +261,23 @@ test(`after any events on real clusters all is as after a fresh start (KNFLEET_S
     seed,
     numRuns: 1,
   });
-  const hubOptions = { kubeconfig: fleet().hub.adminKubeconfigPath, environment: {}, userAgent };
+  const hubOptions = {
+    clock: systemClock,
+    kubeconfig: fleet().hub.adminKubeconfigPath,
+    environment: {},
+    userAgent,
+  };
   const before = await held();
   {
     await using hub = await connectHub(hubOptions);
     const file = await providerFile("life.json", builtIn);
-    const options = { hub: hub.client, providerFile: file, environment: {}, userAgent };
+    const options = {
+      clock: systemClock,
+      hub: hub.client,
+      providerFile: file,
+      environment: {},
+      userAgent,
+    };
     await using spokes = await openSpokes(options, AbortSignal.timeout(60_000));
     for (const [, event] of script) {
       await event();

@@ -5,6 +5,7 @@ import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import { openSpokes, type SpokesOptions } from "../../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
 import type { Spokes } from "../../../access/spokes/spokes.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -106,8 +107,9 @@ async function live(happenings: readonly Happening[]): Promise<void> {
 }
 
 async function lived(world: SpokesWorld, happenings: readonly Happening[]): Promise<void> {
-  const path = new PathMetrics();
+  const path = new PathMetrics(systemClock);
   const options = {
+    clock: systemClock,
     hub: world.hub,
     providerFile: world.file,
     environment: { PATH: "/usr/bin:/bin" },

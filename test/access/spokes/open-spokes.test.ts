@@ -8,6 +8,7 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import { openSpokes } from "../../../access/spokes/open-spokes.ts";
 import type { Spokes } from "../../../access/spokes/spokes.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, profileOf, rawProvider } from "../builders.ts";
@@ -33,7 +34,10 @@ async function spokesOf(watch: () => AsyncGenerator<WatchEvent>): Promise<Spokes
     list: () => Promise.resolve({ items: [], resourceVersion: "1" }),
   };
   return untilTheEnd(
-    await openSpokes({ hub, providerFile, environment: {}, userAgent: "test" }, signal),
+    await openSpokes(
+      { clock: systemClock, hub, providerFile, environment: {}, userAgent: "test" },
+      signal,
+    ),
   );
 }
 
@@ -141,7 +145,10 @@ test("a bad provider file is refused at the start, with its path", async () => {
   const providerFile = join(folder, "providers.json");
   await writeFile(providerFile, "[");
   const hub = { get: unused, watch: () => profiles(), list: unused };
-  const opening = openSpokes({ hub, providerFile, environment: {}, userAgent: "test" }, signal);
+  const opening = openSpokes(
+    { clock: systemClock, hub, providerFile, environment: {}, userAgent: "test" },
+    signal,
+  );
   await expect(opening).rejects.toMatchObject({
     reason: "ConfigInvalid",
     code: "ProviderFileInvalid",

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 
 import { Secret } from "../../../access/plugins/credential.ts";
 import { PathMetrics, SharedTokens } from "../../../access/spokes/path-metrics.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 
 const [a, b] = [new Secret("Bearer canary"), new Secret("Bearer other")];
 
@@ -25,7 +26,7 @@ test("one cluster with two profiles shares nothing with anybody else (T-21)", ()
 });
 
 test("a spoke that got another token, or is gone, shares none (T-21)", () => {
-  const path = new PathMetrics();
+  const path = new PathMetrics(systemClock);
   const { tokens } = path;
   tokens.note("fleet/one", "https://one.test", a);
   tokens.note("fleet/two", "https://two.test", a);

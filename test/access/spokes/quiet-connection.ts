@@ -6,6 +6,7 @@ import type { Silence } from "../../../access/http/liveness.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { StubAnswer, StubRequest } from "../api-stub.ts";
@@ -68,8 +69,13 @@ export async function connected(
     accessProviders: [entryOf("sr", cluster)],
   });
   const command = plugin ?? (await quickPlugin());
-  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command })));
-  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test", quiet };
+  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command })), Date.now());
+  const deps = {
+    clock: systemClock,
+    environment: { PATH: "/usr/bin:/bin" },
+    userAgent: "test",
+    quiet,
+  };
   const keeper = new SpokeKeeper({ kind: "access", access }, deps, () => undefined);
   const over = new FleetError("ClusterProviderClosed", "The test is over");
   untilTheEnd({ [Symbol.asyncDispose]: () => keeper.close(over) });

@@ -8,7 +8,7 @@ const file = fileOf(rawProvider("sr"));
 const plain = profileOf({ accessProviders: [entryOf("sr")] });
 
 function printOf(profile: ClusterProfile): string {
-  return resolveAccess(profile, file).fingerprint;
+  return resolveAccess(profile, file, Date.now()).fingerprint;
 }
 
 test.each([
@@ -46,11 +46,13 @@ test.each([
   { what: "an address range for proxies", rules: { allowedProxies: ["127.0.0.0/8"] }, isNew: true },
   { what: "a name for servers", rules: { allowedServers: ["*.test"] }, isNew: false },
 ])("$what in the rules of the provider: a new fingerprint is $isNew", ({ rules, isNew }) => {
-  const ruled = resolveAccess(plain, fileOf(rawProvider("sr", rules)));
+  const ruled = resolveAccess(plain, fileOf(rawProvider("sr", rules)), Date.now());
   expect(ruled.fingerprint !== printOf(plain)).toBe(isNew);
 });
 
 test("one cluster in two namespaces is two ways in (L09)", () => {
   const twin = { ...plain, metadata: { ...plain.metadata, namespace: "other", uid: "uid-2" } };
-  expect(resolveAccess(twin, file).profile).not.toEqual(resolveAccess(plain, file).profile);
+  expect(resolveAccess(twin, file, Date.now()).profile).not.toEqual(
+    resolveAccess(plain, file, Date.now()).profile,
+  );
 });

@@ -4,6 +4,7 @@ import { Reflector } from "../../../access/kube/reflector.ts";
 import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { startApiStub, type StubAnswer } from "../api-stub.ts";
@@ -36,17 +37,22 @@ test("a credential that was taken back is noticed when a watch is renewed, witho
   const cluster = { server: api.server, "certificate-authority-data": ca };
   const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
   const exec = { command: "/bin/sh", args: ["-c", `echo '${output}'`] };
-  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, exec)));
-  const path = new PathMetrics();
+  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, exec)), Date.now());
+  const path = new PathMetrics(systemClock);
   path.setSpokeState("fleet/spoke-1", "connecting");
-  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test", path };
+  const deps = {
+    clock: systemClock,
+    environment: { PATH: "/usr/bin:/bin" },
+    userAgent: "test",
+    path,
+  };
   const keeper = new SpokeKeeper({ kind: "access", access }, deps, () => undefined);
   const { client, signal } = await keeper.acquire(AbortSignal.timeout(10_000));
   const end = (): number | undefined => path.spokes().get("fleet/spoke-1")?.expiresAtMs;
   expect(end()).toBe(Date.parse("2099-01-01T00:00:00Z"));
   const ref = { resource: knownResource("v1", "ConfigMap") };
   const handlers = { onChange: () => undefined, onDelete: () => undefined };
-  using _reflector = new Reflector({ client, ref }, handlers, signal);
+  using _reflector = new Reflector({ clock: systemClock, client, ref }, handlers, signal);
   await watched.promise;
   await vi.waitFor(() => expect(keeper.state).toMatchObject(lost), { timeout: 60_000 });
   // Nobody is told that a credential lasts which is refused.

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import type { AccessOutcome } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { runsOf, seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
@@ -17,7 +18,7 @@ import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, serverIdentity } from "../loopback.ts";
 
 const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
-const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
+const deps = { clock: systemClock, environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
 
 let folder: string;
 let command: string;
@@ -90,7 +91,7 @@ class World {
     const args = this.#args;
     const file = args === undefined ? fileOf() : fileOf(rawProvider("sr", {}, { command, args }));
     try {
-      return { kind: "access", access: resolveAccess(named, file) };
+      return { kind: "access", access: resolveAccess(named, file, Date.now()) };
     } catch (error) {
       if (error instanceof FleetError) return { kind: "error", error };
       throw error;

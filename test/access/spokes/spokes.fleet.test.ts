@@ -8,6 +8,7 @@ import { connectHub, type HubConnection } from "../../../access/hub/hub.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
 import { openSpokes } from "../../../access/spokes/open-spokes.ts";
 import type { SpokeConnection, Spokes } from "../../../access/spokes/spokes.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -29,6 +30,7 @@ let changed: string[];
 
 beforeAll(async () => {
   hub = await connectHub({
+    clock: systemClock,
     kubeconfig: await fleet().controllerKubeconfig(),
     environment: process.env,
     userAgent,
@@ -46,6 +48,7 @@ afterAll(async () => {
 function opened(providerFile?: string): Promise<Spokes> {
   return openSpokes(
     {
+      clock: systemClock,
       hub: hub.client,
       environment: process.env,
       userAgent,
@@ -206,6 +209,7 @@ describe("a spoke", () => {
     const agent = "knfleet-idle-test/0";
     await using quiet = await openSpokes(
       {
+        clock: systemClock,
         hub: hub.client,
         providerFile: await fleet().providerFile(),
         environment: process.env,
@@ -216,7 +220,7 @@ describe("a spoke", () => {
     const ref = await fleet().addProfile(spoke, { plugin: "secretreader", name: "idle" });
     const { client, signal } = await connectionTo(ref, quiet);
     const resource = { resource: configMap, namespace: "kube-system" };
-    using reflector = new Reflector({ client, ref: resource }, ignore, signal);
+    using reflector = new Reflector({ clock: systemClock, client, ref: resource }, ignore, signal);
     await reflector.synced;
     const since = new Date();
     await vi.waitFor(() => expect(Date.now() - since.getTime()).toBeGreaterThan(20_000), {
@@ -237,7 +241,11 @@ describe("a spoke", () => {
     const seen: string[] = [];
     const failures: unknown[] = [];
     using reflector = new Reflector(
-      { client: connection.client, ref: { resource: configMap, namespace: "default" } },
+      {
+        clock: systemClock,
+        client: connection.client,
+        ref: { resource: configMap, namespace: "default" },
+      },
       {
         onChange: ({ metadata }) => seen.push(metadata.name),
         onDelete: () => undefined,

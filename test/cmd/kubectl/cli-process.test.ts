@@ -77,13 +77,13 @@ describe("the command line", () => {
     expect(ran).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  // access/deadline.ts, which limits the time of every command, imports nothing.
+  // access/time, which limits the time of every command, imports nothing.
   test.each([
-    { args: ["status", "--help"], heavy: /undici|client-node|\/yaml\/|\/access\/(?!deadline)/ },
+    { args: ["status", "--help"], heavy: /undici|client-node|\/yaml\/|\/access\/(?!time\/)/ },
     { args: ["explain", "KNF1005"], heavy: /undici|client-node|\/yaml\// },
     { args: ["completion", "bash"], heavy: /undici|client-node|\/yaml\// },
     { args: ["version", "--client"], heavy: /undici|client-node|\/yaml\// },
-    { args: ["__complete", "sta"], heavy: /undici|client-node|\/yaml\/|\/access\/(?!deadline)/ },
+    { args: ["__complete", "sta"], heavy: /undici|client-node|\/yaml\/|\/access\/(?!time\/)/ },
   ])("$args loads nothing that it does not need", async ({ args, heavy }) => {
     const hook = join(folder, "hook.mjs");
     await writeFile(

@@ -1,9 +1,9 @@
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { InstallDeps } from "../../../controller/apply/install-attempt.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { observe } from "../../../controller/observe/observe.ts";
-import { systemClock } from "../../../controller/queue/clock.ts";
 import { Preparations } from "../../../installation/desired.ts";
 import type { Rendered } from "../../../render/release/releases.ts";
 import { startApiStub, type StubAnswer, type StubRequest } from "../../access/api-stub.ts";
@@ -70,7 +70,9 @@ export async function bareInstaller(answer: (request: StubRequest) => StubAnswer
   const profile = { namespace: "fleet", name: "spoke-1" };
   const target = { client, namespace, fieldManager, hubId: "hub-a", profile };
   const options = { client, componentUid: uid, fieldManager, log: silentLog };
-  const observation = untilTheEnd(observe({ ...options, onChange: () => undefined }));
+  const observation = untilTheEnd(
+    observe({ clock: systemClock, ...options, onChange: () => undefined }),
+  );
   const memory = new InstallationMemory();
   const preparations = new Preparations();
   const attempt = ({ rendered: set = rendered, ...deps }: Options = {}) =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
@@ -106,7 +107,11 @@ describe.each<Opened & { name: string }>([
 
     expect(await installer.install({ rendered: whole })).toMatchObject({ applied: [key] });
     const { component, target } = installer;
-    await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(60_000));
+    await finalize(
+      { component, target },
+      { clock: systemClock, log: silentLog },
+      AbortSignal.timeout(60_000),
+    );
     expect(await live()).toBeUndefined();
   });
 });
@@ -212,7 +217,7 @@ describe("an object of a kind with an irregular plural", () => {
     const { component, target, observation } = installer;
     await finalize(
       { component, target, observation },
-      { log: silentLog },
+      { clock: systemClock, log: silentLog },
       AbortSignal.timeout(60_000),
     );
     await waitFor(`${instance.kind} to be gone`, async () => !(await isThere()));

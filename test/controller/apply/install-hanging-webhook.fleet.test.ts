@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { authority, stub } from "../../access/loopback.ts";
@@ -123,7 +124,11 @@ test("a webhook that hangs holds up what it covers, by its name, and nothing els
 
   const { component, target } = installer;
   const removal = (): Promise<unknown> =>
-    finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(120_000));
+    finalize(
+      { component, target },
+      { clock: systemClock, log: silentLog },
+      AbortSignal.timeout(120_000),
+    );
   await expect(removal()).rejects.toMatchObject({
     reason: "ClusterBusy",
     message: `Waiting for the deletion of ConfigMap ${namespace}/obsolete: the webhook obsolete.hangs.test does not answer`,

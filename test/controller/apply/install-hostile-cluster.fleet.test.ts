@@ -1,6 +1,7 @@
 // Servers of its own: an admission plugin that is off by default.
 import { describe, expect, test } from "vitest";
 
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { PendingChanges } from "../../../controller/queue/pending-changes.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
@@ -36,7 +37,11 @@ async function opened(namespace: string, as: "admin" | "hub" = "hub") {
 
 async function removed({ installer }: Awaited<ReturnType<typeof opened>>): Promise<void> {
   const { component, target } = installer;
-  await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(60_000));
+  await finalize(
+    { component, target },
+    { clock: systemClock, log: silentLog },
+    AbortSignal.timeout(60_000),
+  );
 }
 
 describe("what a policy of the cluster changes in our objects", () => {
@@ -239,10 +244,10 @@ test("D-60: a component that asks for it is kept while a user has an object of i
   const component = { ...installer.component, metadata };
   const { target } = installer;
   const signal = AbortSignal.timeout(60_000);
-  const asked = () => assertUnused({ component, target, recall }, signal);
+  const asked = () => assertUnused({ clock: systemClock, component, target, recall }, signal);
   await expect(asked()).rejects.toThrow(/^Still used by 1 Gadget \(used\/theirs\); delete them/);
   await using limited = await openInstaller(spoke, { component });
-  const ofHub = { component, target: limited.installer.target, recall };
+  const ofHub = { clock: systemClock, component, target: limited.installer.target, recall };
   await expect(assertUnused(ofHub, signal)).rejects.toThrow(
     /needs the verb list on gadgets\.gadgets\.example, which the controller lacks/,
   );

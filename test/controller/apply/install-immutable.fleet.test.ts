@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { applyRequests } from "../../../controller/apply/apply-requests.ts";
@@ -192,7 +193,11 @@ test("an anchor that somebody made immutable holds nothing up: what it names cha
   await installer.restart();
   const again = await installer.install({ rendered: renderedOf(binding) });
   expect(again).toMatchObject({ applied: [], unchanged: 1 });
-  await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(120_000));
+  await finalize(
+    { component, target },
+    { clock: systemClock, log: silentLog },
+    AbortSignal.timeout(120_000),
+  );
   expect(await readIt()).toBeUndefined();
   expect(await spoke.admin.get(keyOf(binding))).toBeUndefined();
 });

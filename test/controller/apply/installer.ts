@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 
 import { connectHub } from "../../../access/hub/hub.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import type { Clock } from "../../../access/time/clock.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component, KnativeEventing, KnativeServing } from "../../../api/component.ts";
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
@@ -14,7 +16,6 @@ import type { Target } from "../../../controller/apply/target.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
-import { type Clock, systemClock } from "../../../controller/queue/clock.ts";
 import type { PendingChanges } from "../../../controller/queue/pending-changes.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
 import { Preparations } from "../../../installation/desired.ts";
@@ -66,7 +67,7 @@ export class Installer implements AsyncDisposable {
   readonly changes: ObservedChange[] = [];
   readonly #releases: Releases;
   readonly #preparations = new Preparations();
-  readonly #neighbours = new Neighbours();
+  readonly #neighbours = new Neighbours(systemClock);
   #observation: Observation;
   #memory = new InstallationMemory();
 
@@ -165,6 +166,7 @@ export class Installer implements AsyncDisposable {
 
   #observe(): Observation {
     return observe({
+      clock: systemClock,
       client: this.client,
       componentUid: this.component.metadata.uid,
       fieldManager: this.target.fieldManager,
@@ -217,6 +219,7 @@ export async function openInstaller(
   await using stack = new AsyncDisposableStack();
   const { client } = stack.use(
     await connectHub({
+      clock: systemClock,
       kubeconfig: kubeconfig ?? (await spokeKubeconfig(spoke)),
       environment: {},
       userAgent,

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf } from "../../../api/kubernetes.ts";
 import { fleetErrorOf } from "../../../controller/reconcile/outcome.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
@@ -15,7 +16,11 @@ import { renderedOf, workload } from "./small-set.ts";
 const fleet = useSpokes([{ kwok: false }]);
 
 async function removed({ component, target }: Installer): Promise<void> {
-  await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(60_000));
+  await finalize(
+    { component, target },
+    { clock: systemClock, log: silentLog },
+    AbortSignal.timeout(60_000),
+  );
 }
 
 test("a policy that denies the anchor is named, with the reason Invalid that policies have unless they say otherwise", async () => {

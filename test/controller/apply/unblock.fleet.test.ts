@@ -1,10 +1,10 @@
 // @module-tag release-files
 import { describe, expect, test, vi } from "vitest";
 
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
-import { systemClock } from "../../../controller/queue/clock.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import type { Rendered } from "../../../render/release/releases.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
@@ -26,7 +26,11 @@ const configuration = {
 };
 
 async function removed({ component, target }: Installer): Promise<void> {
-  await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(120_000));
+  await finalize(
+    { component, target },
+    { clock: systemClock, log: silentLog },
+    AbortSignal.timeout(120_000),
+  );
 }
 
 /** A clock that is ahead of the machine's. */

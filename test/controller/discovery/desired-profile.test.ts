@@ -25,6 +25,7 @@ function sourceOf(name: string, contexts = ["main"], annotations = {}): Source {
   const [...sources] = sourcesOfSecret(
     secretOf(name, { contexts, metadata: { annotations } }),
     settings,
+    Date.now(),
   );
   const source = sources.at(-1);
   if (source === undefined) throw new Error("The Secret has no source");

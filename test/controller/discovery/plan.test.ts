@@ -9,7 +9,7 @@ import { clusterOf, profileOn, secretOf, settings } from "./source-objects.ts";
 
 function secretIn(namespace: string, name: string, createdAt = "1"): readonly Source[] {
   const metadata = { namespace, creationTimestamp: createdAt };
-  return sourcesOfSecret(secretOf(name, { metadata }), settings);
+  return sourcesOfSecret(secretOf(name, { metadata }), settings, Date.now());
 }
 
 function clusterIn(namespace: string, name: string): readonly Source[] {
@@ -139,7 +139,11 @@ test.each(table)("$name", ({ sources = [], profiles = [], plan, ...facts }) => {
 
 test("a profile of one context goes to no other context of its Secret", () => {
   const metadata = { annotations: { "knfleet.dev/contexts": "*" } };
-  const sources = sourcesOfSecret(secretOf("x", { contexts: ["a", "b"], metadata }), settings);
+  const sources = sourcesOfSecret(
+    secretOf("x", { contexts: ["a", "b"], metadata }),
+    settings,
+    Date.now(),
+  );
   const facts = { sources, namespace: "fleet", complete: producers };
   const planned = planProfiles({ ...facts, profiles: [] });
   expect([...planned.keys()]).toEqual(["fleet/x", "fleet/x-b"]);

@@ -13,7 +13,7 @@ test("Secrets are chosen by the label with the value true, and by the selector",
 });
 
 test("a source holds no credential", () => {
-  const sources = sourcesOfSecret(secretOf("spoke-1"), settings);
+  const sources = sourcesOfSecret(secretOf("spoke-1"), settings, Date.now());
   expect(sources).toMatchObject([
     {
       producer: "kubeconfig-secrets",
@@ -31,15 +31,19 @@ test.each([
   ["spoke-1-kubeconfig", ["spoke-1"]],
   ["-kubeconfig", ["-kubeconfig"]],
 ])("the profile of Secret %s is named after its cluster", (name, names) => {
-  expect(sourcesOfSecret(secretOf(name), settings).map((one) => one.name)).toEqual(names);
+  expect(sourcesOfSecret(secretOf(name), settings, Date.now()).map((one) => one.name)).toEqual(
+    names,
+  );
 });
 
 test("a Secret may ask for a profile of each context", () => {
   const contexts = ["main", "eu", "arn:aws:eks/EU_1"];
   const one = secretOf("many", { contexts });
-  expect(sourcesOfSecret(one, settings).map(({ name }) => name)).toEqual(["many"]);
+  expect(sourcesOfSecret(one, settings, Date.now()).map(({ name }) => name)).toEqual(["many"]);
   const all = secretOf("many", { contexts, metadata: annotated({ "knfleet.dev/contexts": "*" }) });
-  expect(sourcesOfSecret(all, settings).map(({ name, context }) => [name, context])).toEqual([
+  expect(
+    sourcesOfSecret(all, settings, Date.now()).map(({ name, context }) => [name, context]),
+  ).toEqual([
     ["many", undefined],
     ["many-eu", "eu"],
     [expect.stringMatching(/^many-arn-aws-eks-eu-1-[0-9a-f]{8}$/), "arn:aws:eks/EU_1"],
@@ -63,7 +67,11 @@ test("labels are copied but for those that say how the source is managed", () =>
     "kustomize.toolkit.fluxcd.io/name": "fleet",
     "helm.toolkit.fluxcd.io/name": "fleet",
   };
-  const [source] = sourcesOfSecret(secretOf("spoke-1", { metadata: { labels } }), settings);
+  const [source] = sourcesOfSecret(
+    secretOf("spoke-1", { metadata: { labels } }),
+    settings,
+    Date.now(),
+  );
   expect(source?.labels).toEqual({
     region: "eu",
     "example.com/tier": "prod",
@@ -79,7 +87,11 @@ test("properties come from annotations", () => {
     "knfleet.dev/property.long": "x".repeat(2_000),
     other: "x",
   };
-  const [source] = sourcesOfSecret(secretOf("spoke-1", { metadata: { annotations } }), settings);
+  const [source] = sourcesOfSecret(
+    secretOf("spoke-1", { metadata: { annotations } }),
+    settings,
+    Date.now(),
+  );
   expect(source?.properties).toEqual({ gpu: "yes", long: "x".repeat(1_024) });
 });
 
@@ -88,14 +100,16 @@ test.each<[string, KubeObject, string]>([
   ["no kubeconfig", { ...secretOf("s"), data: {} }, "missing"],
   ["a broken kubeconfig", secretOf("s", { kubeconfig: { contexts: "none" } }), "refused"],
 ])("a Secret with %s is a source without access", (_what, secret, kind) => {
-  expect(sourcesOfSecret(secret, settings)).toMatchObject([{ name: "s", access: { kind } }]);
+  expect(sourcesOfSecret(secret, settings, Date.now())).toMatchObject([
+    { name: "s", access: { kind } },
+  ]);
 });
 
 test("the Secrets of Cluster API belong to its producer, if that runs", () => {
   const secret = secretOf("spoke-1-kubeconfig", { type: "cluster.x-k8s.io/secret" });
-  expect(sourcesOfSecret(secret, settings)).toEqual([]);
+  expect(sourcesOfSecret(secret, settings, Date.now())).toEqual([]);
   const alone = { ...settings, producers: ["kubeconfig-secrets"] } as const;
-  expect(sourcesOfSecret(secret, alone)).toMatchObject([{ name: "spoke-1" }]);
+  expect(sourcesOfSecret(secret, alone, Date.now())).toMatchObject([{ name: "spoke-1" }]);
 });
 
 test("a Cluster of Cluster API names Secret, version and infrastructure", () => {

@@ -5,9 +5,9 @@ import { connect, createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { HubUsers } from "../../../controller/guard/policy.ts";
-import { systemClock } from "../../../controller/queue/clock.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
@@ -94,7 +94,12 @@ test.each(["both at work", "one of them frozen when the policies come"])(
     });
     const access = { identity: { token }, server: balancer.url };
     const kubeconfig = await spoke.writeKubeconfig(`${name}.kubeconfig`, access);
-    await using hub = await connectHub({ kubeconfig, environment: {}, userAgent });
+    await using hub = await connectHub({
+      clock: systemClock,
+      kubeconfig,
+      environment: {},
+      userAgent,
+    });
     const hubId = `two-servers-${how.length}`;
     const end = new AbortController();
     let enforcedAt: number | undefined;

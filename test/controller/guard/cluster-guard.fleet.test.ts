@@ -2,13 +2,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { connectHub, type HubConnection } from "../../../access/hub/hub.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { recordAt } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import type { ClusterGuardOptions } from "../../../controller/guard/guard-state.ts";
 import { isGuardInstalled } from "../../../controller/guard/policy-objects.ts";
 import { guardPolicyOf, HubUsers, policyNameOf } from "../../../controller/guard/policy.ts";
-import { type Clock, systemClock } from "../../../controller/queue/clock.ts";
 import { guardAnnotations, guardLabels } from "../../../installation/anchor.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
@@ -37,8 +37,8 @@ let masters: HubConnection;
 beforeAll(async () => {
   cluster = fleet().spoke(0);
   spoke = await connectAs(cluster, "guard", { clusterRoles: ["knfleet-spoke"] });
-  const kubeconfig = cluster.adminKubeconfigPath;
-  masters = await connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-guard-test" });
+  const login = { kubeconfig: cluster.adminKubeconfigPath, environment: {}, userAgent: "guard" };
+  masters = await connectHub({ clock: systemClock, ...login });
 });
 afterAll(async () => {
   await Promise.all([spoke, masters].map((hub) => hub[Symbol.asyncDispose]()));
@@ -147,7 +147,7 @@ test("after a restart policies that are a minute old are proven by one round of 
 test("11.17: a confirmation on a namespace that nobody used for 15 minutes is withdrawn", async () => {
   const withdrawn: string[] = [];
   const quarter = 900_000;
-  const hasty: Clock = {
+  const hasty: typeof systemClock = {
     ...systemClock,
     after: (ms, callback) => systemClock.after(ms === quarter ? 200 : ms, callback),
   };

@@ -1,4 +1,5 @@
 import { connectHub } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { guardTargets, matchConditionOf } from "../../../controller/guard/policy.ts";
 import type { GuardOwner } from "../../../installation/guard/guard-view.ts";
 import { createAccessReviews } from "../../../webhook/reviews/access-review.ts";
@@ -16,9 +17,14 @@ export async function startGuardWebhook(
   await using opened = new AsyncDisposableStack();
   const kubeconfig = cluster.adminKubeconfigPath;
   const { client } = opened.use(
-    await connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-webhook" }),
+    await connectHub({
+      clock: systemClock,
+      kubeconfig,
+      environment: {},
+      userAgent: "knfleet-webhook",
+    }),
   );
-  const accessReviews = createAccessReviews(client, () => performance.now());
+  const accessReviews = createAccessReviews(client, systemClock);
   // An entry for each user, as the flag says it.
   const entries = owners.flatMap(({ hubId, hubUsers }) =>
     hubUsers.map((user) => ({ hubId, hubUsers: [user] })),

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 
 import { connectHub, type HubConnection } from "../../../access/hub/hub.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { LeaseEcho } from "../../../controller/leader/lease-echo.ts";
 import type { StubAnswer, StubRequest } from "../../access/api-stub.ts";
@@ -44,7 +45,9 @@ async function connectTo(server: string): Promise<HubConnection> {
     contexts: [{ name: "hub", context: { cluster: "hub", user: "me" } }],
   };
   await writeFile(kubeconfig, JSON.stringify(config));
-  return untilTheEnd(await connectHub({ kubeconfig, environment: {}, userAgent: "test" }));
+  return untilTheEnd(
+    await connectHub({ clock: systemClock, kubeconfig, environment: {}, userAgent: "test" }),
+  );
 }
 
 test("a leader whose server of the hub hangs, but not its connection, sees and writes over a new one", async () => {
@@ -54,14 +57,14 @@ test("a leader whose server of the hub hangs, but not its connection, sees and w
   const onChange = ({ metadata }: { readonly metadata: { readonly name: string } }): void =>
     void seen.push(metadata.name);
   using _watch = new Reflector(
-    { client: hub.client, ref: configMaps, after: "1" },
+    { clock: systemClock, client: hub.client, ref: configMaps, after: "1" },
     { onChange, onDelete: () => undefined },
     signal,
   );
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "b", namespace: "a" } };
   const creating = hub.client.create({ ...configMaps, namespace: "a" }, object, {}, signal);
   const writing = failureOf(creating);
-  const echo = new LeaseEcho({ connection: hub, ref, log: silentLog }, signal);
+  const echo = new LeaseEcho({ clock: systemClock, connection: hub, ref, log: silentLog }, signal);
   await expect.poll(() => api.requests.length, patience).toBe(3);
   for (let renewals = 0; renewals < 6; renewals += 1) echo.noteRenewal();
   expect(await writing).toBe("closed");

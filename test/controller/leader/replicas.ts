@@ -1,10 +1,10 @@
+import { type Clock, delay } from "../../../access/time/clock.ts";
 // oxlint-disable max-params -- the methods of the client take options and, last, the signal
 import { leaderLease, type Part } from "../../../api/shards.ts";
 import { lead, type LeaderOptions, type Leadership } from "../../../controller/leader/leader.ts";
 import { LeaseList } from "../../../controller/leader/lease-list.ts";
 import { defaultLeaseTimes } from "../../../controller/leader/lease.ts";
 import { joinReplicas, type SharingOptions } from "../../../controller/leader/shards.ts";
-import { type Clock, delay } from "../../../controller/queue/clock.ts";
 import { type FakeClock, settled } from "../../support/fake-clock.ts";
 import type { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { RequestCounters } from "../../../access/http/request-counters.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import { serving } from "../../support/component.ts";
 import { metricsOf } from "../../support/metrics.ts";
@@ -78,7 +79,7 @@ describe("requests", () => {
   const end = { host: "a:6443", method: "PATCH", verb: "apply", elapsedMs: 30 } as const;
 
   test("are counted by code, method and server, and those that apply by code", async () => {
-    const requests = new RequestCounters();
+    const requests = new RequestCounters(systemClock);
     const metrics = metricsOf({ requests });
     for (const code of ["200", "200", "409", "<error>"]) requests.countEnd({ ...end, code });
     requests.of("apply").requests = 4;
@@ -98,7 +99,7 @@ describe("requests", () => {
 
   test("to a server that is gone have no series any more, and durations never name one", async () => {
     let now = 0;
-    const requests = new RequestCounters(() => now);
+    const requests = new RequestCounters({ now: () => now });
     const metrics = metricsOf({ requests });
     const used = requests.use("a:6443");
     requests.countEnd({ ...end, code: "200" });

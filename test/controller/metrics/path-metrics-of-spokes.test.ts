@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 
 import { openSpokes } from "../../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { addPathMetrics } from "../../../controller/metrics/path-metrics.ts";
 import { SpokesWorld } from "../../access/spokes/spokes-world.ts";
 
@@ -14,9 +15,9 @@ const patience = { timeout: 60_000, interval: 20 };
 test("the metrics follow a spoke from its first connection until it is gone", async () => {
   await using world = await SpokesWorld.start();
   await world.take({ kind: "file", is: "that fails", by: "swap" });
-  const path = new PathMetrics();
+  const path = new PathMetrics(systemClock);
   const registry = new Registry();
-  addPathMetrics(registry, path);
+  addPathMetrics(registry, systemClock, path);
   const linesWith = async (text: string): Promise<readonly string[]> =>
     (await registry.metrics())
       .split("\n")
@@ -27,6 +28,7 @@ test("the metrics follow a spoke from its first connection until it is gone", as
     );
   await using spokes = await openSpokes(
     {
+      clock: systemClock,
       hub: world.hub,
       providerFile: world.file,
       environment: { PATH: "/usr/bin:/bin" },

@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 
 import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { metricsOf } from "../../support/metrics.ts";
 
 const { signal } = new AbortController();
 
 function measured(): { path: PathMetrics; lines: () => Promise<readonly string[]> } {
-  const path = new PathMetrics();
+  const path = new PathMetrics(systemClock);
   const metrics = metricsOf({ path });
   return { path, lines: async () => (await metrics.render()).split("\n") };
 }
@@ -85,7 +86,7 @@ test("files that are not there are neither valid nor invalid, so that nobody is 
   const names = ["knfleet_provider_file_valid", "knfleet_reference_grants_valid"];
   const series = async (metrics: ReturnType<typeof metricsOf>) =>
     (await metrics.render()).split("\n").filter((line) => names.includes(line.split(" ")[0] ?? ""));
-  expect(await series(metricsOf({ path: new PathMetrics() }))).toEqual([]);
+  expect(await series(metricsOf({ path: new PathMetrics(systemClock) }))).toEqual([]);
   let isValid: boolean | undefined = true;
   const metrics = metricsOf({ areGrantsValid: () => isValid });
   expect(await series(metrics)).toEqual(["knfleet_reference_grants_valid 1"]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { abortable } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { abortable } from "../../../access/time/deadline.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { FailedJobs, takeUntold } from "../../../controller/observe/failed-jobs.ts";

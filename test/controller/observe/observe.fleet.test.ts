@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { HubConnection } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
@@ -62,6 +63,7 @@ async function installed(word: string): Promise<Installation> {
 
 async function observed({ component, target, keys }: Installation, more: ResourceType[] = []) {
   observation = observe({
+    clock: systemClock,
     client: spoke.client,
     componentUid: component.metadata.uid,
     fieldManager: target.fieldManager,

@@ -7,6 +7,7 @@ import type {
   WatchEvent,
   WatchOptions,
 } from "../../../access/kube/kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
@@ -161,6 +162,7 @@ export function observeScripted(
   options: Partial<Pick<ObserveOptions, "componentUid" | "sharing" | "isUnwanted">> = {},
 ): Observation {
   return observe({
+    clock: systemClock,
     client,
     componentUid,
     fieldManager: "knfleet-hub",

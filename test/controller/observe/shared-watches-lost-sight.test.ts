@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { ConnectionError } from "../../../access/kube/api-error.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
@@ -18,7 +19,7 @@ let observation: Observation;
 let sharing: WatchSharing;
 
 beforeEach(async () => {
-  sharing = new WatchSharing();
+  sharing = new WatchSharing(systemClock);
   const scene = await beginWith(configMaps, [], { sharing });
   ({ watches, changes, observation } = scene);
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
@@ -24,7 +25,7 @@ let bob: Seen;
 
 beforeEach(() => {
   watches = new ScriptedWatches();
-  sharing = new WatchSharing();
+  sharing = new WatchSharing(systemClock);
   ada = seenBy("ada");
   bob = seenBy("bob");
 });

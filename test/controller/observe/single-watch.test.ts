@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
@@ -18,6 +19,7 @@ beforeEach(() => {
   watches = new ScriptedWatches();
   changes = [];
   observation = observe({
+    clock: systemClock,
     client: watches,
     componentUid: "uid",
     fieldManager: "knfleet-hub",

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 
-import { abortable } from "../../../access/deadline.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../../access/kube/kube-client.ts";
+import { abortable } from "../../../access/time/deadline.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { WorkloadCauses } from "../../../controller/observe/visible-readiness.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { ClusterClaims } from "../../../controller/reconcile/cluster-claims.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -25,7 +26,7 @@ function noteFree({ name }: ClusterProfileRef): void {
 /** The claims as one replica sees them. */
 function replica(): ClusterClaims {
   const options = { hub, hubFor: () => hub, namespace: "knfleet-system", log: silentLog };
-  return new ClusterClaims({ ...options, onFree: noteFree }, signal);
+  return new ClusterClaims({ clock: systemClock, ...options, onFree: noteFree }, signal);
 }
 
 /** A connection to the cluster with a uid. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { abortable } from "../../../access/deadline.ts";
+import { abortable } from "../../../access/time/deadline.ts";
 import { identityOf } from "../../../api/kubernetes.ts";
 import { EventRecorder } from "../../../controller/events.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
@@ -39,7 +40,11 @@ describe("of objects that an installed component comes to want", () => {
     { roots, all = [serve, second], ...rest }: Try,
   ): Promise<ReadonlyMap<string, string> | undefined> {
     const newcomer = { component: second, target: targetOf(second, { roots, ...rest }) };
-    return new Neighbours().holders(newcomer, { open, fought, lost, all: () => all }, signal);
+    return new Neighbours(systemClock).holders(
+      newcomer,
+      { open, fought, lost, all: () => all },
+      signal,
+    );
   }
 
   const theirs = (at: string, fingerprint?: string): readonly KubeObject[] => [

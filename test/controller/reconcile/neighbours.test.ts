@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import type { FleetError } from "../../../api/errors.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
@@ -33,7 +34,7 @@ function tried(
   one: Component,
   { manifests = [role], all = [], ...rest }: Try,
 ): Promise<SeenAnchor> {
-  const { neighbours = new Neighbours(), ...cluster } = rest;
+  const { neighbours = new Neighbours(systemClock), ...cluster } = rest;
   const newcomer = { component: one, target: targetOf(one, cluster), manifests };
   return neighbours.assertNoOverlap(newcomer, () => all, signal);
 }
@@ -130,7 +131,7 @@ describe("a newcomer", () => {
   test.each([403, 404])("is accepted without the right to list anchors (%i)", async (status) => {
     const refusal = answer(status);
     const all = [first, second];
-    const neighbours = new Neighbours();
+    const neighbours = new Neighbours(systemClock);
     for (const one of all) {
       await expect(tried(one, { refusal, all, neighbours })).resolves.toBe("unknown");
     }
@@ -173,7 +174,7 @@ describe("commands name the component that makes the controller refuse a newcome
 
 describe("of two newcomers at the same time", () => {
   test("the second one is refused until the first one is deleted", async () => {
-    const neighbours = new Neighbours();
+    const neighbours = new Neighbours(systemClock);
     await tried(first, { neighbours, all: [first, second] });
     await expect(tried(second, { neighbours, all: [first, second] })).rejects.toMatchObject({
       reason: "DuplicateComponent",
@@ -183,7 +184,7 @@ describe("of two newcomers at the same time", () => {
   });
 
   test("the second one is accepted when the first one moves to another cluster", async () => {
-    const neighbours = new Neighbours();
+    const neighbours = new Neighbours(systemClock);
     const all = [first, second];
     await tried(first, { neighbours, all });
     await tried(first, { neighbours, all, uid: "another" });
@@ -202,7 +203,7 @@ describe("of two newcomers at the same time", () => {
   });
 
   test("both are accepted on two clusters, and without a common object", async () => {
-    const neighbours = new Neighbours();
+    const neighbours = new Neighbours(systemClock);
     const all = [first, second];
     await tried(first, { neighbours, all });
     await expect(tried(second, { neighbours, all, uid: "another" })).resolves.toBeUndefined();
@@ -211,7 +212,7 @@ describe("of two newcomers at the same time", () => {
   });
 
   test("the claims of deleted components are dropped on all clusters", async () => {
-    const neighbours = new Neighbours();
+    const neighbours = new Neighbours(systemClock);
     const come = async (from: number, to: number): Promise<void> => {
       for (let number = from; number < to; number += 1) {
         const one = component("KnativeEventing", `number-${number}`);
@@ -231,7 +232,7 @@ describe("of two newcomers at the same time", () => {
   });
 
   test("the hub is also identified through a ClusterProfile", async () => {
-    const neighbours = new Neighbours();
+    const neighbours = new Neighbours(systemClock);
     const local = eventing({}, { namespace: "local", uid: "local" });
     const all = [local, second];
     await tried(local, { neighbours, all });
@@ -251,7 +252,7 @@ describe("a newcomer whose anchor was just created", () => {
       manifests: [role],
     };
     const making = Promise.resolve({ object });
-    return new Neighbours().assertFirst(newcomer, { making, all: () => [] }, signal);
+    return new Neighbours(systemClock).assertFirst(newcomer, { making, all: () => [] }, signal);
   }
 
   test("is accepted when its anchor is the oldest", async () => {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { SpokeConnection, Spokes } from "../../../access/spokes/spokes.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
@@ -76,8 +77,8 @@ async function reconciled(before: Outcome, spokes: Pick<Spokes, "acquire" | "sta
     },
     rendering: { environment: {}, manifestText: unexpected },
     versions: new ClusterVersions(),
-    neighbours: new Neighbours(),
-    sharing: new WatchSharing(),
+    neighbours: new Neighbours(systemClock),
+    sharing: new WatchSharing(systemClock),
     preparations: new Preparations(),
     events: { record, audit: record },
     metrics: metricsOf(),

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 
-import { abortable } from "../../../access/deadline.ts";
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
+import { abortable } from "../../../access/time/deadline.ts";
 import { setAnnotations, setLabels } from "../../../api/fleet-set.ts";
 import { keyTextOf } from "../../../controller/component-identity.ts";
 import { ocmLabels } from "../../../controller/sets/find-selection.ts";

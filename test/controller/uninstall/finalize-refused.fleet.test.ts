@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { HubConnection } from "../../../access/hub/hub.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
-import { systemClock } from "../../../controller/queue/clock.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import {
@@ -134,7 +134,11 @@ async function crowded(word: string): Promise<Crowded> {
 
 function finalized({ component, target }: Installation, patienceMs?: number) {
   const patience = patienceMs === undefined ? {} : { patienceMs };
-  return finalize({ component, target }, { log: silentLog, ...patience }, signal);
+  return finalize(
+    { component, target },
+    { clock: systemClock, log: silentLog, ...patience },
+    signal,
+  );
 }
 
 const waiting = "Waiting for the deletion of ConfigMap";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { HubConnection } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ObjectKey } from "../../../api/kubernetes.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
@@ -55,7 +56,7 @@ test("what users' manifests brought goes without the anchor by what is remembere
   const { component, target, keys, brought } = await rootless("remembered");
   const recall = () => Promise.resolve({ entries: [brought], isAll: true });
   const since = new Date();
-  await finalize({ component, target, recall }, { log: silentLog }, signal);
+  await finalize({ component, target, recall }, { clock: systemClock, log: silentLog }, signal);
   expect(await existing(admin(), [...keys, brought])).toEqual([]);
   const requests = await fleet().spoke(0).auditLog.requests({ userAgent, since });
   expect(requests.filter(({ resource }) => resource === "pods")).toEqual([]);
@@ -63,6 +64,6 @@ test("what users' manifests brought goes without the anchor by what is remembere
 
 test("what users' manifests brought goes without the anchor when nobody remembers anything", async () => {
   const { component, target, keys, brought } = await rootless("forgotten");
-  await finalize({ component, target }, { log: silentLog }, signal);
+  await finalize({ component, target }, { clock: systemClock, log: silentLog }, signal);
   expect(await existing(admin(), [...keys, brought])).toEqual([]);
 });

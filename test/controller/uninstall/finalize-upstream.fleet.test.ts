@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { HubConnection } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 import type { Target } from "../../../controller/apply/target.ts";
@@ -116,7 +117,11 @@ function noted(manifest: Manifest): Manifest {
 }
 
 function finalized(component: Component, target: Target): ReturnType<typeof finalize> {
-  return finalize({ component, target }, { log: silentLog, patienceMs: 60_000 }, signal);
+  return finalize(
+    { component, target },
+    { clock: systemClock, log: silentLog, patienceMs: 60_000 },
+    signal,
+  );
 }
 
 test("D-01: what upstream installed goes with a component that nobody took over, in every scope, and nothing of others", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { HubConnection } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf } from "../../../api/kubernetes.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
@@ -53,6 +54,7 @@ function install(word: string, kinds?: readonly string[]): Promise<Installation>
 /** A view of all kinds of an installation, as the controller has one after it installed it. */
 async function viewOf({ keys, component, target }: Installation): Promise<Observation> {
   const view = observe({
+    clock: systemClock,
     client: spoke.client,
     componentUid: component.metadata.uid,
     fieldManager: target.fieldManager,
@@ -71,7 +73,11 @@ function finalized(
   { observation, ...deps }: Partial<FinalizeDeps> & { readonly observation?: Observation } = {},
 ): Promise<{ readonly removed: number }> {
   const seen = observation === undefined ? {} : { observation };
-  return finalize({ component, target, ...seen }, { log: silentLog, ...deps }, signal);
+  return finalize(
+    { component, target, ...seen },
+    { clock: systemClock, log: silentLog, ...deps },
+    signal,
+  );
 }
 
 function requestsSince(since: Date): Promise<readonly AuditedRequest[]> {
@@ -204,7 +210,7 @@ describe("C28: a removal that is stopped", () => {
             target: { ...target, client: stoppedAt(target.client, at, stop) },
             ...(view === undefined ? {} : { observation: view }),
           },
-          { log: silentLog },
+          { clock: systemClock, log: silentLog },
           stop.signal,
         );
         const ended = await request.then(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { HubConnection } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import { finalize, type FinalizeDeps } from "../../../controller/uninstall/finalize.ts";
@@ -60,7 +61,7 @@ function finalized(
   { component, target }: Pick<Installation, "component" | "target">,
   deps: Partial<FinalizeDeps> = {},
 ): Promise<{ readonly removed: number }> {
-  return finalize({ component, target }, { log: silentLog, ...deps }, signal);
+  return finalize({ component, target }, { clock: systemClock, log: silentLog, ...deps }, signal);
 }
 
 function configMap(namespace: string, name: string, metadata: object = {}): Manifest {

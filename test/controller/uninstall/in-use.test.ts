@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Recollection } from "../../../controller/uninstall/finalize-scope.ts";
 import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/uninstall/in-use.ts";
 import { anchorManifest } from "../../../installation/anchor-object.ts";
@@ -103,7 +104,10 @@ async function sceneOf(cluster: Cluster, asks = "true") {
   const api = untilTheEnd(await startApiStub({ identity: serverIdentity, answer }));
   const target = { ...ours, client: createKubeClient(requesterTo(api)) };
   const recall = () => Promise.resolve(remembered);
-  return { api, asked: () => assertUnused({ component, target, recall }, signal) };
+  return {
+    api,
+    asked: () => assertUnused({ clock: systemClock, component, target, recall }, signal),
+  };
 }
 
 const busy = json(

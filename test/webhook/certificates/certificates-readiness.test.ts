@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import {
   type CertificatesDeps,
@@ -29,7 +30,7 @@ function start(hub: BareHub) {
   const served: ServingCertificate[] = [];
   const stop = new AbortController();
   const use = (certificate: ServingCertificate) => served.push(certificate);
-  const deps = { client: hub.client, now: Date.now, log, use };
+  const deps = { clock: systemClock, client: hub.client, log, use };
   const certificates = startCertificates(deps, settings, stop.signal);
   const { waitingFor } = certificates;
   return { served, waitingFor, [Symbol.asyncDispose]: () => certificates[Symbol.asyncDispose]() };

@@ -17,7 +17,10 @@ function clock(
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(text);
     },
   };
-  return { paths, clock: serverClock(client, { namespace: "a", now: () => now }) };
+  return {
+    paths,
+    clock: serverClock(client, { namespace: "a", clock: { date: () => new Date(now) } }),
+  };
 }
 
 describe("the clock of the API server", () => {

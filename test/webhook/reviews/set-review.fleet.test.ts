@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { createAccessReviews } from "../../../webhook/reviews/access-review.ts";
 import { openHubFacts } from "../../../webhook/reviews/hub-facts.ts";
 import { setReview } from "../../../webhook/reviews/set-review.ts";
@@ -12,7 +13,6 @@ import { serve } from "../serving.ts";
 
 const fleet = useFleet({ spokes: [] });
 const opened = new AsyncDisposableStack();
-const now = () => performance.now();
 const namespace = "platform";
 const sets = `/apis/knfleet.dev/v1alpha1/namespaces/${namespace}/knativeservingsets`;
 const writesSets = {
@@ -69,14 +69,13 @@ beforeAll(async () => {
     addUser("mallory", []),
   ]);
   const kubeconfig = hub.adminKubeconfigPath;
-  const connection = await connectHub({
-    kubeconfig,
-    environment: {},
-    userAgent: "knfleet-webhook",
-  });
+  const login = { kubeconfig, environment: {}, userAgent: "knfleet-webhook" };
+  const connection = await connectHub({ clock: systemClock, ...login });
   const { client } = opened.use(connection);
-  const facts = opened.use(openHubFacts({ client, now, log: silentLog }, end.signal));
-  const accessReviews = createAccessReviews(client, now);
+  const facts = opened.use(
+    openHubFacts({ client, clock: systemClock, log: silentLog }, end.signal),
+  );
+  const accessReviews = createAccessReviews(client, systemClock);
   const review = setReview({
     facts,
     accessReviews,

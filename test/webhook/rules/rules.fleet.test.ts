@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../../cmd/release-files.ts";
 import { render } from "../../../render/render.ts";
@@ -26,7 +27,6 @@ const fleet = useFleet({ spokes: [], hub: { apiServerFlags: known.flags } });
 const opened = new AsyncDisposableStack();
 const team = "team";
 const components = "/apis/operator.knative.dev/v1beta1/namespaces/team/knativeservings";
-const now = () => performance.now();
 const providerMap = (data: object) => ({
   metadata: { name: "providers", labels: { "knfleet.dev/access-providers": "yes" } },
   data,
@@ -57,14 +57,15 @@ beforeAll(async () => {
   tokens = { alice: alice.token, mallory: mallory.token };
   const kubeconfig = hub.adminKubeconfigPath;
   const connection = await connectHub({
+    clock: systemClock,
     kubeconfig,
     environment: {},
     userAgent: "knfleet-webhook",
   });
   const { client } = opened.use(connection);
-  const options = { client, now, log: silentLog, providerNamespace: team };
+  const options = { clock: systemClock, client, log: silentLog, providerNamespace: team };
   const facts = opened.use(openHubFacts(options, end.signal));
-  const accessReviews = createAccessReviews(client, now);
+  const accessReviews = createAccessReviews(client, systemClock);
   const operator = { apiGroups: ["operator.knative.dev"], apiVersions: ["v1beta1"] };
   const core = { apiGroups: [""], apiVersions: ["v1"] };
   asked = await install(

@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import {
   allKinds,
   type Component,
@@ -69,7 +70,7 @@ async function installed(
   signal: AbortSignal,
 ): Promise<FoundComponent> {
   if (kind === "ClusterProfile") return {};
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const resource = knownResource(operatorApiVersion, kind);
   const object = await hub.get({ resource, namespace, name }, {}, deadline);
   if (object !== undefined) return { component: componentOf(object, kind) };

@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { ActionInput } from "../../action.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
@@ -56,7 +57,7 @@ export async function checkFleet(
   // The time was over before the first step ended.
   if (hops.length === 0) signal.throwIfAborted();
   if (!hub.facts.ok) return checkReport(hops, 0, stampAt(context.now()));
-  const late = withTimeout(4 * context.hubTimeoutMs, signal);
+  const late = withTimeout(systemClock, 4 * context.hubTimeoutMs, signal);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
   const components = hub.kinds.ok ? await listVisibleComponents(access.hub, late) : [];
   const hubItems = [

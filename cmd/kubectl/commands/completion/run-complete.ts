@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { commandGroups, commandTable } from "../../command-table.ts";
 import { commonOptions, connectionOptions } from "../../common-options.ts";
 import { type Flags, type RawFlags, readFlags } from "../../flags.ts";
@@ -39,7 +40,7 @@ export async function runComplete(
   const words = given.map((word) => (word === '""' ? "" : word));
   const common = [...commonOptions(), ...connectionOptions()];
   const offer = offerAt(words, { entries: commandTable(), groups: commandGroups(), common });
-  const deadline = withTimeout(budgetMsOf(terminal), signal);
+  const deadline = withTimeout(systemClock, budgetMsOf(terminal), signal);
   const found = await withNames(offer, { words, terminal }, deadline).catch(() => nothing);
   const offered = whole ? found.words : withoutFlag(found.words, joined(words).at(-1) ?? "");
   terminal.stdout.write(completionText(offered, found.directive));

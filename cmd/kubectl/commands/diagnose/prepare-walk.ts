@@ -1,5 +1,6 @@
 import type { KubeconfigSource } from "../../../../access/hub/kubeconfig.ts";
 import { PluginLimits } from "../../../../access/plugins/plugin-limits.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ActionInput } from "../../action.ts";
 import { releaseFolders } from "../../flags.ts";
 import { parseDurationMs } from "../../output/duration.ts";
@@ -42,7 +43,7 @@ export async function prepareWalk(
     ...(pluginNamespace === undefined ? {} : { pluginNamespace }),
     pluginRoots: flags.pluginRoots,
     exec: options.exec === true,
-    plugins: new PluginLimits(),
+    plugins: new PluginLimits(systemClock),
     execTimeoutMs:
       execTimeout === undefined ? 10_000 : parseDurationMs(execTimeout, "--exec-timeout"),
     rendering: renderingOnce({ ...releaseFolders(flags), environment: terminal.env }),

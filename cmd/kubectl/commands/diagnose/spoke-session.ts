@@ -6,6 +6,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
 import { addressGuardOf } from "../../../../access/spokes/spoke-deps.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { sharingOf } from "../../../../controller/guard/protection.ts";
 import { type SelfReview, whoAmI } from "../../../../controller/guard/whoami.ts";
 import { userAgent } from "../../client-version.ts";
@@ -29,9 +30,10 @@ export function spokeClient(
   { environment, onRequest, closing }: WalkContext & { readonly closing: AsyncDisposableStack },
 ): KubeClient {
   const requester = new AuthorizedRequester({
+    clock: systemClock,
     endpoint: access.endpoint,
     userAgent,
-    counters: new RequestCounters(),
+    counters: new RequestCounters(systemClock),
     credentials: { current: () => Promise.resolve(credential), reject: () => undefined },
     guard: addressGuardOf(access, { environment }),
     ...(onRequest === undefined ? {} : { onRequest }),

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { withTimeout } from "../../../../access/deadline.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { recordAt } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -143,7 +144,7 @@ async function walkByJob(
     return walks.map(({ target, hops }) => diagnosisOf(target, "controller", hops));
   } finally {
     // The Job is deleted after Ctrl-C, too.
-    const late = withTimeout(5_000, undefined);
+    const late = withTimeout(systemClock, 5_000, undefined);
     await hub.remove(ref, { propagationPolicy: "Background" }, late).catch(() => undefined);
   }
 }

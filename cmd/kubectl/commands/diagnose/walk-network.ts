@@ -1,5 +1,6 @@
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
 import { addressGuardOf } from "../../../../access/spokes/spoke-deps.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { checkName, checkProxy, checkTcp, checkTls } from "./hops/network-hops.ts";
 import type { StepValue, Walk, WalkContext } from "./walk.ts";
 
@@ -10,6 +11,7 @@ export async function walkNetwork(
 ): Promise<StepValue<true>> {
   const { environment, hopTimeoutMs: timeoutMs } = context;
   const limitsOf = (access: ResolvedAccess, signal: AbortSignal) => ({
+    clock: systemClock,
     guard: addressGuardOf(access, { environment }),
     timeoutMs,
     signal,

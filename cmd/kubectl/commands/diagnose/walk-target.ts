@@ -192,7 +192,7 @@ async function walkProfile(
     });
   }
   const resolved = await walk.take("endpoint", [profile, provider], ([one, chosen]) =>
-    resolveEndpoint(one, chosen),
+    resolveEndpoint(one, chosen, context.now().getTime()),
   );
   const plugin = await takePlugin(resolved, file, { walk, context });
   const credential = await walk.take("credential", [plugin], ([one]) =>

@@ -1,8 +1,9 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import type { RequestObserver } from "../../../../access/http/request.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { PluginLimits } from "../../../../access/plugins/plugin-limits.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import {
   failedBy,
   type Finding,
@@ -68,7 +69,7 @@ export class Walk {
     signal.throwIfAborted();
     const startMs = performance.now();
     const result = await this.#run(id, () =>
-      work(valuesOf(needs), withTimeout(timeoutMsOf(id), signal)),
+      work(valuesOf(needs), withTimeout(systemClock, timeoutMsOf(id), signal)),
     );
     this.#record(hopOf(id, result, Math.round(performance.now() - startMs)));
     return result.value === undefined

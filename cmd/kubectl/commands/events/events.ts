@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -94,7 +95,7 @@ async function readHubEvents(
   { hub, hubTimeoutMs }: ClusterAccess,
   signal: AbortSignal,
 ): Promise<readonly EventItem[]> {
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const { namespaces, isAbout } = hubEventsOf(components);
   const lists = await Promise.all(namespaces.map((place) => listEvents(hub, place, deadline)));
   return lists

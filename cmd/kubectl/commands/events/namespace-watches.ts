@@ -1,6 +1,7 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../../access/kube/reflector.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { eventFactOf } from "../../hub/event-fact.ts";
 import { eventResource, type EventItem } from "./events.ts";
 
@@ -73,7 +74,7 @@ export class NamespaceWatches implements Disposable {
     const { client } = this.#place;
     const place = namespace === everywhere ? {} : { namespace };
     return new Reflector(
-      { client, ref: { resource: eventResource, ...place }, maxBackoffMs },
+      { client, clock: systemClock, ref: { resource: eventResource, ...place }, maxBackoffMs },
       {
         onChange: (object) => {
           this.#failures = 0;

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { withTimeout } from "../../../../access/deadline.ts";
 import { Window } from "../../../../access/http/window.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
 import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
@@ -132,7 +133,7 @@ async function watchOnce(
 ): Promise<void> {
   const { id, ref } = spoke;
   const opened = await takeTurn(turns, signal, async () => {
-    const deadline = withTimeout(limits.spokeTimeoutMs, signal);
+    const deadline = withTimeout(systemClock, limits.spokeTimeoutMs, signal);
     try {
       return await openLastingSpoke(ref, { ...access, isPulled: spoke.isPulled }, deadline);
     } catch (error) {

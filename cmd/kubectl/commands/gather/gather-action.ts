@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { allKinds } from "../../../../api/component.ts";
 import { isReason, reasons } from "../../../../api/reasons.ts";
 import { openReading, print, selectionOf } from "../../action.ts";
@@ -123,7 +124,7 @@ async function collect(
   const live = options.live ?? true;
   const onCredential = known.credential.bind(known);
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
-  const deadline = withTimeout(timeoutMs, signal);
+  const deadline = withTimeout(systemClock, timeoutMs, signal);
   await using access = await openClusterAccess(
     flags,
     { env, spokes: live, onCredential },

@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
@@ -111,7 +112,7 @@ async function planHub(
   signal: AbortSignal,
 ): Promise<ClusterPlan> {
   const { hub, hubTimeoutMs } = access;
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const [{ deployments = [] }, sets] = await Promise.all([
     findControllers(hub, deadline),
     planSets(components, { access, selection, isWhole: traces }, deadline),

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { withTimeout } from "../../../../access/deadline.ts";
 import type { Window } from "../../../../access/http/window.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { partingMs } from "../../hub/hub-changes.ts";
 import { troubleOf, type Troubles } from "../../output/report.ts";
 import type { LastingSpoke } from "../../spokes/read-clusters.ts";
@@ -85,7 +86,7 @@ async function readSources(
   signal: AbortSignal,
 ): Promise<LastingSpoke> {
   using _place = await shared.turns.enter(signal);
-  const deadline = withTimeout(timeoutMs, signal);
+  const deadline = withTimeout(systemClock, timeoutMs, signal);
   let spoke = opened;
   try {
     spoke ??= await open(deadline);

@@ -1,6 +1,7 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { selectInstallations } from "../../hub/installations.ts";
 import {
@@ -127,7 +128,7 @@ async function readHubLogs(
   signal: AbortSignal,
 ): Promise<ClusterLogs> {
   const { hub, hubTimeoutMs } = access;
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   try {
     const sources = await findControllerSources(components, hub, deadline);
     if (sources === undefined) return { streams: [], errors: [controllerUnseen] };

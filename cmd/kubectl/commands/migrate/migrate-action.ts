@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { type ActionInput, limitsOf, openReading, print, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
@@ -155,7 +156,7 @@ async function migrate(
 ): Promise<Ended> {
   const { flags } = input;
   const waitMs = flags.timeoutGiven ? flags.timeoutMs : defaultWaitMs;
-  const over = withTimeout(waitMs, signal);
+  const over = withTimeout(systemClock, waitMs, signal);
   const told = new Set<string>();
   for (;;) {
     const look = await readMigration(reading, signal);

@@ -1,6 +1,7 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { componentKinds } from "../../../../api/component.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../../../api/kubernetes.ts";
@@ -53,7 +54,7 @@ export async function readHub(
   { hub, direction, namespace, timeoutMs, now }: HubReading,
   signal: AbortSignal,
 ): Promise<HubState> {
-  const deadline = withTimeout(timeoutMs, signal);
+  const deadline = withTimeout(systemClock, timeoutMs, signal);
   const [found, leases, definitions, records] = await Promise.all([
     listControllerDeployments(hub, deadline),
     listLeases(hub, deadline),

@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
@@ -59,7 +60,7 @@ export async function plan(
   { access, limits, settings, now }: PlanDeps,
   signal: AbortSignal,
 ): Promise<Plan> {
-  const deadline = withTimeout(2 * access.hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, 2 * access.hubTimeoutMs, signal);
   const asked = await mapLimited(documents, limits.concurrency, async ({ component }) => {
     const answer = await askHub(component, access.hub, deadline);
     return { answer, duplicate: await findDuplicate(answer.component, access.hub, deadline) };

@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { byText } from "../../../../api/fields.ts";
@@ -54,7 +55,7 @@ export async function planUpgrade(
   const steps = inRolloutOrder(
     components.map((before) => stepOf(before, version, sets.get(before.metadata.uid))),
   );
-  const deadline = withTimeout(2 * access.hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, 2 * access.hubTimeoutMs, signal);
   const answers = await mapLimited(steps, limits.concurrency, (step) =>
     answerTo(step, access, deadline),
   );

@@ -106,7 +106,7 @@ function profileOf(source: ProfileSource): ClusterProfile {
 
 function problemOf(profile: ClusterProfile, file: ProviderFile): string | undefined {
   try {
-    resolveAccess(profile, file);
+    resolveAccess(profile, file, Date.now());
     return undefined;
   } catch (error) {
     if (error instanceof FleetError) return error.sentence;

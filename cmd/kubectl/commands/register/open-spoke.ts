@@ -8,6 +8,7 @@ import { connectHub, type HubConnection, type HubOptions } from "../../../../acc
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
 import { ApiError, ConnectionError, missingRightIn } from "../../../../access/kube/api-error.ts";
 import { accessClusterOf } from "../../../../access/profiles/profile-objects.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { userAgent } from "../../client-version.ts";
 import { UsageError } from "../../errors.ts";
@@ -42,7 +43,7 @@ export async function openSpoke(
   { context, kubeconfig = hub.kubeconfig, env, next }: SpokeOptions,
 ): Promise<OpenSpoke> {
   const file = kubeconfig === undefined ? {} : { kubeconfig };
-  const source = { environment: env, context, ...file };
+  const source = { clock: systemClock, environment: env, context, ...file };
   const observer = onRequest === undefined ? {} : { onRequest };
   const { cluster, connection } = await openContext({ ...source, userAgent, ...observer }, next);
   return {
@@ -112,7 +113,7 @@ export async function certificateNames(
   { connection: { endpoint }, timeoutMs }: OpenSpoke,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const limits = { timeoutMs, signal, guard: addressGuard({ loopback: true }) };
+  const limits = { clock: systemClock, timeoutMs, signal, guard: addressGuard({ loopback: true }) };
   try {
     const socket = await probeConnection(endpoint, limits);
     return (await probeCertificate(socket, endpoint, limits)).names;

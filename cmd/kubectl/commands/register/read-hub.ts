@@ -1,4 +1,3 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
@@ -7,6 +6,8 @@ import {
   loadProviderFile,
   type ProviderFile,
 } from "../../../../access/providers/provider-config.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { clusterProfileApiVersions, isClusterProfile } from "../../../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../../../api/component.ts";
 import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
@@ -33,7 +34,7 @@ export async function readHubFacts(
   signal: AbortSignal,
 ): Promise<HubFacts> {
   const { client } = hub;
-  const late = withTimeout(flags.hub.requestTimeoutMs, signal);
+  const late = withTimeout(systemClock, flags.hub.requestTimeoutMs, signal);
   const [system, profileVersion, servesComponents, controllers, readers, profile, others] =
     await Promise.all([
       readNamespace("kube-system", client, late),

@@ -1,6 +1,7 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -23,7 +24,7 @@ export async function readSpokeFacts(
 ): Promise<SpokeFacts> {
   const { connection, cluster, timeoutMs } = spoke;
   const { client } = connection;
-  const late = withTimeout(timeoutMs, signal);
+  const late = withTimeout(systemClock, timeoutMs, signal);
   const work = Promise.all([
     client.request("GET", "/version", undefined, late),
     connection.isWorking(late),

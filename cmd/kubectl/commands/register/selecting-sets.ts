@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ComponentKind } from "../../../../api/component.ts";
 import { type FleetSet, fleetSetKinds } from "../../../../api/fleet-set.ts";
@@ -44,7 +45,8 @@ async function readPlacements(
   if (from === "Selector") return undefined;
   const { apiVersion, kind } = placementKinds[from];
   const ref = { resource: knownResource(apiVersion, kind), namespace };
-  return (await unlessDenied(hub.list(ref, {}, withTimeout(hubTimeoutMs, signal))))?.items;
+  return (await unlessDenied(hub.list(ref, {}, withTimeout(systemClock, hubTimeoutMs, signal))))
+    ?.items;
 }
 
 /** Whether a set selects a cluster and does not exclude it. Pure. */

@@ -1,6 +1,7 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
@@ -74,10 +75,10 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
   const agreement = { yes: options.yes === true, input: flags.input };
   await askForAgreement(`Delete these ${shown.length} objects.`, agreement, terminal);
   if (spoke !== undefined) {
-    const late = withTimeout(spoke.timeoutMs, signal);
+    const late = withTimeout(systemClock, spoke.timeoutMs, signal);
     await onSpoke(spoke, removeAll(there, spoke.connection.client, late));
   }
-  await removeAll(onHub, access.hub, withTimeout(access.hubTimeoutMs, signal));
+  await removeAll(onHub, access.hub, withTimeout(systemClock, access.hubTimeoutMs, signal));
   if (!flags.quiet) {
     terminal.stderr.write(`ClusterProfile ${idOf(profile.metadata)} is no longer registered.\n`);
   }
@@ -116,8 +117,10 @@ async function warningsOf(
   const { account, clusterUid: uid } = registeredOf(profile);
   const { client } = spoke.connection;
   const [profiles = [], anchors = []] = await Promise.all([
-    unlessDenied(listProfiles(access.hub, undefined, withTimeout(access.hubTimeoutMs, signal))),
-    onSpoke(spoke, listAnchors(client, withTimeout(spoke.timeoutMs, signal))),
+    unlessDenied(
+      listProfiles(access.hub, undefined, withTimeout(systemClock, access.hubTimeoutMs, signal)),
+    ),
+    onSpoke(spoke, listAnchors(client, withTimeout(systemClock, spoke.timeoutMs, signal))),
   ]);
   const traits = { uid, servers: serversOf(profile), anchors };
   return otherProfiles(profile.metadata, { profiles, components }, traits).map(
@@ -151,7 +154,7 @@ async function readHubRemovals(
   const found =
     name === ""
       ? undefined
-      : await hub.get(ref, { metadataOnly: true }, withTimeout(hubTimeoutMs, signal));
+      : await hub.get(ref, { metadataOnly: true }, withTimeout(systemClock, hubTimeoutMs, signal));
   return hubRemovals(profile, found === undefined ? undefined : kindOf(found, "v1", "Secret"));
 }
 
@@ -174,7 +177,7 @@ async function readSpokeRemovals(
 ): Promise<readonly KubeObject[] | Refusal> {
   const { account } = registeredOf(profile);
   const { client } = spoke.connection;
-  const late = withTimeout(spoke.timeoutMs, signal);
+  const late = withTimeout(systemClock, spoke.timeoutMs, signal);
   const read = reader(client, late);
   const work = Promise.all([
     read({ apiVersion: "v1", kind: "Namespace", name: "kube-system" }),
@@ -189,7 +192,11 @@ async function readSpokeRemovals(
   ]);
   const [hubSystem, [system, found, binding, role, namespace, bindings, ...contents]] =
     await Promise.all([
-      readNamespace("kube-system", access.hub, withTimeout(access.hubTimeoutMs, signal)),
+      readNamespace(
+        "kube-system",
+        access.hub,
+        withTimeout(systemClock, access.hubTimeoutMs, signal),
+      ),
       onSpoke(spoke, work),
     ]);
   const facts: RemovalFacts = {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { withTimeout } from "../../../../access/deadline.ts";
 import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -32,7 +33,7 @@ export async function writeRegistration(
   { hub, hubTimeoutMs, spoke, signal }: Clusters & { readonly signal: AbortSignal },
 ): Promise<Written> {
   const { client } = spoke.connection;
-  const atSpoke = withTimeout(spoke.timeoutMs, signal);
+  const atSpoke = withTimeout(systemClock, spoke.timeoutMs, signal);
   const minted = await onSpoke(
     spoke,
     applyAll(registration.spoke, client, atSpoke).then(() =>
@@ -40,7 +41,7 @@ export async function writeRegistration(
     ),
   );
   const { namespaces, profile, profileStatus, server } = registration;
-  const atHub = withTimeout(hubTimeoutMs, signal);
+  const atHub = withTimeout(systemClock, hubTimeoutMs, signal);
   const secret = credentialData(registration, server, minted.token);
   // The Secret comes first: the controller may see the profile at once.
   await applyAll([...namespaces, secret, profile], hub, atHub);

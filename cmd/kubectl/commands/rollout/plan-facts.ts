@@ -1,7 +1,8 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { ServedKind } from "../../../../access/kube/profile-versions.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
@@ -35,7 +36,7 @@ export async function readPlanFacts(
   signal: AbortSignal,
 ): Promise<PlanFacts> {
   const { hub, hubTimeoutMs } = access;
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const { namespace: home } = set.metadata;
   const { component: kind } = fleetSetKinds[set.kind];
   const { from, selector } = set.spec.clusters;

@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Revision } from "../../../../sets/facts.ts";
@@ -28,7 +29,7 @@ export async function readRevisions(
   set: FleetSet,
   signal: AbortSignal,
 ): Promise<readonly RecordedRevision[]> {
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const labelSelector = Object.entries(setSelectorOf(set))
     .map(([key, value]) => `${key}=${value}`)
     .join(",");

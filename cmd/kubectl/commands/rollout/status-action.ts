@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -52,7 +53,7 @@ export async function runRolloutStatus(input: Input, signal: AbortSignal): Promi
     await printStatus(set, input);
     return codes[rolloutItemOf(set).outcome];
   }
-  const end = flags.timeoutGiven ? withTimeout(flags.timeoutMs, signal) : signal;
+  const end = flags.timeoutGiven ? withTimeout(systemClock, flags.timeoutMs, signal) : signal;
   const last = await watch(set, { access, input }, end);
   if (!flags.quiet && !isDocument(flags)) terminal.stderr.write(stepsText(last, flags));
   if (last.outcome === "incomplete" && end.aborted && !signal.aborted) return exitCodes.timedOut;

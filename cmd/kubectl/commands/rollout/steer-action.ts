@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -70,7 +71,7 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
   const set = await namedSet(input, { access }, signal);
   if (typeof set === "number") return set;
   const user = async (): Promise<string> =>
-    (await whoAmI(access.hub, withTimeout(access.hubTimeoutMs, signal))).username;
+    (await whoAmI(access.hub, withTimeout(systemClock, access.hubTimeoutMs, signal))).username;
   const steering = await decide(set, user);
   if (steering.kind === "refused") return tellRefusal(steering, input);
   if (steering.kind === "unchanged") return await tell(set, steering.said, input);
@@ -79,7 +80,7 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name },
     { metadata: { annotations: steering.annotations } },
     { fieldManager, dryRun: options.dryRun === true },
-    withTimeout(access.hubTimeoutMs, signal),
+    withTimeout(systemClock, access.hubTimeoutMs, signal),
   );
   const code = await tell({ ...set, ...written }, writtenText(steering.said, options), input);
   if (steering.warning === undefined) return code;

@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { isOutdatedPatch } from "../../../../access/kube/api-error.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -99,7 +100,7 @@ async function write(
       { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name: set.metadata.name },
       undoPatch(set, content),
       { fieldManager, dryRun: options.dryRun === true },
-      withTimeout(access.hubTimeoutMs, signal),
+      withTimeout(systemClock, access.hubTimeoutMs, signal),
     );
   } catch (error) {
     if (!isOutdatedPatch(error)) throw error;

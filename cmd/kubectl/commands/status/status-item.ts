@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
@@ -200,7 +201,7 @@ export async function warningsOf(
   signal: AbortSignal,
 ): Promise<readonly EventFact[] | null> {
   const { namespace, uid } = component.metadata;
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const fieldSelector = `involvedObject.uid=${uid},type=Warning`;
   const ref = { resource: knownResource("v1", "Event"), namespace, fieldSelector };
   const found: readonly KubeObject[] | null = await hub.list(ref, {}, deadline).then(

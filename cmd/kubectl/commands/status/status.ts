@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
@@ -127,7 +128,7 @@ async function readServing(
   signal: AbortSignal,
 ): Promise<Serving | undefined> {
   if (isWanted !== true) return undefined;
-  const leases = listControllerLeases(hub, withTimeout(hubTimeoutMs, signal));
+  const leases = listControllerLeases(hub, withTimeout(systemClock, hubTimeoutMs, signal));
   return await leases.then(
     (found) => servingOf(found, now().getTime()),
     () => undefined,

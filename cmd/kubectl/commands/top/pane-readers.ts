@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type ActionInput, timesOf } from "../../action.ts";
 import { failureOf } from "../../failure.ts";
 import type { Flags } from "../../flags.ts";
@@ -27,7 +28,7 @@ interface PaneOptions {
 /** Reads pages as the commands of the same names print them, each within `--timeout`. */
 export function paneReader(options: PaneOptions): ReadPane {
   return async (page, item, signal) => {
-    const deadline = withTimeout(options.flags.timeoutMs, signal);
+    const deadline = withTimeout(systemClock, options.flags.timeoutMs, signal);
     try {
       return page === "detail"
         ? await readDetail(item, options, deadline)

@@ -1,6 +1,7 @@
 import { type Readable, Writable } from "node:stream";
 
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type ActionInput, askedOf, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
@@ -38,7 +39,7 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   const isLimited = once || flags.timeoutGiven;
   const end = new AbortController();
   const both = AbortSignal.any([signal, end.signal]);
-  const until = isLimited ? withTimeout(flags.timeoutMs, both) : both;
+  const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, both) : both;
   const wanted = { env: terminal.env, spokes: live };
   await using opened = await openClusterAccess(flags, wanted, until);
   await using access = keepSpokes(opened);

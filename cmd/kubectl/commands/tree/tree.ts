@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
@@ -101,7 +102,7 @@ async function readWays(
   if (refs.size === 0) return new Map();
   const deps = await way();
   const found = await mapLimited([...refs], limits.concurrency, async ([id, ref]) => {
-    const deadline = withTimeout(access.hubTimeoutMs, signal);
+    const deadline = withTimeout(systemClock, access.hubTimeoutMs, signal);
     const known = await readWay(ref, deps, deadline).catch((error: unknown) => {
       if (deadline.aborted) return undefined;
       throw error;

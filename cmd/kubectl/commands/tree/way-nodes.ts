@@ -93,7 +93,7 @@ function healthOf(profile: ClusterProfile): Pick<TreeNode, "state" | "message"> 
 
 function resolved(profile: ClusterProfile, providers: ProviderFile): ResolvedAccess | FleetError {
   try {
-    return accessOf(profile, selectProvider(profile, providers));
+    return accessOf(profile, selectProvider(profile, providers), Date.now());
   } catch (error) {
     if (error instanceof FleetError) return error;
     throw error;

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { access as accessFile, constants, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type ActionInput, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
@@ -40,7 +41,7 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   const end = new AbortController();
   ending.defer(() => end.abort());
   const both = AbortSignal.any([signal, end.signal]);
-  const until = isLimited ? withTimeout(flags.timeoutMs, both) : both;
+  const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, both) : both;
   const wanted = { env: terminal.env, spokes: live };
   const access = ending.use(keepSpokes(ending.use(await openClusterAccess(flags, wanted, until))));
   const fleet = ending.use(new PageFleet(fromOf(flags)));

@@ -1,6 +1,7 @@
-import { withTimeout } from "../../../../access/deadline.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component, ComponentKind } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { Part } from "../../../../api/shards.ts";
@@ -157,7 +158,7 @@ async function askHub(
   signal: AbortSignal,
 ): Promise<HubAnswer> {
   const { hub, hubTimeoutMs } = access;
-  const deadline = withTimeout(hubTimeoutMs, signal);
+  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const [answer, found, listed] = await Promise.all([
     hub.request("GET", "/version", undefined, deadline),
     readControllers(hub, now, deadline),

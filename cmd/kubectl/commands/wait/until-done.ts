@@ -1,4 +1,5 @@
-import { withTimeout } from "../../../../access/deadline.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Changes } from "../../hub/hub-changes.ts";
 import { minimumOf, type WaitItem, type WaitSummary } from "./wait.ts";
 
@@ -34,7 +35,7 @@ export async function untilDone(
   { subject, min, failFast, stableMs, isOneLook, timeoutMs }: Waiting,
   signal: AbortSignal,
 ): Promise<Done> {
-  const limit = withTimeout(timeoutMs, signal);
+  const limit = withTimeout(systemClock, timeoutMs, signal);
   using changes = subject.changes(limit);
   const began = performance.now();
   let items: readonly WaitItem[] = [];

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { connectHub } from "../../../../access/hub/hub.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { listSets, readSet } from "../../../../cmd/kubectl/hub/fleet-sets.ts";
 import { NotServedError } from "../../../../cmd/kubectl/hub/installations.ts";
@@ -26,7 +27,11 @@ async function onHub<Result>(
   use: (access: { hub: KubeClient; hubTimeoutMs: number }) => Promise<Result>,
 ): Promise<Result> {
   await using stub = await startStubHub(objects, answer);
-  await using hub = await connectHub({ environment: stub.env, userAgent: "test" });
+  await using hub = await connectHub({
+    clock: systemClock,
+    environment: stub.env,
+    userAgent: "test",
+  });
   return await use({ hub: hub.client, hubTimeoutMs: 10_000 });
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import {
   keyOf,
@@ -11,7 +12,6 @@ import { isUpstreams } from "../../../../controller/apply/adoption/take-over.ts"
 import type { ChangeSet } from "../../../../controller/apply/change-set.ts";
 import { gateOf, Guards } from "../../../../controller/guard/guards.ts";
 import type { Protection } from "../../../../controller/guard/protection.ts";
-import { systemClock } from "../../../../controller/queue/clock.ts";
 import {
   anchorNameOf,
   componentUidLabel,

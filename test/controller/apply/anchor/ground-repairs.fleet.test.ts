@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../../api/kubernetes.ts";
-import { systemClock } from "../../../../controller/queue/clock.ts";
 import { anchorKey } from "../../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../../installation/anchor.ts";
 import { useSpokes } from "../../../fleet/use-fleet.ts";

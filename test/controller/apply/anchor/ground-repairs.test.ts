@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import type { KubeObject, Manifest, ObjectMeta } from "../../../../api/kubernetes.ts";
-import { systemClock } from "../../../../controller/queue/clock.ts";
 import { inventoryTextOf, anchorKey } from "../../../../installation/anchor-object.ts";
 import { anchorAnnotations, anchorLabels } from "../../../../installation/anchor.ts";
 import type { StubAnswer, StubRequest } from "../../../access/api-stub.ts";

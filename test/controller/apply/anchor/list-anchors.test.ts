@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import { delay } from "../../../../access/time/clock.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { anchorsBefore } from "../../../../controller/apply/anchor/list-anchors.ts";
-import { delay } from "../../../../controller/queue/clock.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const { signal } = new AbortController();

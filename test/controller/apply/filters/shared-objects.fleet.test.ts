@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../../api/kubernetes.ts";
 import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet } from "../../../../controller/apply/change-set.ts";
@@ -20,7 +21,11 @@ const config = ({ target }: Installer): Manifest =>
   manifestOf(`v1 ConfigMap ${target.namespace}/own`);
 
 function remove({ component, target }: Installer): Promise<unknown> {
-  return finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(60_000));
+  return finalize(
+    { component, target },
+    { clock: systemClock, log: silentLog },
+    AbortSignal.timeout(60_000),
+  );
 }
 
 /** Two components of one hub on one cluster that both may want the same role. */

@@ -12,6 +12,7 @@ import type { Endpoint } from "../../../../../access/http/endpoint.ts";
 import type { ServerAddress } from "../../../../../access/http/socks.ts";
 import { openSocket } from "../../../../../access/http/tunnel.ts";
 import { ConnectionError } from "../../../../../access/kube/api-error.ts";
+import type { Clock } from "../../../../../access/time/clock.ts";
 import { timestampOf } from "../../../../../api/conditions.ts";
 import type { KnfCode } from "../../../../../api/knf/knf-codes.ts";
 import { networkFinding } from "../explain-error.ts";
@@ -19,6 +20,7 @@ import { failedBy, finding, type Finding, type HopResult, passed, passedWith } f
 
 /** Limits of each step on the network. */
 interface NetworkLimits {
+  readonly clock: Clock;
   readonly guard: AddressGuard;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -37,10 +39,15 @@ export function checkName(endpoint: Endpoint, limits: NetworkLimits): Promise<Ho
 
 /** Connects to the server, or to the proxy in front of it. */
 export function checkTcp(endpoint: Endpoint, limits: NetworkLimits): Promise<HopResult<true>> {
-  const { timeoutMs: connectTimeoutMs, signal } = limits;
+  const { clock, timeoutMs: connectTimeoutMs, signal } = limits;
   const guard = firstAddressGuard(endpoint, limits);
   return attempt(endpoint, "KNF4003", async () => {
-    const socket = await openSocket(firstAddress(endpoint), { connectTimeoutMs, signal, guard });
+    const socket = await openSocket(firstAddress(endpoint), {
+      clock,
+      connectTimeoutMs,
+      signal,
+      guard,
+    });
     socket.destroy();
     return passed(true, `${firstAddressText(endpoint)} accepts connections`);
   });

@@ -11,6 +11,7 @@ import {
 } from "../../../../../access/plugins/exec-plugin.ts";
 import { pluginEnvironment } from "../../../../../access/plugins/plugin-policy.ts";
 import type { ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
+import { systemClock } from "../../../../../access/time/system-clock.ts";
 import { timestampOf } from "../../../../../api/conditions.ts";
 import { FleetError } from "../../../../../api/errors.ts";
 import { redactSecrets } from "../../../../../api/foreign-text.ts";
@@ -55,7 +56,7 @@ function getCredential(
   const { signal, execTimeoutMs, pluginRoots } = context;
   const surroundings = {
     environment: pluginEnvironment(context.environment),
-    now: context.now,
+    clock: { ...systemClock, date: context.now },
     policy: { roots: pluginRoots },
   };
   if (isBuiltIn(plan.command)) {

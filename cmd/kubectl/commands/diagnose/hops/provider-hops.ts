@@ -169,8 +169,9 @@ export function chooseProvider(
 export function resolveEndpoint(
   profile: ClusterProfile,
   selected: SelectedProvider,
+  nowMs: number,
 ): HopResult<ResolvedAccess> {
-  const access = accessOf(profile, selected);
+  const access = accessOf(profile, selected, nowMs);
   const { server, tlsServerName, proxy, insecureSkipTlsVerify } = access.endpoint;
   const through =
     proxy === undefined ? "" : ` through ${proxy.protocol}//${proxy.host}:${proxy.port}`;

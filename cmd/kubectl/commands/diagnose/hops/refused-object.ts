@@ -1,5 +1,6 @@
-import { withTimeout } from "../../../../../access/deadline.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../../api/component.ts";
 import { FleetError } from "../../../../../api/errors.ts";
 import { foreignText, redactSecrets } from "../../../../../api/foreign-text.ts";
@@ -53,7 +54,7 @@ export async function readRefusal(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const limited = withTimeout(timeLimitMs, signal);
+    const limited = withTimeout(systemClock, timeLimitMs, signal);
     return webhookMessage((await askServer(refused, limited)) ?? "");
   } catch {
     signal.throwIfAborted();

@@ -102,7 +102,7 @@ describe("a registration", () => {
       const registration = planned({ hub: { readers: file } });
       expect(registration.reader.provider).toBe(provider);
       expect(registration.reader.secret.key).toBe(key);
-      const access = resolveAccess(profileOf(registration), file.file);
+      const access = resolveAccess(profileOf(registration), file.file, Date.now());
       expect(access).toMatchObject({ provider, endpoint: { server: "https://eu-1.example.com" } });
     },
   );

@@ -1,19 +1,24 @@
+import type { Clock } from "./clock.ts";
+
 /**
  * The time limit of any work: a signal that aborts with `signal`, and with a TimeoutError after `timeoutMs`. Needs no disposal, and does not keep
  * the process alive. `undefined` is for work that goes on when its caller is aborted, such as a cleanup.
- * Two special limits stand below: `Deadline` for the head of an answer, and `TurnWaits.limit`, which stops while the work waits for its turn.
+ * Three special limits stand below: `Deadline` ends with its work, `TurnWaits.limit` stops while the work waits for its turn, and `outlasting` begins when its signal aborts.
  */
-export function withTimeout(timeoutMs: number, signal: AbortSignal | undefined): AbortSignal {
-  if (signal === undefined) return AbortSignal.timeout(timeoutMs);
-  if (signal.aborted) return signal;
+export function withTimeout(
+  clock: Clock,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): AbortSignal {
+  if (signal?.aborted === true) return signal;
   // Not AbortSignal.any: Node 24 loses the abort when garbage collection takes one of its signals (nodejs/node#65995).
-  const limit = new Follower(signal);
+  const limit = new Follower(signal ?? new AbortController().signal);
   const end = (): void => {
     limit[Symbol.dispose]();
     limit.abort(timeoutError());
   };
-  const timer = setTimeout(end, timeoutMs).unref();
-  limit.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  const timer = clock.after(timeoutMs, end, "background");
+  limit.signal.addEventListener("abort", () => timer[Symbol.dispose](), { once: true });
   return limit.signal;
 }
 
@@ -68,28 +73,30 @@ export class Follower implements Disposable {
 }
 
 /**
- * A time limit for the first part of some work: the head of an answer has to come in time, its body may take longer. Aborts with a TimeoutError.
- * It has to be disposed when the work is done. Unlike `withTimeout` it leaves no timer behind, which matters for every request.
+ * A time limit that is disposed when its work is done, and keeps the process alive until then. Aborts with a TimeoutError. `clear` ends the limit after the first part of the work:
+ * the head of an answer has to come in time, its body may take longer. Unlike `withTimeout` it leaves no timer behind, which matters for every request.
  */
 export class Deadline extends Follower {
+  readonly #clock: Clock;
   readonly #timeoutMs: number;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Disposable | undefined;
 
-  constructor(timeoutMs: number, outer: AbortSignal) {
+  constructor(clock: Clock, timeoutMs: number, outer: AbortSignal) {
     super(outer);
+    this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.restart();
   }
 
   /** Begins the time limit anew, for example at each part of an answer. */
   restart(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.abort(timeoutError()), this.#timeoutMs);
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#clock.after(this.#timeoutMs, () => this.abort(timeoutError()));
   }
 
   /** Ends the time limit. Then only the outer signal aborts. */
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
   }
 
@@ -104,12 +111,14 @@ export class Deadline extends Follower {
  * it is not the fault of the spoke.
  */
 export class TurnWaits {
+  readonly #clock: Clock;
   readonly #outer: TurnWaits | undefined;
   readonly #limits = new Set<PausedLimit>();
   #waiting = 0;
 
   /** Each wait also counts in `outer`. */
-  constructor(outer?: TurnWaits) {
+  constructor(clock: Clock, outer?: TurnWaits) {
+    this.#clock = clock;
     this.#outer = outer;
   }
 
@@ -135,43 +144,69 @@ export class TurnWaits {
     outer: AbortSignal,
     { ms, reason }: { readonly ms: number; readonly reason: unknown },
   ): Follower {
-    const limit = new PausedLimit(outer, { ms, reason, onEnd: () => this.#limits.delete(limit) });
+    const onEnd = (): void => void this.#limits.delete(limit);
+    const limit = new PausedLimit(outer, { clock: this.#clock, ms, reason, onEnd });
     this.#limits.add(limit);
     if (this.#waiting === 0) limit.resume();
     return limit;
   }
 }
 
+interface PausedLimitOptions {
+  readonly clock: Clock;
+  readonly ms: number;
+  readonly reason: unknown;
+  readonly onEnd: () => void;
+}
+
 class PausedLimit extends Follower {
-  readonly #reason: unknown;
-  readonly #onEnd: () => void;
+  readonly #options: PausedLimitOptions;
   #leftMs: number;
   #since = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Disposable | undefined;
 
-  constructor(
-    outer: AbortSignal,
-    options: { readonly ms: number; readonly reason: unknown; readonly onEnd: () => void },
-  ) {
+  constructor(outer: AbortSignal, options: PausedLimitOptions) {
     super(outer);
+    this.#options = options;
     this.#leftMs = options.ms;
-    this.#reason = options.reason;
-    this.#onEnd = options.onEnd;
   }
 
   resume(): void {
-    this.#since = performance.now();
-    this.#timer = setTimeout(() => this.abort(this.#reason), Math.max(0, this.#leftMs));
+    const { clock, reason } = this.#options;
+    this.#since = clock.now();
+    this.#timer = clock.after(Math.max(0, this.#leftMs), () => this.abort(reason));
   }
 
   pause(): void {
-    clearTimeout(this.#timer);
-    this.#leftMs -= performance.now() - this.#since;
+    this.#timer?.[Symbol.dispose]();
+    this.#leftMs -= this.#options.clock.now() - this.#since;
   }
 
   override [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-    this.#onEnd();
+    this.#timer?.[Symbol.dispose]();
+    this.#options.onEnd();
     super[Symbol.dispose]();
   }
+}
+
+/** A signal that is aborted a time after another one, for work that should still end. To be disposed when the work ends. */
+export function outlasting(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  let timer: Disposable | undefined;
+  const end = (): void => {
+    timer = clock.after(ms, () => controller.abort(signal.reason));
+  };
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      signal.removeEventListener("abort", end);
+      timer?.[Symbol.dispose]();
+    },
+  };
 }

@@ -4,7 +4,8 @@ import { runInNewContext } from "node:vm";
 
 import { describe, expect, test } from "vitest";
 
-import { Deadline, withTimeout } from "../../access/deadline.ts";
+import { Deadline, withTimeout } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 
 const never = new AbortController().signal;
 
@@ -12,7 +13,7 @@ describe("withTimeout", () => {
   test.each([{ signal: never }, { signal: undefined }])(
     "aborts with a TimeoutError after its time",
     async ({ signal }) => {
-      const limit = withTimeout(20, signal);
+      const limit = withTimeout(systemClock, 20, signal);
       expect(limit.aborted).toBe(false);
       await delay(60);
       expect(limit.reason).toMatchObject({ name: "TimeoutError" });
@@ -22,14 +23,14 @@ describe("withTimeout", () => {
   test("aborts with its signal, also with one that is aborted already", () => {
     const reason = new Error("Interrupted");
     const caller = new AbortController();
-    const limit = withTimeout(60_000, caller.signal);
+    const limit = withTimeout(systemClock, 60_000, caller.signal);
     caller.abort(reason);
     expect(limit.reason).toBe(reason);
-    expect(withTimeout(60_000, caller.signal).reason).toBe(reason);
+    expect(withTimeout(systemClock, 60_000, caller.signal).reason).toBe(reason);
   });
 
   test("keeps its time although garbage collection runs, also inside another limit", async () => {
-    const limit = withTimeout(5_000, withTimeout(100, never));
+    const limit = withTimeout(systemClock, 5_000, withTimeout(systemClock, 100, never));
     collectGarbage();
     await delay(20);
     collectGarbage();
@@ -41,7 +42,7 @@ describe("withTimeout", () => {
 describe("Deadline", () => {
   test("still aborts with its signal when the time limit has ended", async () => {
     const caller = new AbortController();
-    using deadline = new Deadline(20, caller.signal);
+    using deadline = new Deadline(systemClock, 20, caller.signal);
     deadline.clear();
     await delay(60);
     expect(deadline.signal.aborted).toBe(false);
