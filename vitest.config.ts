@@ -30,8 +30,10 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
-          // Many of them wait for a pace or a limit: four files at a time fill two cores.
-          maxWorkers: 4,
+          // A worker goes on from file to file: modules are loaded once for many files.
+          isolate: false,
+          // Many of them wait for a pace or a limit: six files at a time fill two cores.
+          maxWorkers: 6,
         },
       },
       {
