@@ -13,10 +13,19 @@ import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import { replicaKubeconfig } from "./built-in-access.ts";
-import { create, gone, inventoryOf, leftovers, ready, remove } from "./installation.ts";
+import {
+  change,
+  create,
+  gone,
+  inventoryOf,
+  leftovers,
+  observed,
+  ready,
+  remove,
+} from "./installation.ts";
 import { playAgent, usePullScene } from "./pull-scene.ts";
 import { releaseDir } from "./release-dir.ts";
-import { writesTo } from "./requests.ts";
+import { guardWritesTo, writesTo } from "./requests.ts";
 import { childrenOf, phase, removeSet, setKey, setNamespace, setOf } from "./set-scene.ts";
 import { versionTemplate } from "./set-scene.ts";
 
@@ -111,7 +120,7 @@ test("a set that replicas share brings a release to a cluster that pulls, and th
   expect(await leftovers(spoke, before)).toEqual([`|Namespace||${agentNamespace}`]);
 }, 600_000);
 
-test("two components are installed by the one replica that has the shard of their cluster, with one write an object, and go without a trace", async () => {
+test("two components are installed by the one replica that has the shard of their cluster, with one write an object, none for the same release again, and go without a trace", async () => {
   const { fleet, hub, spoke } = scene();
   const on = await fleet.addProfile(spoke, { plugin: "secretreader", name: "direct" });
   const clean = await inventoryOf(spoke);
@@ -132,6 +141,13 @@ test("two components are installed by the one replica that has the shard of thei
     // The intent before the first write and the record of completion after the last one.
     expect(twice).toEqual([`configmaps/${label}/${anchor}`]);
     expect(ids.length).toBeGreaterThan(70);
+    // The same release under another name: a new generation that changes no object.
+    const again = new Date();
+    await change(hub, one, { version: valueAt(await ready(hub, one), "status", "version") });
+    await observed(hub, one);
+    await ready(hub, one);
+    const rewritten = [...(await writesTo(spoke, again)), ...(await guardWritesTo(spoke, again))];
+    expect(rewritten.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
   }
   const [first = "", second = ""] = uids;
   expect(installers(first)).toHaveLength(1);
