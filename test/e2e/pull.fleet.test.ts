@@ -61,10 +61,13 @@ async function playLocal(): Promise<void> {
 }
 
 async function stopOcmAgent(): Promise<void> {
+  const { hub } = scene();
   isOcmAgentThere = false;
+  // The hub waits for five of them before it says so.
+  await hub.admin.patch(clusterKey, { spec: { leaseDurationSeconds: 1 } });
   await ocmAgent[Symbol.asyncDispose]();
   await waitFor("the cluster to be Unknown", async () => {
-    const found = await scene().hub.admin.get(clusterKey);
+    const found = await hub.admin.get(clusterKey);
     return conditionOf(found, "ManagedClusterConditionAvailable")?.status === "Unknown";
   });
 }
@@ -238,7 +241,6 @@ describe("a component whose cluster has only an agent", () => {
 
   test("a cluster whose agent is silent is Unknown as soon as Open Cluster Management says so", async () => {
     const { hub } = scene();
-    await hub.admin.patch(clusterKey, { spec: { leaseDurationSeconds: 1 } });
     await stopOcmAgent();
     await condition(hub, kind, [
       "TargetClusterResolved",
