@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { backoffMs } from "../time/backoff.ts";
 import { type Clock, pause } from "../time/clock.ts";
 import { ApiError } from "./api-error.ts";
 import { type Kept, type KeptHandlers, KeptObjects } from "./kept-objects.ts";
@@ -38,7 +39,6 @@ export interface ReflectorOptions<Item extends Kept = KubeObject> {
 type Keeping<Item extends Kept> = ReflectorOptions<Item> &
   Required<Pick<ReflectorOptions<Item>, "keep">>;
 
-const minBackoffMs = 800;
 const steadyMs = 1_000;
 // A watch that ends this much before its timeout was not ended by the timeout. The server starts its clock after we start ours.
 const earlyMs = 1_000;
@@ -163,7 +163,11 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       failures = lastedMs >= 60_000 ? 1 : failures + 1;
       const isFirst = failures === 1 && lastedMs >= steadyMs;
       if (end === "inTime") failures = 0;
-      else if (end === "failed" || !isFirst) await this.#wait(this.#backoffMs(failures), signal);
+      else if (end === "failed" || !isFirst) {
+        const { maxBackoffMs: longestMs = 30_000 } = this.#options;
+        const backoff = { firstMs: 800, longestMs, jitter: 1 / 2 };
+        await this.#wait(backoffMs(backoff, failures, Math.random()), signal);
+      }
     }
   }
 
@@ -185,12 +189,6 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     await pause(this.#options.clock, ms, signal);
     this.#isWaiting = false;
     return !signal.aborted;
-  }
-
-  #backoffMs(failures: number): number {
-    const { maxBackoffMs = 30_000 } = this.#options;
-    const base = Math.min(maxBackoffMs, minBackoffMs * 2 ** (failures - 1));
-    return base * (1 - Math.random() / 2);
   }
 
   /** Prepares the next attempt. Returns false for an expired version, which is no failure. */

@@ -1,4 +1,5 @@
 import { FleetError } from "../../api/errors.ts";
+import { backoffMs } from "../time/backoff.ts";
 import type { Clock } from "../time/clock.ts";
 import { abortable } from "../time/deadline.ts";
 import type { Credential, CredentialSource } from "./credential.ts";
@@ -18,10 +19,8 @@ export interface CredentialSourceOptions {
 
 const maxSkewMs = 60_000;
 const withoutExpiryMs = 15 * 60_000;
-const minBackoffMs = 1_000;
-const maxRejectedPauseMs = 60_000;
 // Each run of a failing plugin starts a process and may be a login at a cloud provider. Security: T-22.
-const maxBackoffMs = 300_000;
+const failureBackoff = { firstMs: 1_000, longestMs: 300_000 };
 // A rejection after this time is the first of a new row.
 const calmMs = 120_000;
 
@@ -73,8 +72,8 @@ export class RenewingCredentials implements CredentialSource, Disposable {
     this.#rejectedAtMs = now;
     // The first rejection is about an old credential. Further ones mean that new credentials are rejected too.
     if (this.#rejections > 1) {
-      const firstMs = this.#options.rejectedPauseMs ?? minBackoffMs;
-      const pauseMs = Math.min(maxRejectedPauseMs, firstMs * 2 ** (this.#rejections - 2));
+      const { rejectedPauseMs: firstMs = 1_000 } = this.#options;
+      const pauseMs = backoffMs({ firstMs, longestMs: 60_000 }, this.#rejections - 1);
       this.#pause(rejectedError(), pauseMs);
     }
   }
@@ -116,7 +115,7 @@ export class RenewingCredentials implements CredentialSource, Disposable {
       return credential;
     } catch (error) {
       this.#failures += 1;
-      this.#pause(error, Math.min(maxBackoffMs, minBackoffMs * 2 ** (this.#failures - 1)));
+      this.#pause(error, backoffMs(failureBackoff, this.#failures));
       throw error;
     }
   }

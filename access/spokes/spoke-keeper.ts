@@ -1,6 +1,7 @@
 import { FleetError } from "../../api/errors.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
+import { backoffMs } from "../time/backoff.ts";
 import { pause } from "../time/clock.ts";
 import { abortable, TurnWaits, withTimeout } from "../time/deadline.ts";
 import { ConnectTurns } from "./connect-turns.ts";
@@ -17,6 +18,10 @@ const longestAcquireMs = 30_000;
 const graceMs = 180_000;
 // A profile that flaps must not start a plugin each time.
 const attemptIntervalMs = 1_000;
+const checkBackoff = { firstMs: 1_000, longestMs: 10_000, jitter: 1 / 4 };
+const connectBackoff = { ...checkBackoff, longestMs: 60_000 };
+// Each failed attempt of a plugin is a process, and may be a login at a cloud. Security: T-22.
+const pluginBackoff = { ...checkBackoff, longestMs: 300_000 };
 
 /**
  * Connects to one spoke and keeps the connection. Replaces the connection when the access changes, notices a silent spoke, and retries until it is
@@ -155,7 +160,9 @@ export class SpokeKeeper {
         this.#attemptError = fleetErrorOf(error);
         this.#refresh();
       }
-      await pause(clock, backoffMs(failures, longestPauseMs(this.#attemptError)), signal);
+      const isOfPlugin = this.#attemptError.code?.startsWith("Plugin") === true;
+      const backoff = isOfPlugin ? pluginBackoff : connectBackoff;
+      await pause(clock, backoffMs(backoff, failures, Math.random()), signal);
     }
   }
 
@@ -219,7 +226,7 @@ export class SpokeKeeper {
           since = clock.now();
         }
       }
-      await pause(clock, backoffMs(failures, 10_000), signal);
+      await pause(clock, backoffMs(checkBackoff, failures, Math.random()), signal);
     }
   }
 
@@ -257,15 +264,6 @@ function sameState(a: SpokeState, b: SpokeState): boolean {
     "error" in state ? `${state.error.reason} ${state.error.message}` : "",
   );
   return connections[0] === connections[1] && errors[0] === errors[1];
-}
-
-/** Each failed attempt of a plugin is a process, and may be a login at a cloud. Security: T-22. */
-function longestPauseMs({ code }: FleetError): number {
-  return code?.startsWith("Plugin") === true ? 300_000 : 60_000;
-}
-
-function backoffMs(failures: number, maxMs: number): number {
-  return Math.min(maxMs, 1_000 * 2 ** (failures - 1)) * (1 - Math.random() / 4);
 }
 
 function stale(why: string): FleetError {

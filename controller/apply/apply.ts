@@ -1,4 +1,5 @@
 import { ApiError, type StatusCause } from "../../access/kube/api-error.ts";
+import { backoffMs } from "../../access/time/backoff.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
@@ -73,8 +74,7 @@ const shortPatienceMs = 1_000;
 const usualAnswerMs = 5_000;
 // Others' fields are taken over first; what still does not pass may be replaced.
 const mostClearings = 3;
-const firstDelayMs = 50;
-const longestDelayMs = 400;
+const backoff = { firstMs: 50, longestMs: 400 };
 const longestPaceMs = 10_000;
 
 class ApplyRun {
@@ -204,9 +204,8 @@ class ApplyRun {
 
   async #later(gated: Gated, { message, ...refusal }: Refusal): Promise<void> {
     const { id } = gated.object;
-    const attempts = this.#attempts.get(id) ?? 0;
-    this.#attempts.set(id, attempts + 1);
-    const backoffMs = Math.min(longestDelayMs, firstDelayMs * 2 ** attempts);
+    const attempts = (this.#attempts.get(id) ?? 0) + 1;
+    this.#attempts.set(id, attempts);
     // How soon a new kind is served depends on the server's pace, which the time of this run so far tells.
     const { clock, random = Math.random } = this.#deps;
     const paceMs = gated.isOfNewKind ? Math.min(longestPaceMs, (clock.now() - this.#began) / 2) : 0;
@@ -214,7 +213,8 @@ class ApplyRun {
     const requestedMs = Math.min(longestAskedMs, retryAfterMs ?? 0);
     // What was refused at the same moment does not come back at the same moment. Spec: security.md C11, C12.
     const jitter = 1 + random() / 4;
-    const isOver = await this.#pause(Math.max(requestedMs, backoffMs, paceMs) * jitter);
+    const waitMs = Math.max(requestedMs, backoffMs(backoff, attempts), paceMs);
+    const isOver = await this.#pause(waitMs * jitter);
     if (isOver) this.#settle(gated.object, "parked", message);
     else this.#putBack(gated);
   }

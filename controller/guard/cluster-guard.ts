@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { backoffMs } from "../../access/time/backoff.ts";
 import { delay } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
@@ -30,7 +31,7 @@ const namespaces = knownResource("v1", "Namespace");
 const usualRecheckMs = 600_000;
 const refusedRetryMs = 600_000;
 const unprovenRetryMs = 5_000;
-const longestRetryMs = 30_000;
+const failureBackoff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
  * The guard of one hub's anchors on one cluster, over one connection. It installs the policies, proves that the API server enforces them, watches
@@ -150,13 +151,13 @@ export class ClusterGuard {
 
   async #run(signal: AbortSignal): Promise<void> {
     const isOver = (): boolean => signal.aborted;
-    for (let failures = 0; !isOver(); failures += 1) {
+    for (let failures = 1; !isOver(); failures += 1) {
       // Without installations the policies stay in force, but nobody repairs them.
       if (this.#installations.size === 0) this.#stop("The guard protects nothing any more");
       if (isOver()) return;
       try {
         using establishment = await this.#establish(signal);
-        failures = 0;
+        failures = 1;
         while (await this.#holdsUntilRecheck(establishment, signal));
       } catch (error) {
         if (isOver()) return;
@@ -269,7 +270,7 @@ export class ClusterGuard {
     this.#state.failure = error;
     const message = "The guard could not be installed";
     this.#state.setProtection({ reason: "NotEnforced", message }, { isOpen: false });
-    return Math.min(1_000 * 2 ** Math.min(failures, 5), longestRetryMs);
+    return backoffMs(failureBackoff, failures);
   }
 
   /** Without policies, a second owner protects the objects where the flag allows that. */

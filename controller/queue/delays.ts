@@ -1,3 +1,5 @@
+import type { Backoff } from "../../access/time/backoff.ts";
+
 /**
  * When a key comes back after its work. `done` and `change` wait for the next `add`. `after` comes back after a time. `backoff` comes back after a time that grows with every failure
  * in a row, up to `mostMs`; all other kinds end the row. Only an `add` brings a key back before `leastMs`.
@@ -81,14 +83,5 @@ export function timerMs(at: number, now: number): number {
   return Math.min(longestTimerMs, Math.max(0, at - now));
 }
 
-const firstMs = 5;
-const ceilingMs = 5 * 60_000;
-
-/**
- * Milliseconds to wait after the nth failure in a row (1, 2, …): 5 ms, doubled up to 5 minutes. `random` (0 to 1) subtracts up to a half, so that components that failed together come
- * back at different times.
- */
-export function backoffMs(failures: number, random: number): number {
-  const full = Math.min(ceilingMs, firstMs * 2 ** Math.min(failures - 1, 30));
-  return full * (1 - random / 2);
-}
+/** The pauses of a key that fails. */
+export const queueBackoff: Backoff = { firstMs: 5, longestMs: 5 * 60_000, jitter: 1 / 2 };

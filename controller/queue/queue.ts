@@ -1,5 +1,6 @@
+import { backoffMs } from "../../access/time/backoff.ts";
 import type { Clock } from "../../access/time/clock.ts";
-import { backoffMs, leastMsOf, type Next } from "./delays.ts";
+import { leastMsOf, type Next, queueBackoff } from "./delays.ts";
 
 /** Called for each step of the queue; see metrics/. */
 export interface QueueObserver {
@@ -267,7 +268,7 @@ export class WorkQueue implements AsyncDisposable {
     if (next.kind === "after") this.#schedule(key, item, { ms: next.ms, isBackoff: false });
     else if (next.kind === "backoff") {
       const { mostMs = Infinity } = next;
-      const ms = Math.min(mostMs, backoffMs(item.failures, this.#options.random()));
+      const ms = Math.min(mostMs, backoffMs(queueBackoff, item.failures, this.#options.random()));
       this.#schedule(key, item, { ms, isBackoff: true });
     } else if (item.timer === undefined) this.#items.delete(key);
   }

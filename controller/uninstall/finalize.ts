@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { backoffMs } from "../../access/time/backoff.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -210,19 +211,18 @@ export interface Patience {
   pause(complaint: () => Error, signal: AbortSignal): Promise<void>;
 }
 
-const firstPauseMs = 25;
-const longestPauseMs = 1_000;
+const backoff = { firstMs: 25, longestMs: 1_000 };
 
 /** Starts the time of a patience. */
 export function startPatience(clock: Clock, totalMs: number): Patience {
   const deadline = clock.now() + totalMs;
-  let pauseMs = firstPauseMs;
+  let pauses = 0;
   return {
     async pause(complaint, signal) {
       const leftMs = deadline - clock.now();
       if (leftMs <= 0) throw complaint();
-      await delay(clock, Math.min(pauseMs, leftMs), signal);
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      pauses += 1;
+      await delay(clock, Math.min(backoffMs(backoff, pauses), leftMs), signal);
     },
   };
 }

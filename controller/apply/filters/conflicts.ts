@@ -1,5 +1,6 @@
 import { ApiError, type StatusCause } from "../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts";
+import { backoffMs } from "../../../access/time/backoff.ts";
 import { byText } from "../../../api/fields.ts";
 import { asciiText } from "../../../api/foreign-text.ts";
 import {
@@ -35,8 +36,7 @@ interface Repairs {
 
 const windowMs = 60_000;
 const repairsOfConflict = 3;
-const firstHoldMs = 10_000;
-const longestHoldMs = 300_000;
+const hold = { firstMs: 10_000, longestMs: 300_000 };
 const shownObjects = 3;
 
 /**
@@ -102,8 +102,8 @@ export class Conflicts {
     repairs.wrongAt = now;
     const isNew = repairs.rounds === 0 && !this.#isOld(key, now);
     if (isNew && repairs.times.length < repairsOfConflict) return false;
-    repairs.heldUntil = now + Math.min(longestHoldMs, firstHoldMs * 2 ** repairs.rounds);
     repairs.rounds += 1;
+    repairs.heldUntil = now + backoffMs(hold, repairs.rounds);
     return true;
   }
 

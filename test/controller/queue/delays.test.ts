@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { changeDelayMs, untilAuditMs, backoffMs } from "../../../controller/queue/delays.ts";
+import { backoffMs } from "../../../access/time/backoff.ts";
+import { changeDelayMs, queueBackoff, untilAuditMs } from "../../../controller/queue/delays.ts";
 import { WorkQueue } from "../../../controller/queue/queue.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { metricsOf } from "../../support/metrics.ts";
@@ -72,5 +73,5 @@ test.each([
   { failures: 1_000, random: 0, ms: 300_000 },
   { failures: 3, random: 1, ms: 10 },
 ])("after $failures failures with random $random it waits $ms ms", ({ failures, random, ms }) => {
-  expect(backoffMs(failures, random)).toBe(ms);
+  expect(backoffMs(queueBackoff, failures, random)).toBe(ms);
 });

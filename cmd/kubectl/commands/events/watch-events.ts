@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { Window } from "../../../../access/http/window.ts";
+import { backoffMs } from "../../../../access/time/backoff.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
@@ -18,8 +19,7 @@ import {
 import { type EventItem, hubEventsOf, placesOnSpoke } from "./events.ts";
 import { NamespaceWatches } from "./namespace-watches.ts";
 
-const retryMs = 5_000;
-const mostRetryMs = 60_000;
+const backoff = { firstMs: 5_000, longestMs: 60_000 };
 
 interface Watching {
   readonly access: ClusterAccess;
@@ -118,10 +118,9 @@ async function watchSpoke(
       if (isAborted(end)) return;
       troubles.report(troubleOf(error, id, limits.spokeTimeoutMs));
     }
-    const waitMs = Math.min(mostRetryMs, retryMs * 2 ** failures);
     failures += 1;
     // oxlint-disable-next-line no-await-in-loop -- one attempt after another
-    await delay(waitMs, undefined, { signal: end }).catch(() => undefined);
+    await delay(backoffMs(backoff, failures), undefined, { signal: end }).catch(() => undefined);
   }
 }
 
