@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import type { Clock } from "../access/time/clock.ts";
+import { TokenBucket } from "../access/time/token-bucket.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { timestampOf } from "../api/conditions.ts";
 import { fleetSetApiVersion } from "../api/fleet-set.ts";
@@ -191,15 +192,9 @@ interface Similar {
   readonly messages: Set<string>;
 }
 
-interface Allowance {
-  left: number;
-  at: number;
-}
-
 const similarWithinMs = 10 * 60_000;
 const maxSimilar = 10;
-const burst = 25;
-const refillMs = 5 * 60_000;
+const pace = { burst: 25, intervalMs: 5 * 60_000 };
 
 /**
  * Keeps one component from flooding the hub with Events, by the rules of client-go: more than ten messages with one reason within ten
@@ -207,7 +202,7 @@ const refillMs = 5 * 60_000;
  */
 export class EventCorrelator {
   readonly #similar = new Map<string, Similar>();
-  readonly #allowances = new Map<string, Allowance>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   /** The Event to write; undefined for one too many. `now` in ms. */
   admit(uid: string, event: NewEvent, now: number): NewEvent | undefined {
@@ -224,11 +219,11 @@ export class EventCorrelator {
   }
 
   #isAllowed(uid: string, now: number): boolean {
-    const allowance = this.#allowances.get(uid) ?? { left: burst, at: now };
-    const refilled = Math.min(burst, allowance.left + (now - allowance.at) / refillMs);
-    const isAllowed = refilled >= 1;
-    remember(this.#allowances, uid, { left: isAllowed ? refilled - 1 : refilled, at: now });
-    return isAllowed;
+    const bucket = this.#buckets.get(uid) ?? new TokenBucket(pace);
+    remember(this.#buckets, uid, bucket);
+    if (bucket.untilMs(now) > 0) return false;
+    bucket.take(now);
+    return true;
   }
 }
 

@@ -1,6 +1,8 @@
 import { Window } from "../http/window.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
+import { backoffMs } from "../time/backoff.ts";
 import { type Clock, pause } from "../time/clock.ts";
+import { TokenBucket, type TokenBucketOptions } from "../time/token-bucket.ts";
 
 interface PluginLimitsOptions {
   /** Plugins that may run at the same time. */
@@ -105,11 +107,7 @@ function sizeOf(limit: number | undefined): number {
   return limit ?? usualConcurrency;
 }
 
-interface PluginPaceOptions {
-  /** Time in which one more run becomes free. */
-  readonly intervalMs: number;
-  /** Runs that may follow each other at once. */
-  readonly burst: number;
+interface PluginPaceOptions extends TokenBucketOptions {
   /** The interval doubles with each new connection beyond this number, until the burst is full again. */
   readonly patience: number;
   readonly maxIntervalMs: number;
@@ -123,12 +121,10 @@ const usualPace: PluginPaceOptions = {
   maxIntervalMs: 300_000,
 };
 
-interface Bucket {
-  /** When the whole burst is free again, by the monotonic clock. */
-  readonly fullAt: number;
-  readonly intervalMs: number;
+interface Account {
+  bucket: TokenBucket;
   /** New connections since the bucket was last full. */
-  readonly connections: number;
+  connections: number;
 }
 
 /**
@@ -139,8 +135,8 @@ interface Bucket {
 export class PluginPace {
   readonly #clock: Clock;
   readonly #options: PluginPaceOptions;
-  /** By profile; full ones are removed. */
-  readonly #buckets = new Map<string, Bucket>();
+  /** By profile; those with a full bucket are removed. */
+  readonly #accounts = new Map<string, Account>();
 
   constructor(clock: Clock, options: PluginPaceOptions = usualPace) {
     this.#clock = clock;
@@ -149,7 +145,7 @@ export class PluginPace {
 
   /** Number of profiles with a bucket. */
   get size(): number {
-    return this.#buckets.size;
+    return this.#accounts.size;
   }
 
   /**
@@ -161,36 +157,36 @@ export class PluginPace {
       signal.throwIfAborted();
       const now = this.#clock.now();
       this.#forget(now);
-      const bucket = this.#buckets.get(profile);
-      const waitMs = bucket === undefined ? 0 : this.#waitMs(bucket, now);
-      if (waitMs <= 0) {
-        this.#buckets.set(profile, this.#afterRun(bucket, isFirst, now));
-        return;
-      }
+      const account = this.#accounts.get(profile) ?? {
+        bucket: new TokenBucket(this.#options),
+        connections: 0,
+      };
+      this.#accounts.set(profile, account);
+      const waitMs = account.bucket.untilMs(now);
+      if (waitMs === 0) return this.#count(account, isFirst, now);
       await pause(this.#clock, waitMs, signal);
     }
   }
 
-  #waitMs({ fullAt, intervalMs }: Bucket, now: number): number {
-    return fullAt - now - (this.#options.burst - 1) * intervalMs;
+  #count(account: Account, isFirst: boolean, now: number): void {
+    const { burst } = this.#options;
+    const before = this.#intervalMs(account);
+    if (isFirst || account.connections === 0) account.connections += 1;
+    const intervalMs = this.#intervalMs(account);
+    // A longer interval starts now with an empty bucket, so that no second run may follow at once.
+    if (intervalMs > before) {
+      account.bucket = new TokenBucket({ burst, intervalMs }, now + burst * intervalMs);
+    } else account.bucket.take(now);
   }
 
-  #afterRun(bucket: Bucket | undefined, isFirst: boolean, now: number): Bucket {
-    const { intervalMs: first, burst, patience, maxIntervalMs } = this.#options;
-    if (bucket === undefined || bucket.fullAt <= now) {
-      return { fullAt: now + first, intervalMs: first, connections: 1 };
-    }
-    const connections = bucket.connections + (isFirst ? 1 : 0);
-    const intervalMs = Math.min(maxIntervalMs, first * 2 ** Math.max(0, connections - patience));
-    // A longer interval starts now with an empty bucket, so that no second run may follow at once.
-    const fullAt =
-      intervalMs > bucket.intervalMs ? now + burst * intervalMs : bucket.fullAt + intervalMs;
-    return { fullAt, intervalMs, connections };
+  #intervalMs({ connections }: Account): number {
+    const { intervalMs: firstMs, patience, maxIntervalMs: longestMs } = this.#options;
+    return backoffMs({ firstMs, longestMs }, 1 + Math.max(0, connections - patience));
   }
 
   #forget(now: number): void {
-    for (const [profile, { fullAt }] of this.#buckets) {
-      if (fullAt <= now) this.#buckets.delete(profile);
+    for (const [profile, { bucket }] of this.#accounts) {
+      if (bucket.fullAt <= now) this.#accounts.delete(profile);
     }
   }
 }

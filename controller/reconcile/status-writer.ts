@@ -2,6 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { outlasting } from "../../access/time/deadline.ts";
+import { TokenBucket } from "../../access/time/token-bucket.ts";
 import type { Component, ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { canonicalJson } from "../../api/fields.ts";
@@ -237,23 +238,20 @@ export function openStatusWriter(
   });
 }
 
-const burst = 4;
 // Kept for transitions while messages change every second.
 const keptForTransitions = 2;
 
 /**
- * Token bucket for the status writes of one component: one write a second over any longer time. Transitions may burst (4); a change of messages only waits a second after the last
+ * Limits the status writes of one component: one write a second over any longer time. Transitions may burst (4); a change of messages only waits a second after the last
  * write. Times are of the controller's clock.
  */
 export class StatusPace {
-  /** Tokens at `#countedAt`, in milliseconds: one write costs `minIntervalMs`. */
-  #credit = burst * minIntervalMs;
-  #countedAt = -Infinity;
+  readonly #bucket = new TokenBucket({ burst: 4, intervalMs: minIntervalMs });
   #lastWrittenAt = -Infinity;
 
   /** Milliseconds until a transition may be written. */
   transitionMs(now: number): number {
-    return this.#untilMs(1, now);
+    return Math.ceil(this.#bucket.untilMs(now));
   }
 
   /** Milliseconds until progress may be written that settles no condition. */
@@ -263,24 +261,13 @@ export class StatusPace {
 
   /** Milliseconds until a change of messages only may be written, an interval after the last write. */
   messageMs(now: number, intervalMs = minIntervalMs): number {
-    return Math.max(
-      this.#untilMs(1 + keptForTransitions, now),
-      this.#lastWrittenAt + intervalMs - now,
-    );
+    const untilMs = Math.ceil(this.#bucket.untilMs(now, 1 + keptForTransitions));
+    return Math.max(untilMs, this.#lastWrittenAt + intervalMs - now);
   }
 
   /** Counts a write. */
   countWrite(now: number): void {
-    this.#credit = Math.max(0, this.#creditAt(now) - minIntervalMs);
-    this.#countedAt = now;
+    this.#bucket.take(now);
     this.#lastWrittenAt = now;
-  }
-
-  #untilMs(writes: number, now: number): number {
-    return Math.max(0, Math.ceil(writes * minIntervalMs - this.#creditAt(now)));
-  }
-
-  #creditAt(now: number): number {
-    return Math.min(burst * minIntervalMs, this.#credit + now - this.#countedAt);
   }
 }
