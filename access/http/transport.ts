@@ -5,6 +5,7 @@ import { isJson } from "../json.ts";
 import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
 import { mendHttp2Streams } from "../runtime/mend-http2-streams.ts";
 import { abortable, Deadline, withTimeout } from "../time/deadline.ts";
+import { Semaphore } from "../time/semaphore.ts";
 import { Lane, laneSize } from "./lane.ts";
 import type {
   TransportAnswer,
@@ -53,7 +54,7 @@ export class Transport implements AsyncDisposable {
   readonly #host: string;
   readonly #prefix: string;
   readonly #requests = new Window(maxRequestsInFlight);
-  readonly #streams = new Window(maxStreams);
+  readonly #streams = new Semaphore(maxStreams);
   readonly #end = new AbortController();
   readonly #counted: Disposable;
   /** Ordinary requests use the first lane, watches the first one with a free place. */

@@ -1,7 +1,7 @@
-import { Window } from "../http/window.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
 import { backoffMs } from "../time/backoff.ts";
 import { type Clock, pause } from "../time/clock.ts";
+import { Semaphore } from "../time/semaphore.ts";
 import { TokenBucket, type TokenBucketOptions } from "../time/token-bucket.ts";
 
 interface PluginLimitsOptions {
@@ -25,19 +25,18 @@ export class PluginLimits {
   readonly pace: PluginPace;
   readonly #clock: Clock;
   readonly #options: PluginLimitsOptions;
-  readonly #all: Window;
-  readonly #long: Window;
+  readonly #all: Semaphore;
+  readonly #long: Semaphore;
   /** `maxConcurrency` of each provider of the file in use. */
   #configured = new Map<string, number | undefined>();
-  /** By provider. */
-  readonly #windows = new Map<string, Window>();
+  readonly #byProvider = new Map<string, Semaphore>();
 
   constructor(clock: Clock, options: PluginLimitsOptions = usual) {
     this.pace = new PluginPace(clock);
     this.#clock = clock;
     this.#options = options;
-    this.#all = new Window(options.limit);
-    this.#long = new Window(options.longLimit);
+    this.#all = new Semaphore(options.limit);
+    this.#long = new Semaphore(options.longLimit);
   }
 
   /** Uses the limits of a new provider file, also for runs that wait already. */
@@ -45,7 +44,7 @@ export class PluginLimits {
     // Reversed, because the first provider of a name counts.
     const entries = providers.toReversed();
     this.#configured = new Map(entries.map(({ name, maxConcurrency }) => [name, maxConcurrency]));
-    for (const [name, limit] of this.#configured) this.#windows.get(name)?.resize(sizeOf(limit));
+    for (const [name, limit] of this.#configured) this.#byProvider.get(name)?.resize(sizeOf(limit));
   }
 
   /**
@@ -62,7 +61,7 @@ export class PluginLimits {
     const short = new DisposableStack();
     places.use(short);
     // The place of the provider comes first, so that runs that wait for it hold no place that other providers could use.
-    const own = await this.#windowOf(provider, sizeOf(limit())).enter(signal);
+    const own = await this.#placesOf(provider, sizeOf(limit())).enter(signal);
     // Asked again, because the file may have changed during the wait.
     (limit() === undefined ? short : places).use(own);
     short.use(await this.#all.enter(signal));
@@ -94,12 +93,12 @@ export class PluginLimits {
     };
   }
 
-  #windowOf(provider: string, size: number): Window {
-    const existing = this.#windows.get(provider);
+  #placesOf(provider: string, size: number): Semaphore {
+    const existing = this.#byProvider.get(provider);
     if (existing !== undefined) return existing;
-    const window = new Window(size);
-    this.#windows.set(provider, window);
-    return window;
+    const places = new Semaphore(size);
+    this.#byProvider.set(provider, places);
+    return places;
   }
 }
 

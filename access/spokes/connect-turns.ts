@@ -1,5 +1,5 @@
-import { Window } from "../http/window.ts";
 import type { Clock } from "../time/clock.ts";
+import { Semaphore } from "../time/semaphore.ts";
 
 export interface ConnectTurnsOptions {
   /** How many attempts run at the same time. */
@@ -20,14 +20,14 @@ const defaults: ConnectTurnsOptions = { limit: 32, repeats: 16, holdMs: 2_000 };
 export class ConnectTurns {
   readonly #clock: Clock;
   readonly #options: ConnectTurnsOptions;
-  readonly #all: Window;
-  readonly #repeats: Window;
+  readonly #all: Semaphore;
+  readonly #repeats: Semaphore;
 
   constructor(clock: Clock, options: ConnectTurnsOptions = defaults) {
     this.#clock = clock;
     this.#options = options;
-    this.#all = new Window(options.limit);
-    this.#repeats = new Window(options.repeats);
+    this.#all = new Semaphore(options.limit);
+    this.#repeats = new Semaphore(options.repeats);
   }
 
   /** Waits for a place, then runs the work. Rejects like the work, or with the reason of the signal while it waits. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { Window } from "../../../../access/http/window.ts";
 import { backoffMs } from "../../../../access/time/backoff.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
+import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
@@ -40,7 +40,7 @@ interface Watching {
 export async function watchEvents(watching: Watching, signal: AbortSignal): Promise<void> {
   const { access, selection, live, onEvent } = watching;
   const troubles = new Troubles(watching.onTrouble);
-  const turns = new Window(watching.limits.concurrency);
+  const turns = new Semaphore(watching.limits.concurrency);
   let about = hubEventsOf([]);
   const onHub = (event: EventItem): void => {
     if (about.isAbout(event)) onEvent(event);
@@ -97,7 +97,7 @@ interface FollowedSpoke {
 interface Shared extends Watching {
   readonly troubles: Troubles;
   /** Limits how many clusters are connected to at the same time. */
-  readonly turns: Window;
+  readonly turns: Semaphore;
 }
 
 /** Connects to a cluster and watches there, again and again until the cluster is no longer selected. */
@@ -159,7 +159,7 @@ async function watchOnce(
 }
 
 async function takeTurn<Result>(
-  turns: Window,
+  turns: Semaphore,
   signal: AbortSignal,
   work: () => Promise<Result>,
 ): Promise<Result> {

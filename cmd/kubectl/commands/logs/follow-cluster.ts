@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { Window } from "../../../../access/http/window.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
+import type { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { partingMs } from "../../hub/hub-changes.ts";
 import { troubleOf, type Troubles } from "../../output/report.ts";
@@ -35,7 +35,7 @@ export interface FollowContext {
   readonly troubles: Troubles;
   readonly streams: { left: number };
   /** Limits how many clusters are read at the same time. */
-  readonly turns: Window;
+  readonly turns: Semaphore;
   /** Number of followed clusters. */
   readonly clusters: () => number;
 }

@@ -1,4 +1,4 @@
-import { Window } from "../../../../access/http/window.ts";
+import { Semaphore } from "../../../../access/time/semaphore.ts";
 import type { Component } from "../../../../api/component.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
 import { type ReportError, Troubles } from "../../output/report.ts";
@@ -52,7 +52,7 @@ class FleetLogs {
       sink: { ...sink, trouble: this.onTrouble },
       troubles,
       streams: { left: filter.maxStreams },
-      turns: new Window(limits.concurrency),
+      turns: new Semaphore(limits.concurrency),
       clusters: () => this.#followed.size,
     };
   }

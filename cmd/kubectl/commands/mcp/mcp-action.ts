@@ -11,7 +11,7 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 
-import { Window } from "../../../../access/http/window.ts";
+import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { foreignText } from "../../../../api/foreign-text.ts";
 import type { ActionInput } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
@@ -57,7 +57,7 @@ function serverOf(input: Input, signal: AbortSignal): Server {
     { capabilities: { tools: {} }, instructions },
   );
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listedTool) }));
-  const turns = new Window(atOnce);
+  const turns = new Semaphore(atOnce);
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = toolOf(params.name, tools);
     const both = AbortSignal.any([signal, extra.signal]);

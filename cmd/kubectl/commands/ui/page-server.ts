@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { Window } from "../../../../access/http/window.ts";
+import { Semaphore } from "../../../../access/time/semaphore.ts";
 import type { ActionInput } from "../../action.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { pageIcon, servedPage } from "../../page/page-html.ts";
@@ -48,7 +48,7 @@ export async function servePage(options: ServerOptions, signal: AbortSignal): Pr
   const second = await listen("::1", port).catch(() => undefined);
   if (second !== undefined) ending.defer(() => end(second));
   const door = new Door(port);
-  const turns = new Window(readsAtOnce);
+  const turns = new Semaphore(readsAtOnce);
   const tools = toolsFor(options.input.flags);
   for (const server of [first, second]) {
     server?.on("request", (request, response) => {
@@ -93,7 +93,7 @@ interface Exchange {
 interface Serving extends ServerOptions {
   readonly door: Door;
   readonly tools: readonly Tool[];
-  readonly turns: Window;
+  readonly turns: Semaphore;
   readonly signal: AbortSignal;
 }
 
