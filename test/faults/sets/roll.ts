@@ -5,7 +5,7 @@ import { setKey, setOf, versionTemplate } from "../../e2e/set-scene.ts";
 import type { AuditedRequest } from "../../fleet/audit-log.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import type { ControllerProcess } from "../../support/controller-process.ts";
+import { ControllerProcess, startControllerProcess } from "../../support/controller-process.ts";
 import type { SpokeDump } from "../../support/spoke-dump.ts";
 import type { CrashPoint, Death } from "../crash-sweep.ts";
 import { differencesFrom, steadyDump } from "../final-state.ts";
@@ -113,8 +113,13 @@ class Leader implements AsyncDisposable {
   }
 
   async start(): Promise<ControllerProcess> {
-    this.#controller ??= await this.#bench.start();
+    this.#controller ??= await startControllerProcess(this.#bench.controller);
     return this.#controller;
+  }
+
+  /** Starts the next controller and waits for nothing: it may die before it is ready. */
+  #follow(): void {
+    this.#controller = new ControllerProcess(this.#bench.controller);
   }
 
   async dieAt(
@@ -130,7 +135,7 @@ class Leader implements AsyncDisposable {
       if (deaths.length === 0) await begin();
       else {
         followedAt = performance.now();
-        await this.start();
+        this.#follow();
       }
       const struck = await this.#end();
       if (point !== undefined) deaths.push({ point, struck });

@@ -1,9 +1,6 @@
 import { prepareSets } from "../../e2e/set-scene.ts";
 import { startFleet, type Fleet } from "../../fleet/fleet.ts";
-import {
-  type ControllerProcess,
-  startControllerProcess,
-} from "../../support/controller-process.ts";
+import type { ControllerProcessOptions } from "../../support/controller-process.ts";
 import { kubeconfigThrough } from "../fault-bench.ts";
 import { startFaultProxy, type FaultProxy } from "../fault-proxy.ts";
 import { WriteLog } from "../write-log.ts";
@@ -14,7 +11,8 @@ export interface SetBench extends AsyncDisposable {
   readonly hubProxy: FaultProxy;
   /** Writes of controllers to the hub. */
   readonly log: WriteLog;
-  readonly start: () => Promise<ControllerProcess>;
+  /** How a controller is started. */
+  readonly controller: ControllerProcessOptions;
   readonly say: (line: string) => void;
 }
 
@@ -32,7 +30,7 @@ export async function startSetBench(say: (line: string) => void): Promise<SetBen
     fleet,
     hubProxy,
     log,
-    start: () => startControllerProcess({ ...options, kubeconfig }),
+    controller: { ...options, kubeconfig },
     say,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
