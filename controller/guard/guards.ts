@@ -128,6 +128,8 @@ export class Guards {
       },
     );
     this.#byClient.set(client, guard);
+    // An attempt may come here when its connection has ended, after another one over the next connection.
+    if (signal.aborted) return guard;
     this.#byTarget.set(id, guard);
     signal.addEventListener("abort", () => {
       if (this.#byTarget.get(id) === guard) this.#byTarget.delete(id);
