@@ -45,6 +45,8 @@ export interface CrashResult {
   readonly convergeMs: number;
   /** How the final state differs from the undisturbed one, or why there is none; empty: survived. */
   readonly differences: readonly string[];
+  /** The end of the controller's log, when it did not survive. */
+  readonly lastWords?: readonly string[];
   /** The phases of the same life before it, whose deaths may be why. */
   readonly earlier?: readonly CrashResult[];
 }
@@ -97,12 +99,15 @@ export async function live(
         ...(await differencesFrom(look, reference.states[phase])),
         ...stage.blindDeletes(),
       ];
-      results.push({ phase, deaths: stage.deaths, convergeMs, differences });
+      const lastWords = differences.length === 0 ? [] : stage.lastWords();
+      results.push({ phase, deaths: stage.deaths, convergeMs, differences, lastWords });
     }
   } catch (error) {
     // Also in a phase without a death, which then fell ill from an earlier one.
-    const differences = [textOf(error), ...(stage?.lastWords() ?? [])];
-    results.push({ phase: current, deaths: stage?.deaths ?? [], convergeMs: 0, differences });
+    const deaths = stage?.deaths ?? [];
+    const lastWords = stage?.lastWords() ?? [];
+    const differences = [textOf(error)];
+    results.push({ phase: current, deaths, convergeMs: 0, differences, lastWords });
     bench.log.restart();
     await releaseComponent(bench, target);
   } finally {
@@ -141,10 +146,10 @@ class Stage implements AsyncDisposable {
     return [...this.#blind, ...blindDeletes(this.#bench.log)];
   }
 
-  /** The last warnings of the controller's log. */
+  /** The end of the controller's log. */
   lastWords(): readonly string[] {
-    const lines = this.#controller.logLines().filter(({ level }) => level !== "info");
-    return lines.slice(-4).map((line) => JSON.stringify(line).slice(0, 400));
+    const lines = this.#controller.logLines();
+    return lines.slice(-12).map((line) => JSON.stringify(line).slice(0, 400));
   }
 
   /** Runs a phase to its end, with a death at each of the points that is reached; returns the time from the last death to the end. */

@@ -270,7 +270,7 @@ export function failureText(
   failure: CrashResult,
   seed: number,
 ): string {
-  const { phase, deaths, differences, earlier = [] } = failure;
+  const { phase, deaths, differences, lastWords = [], earlier = [] } = failure;
   const why = differences.slice(0, 5).join("; ");
   const again = [failure, ...earlier.toReversed()].flatMap((one) => {
     const [first] = one.deaths;
@@ -280,7 +280,8 @@ export function failureText(
     const writes = one.deaths.map(({ point }) => point.write).join(",");
     return `    again: npm run faults -- --only ${id} --seed ${seed} --kind ${kind} --phase ${one.phase} --write ${writes} --side ${side}`;
   });
-  return [`${phase}, ${placeOf(deaths)}: ${why}`, ...again].join("\n");
+  const said = lastWords.map((line) => `    log: ${line}`);
+  return [`${phase}, ${placeOf(deaths)}: ${why}`, ...said, ...again].join("\n");
 }
 
 function placeOf(deaths: readonly Death[]): string {
