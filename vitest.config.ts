@@ -45,7 +45,7 @@ export default defineConfig({
           exclude: [fleetTests],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          maxWorkers: 4,
+          maxWorkers: 6,
         },
       },
       {
