@@ -1,5 +1,5 @@
 import { plainText } from "../../../api/foreign-text.ts";
-import { knfCodes } from "../../../api/knf/knf-codes.ts";
+import { knfCodes, type KnfCode } from "../../../api/knf/knf-codes.ts";
 import { reasons } from "../../../api/reasons.ts";
 import type { DeploymentList } from "../commands/deployments/deployments.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
@@ -203,12 +203,17 @@ function liveStep(item: StatusItem): string | undefined {
   return nextOfReason(reason);
 }
 
+/** Findings whose cause stands in a message or at a Deployment. */
+const vague: readonly KnfCode[] = ["KNF1018", "KNF6008", "KNF6009"];
+
 function hubStep(item: StatusItem): string {
   const { kind, namespace, name, hub, live } = item;
   const known = nextOfReason(hub.reason);
   // One reason covers several causes, which only the code tells apart.
   const isFiner = hub.code !== knfOf(hub.reason);
   if (known !== undefined) return hub.code !== null && isFiner ? knfCodes[hub.code].next : known;
+  // A reason of upstream, such as `Error`, with a condition that tells the cause.
+  if (hub.code !== null && !vague.includes(hub.code)) return knfCodes[hub.code].next;
   // `NotReady` is the reason of upstream for DeploymentsAvailable.
   if (hub.reason === "NotReady" || live.state === "NotAvailable") return deploymentsOf(item);
   const type = `${kind.toLowerCase()}.operator.knative.dev`;

@@ -101,6 +101,18 @@ test.each([
     said: undefined,
     next: reasons.AccessProviderFailed.next,
   },
+  {
+    name: "a reason of upstream with a message that tells the cause",
+    of: failed("Error", "spec.ingress.kourier.service-type is not known"),
+    said: undefined,
+    next: knfCodes.KNF1017.next,
+  },
+  {
+    name: "a reason of upstream that tells no cause",
+    of: failed("Error", "Install failed with message: no such host"),
+    said: undefined,
+    next: describe,
+  },
   { name: "a cluster without it", of: ready, said: reading([], []), next: describe },
   {
     name: "a reason of the catalogue",
