@@ -6,8 +6,8 @@ import {
 } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import {
-  assertEligible,
   assertKubernetesVersion,
+  migrationRefusal,
   minorOf,
   newestFirst,
   targetVersion,
@@ -191,17 +191,9 @@ export function nextVersion(
 ): string | null {
   if (installed === null) return null;
   const newer = known.filter((version) => newestFirst(version, installed) < 0);
-  return newer.find((target) => isEligible({ kind, installed, target })) ?? null;
-}
-
-function isEligible(migration: Parameters<typeof assertEligible>[0]): boolean {
-  try {
-    assertEligible(migration);
-    return true;
-  } catch (error) {
-    if (error instanceof FleetError) return false;
-    throw error;
-  }
+  return (
+    newer.find((target) => migrationRefusal({ kind, installed, target }) === undefined) ?? null
+  );
 }
 
 /** The versions that this release of knfleet brings; none when its list of releases is not beside the program. */
