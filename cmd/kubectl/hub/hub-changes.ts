@@ -1,7 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
+import { pause } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
 import { fleetSetApiVersion, type FleetSetKind } from "../../../api/fleet-set.ts";
@@ -60,10 +59,10 @@ export function objectChanges(
     async next(paceMs, end) {
       const stop = new AbortController();
       const waited = AbortSignal.any([end, stop.signal]);
-      const polled = delay(paceMs, undefined, { signal: waited }).catch(() => undefined);
+      const polled = pause(systemClock, paceMs, waited);
       await Promise.race([change.promise, polled]);
       stop.abort();
-      await delay(Math.min(settleMs, paceMs), undefined, { signal: end }).catch(() => undefined);
+      await pause(systemClock, Math.min(settleMs, paceMs), end);
       change = Promise.withResolvers<void>();
     },
     [Symbol.dispose]() {
@@ -108,7 +107,7 @@ export async function followComponents(
       if (isAborted(signal)) return;
       onTrouble(troubleOf(error, null, access.hubTimeoutMs));
     }
-    await delay(paceMs, undefined, { signal }).catch(() => undefined);
+    await pause(systemClock, paceMs, signal);
     await changes.next(pollMs * (0.8 + Math.random() * 0.4), signal);
     // oxlint-enable no-await-in-loop
   }

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { backoffMs } from "../../../../access/time/backoff.ts";
+import { pause } from "../../../../access/time/clock.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
@@ -120,7 +119,7 @@ async function watchSpoke(
     }
     failures += 1;
     // oxlint-disable-next-line no-await-in-loop -- one attempt after another
-    await delay(backoffMs(backoff, failures), undefined, { signal: end }).catch(() => undefined);
+    await pause(systemClock, backoffMs(backoff, failures), end);
   }
 }
 

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { pause } from "../../../../access/time/clock.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import type { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
@@ -64,7 +63,7 @@ export async function followCluster(
         opened = undefined;
       }
     }
-    await delay(pauseMs(failures, shared.clusters()), undefined, { signal }).catch(() => undefined);
+    await pause(systemClock, pauseMs(failures, shared.clusters()), signal);
     // oxlint-enable no-await-in-loop
   }
   opened?.close();

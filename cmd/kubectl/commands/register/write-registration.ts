@@ -1,6 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
+import { pause } from "../../../../access/time/clock.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
@@ -121,7 +120,7 @@ async function lastingToken(secret: Manifest, { client, signal }: Caller): Promi
         ["A cluster whose controller manager makes no such tokens needs --ttl."],
       );
     }
-    await delay(pollMs, undefined, { signal }).catch(() => undefined);
+    await pause(systemClock, pollMs, signal);
     // oxlint-enable no-await-in-loop
   }
 }

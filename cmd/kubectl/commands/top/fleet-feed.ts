@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
-
+import { pause } from "../../../../access/time/clock.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { isNarrowed } from "../../action.ts";
@@ -165,9 +165,9 @@ class Feed {
     const setKinds = [...new Set(this.#sets?.map(({ kind }) => kind))];
     using changes = watchHub(access, { ...selection, setKinds }, this.#signal);
     while (!this.#signal.aborted) {
-      const pause = this.#trouble === null ? paceMs : troublePaceMs;
+      const nextLookMs = this.#trouble === null ? paceMs : troublePaceMs;
       // oxlint-disable-next-line no-await-in-loop -- one look after another
-      await Promise.race([changes.next(pause, this.#signal), this.#hubWanted.promise]);
+      await Promise.race([changes.next(nextLookMs, this.#signal), this.#hubWanted.promise]);
       this.#hubWanted = Promise.withResolvers<void>();
       // oxlint-disable-next-line no-await-in-loop -- one look after another
       await this.#readHub();
@@ -208,19 +208,21 @@ class Feed {
   async #followClusters(first: Promise<void>): Promise<void> {
     await first;
     while (!this.#signal.aborted) {
-      const pause = new AbortController();
-      const until = AbortSignal.any([this.#signal, pause.signal]);
-      const paced = waited(paceMs + (Math.random() - 0.5) * 4_000, until).then(() => true);
+      const wake = new AbortController();
+      const until = AbortSignal.any([this.#signal, wake.signal]);
+      const paced = pause(systemClock, paceMs + (Math.random() - 0.5) * 4_000, until).then(
+        () => true,
+      );
       const wanted = this.#spokesWanted.promise.then(() => false);
       // oxlint-disable-next-line no-await-in-loop -- one round after another
       const isWhole = await Promise.race([paced, wanted]);
-      pause.abort();
+      wake.abort();
       const ids = isWhole
         ? this.#clusterIds()
         : this.#clusterIds().filter((id) => this.#due.has(id));
       this.#due.clear();
       this.#spokesWanted = Promise.withResolvers<void>();
-      const rested = waited(shortestRoundMs, this.#signal);
+      const rested = pause(systemClock, shortestRoundMs, this.#signal);
       // oxlint-disable-next-line no-await-in-loop -- one round after another
       await this.#readRound(ids);
       // oxlint-disable-next-line no-await-in-loop -- one round after another
@@ -287,10 +289,6 @@ class Feed {
       trouble: this.#trouble,
     };
   }
-}
-
-function waited(ms: number, signal: AbortSignal): Promise<void> {
-  return delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
 function isAborted(signal: AbortSignal): boolean {
