@@ -61,5 +61,10 @@ function renderingOnce(
     const refusedObject = await import("./hops/refused-object.ts");
     return refusedObject.openReleaseRendering(wanted, signal);
   };
-  return (signal) => (opened ??= open(signal));
+  return (signal) => {
+    opened ??= open(signal);
+    // The time of one component may have been over meanwhile: the next one tries again.
+    opened.catch(() => (opened = undefined));
+    return opened;
+  };
 }
