@@ -28,11 +28,12 @@ export async function followFile<Content>(
   { clock, load, known, onChange, onValid, onInvalid }: FileFollower<Content>,
   signal: AbortSignal,
 ): Promise<void> {
+  const isOver = (): boolean => signal.aborted;
   let identity = "";
   let last = JSON.stringify(known);
   for (;;) {
-    const isOver = await pause(clock, pollMs, signal).then(() => signal.aborted);
-    if (isOver) return;
+    await pause(clock, pollMs, signal);
+    if (isOver()) return;
     const now = await identityOf(path);
     if (now === identity) continue;
     identity = now;
@@ -43,7 +44,7 @@ export async function followFile<Content>(
       last = text;
       onValid();
     } catch (error) {
-      if (!signal.aborted) onInvalid(error);
+      if (!isOver()) onInvalid(error);
     }
   }
 }
