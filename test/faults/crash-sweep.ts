@@ -7,7 +7,7 @@ import { ControllerProcess } from "../support/controller-process.ts";
 import type { SpokeDump } from "../support/spoke-dump.ts";
 import { blindDeletes } from "./blind-deletes.ts";
 import { cleanUp, contentsOf } from "./clean-up.ts";
-import { startController, type FaultBench, type Target } from "./fault-bench.ts";
+import { lastWordsOf, startController, type FaultBench, type Target } from "./fault-bench.ts";
 import {
   differencesFrom,
   releaseComponent,
@@ -148,8 +148,7 @@ class Stage implements AsyncDisposable {
 
   /** The end of the controller's log. */
   lastWords(): readonly string[] {
-    const lines = this.#controller.logLines();
-    return lines.slice(-12).map((line) => JSON.stringify(line).slice(0, 400));
+    return lastWordsOf(this.#controller);
   }
 
   /** Runs a phase to its end, with a death at each of the points that is reached; returns the time from the last death to the end. */

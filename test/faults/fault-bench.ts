@@ -127,6 +127,12 @@ export async function startController(
   }
 }
 
+/** The end of a controller's log, for whoever looks for a cause. */
+export function lastWordsOf(controller: ControllerProcess): readonly string[] {
+  const lines = controller.logLines().slice(-12);
+  return lines.map((line) => JSON.stringify(line).slice(0, 400));
+}
+
 function base64(text: string): string {
   return Buffer.from(text, "utf8").toString("base64");
 }

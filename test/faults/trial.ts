@@ -7,7 +7,7 @@ import { ControllerProcess, type ControllerProcessOptions } from "../support/con
 import type { SpokeDump } from "../support/spoke-dump.ts";
 import { blindDeletes } from "./blind-deletes.ts";
 import { cleanUp, contentsOf } from "./clean-up.ts";
-import { startController, type FaultBench, type Target } from "./fault-bench.ts";
+import { lastWordsOf, startController, type FaultBench, type Target } from "./fault-bench.ts";
 import {
   differencesFrom,
   type Leave,
@@ -116,10 +116,9 @@ export class Trial implements AsyncDisposable {
     if (this.restarts > 0) throw new Error(`The controller ended with ${this.#obituary}`);
   }
 
-  /** The last warnings of the controller's log, for a trial that failed. */
+  /** The end of the controller's log, for a trial that failed. */
   lastWords(): readonly string[] {
-    const lines = this.#controller.logLines().filter(({ level }) => level !== "info");
-    return lines.slice(-4).map((line) => JSON.stringify(line).slice(0, 400));
+    return lastWordsOf(this.#controller);
   }
 
   create(): Promise<unknown> {
