@@ -10,6 +10,7 @@ import { isTable } from "../../output/output-format.ts";
 import { stampAt } from "../../output/report.ts";
 import { commandsOf } from "../../output/steps.ts";
 import { askForAgreement } from "../../output/terminal.ts";
+import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { carryOut } from "./carry-out.ts";
 import type { Direction } from "./migration-facts.ts";
@@ -49,7 +50,9 @@ async function runMigrate(
 ): Promise<ExitCode> {
   const { flags, options, terminal } = input;
   checkLine(input);
-  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: true }, signal);
+  await using opened = await openClusterAccess(flags, { env: terminal.env, spokes: true }, signal);
+  // A migration reads every cluster again and again. Without kept connections each reading would run the plugin, whose pace grows to one run in five minutes.
+  await using access = keepSpokes(opened);
   const { limits, end } = openReading(flags, terminal);
   const reading = { direction, access, limits, now: terminal.now };
   const look = await readMigration(reading, signal).finally(end);

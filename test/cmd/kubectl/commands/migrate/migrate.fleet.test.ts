@@ -1,5 +1,3 @@
-import { join } from "node:path";
-
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type Component, componentKinds } from "../../../../../api/component.ts";
@@ -12,6 +10,7 @@ import type { Rendered } from "../../../../../render/release/releases.ts";
 import { render } from "../../../../../render/render.ts";
 import { UpstreamOperator } from "../../../../controller/apply/upstream-operator.ts";
 import { componentOf, installed } from "../../../../e2e/installation.ts";
+import { releaseDir } from "../../../../e2e/release-dir.ts";
 import type { Cluster, Profile } from "../../../../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../../../../fleet/json-record.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
@@ -32,7 +31,7 @@ import {
 
 // There are no pods behind the webhooks of a release, which upstream's operator would meet.
 const fleet = useFleet({ spokes: 1, hub: { admissionWebhooks: false, kwok: true } });
-const releaseDir = join(import.meta.dirname, "../../../../fixtures/release");
+const releases = await releaseDir();
 const patience = { timeoutMs: 120_000 };
 const kind = "KnativeEventing";
 const { label, finalizer } = componentKinds[kind];
@@ -113,7 +112,7 @@ async function inherit(namespace: string, on?: Profile): Promise<Inherited> {
   const component = asComponent(await hub.admin.create({ ...manifest, metadata }));
   if (component?.kind !== kind) throw new Error("The hub has no component");
   const placed = { ...component, metadata: { ...component.metadata, namespace: label } };
-  const rendered = await render(placed, await openReleases(releaseDir));
+  const rendered = await render(placed, await openReleases(releases));
   const upstream = new UpstreamOperator(cluster.admin, placed, { isLocal: on === undefined });
   await upstream.reconcile(rendered);
   await upstream.reconcile(rendered);
@@ -142,7 +141,7 @@ async function startController(): Promise<void> {
   controller = await startControllerProcess({
     kubeconfig: await fleet().controllerKubeconfig(),
     providerFile,
-    releaseDir,
+    releaseDir: releases,
     leaderElection: true,
     flags: ["--leader-election-namespace=knfleet-system"],
   });
@@ -252,10 +251,17 @@ describe("from upstream's operator", () => {
   });
 });
 
+/** How often the credential of the spoke was read from the hub: once for each run of the exec plugin. */
+async function pluginRuns(since: Date): Promise<number> {
+  const reads = { since, userAgent: "secretreader", resource: "secrets", verb: "get" };
+  return (await fleet().hub.auditLog.requests(reads)).length;
+}
+
 describe("back to upstream's operator", () => {
   test("waits for what is done by hand, gives everything back, and no pod is made anew", async () => {
     const before = [await templatesOf(remote), await templatesOf(local)];
     const anchor = await anchorOf(remote);
+    const since = new Date();
     const { stdout, stderr, exitCode } = await migrate(
       ["to-upstream", "--apply", "--yes"],
       [
@@ -274,6 +280,8 @@ describe("back to upstream's operator", () => {
     );
     expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
     expect(stdout).toContain("done: 7 compare: None of");
+    // However long it lasts, and however often it looks.
+    expect(await pluginRuns(since)).toBe(1);
     expect([await templatesOf(remote), await templatesOf(local)]).toEqual(before);
     expect((await anchorOf(remote))?.metadata.uid).toBe(anchor?.metadata.uid);
     for (const { cluster, component } of [local, remote]) {
