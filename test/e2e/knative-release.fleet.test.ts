@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 import { type ComponentKind, componentKinds } from "../../api/component.ts";
 import { agentWorkName } from "../../api/delivery.ts";
+import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
 import { type Ran, runKnfleet } from "../cmd/kubectl/run-knfleet.ts";
@@ -78,6 +79,10 @@ function installers(uid: string): readonly ControllerProcess[] {
   return replicas.filter((one) => one.logLines({ msg: "Applied manifests", uid }).length > 0);
 }
 
+function deploymentsIn(namespace: string): Promise<readonly KubeObject[]> {
+  return scene().spoke.admin.list({ apiVersion: "apps/v1", kind: "Deployment", namespace });
+}
+
 /** Removes a component that a test has created, also after a failure. */
 async function removed(one: ComponentKind): Promise<void> {
   await remove(scene().hub, one);
@@ -120,7 +125,7 @@ test("a set that replicas share brings a release to a cluster that pulls, and th
   expect(await leftovers(spoke, before)).toEqual([`|Namespace||${agentNamespace}`]);
 }, 600_000);
 
-test("two components are installed by the one replica that has the shard of their cluster, with one write an object, none for the same release again, and go without a trace", async () => {
+test("two components are installed by the one replica that has the shard of their cluster, with one write an object, none for the same release again, are repaired, and go without a trace", async () => {
   const { fleet, hub, spoke } = scene();
   const on = await fleet.addProfile(spoke, { plugin: "secretreader", name: "direct" });
   const clean = await inventoryOf(spoke);
@@ -148,6 +153,14 @@ test("two components are installed by the one replica that has the shard of thei
     await ready(hub, one);
     const rewritten = [...(await writesTo(spoke, again)), ...(await guardWritesTo(spoke, again))];
     expect(rewritten.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
+    const [deployment] = await deploymentsIn(label);
+    if (deployment === undefined) throw new Error(`${one} has no Deployment`);
+    await spoke.admin.remove(keyOf(deployment));
+    await waitFor("the Deployment to be made again", async () => {
+      const found = await spoke.admin.get(keyOf(deployment));
+      return found !== undefined && found.metadata.uid !== deployment.metadata.uid;
+    });
+    await ready(hub, one);
   }
   const [first = "", second = ""] = uids;
   expect(installers(first)).toHaveLength(1);
