@@ -1,6 +1,6 @@
 import type { Option } from "commander";
 
-import { plainLines, plainText } from "../../api/foreign-text.ts";
+import { plainText } from "../../api/foreign-text.ts";
 import { UsageError } from "./errors.ts";
 import type { Flags } from "./flags.ts";
 import type { Examples } from "./help.ts";
@@ -13,7 +13,7 @@ import { openProgress } from "./output/progress.ts";
 import { codedError, type ReportError, reportOf, stampAt, withCodes } from "./output/report.ts";
 import { commandsOf } from "./output/steps.ts";
 import { fitTable, renderTable, type Table } from "./output/table.ts";
-import { painter, type Terminal, wantsColour } from "./output/terminal.ts";
+import { documentOutput, painter, type Terminal, wantsColour } from "./output/terminal.ts";
 import { readNames, type Selection } from "./selection/selection.ts";
 import type { ClusterAccess } from "./spokes/cluster-access.ts";
 import type { ReadLimits } from "./spokes/read-clusters.ts";
@@ -114,15 +114,11 @@ export async function print(rendering: Rendering, flags: Flags, terminal: Termin
   const { stdout, stderr, env } = terminal;
   const symbols = wantsAscii(env) ? inAscii : (text: string) => text;
   const text = await textOf(rendering, flags, terminal);
-  const safe = stdout.isTTY === true && isRaw(flags) ? plainLines(text) : text;
-  if (safe !== "") stdout.write(isDocument(flags) ? safe : symbols(safe));
+  const isExact = isDocument(flags) || flags.output === "jsonpath";
+  const output = isExact ? documentOutput(terminal) : stdout;
+  if (text !== "") output.write(isDocument(flags) ? text : symbols(text));
   if (flags.quiet || isDocument(flags)) return;
   stderr.write(symbols(rendering.notes.map((note) => `${note}\n`).join("")));
-}
-
-/** Whether the format prints foreign text unchanged, which is not safe for a terminal. Security: T-86. */
-function isRaw({ output }: Pick<Flags, "output">): boolean {
-  return output === "yaml" || output === "jsonpath" || output === "name";
 }
 
 async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<string> {
@@ -218,7 +214,7 @@ export async function printFailedReport(
     errors: [codedError({ reason, message: plainText(message), cluster: null })],
   });
   const text = flags.output === "json" ? renderJson(document) : await renderYaml(document);
-  terminal.stdout.write(text);
+  documentOutput(terminal).write(text);
 }
 
 /** Throws UsageError for flags that a command which prints without an end cannot obey; `flag` makes it such a command. */

@@ -3,6 +3,7 @@ import { type Command, CommanderError, type Option } from "commander";
 import type { ActionInput, CommandEntry } from "./action.ts";
 import { commandTable } from "./command-table.ts";
 import { exitCodes } from "./errors.ts";
+import { cleanTerminal } from "./output/clean-terminal.ts";
 import { isForReading, isPaging, PagedOutput, withOutput } from "./output/paged-output.ts";
 import type { Terminal } from "./output/terminal.ts";
 import { createProgram, greeting, normalizedArgs, switchesOf } from "./program.ts";
@@ -12,7 +13,8 @@ import { type Chosen, explainFailure, runAction } from "./run-action.ts";
  * Runs one `kubectl knfleet` command line, and returns its exit code. Never rejects: explains failures on standard error, and with `-o json` or `yaml` also in a
  * document. The signal aborts when the user interrupts. Then the known part is printed and the exit code is 130.
  */
-export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<number> {
+export async function runCli(process: Terminal, signal: AbortSignal): Promise<number> {
+  const terminal = cleanTerminal(process);
   const [first, ...words] = terminal.args;
   if (first === "__complete" || first === "__completeWords") {
     const { runComplete } = await import("./commands/completion/run-complete.ts");

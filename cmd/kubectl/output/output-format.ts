@@ -1,4 +1,3 @@
-import { plainLines } from "../../../api/foreign-text.ts";
 import { UsageError } from "../errors.ts";
 
 export const outputFormats = [
@@ -103,15 +102,12 @@ function escaped(json: string): string {
   );
 }
 
-/** An object as JSON with `-o json`, else as YAML. A terminal gets nothing that it would obey. Security: T-86. */
+/** An object as JSON with `-o json`, else as YAML. */
 export async function objectText(
   object: unknown,
   { output }: { readonly output: OutputFormat },
-  { isTTY }: { readonly isTTY?: boolean },
 ): Promise<string> {
-  if (output === "json") return renderJson(object);
-  const text = await renderYaml(object);
-  return isTTY === true ? plainLines(text) : text;
+  return output === "json" ? renderJson(object) : renderYaml(object);
 }
 
 /** A document as YAML. Loads the library on demand. */

@@ -13,7 +13,6 @@ export interface Progress {
   readonly end: () => void;
 }
 
-const clearLine = "\r\u001b[K";
 const paceMs = { terminal: 1_000, lines: 10_000 };
 const slowAfterMs = 3_000;
 const shownSlow = 3;
@@ -42,7 +41,8 @@ export function openProgress(
     if (known === undefined || known.done === known.total) return;
     const text = `${noun} ${progressText(known, performance.now())}`;
     isShown = isTerminal;
-    output.write(isTerminal ? `${clearLine}${cut(text, output.columns)}` : `${text}\n`);
+    output.erase?.(0);
+    output.write(isTerminal ? cut(text, output.columns) : `${text}\n`);
   };
   const timer = setInterval(show, isTerminal ? paceMs.terminal : paceMs.lines).unref();
   return {
@@ -53,7 +53,7 @@ export function openProgress(
     },
     end() {
       clearInterval(timer);
-      if (isShown) output.write(clearLine);
+      if (isShown) output.erase?.(0);
       isShown = false;
       known = undefined;
     },

@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 
 import picocolors from "picocolors";
 
@@ -11,6 +11,8 @@ export interface Output {
   /** Width of a terminal in characters. */
   readonly columns?: number;
   write(text: string): unknown;
+  /** Clears the last lines of a terminal, 0 for the one that the cursor is in. Absent elsewhere. */
+  erase?(lines: number): void;
 }
 
 /** The process that a command runs in. */
@@ -22,9 +24,18 @@ export interface Terminal {
   readonly stdin?: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Standard output for documents that a program reads: exact, because it is no terminal. Absent: it is one. */
+  readonly data?: Output;
+  /** Standard output without `cleanTerminal`, for a program that draws a whole screen. */
+  readonly screen?: Writable;
   readonly now: () => Date;
   /** Shows a text in a pager. False when there is no pager. Absent: no person reads the output. */
   readonly page?: (text: string) => Promise<boolean>;
+}
+
+/** Where a document for programs goes. */
+export function documentOutput({ data, stdout }: Terminal): Output {
+  return data ?? stdout;
 }
 
 export type ColourMode = "auto" | "always" | "never";

@@ -17,7 +17,7 @@ import { type ExitCode, exitCodes } from "../../errors.ts";
 import { failureOf } from "../../failure.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { renderFailure } from "../../output/steps.ts";
-import type { Output } from "../../output/terminal.ts";
+import { documentOutput, type Output } from "../../output/terminal.ts";
 import { InputError } from "../../selection/yaml-documents.ts";
 import type { ComponentDocument } from "./component-documents.ts";
 import { jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
@@ -85,7 +85,7 @@ async function printObjects(
   const objects = selected(objectsOf(results), selectorsOf(input.options));
   if (objects.length === 0) return nothingSelected(input);
   await writeAll(
-    input.terminal.stdout,
+    documentOutput(input.terminal),
     format === "json" ? jsonOf(objects) : yamlOf(objects),
     signal,
   );
@@ -119,7 +119,7 @@ async function printDiff(
   const [left, right] = isReversed ? [sides[1], sides[0]] : sides;
   const textOf = format === "json" ? renderJson : yamlOfObject;
   const diff = objectDiff(left, right, textOf);
-  input.terminal.stdout.write(diff);
+  documentOutput(input.terminal).write(diff);
   return diff === "" ? exitCodes.fine : exitCodes.unhealthy;
 }
 

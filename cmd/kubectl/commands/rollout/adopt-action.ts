@@ -9,6 +9,7 @@ import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { checkWriteFormat, objectText } from "../../output/output-format.ts";
+import { documentOutput } from "../../output/terminal.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -48,7 +49,7 @@ export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitC
     const why = `No ${type} of namespace ${namespace} can become part of a new set`;
     return tellRefusal({ why, causes: adoption.leftOut, next }, input);
   }
-  terminal.stdout.write(await objectText(adoption.set, flags, terminal.stdout));
+  documentOutput(terminal).write(await objectText(adoption.set, flags));
   const warnings = [
     ...adoption.problems.map((problem) => `${problem}: select fewer components`),
     ...adoption.leftOut.map((component) => `left out: ${component}`),

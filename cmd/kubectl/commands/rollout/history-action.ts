@@ -5,6 +5,7 @@ import { sortedBy } from "../../output/jsonpath.ts";
 import { objectText } from "../../output/output-format.ts";
 import { reportOf, stampAt } from "../../output/report.ts";
 import { orNone } from "../../output/table.ts";
+import { documentOutput } from "../../output/terminal.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
 import { readRevisions, revisionItems, type RecordedRevision, revisionNamed } from "./revisions.ts";
@@ -68,6 +69,6 @@ export async function runHistory(input: Input, signal: AbortSignal): Promise<Exi
 async function printContent({ content }: RecordedRevision, { flags, terminal }: Input) {
   const { template, overrides = [] } = content;
   const fields = { template, ...(overrides.length === 0 ? {} : { overrides }) };
-  terminal.stdout.write(await objectText(fields, flags, terminal.stdout));
+  documentOutput(terminal).write(await objectText(fields, flags));
   return exitCodes.fine;
 }

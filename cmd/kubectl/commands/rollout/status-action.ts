@@ -174,9 +174,8 @@ class ShownRollout {
     const text = isDrawn ? this.#picture(item) : this.#line(item);
     if (text === this.#last) return;
     const lines = isDrawn ? heightOf(this.#last, stdout.columns) : 0;
-    // Moves the cursor to the first line of the picture and clears what follows.
-    const clear = lines > 0 ? `\u001b[${lines}A\u001b[J` : "";
-    stdout.write(`${clear}${wantsAscii(env) && !isDocument(flags) ? inAscii(text) : text}`);
+    if (lines > 0) stdout.erase?.(lines);
+    stdout.write(wantsAscii(env) && !isDocument(flags) ? inAscii(text) : text);
     this.#last = text;
   }
 

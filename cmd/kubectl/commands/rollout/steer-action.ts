@@ -9,6 +9,7 @@ import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
+import { documentOutput } from "../../output/terminal.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet } from "./named-set.ts";
 import {
@@ -102,7 +103,7 @@ export async function tell(
   const { managedFields: _managers, ...metadata } = set.metadata;
   const whole = { ...set, metadata };
   if (flags.output === "json" || flags.output === "yaml") {
-    terminal.stdout.write(await objectText(whole, flags, terminal.stdout));
+    documentOutput(terminal).write(await objectText(whole, flags));
   } else if (flags.output === "name") terminal.stdout.write(`${title}\n`);
   else terminal.stdout.write(`${plainText(`${title} ${said}`)}\n`);
   return exitCodes.fine;

@@ -9,6 +9,7 @@ import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
+import { documentOutput } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
@@ -78,7 +79,7 @@ async function printSet(
     metadata: { name, namespace },
     spec: { ...rest, template, ...(overrides.length === 0 ? {} : { overrides }) },
   };
-  terminal.stdout.write(await objectText(object, flags, terminal.stdout));
+  documentOutput(terminal).write(await objectText(object, flags));
 }
 
 interface Return {

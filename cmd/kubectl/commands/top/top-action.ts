@@ -1,4 +1,4 @@
-import { type Readable, Writable } from "node:stream";
+import type { Readable } from "node:stream";
 
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
@@ -80,17 +80,17 @@ function checkFlags({ outputGiven, sortBy, output }: Flags): void {
 
 /** The terminal when it is interactive. Throws UsageError when it is not. */
 function screenOf(terminal: Terminal, { input, color }: Flags) {
-  const { stdout, env } = terminal;
-  const isScreen = stdout.isTTY === true && stdout instanceof Writable && env["TERM"] !== "dumb";
+  const { stdout, screen, env } = terminal;
+  const isScreen = stdout.isTTY === true && env["TERM"] !== "dumb";
   const stdin = isScreen && input ? terminal.stdin : undefined;
-  if (!isScreen || !isKeyboard(stdin)) {
+  if (screen === undefined || !isScreen || !isKeyboard(stdin)) {
     const why = input ? "there is none, or it is dumb" : "--no-input says that nobody types";
     throw new UsageError(`top needs a terminal with a keyboard: ${why}`, [
       "kubectl knfleet status -A -w",
       "kubectl knfleet top -A --once",
     ]);
   }
-  return { stdin, stdout, colour: wantsColour(color, env, true) };
+  return { stdin, stdout: screen, colour: wantsColour(color, env, true) };
 }
 
 function isKeyboard(stdin: Readable | undefined): stdin is Readable {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { print } from "../../../../cmd/kubectl/action.ts";
 import { readFlags } from "../../../../cmd/kubectl/flags.ts";
+import { cleanTerminal } from "../../../../cmd/kubectl/output/clean-terminal.ts";
 import { jsonLine, renderJson } from "../../../../cmd/kubectl/output/output-format.ts";
 import { now } from "../fleet-facts.ts";
 
@@ -19,7 +20,7 @@ async function printed(output: string, isTTY: boolean): Promise<string> {
   };
   const table = () => ({ headers: ["M"], rows: [[evil]] });
   const rendering = { document: { items: [{ m: evil }] }, table, names: [evil], notes: [] };
-  await print(rendering, readFlags({ output }, {}), terminal);
+  await print(rendering, readFlags({ output }, {}), cleanTerminal(terminal));
   return stdout;
 }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
+import { cleanTerminal } from "../../../../cmd/kubectl/output/clean-terminal.ts";
 import {
   openProgress,
   progressText,
@@ -61,7 +62,8 @@ function opened(
 ) {
   const written: string[] = [];
   const stream = { isTTY, columns, write: (text: string) => written.push(text) };
-  return { written, ...openProgress(stream, { output }) };
+  const terminal = { args: [], env: {}, stdout: stream, stderr: stream, now: () => new Date() };
+  return { written, ...openProgress(cleanTerminal(terminal).stderr, { output }) };
 }
 
 describe("progress", () => {
@@ -71,15 +73,15 @@ describe("progress", () => {
   test("on a terminal is one line that is cut to its width, written anew each second and removed", () => {
     const { written, update, end } = opened(true, { columns: 12 });
     update(1, 10, new Map());
-    expect(written).toEqual(["\r\u001b[Kspokes 1/10"]);
+    expect(written).toEqual(["\r\u001b[K", "spokes 1/10"]);
     update(10_000, 100_000, new Map());
-    expect(written.at(-1)).toBe("\r\u001b[Kspokes 1000");
+    expect(written.slice(2)).toEqual(["\r\u001b[K", "spokes 1000"]);
     vi.advanceTimersByTime(1_000);
-    expect(written).toHaveLength(3);
+    expect(written).toHaveLength(6);
     end();
-    expect(written.at(-1)).toBe("\r\u001b[K");
+    expect(written.slice(6)).toEqual(["\r\u001b[K"]);
     vi.advanceTimersByTime(60_000);
-    expect(written).toHaveLength(4);
+    expect(written).toHaveLength(7);
   });
 
   test("elsewhere is a line every ten seconds", () => {

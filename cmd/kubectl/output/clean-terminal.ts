@@ -1,0 +1,52 @@
+import { Writable } from "node:stream";
+
+import { plainLines } from "../../../api/foreign-text.ts";
+import type { Output, Terminal } from "./terminal.ts";
+
+/**
+ * The process with outputs that hold nothing which a terminal obeys: text from a cluster, a bundle or a file may have control characters, and all text goes through
+ * here. Line feeds, tabs and colours pass, and `erase`; everything else becomes spaces. Security: T-86.
+ */
+export function cleanTerminal(terminal: Terminal): Terminal {
+  const { args, env, now, page } = terminal;
+  return {
+    args,
+    env,
+    now,
+    stdout: cleanOutput(terminal.stdout),
+    ...(terminal.stdout.isTTY === true ? {} : { data: terminal.stdout }),
+    stderr: cleanOutput(terminal.stderr),
+    ...(terminal.stdout instanceof Writable ? { screen: terminal.stdout } : {}),
+    ...(page === undefined ? {} : { page: (text) => page(cleanText(text)) }),
+    // A getter, so that only a command that reads it opens standard input.
+    get stdin() {
+      return terminal.stdin;
+    },
+  };
+}
+
+function cleanOutput(output: Output): Output {
+  const write = (text: string): unknown => output.write(cleanText(text));
+  if (output.isTTY !== true) return { write };
+  return {
+    isTTY: true,
+    get columns() {
+      return output.columns ?? 0;
+    },
+    write,
+    erase(lines) {
+      output.write(lines === 0 ? "\r\u001b[K" : `\u001b[${lines}A\u001b[J`);
+    },
+  };
+}
+
+// Colours, bold and their ends. Hidden text and backgrounds are not among them.
+// oxlint-disable-next-line no-control-regex -- finds control sequences
+const colours = /(\u001b\[(?:[0-247]|2[2-7]|3[0-79]|9[0-7])?m)/;
+
+function cleanText(text: string): string {
+  return text
+    .split(colours)
+    .map((part, at) => (at % 2 === 1 ? part : plainLines(part)))
+    .join("");
+}
