@@ -12,6 +12,10 @@ import {
 } from "../../../access/hub/kubeconfig.ts";
 import { FleetError } from "../../../api/errors.ts";
 
+/** Each line is ten times the line before. */
+const laughs = `a0: &a0 [${"x,".repeat(9)}x]
+${Array.from({ length: 8 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at},`.repeat(9)}*a${at}]\n`).join("")}`;
+
 let folder: string;
 
 beforeEach(async () => {
@@ -180,6 +184,26 @@ describe("a kubeconfig is refused", () => {
     const { message } = refusalOf({ kubeconfig: path });
     expect(message).toContain(path);
     expect(message).not.toContain("canary");
+  });
+
+  test.each([
+    ["aliases that multiply", `${laughs}clusters: *a8\n`],
+    ["an alias that leads nowhere", "apiVersion: v1\nclusters: *nobody\n"],
+    ["lists in lists without end", "[".repeat(30_000)],
+  ])("when it has %s", async (_, text) => {
+    const path = join(folder, "odd.yaml");
+    await writeFile(path, text);
+    expect(() => loadKubeconfig({ kubeconfig: path, environment: {} })).toThrow(
+      new FleetError("ConfigInvalid", `The kubeconfig ${path} is not valid YAML`),
+    );
+  });
+
+  test("when it is larger than any fleet needs, before it is parsed", async () => {
+    const path = join(folder, "large.yaml");
+    await writeFile(path, `# ${"x".repeat(10_000_000)}\n`);
+    expect(() => loadKubeconfig({ kubeconfig: path, environment: {} })).toThrow(
+      new FleetError("ConfigInvalid", `The kubeconfig ${path} has more than 10 MB`),
+    );
   });
 
   test("when its context is missing, or names a cluster that is missing", async () => {

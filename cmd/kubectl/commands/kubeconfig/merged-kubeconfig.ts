@@ -31,8 +31,7 @@ export function mergedKubeconfig(
   file: string,
 ): Merged {
   const document = parseDocument(text.trim() === "" ? emptyConfig : text, { logLevel: "error" });
-  const isConfig = isMap(document.contents) && (document.get("kind") ?? "Config") === "Config";
-  if (document.errors.length > 0 || !isConfig)
+  if (!isKubeconfig(document))
     throw new UsageError(`${file} is no kubeconfig: nothing was written`);
   const all = Object.fromEntries(lists.map((list) => [list, listOf(document, list, file)]));
   const changes = entries.map((entry): ContextChange => {
@@ -54,6 +53,17 @@ export function mergedKubeconfig(
     return { name: entry.name, change: isSame ? "unchanged" : "changed" };
   });
   return { text: document.toString({ lineWidth: 0 }), changes };
+}
+
+function isKubeconfig(document: Document): boolean {
+  if (document.errors.length > 0 || !isMap(document.contents)) return false;
+  try {
+    // Throws for aliases that lead nowhere, or that grow without end.
+    document.toJS({ maxAliasCount: 100 });
+  } catch {
+    return false;
+  }
+  return (document.get("kind") ?? "Config") === "Config";
 }
 
 const emptyConfig = "apiVersion: v1\nkind: Config\n";
