@@ -8,7 +8,7 @@ import {
 } from "../../../../api/fleet-set.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { servedSets } from "../../hub/fleet-sets.ts";
+import { type MalformedSet, servedSets } from "../../hub/fleet-sets.ts";
 import { countOf } from "../../output/notes.ts";
 import { words } from "../../output/steps.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
@@ -31,12 +31,14 @@ export async function checkSets(
   { access, now }: SetCheckDeps,
   signal: AbortSignal,
 ): Promise<readonly CheckItem[]> {
-  const sets = await unlessDenied(servedSets(access, { kinds: allSetKinds }, signal));
-  if (sets === undefined) return [];
+  const served = await unlessDenied(servedSets(access, { kinds: allSetKinds }, signal));
+  if (served === undefined) return [];
+  const { sets, malformed } = served;
   const revisions = await unlessDenied(revisionsOf(access, signal));
   const items = [
+    ...malformed.map(malformedItem),
     ...sets.flatMap((set) => setItems(set, now)),
-    ...leftRevisions(revisions ?? [], sets),
+    ...leftRevisions(revisions ?? [], [...sets.map(titleOf), ...malformed.map(describe)]),
   ];
   if (items.length > 0 || sets.length === 0) return items;
   const message = `${countOf(sets.length, "set")}, none of which is stuck`;
@@ -137,12 +139,25 @@ function titleOf({ kind, metadata: { namespace, name } }: FleetSet): string {
   return describe({ kind, namespace, name });
 }
 
+/** An object that another CRD than ours has let in. No command shows it as a set. */
+function malformedItem(set: MalformedSet): CheckItem {
+  const { kind, namespace, name } = set;
+  const plural = `${fleetSetKinds[kind].plural}.knfleet.dev`;
+  return checkItem({
+    check,
+    subject: describe(set),
+    state: "WARN",
+    message: "has not the form of a set: the CRD is not that of knfleet",
+    next: [words("kubectl", "get", plural, name, "-n", namespace, "-o", "yaml")],
+  });
+}
+
 /** ControllerRevisions whose set is gone, as after a deletion with --cascade=orphan. */
 function leftRevisions(
   revisions: readonly KubeObject[],
-  sets: readonly FleetSet[],
+  titles: readonly string[],
 ): readonly CheckItem[] {
-  const known = new Set(sets.map(titleOf));
+  const known = new Set(titles);
   const bySet = Map.groupBy(revisions, ({ metadata: { namespace, labels = {} } }) => {
     const kind = labels[setLabels.kind] ?? "";
     return describe({ kind, namespace: namespace ?? "", name: labels[setLabels.set] ?? "" });

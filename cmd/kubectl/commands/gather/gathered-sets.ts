@@ -33,10 +33,10 @@ export async function planSets(
   if (isPart && owners.size === 0) return undefined;
   const { namespace } = selection;
   const where = { kinds: allSetKinds, ...(namespace === undefined ? {} : { namespace }) };
-  const sets = await unlessDenied(servedSets(access, where, signal));
+  const served = await unlessDenied(servedSets(access, where, signal));
   const isWanted = ({ kind, metadata }: FleetSet): boolean =>
     !isPart || owners.has(idOf({ kind, ...metadata }) ?? "");
-  return sets === undefined ? undefined : { sets: sets.filter(isWanted), isWhole };
+  return served === undefined ? undefined : { sets: served.sets.filter(isWanted), isWhole };
 }
 
 interface SetPlanDeps {

@@ -4,7 +4,7 @@ import { connectHub } from "../../../../access/hub/hub.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { listSets, readSet } from "../../../../cmd/kubectl/hub/fleet-sets.ts";
+import { listSets, readSet, servedSets } from "../../../../cmd/kubectl/hub/fleet-sets.ts";
 import { NotServedError } from "../../../../cmd/kubectl/hub/installations.ts";
 import { allSetKinds } from "../../../../cmd/kubectl/selection/set-ref.ts";
 import { type Answer, startStubHub } from "../stub-hub.ts";
@@ -45,6 +45,27 @@ test("a hub without sets says how to get them", async () =>
   await expect(
     onHub({ answer: unserved }, (access) => readSet(access, name, never)),
   ).rejects.toThrow(NotServedError));
+
+test.each([
+  ["no template", { clusters: {} }, undefined],
+  ["no clusters", { template: {} }, undefined],
+  [
+    "a text in place of stages",
+    { clusters: {}, template: {}, rollout: { stages: "all" } },
+    undefined,
+  ],
+  ["conditions that are none", { clusters: {}, template: {} }, { conditions: [null] }],
+])("an object with %s hides no set, and is none", async (_, spec, status) => {
+  const metadata = { ...prod.metadata, name: "odd", uid: "u2" };
+  const odd: KubeObject = { ...prod, metadata, spec, ...(status === undefined ? {} : { status }) };
+  const objects = [odd, prod];
+  const selection = { kinds: allSetKinds };
+  const served = await onHub({ objects }, (access) => servedSets(access, selection, never));
+  expect(served).toEqual({ sets: [prod], malformed: [{ ...name, name: "odd" }] });
+  await expect(
+    onHub({ objects: [odd] }, (access) => readSet(access, { ...name, name: "odd" }, never)),
+  ).rejects.toThrow("KnativeServingSet platform/odd has not the form of a set");
+});
 
 test("a list holds the sets of the kinds, and none on a hub without sets", async () => {
   const selection = { kinds: allSetKinds };

@@ -55,6 +55,18 @@ describe("check", () => {
     ]);
   });
 
+  test("names an object that has not the form of a set, and leaves its revisions alone", async () => {
+    const odd = { ...fleetSet({ name: "odd" }), spec: {} };
+    const { items } = await setsChecked([odd, revision("odd-1", "odd")]);
+    expect(items).toEqual([
+      expect.objectContaining({
+        subject: expect.stringMatching(/^KnativeServingSet \S+\/odd$/),
+        state: "WARN",
+        message: "has not the form of a set: the CRD is not that of knfleet",
+      }),
+    ]);
+  });
+
   test.each([
     {
       name: "a set that is halted",
