@@ -95,7 +95,8 @@ async function writeOnce(
   const documents = await writtenDocuments(sources, signal);
   const { report } = feed.state();
   const text = statusHtml(report, { ...fromOf(input.flags), documents });
-  await writeFile(path, text).catch(unwritable(path));
+  // The page has what only its reader may see. A file that is there already keeps its mode.
+  await writeFile(path, text, { mode: 0o600 }).catch(unwritable(path));
   input.terminal.stderr.write(`Wrote ${path}\n`);
   return report.complete ? exitCodes.fine : exitCodes.incomplete;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
@@ -237,6 +237,8 @@ describe("the command line", () => {
     expect(stdout).toBe("");
     expect(stderr).toContain(`Wrote ${file}\n`);
     expect(readFileSync(file, "utf8")).toContain("team-fine");
+    // Nobody else on the machine may read it.
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   test("--once for a file that cannot be written fails before anything is read", async () => {
