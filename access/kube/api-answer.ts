@@ -71,7 +71,7 @@ export function emptyError(
   };
 }
 
-/** True for a value with the fields that every stored object has. */
+/** True for a value with the fields that every stored object has, and with metadata of the right form. */
 export function isKubeObject(value: unknown): value is KubeObject {
   if (!isRecord(value)) return false;
   const { apiVersion, kind, metadata } = value;
@@ -81,8 +81,23 @@ export function isKubeObject(value: unknown): value is KubeObject {
     isRecord(metadata) &&
     typeof metadata["name"] === "string" &&
     typeof metadata["uid"] === "string" &&
-    typeof metadata["resourceVersion"] === "string"
+    typeof metadata["resourceVersion"] === "string" &&
+    [metadata["labels"], metadata["annotations"]].every(isAbsentOrRecord) &&
+    [metadata["ownerReferences"], metadata["managedFields"]].every(isAbsentOrRecords) &&
+    isAbsentOrList(metadata["finalizers"])
   );
+}
+
+function isAbsentOrRecord(value: unknown): boolean {
+  return value === undefined || isRecord(value);
+}
+
+function isAbsentOrList(value: unknown): value is readonly unknown[] | undefined {
+  return value === undefined || Array.isArray(value);
+}
+
+function isAbsentOrRecords(value: unknown): boolean {
+  return isAbsentOrList(value) && (value ?? []).every(isRecord);
 }
 
 function parsed(text: string): unknown {

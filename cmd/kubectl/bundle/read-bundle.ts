@@ -27,9 +27,7 @@ const maxBytes = 512 * 1024 * 1024;
 /** Reads a bundle of `gather`: a tar.gz, or the folder with its files. Throws UsageError. */
 export async function readBundle(path: string): Promise<RecordedFleet> {
   const files = await readFilesAt(path).catch((error: unknown) => {
-    throw new UsageError(`The bundle ${path} cannot be read: ${messageOf(error)}`, [
-      "kubectl knfleet gather -o fleet.tgz",
-    ]);
+    throw new UsageError(`The bundle ${path} cannot be read: ${messageOf(error)}`, again);
   });
   return recordedFleet(path, files);
 }
@@ -41,7 +39,8 @@ export function recordedFleet(path: string, files: readonly ArchiveFile[]): Reco
   const texts = new Map(files.map((file) => [posix.relative(root, file.path), file.text]));
   const bundle = parseDocument(path, texts.get(indexFile));
   if (!isBundle(bundle)) throw noBundle(path);
-  const clusters = bundle.items.map((item) => clusterOf(item, { path, texts }));
+  const byFolder = Map.groupBy(texts, ([name]) => posix.dirname(name));
+  const clusters = bundle.items.map((item) => clusterOf(item, { path, byFolder }));
   const [hub, ...spokes] = clusters;
   if (hub === undefined) throw noBundle(path);
   return {
@@ -60,6 +59,9 @@ export function recordedFleet(path: string, files: readonly ArchiveFile[]): Reco
   };
 }
 
+type FilesByFolder = ReadonlyMap<string, readonly (readonly [path: string, text: string])[]>;
+
+const again = ["kubectl knfleet gather -o fleet.tgz"];
 const documentFiles = [diagnosisFile, logsFile, checkFile, diffFile];
 
 async function readFilesAt(path: string): Promise<readonly ArchiveFile[]> {
@@ -88,9 +90,7 @@ function parseDocument(path: string, text: string | undefined): unknown {
 }
 
 function noBundle(path: string): UsageError {
-  return new UsageError(`${path} is no bundle of kubectl knfleet gather`, [
-    "kubectl knfleet gather -o fleet.tgz",
-  ]);
+  return new UsageError(`${path} is no bundle of kubectl knfleet gather`, again);
 }
 
 function isBundle(value: unknown): value is Bundle {
@@ -120,13 +120,12 @@ function isReason(value: unknown): boolean {
 
 function clusterOf(
   item: BundledCluster,
-  { path, texts }: { readonly path: string; readonly texts: ReadonlyMap<string, string> },
+  { path, byFolder }: { readonly path: string; readonly byFolder: FilesByFolder },
 ): RecordedCluster {
-  const tables = [...texts].flatMap(([name, text]) => {
-    if (posix.dirname(name) !== item.folder) return [];
+  const tables = (byFolder.get(item.folder) ?? []).map(([name, text]) => {
     const table = parseDocument(path, text);
-    if (!isTable(table)) throw noBundle(path);
-    return [table];
+    if (isTable(table)) return table;
+    throw new UsageError(`${name} of the bundle ${path} is not what gather writes`, again);
   });
   return { ...item, tables };
 }
@@ -135,11 +134,20 @@ function isTable(value: unknown): value is RecordedTable {
   if (!isRecord(value)) return false;
   const { kind, rows, columns, unread } = value;
   const isKind = ["apiVersion", "kind", "plural"].every((field) => stringAt(kind, field) !== null);
-  const words = [...itemsAt(kind, "words"), ...itemsAt(kind, "categories")];
-  if (!isKind || words.some((word) => typeof word !== "string")) return false;
-  return [rows, columns, unread].every(Array.isArray) && rowsAreObjects(rows);
+  if (!isRecord(kind) || !isKind || !isWords(kind["words"]) || !isWords(kind["categories"])) {
+    return false;
+  }
+  return areRecords(columns) && areRecords(unread) && areRecords(rows) && rows.every(isRow);
 }
 
-function rowsAreObjects(rows: unknown): boolean {
-  return Array.isArray(rows) && rows.every((row) => isRecord(row) && isRecord(row["object"]));
+function isWords(value: unknown): boolean {
+  return Array.isArray(value) && value.every((word) => typeof word === "string");
+}
+
+function areRecords(value: unknown): value is readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) && value.every(isRecord);
+}
+
+function isRow({ object, cells }: Readonly<Record<string, unknown>>): boolean {
+  return isRecord(object) && Array.isArray(cells);
 }

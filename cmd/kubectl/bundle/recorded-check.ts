@@ -1,11 +1,10 @@
-import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
 import type { CheckFlags, CheckItem, CheckReport } from "../commands/check/check-item.ts";
 import { checkReport } from "../commands/check/check.ts";
 import { UsageError } from "../errors.ts";
 import { profileId, listSelectedProfiles } from "../hub/profiles.ts";
-import { reportApiVersion, stampAt } from "../output/report.ts";
-import { stringAt } from "../selection/fields.ts";
+import { stampAt } from "../output/report.ts";
+import { documentOf } from "./bundle-document.ts";
 import { checkFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
 
@@ -24,8 +23,8 @@ export async function recordedCheck(
   if (options.warnWithin !== undefined) {
     throw onlyLive("--warn-within is not for bundles: what ended within 7 days was noted then");
   }
-  const report = recorded?.documents.get(checkFile);
-  if (recorded === undefined || !isReport(report)) {
+  const report = recorded && documentOf(recorded, checkFile);
+  if (recorded === undefined || report === undefined) {
     throw new UsageError("The bundle has no checks: only one of the whole fleet has", [
       "kubectl knfleet gather -A -o fleet.tgz",
     ]);
@@ -47,15 +46,4 @@ export async function recordedCheck(
 
 function onlyLive(why: string): UsageError {
   return new UsageError(why, ["Give the same command without --bundle."]);
-}
-
-function isReport(value: unknown): value is CheckReport {
-  if (!isRecord(value) || value["kind"] !== "Check" || value["apiVersion"] !== reportApiVersion) {
-    return false;
-  }
-  const { items } = value;
-  const fields = ["check", "state", "message"];
-  const isItem = (item: unknown): boolean =>
-    fields.every((field) => stringAt(item, field) !== null);
-  return Array.isArray(items) && items.every(isItem) && stringAt(value, "cliVersion") !== null;
 }

@@ -1,11 +1,9 @@
-import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
 import { diagnosisReport } from "../commands/diagnose/diagnose.ts";
 import type { DiagnoseFlags, Diagnosis, DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
 import { selectTargets } from "../commands/diagnose/targets.ts";
 import { UsageError } from "../errors.ts";
-import { reportApiVersion } from "../output/report.ts";
-import { stringAt } from "../selection/fields.ts";
+import { documentOf } from "./bundle-document.ts";
 import { diagnosisFile } from "./bundle.ts";
 import { recordedClient } from "./recorded-client.ts";
 
@@ -16,8 +14,8 @@ export async function recordedDiagnosis(
 ): Promise<DiagnosisReport> {
   const { flags, terminal } = input;
   const { recorded } = flags;
-  const report = recorded?.documents.get(diagnosisFile);
-  if (recorded === undefined || !isReport(report)) {
+  const report = recorded && documentOf(recorded, diagnosisFile);
+  if (recorded === undefined || report === undefined) {
     throw new UsageError("The bundle holds no walks: gather could not make any", [
       "Read the bundle with status and tree.",
     ]);
@@ -43,20 +41,4 @@ export async function recordedDiagnosis(
 
 function isSame(one: Diagnosis["target"], other: Diagnosis["target"]): boolean {
   return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
-}
-
-function isReport(value: unknown): value is DiagnosisReport {
-  if (
-    !isRecord(value) ||
-    value["kind"] !== "Diagnosis" ||
-    value["apiVersion"] !== reportApiVersion
-  ) {
-    return false;
-  }
-  const { items } = value;
-  return Array.isArray(items) && items.every(isWalk) && stringAt(value, "cliVersion") !== null;
-}
-
-function isWalk(value: unknown): boolean {
-  return isRecord(value) && isRecord(value["target"]) && Array.isArray(value["hops"]);
 }

@@ -13,9 +13,10 @@ import {
 } from "../commands/diff/diff-list.ts";
 import { UsageError } from "../errors.ts";
 import { selectInstallations } from "../hub/installations.ts";
-import { notFoundErrors, reportApiVersion, stampAt } from "../output/report.ts";
+import { notFoundErrors, stampAt } from "../output/report.ts";
 import { stringAt } from "../selection/fields.ts";
 import { clusterIdOf } from "../spokes/read-clusters.ts";
+import { documentOf } from "./bundle-document.ts";
 import { diffFile, notCompared, type RecordedFleet } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
 
@@ -48,8 +49,8 @@ export async function recordedDiff(
       "Give the same command without --bundle.",
     ]);
   }
-  const report = recorded?.documents.get(diffFile);
-  if (recorded === undefined || !isRecorded(report)) {
+  const report = recorded && documentOf(recorded, diffFile);
+  if (recorded === undefined || report === undefined || !hasBlocks(report)) {
     throw withoutDiff(recorded);
   }
   const access = recordedAccess(recorded);
@@ -82,8 +83,7 @@ const again = "kubectl knfleet gather -A --diff";
 /** Says why a bundle holds no diff, as `gather` has said it in the bundle. */
 function withoutDiff(recorded: RecordedFleet | undefined): UsageError {
   if (recorded?.documents.has(diffFile) === true) {
-    const text = "The bundle holds a diff that this version of kubectl knfleet cannot read";
-    return new UsageError(text, [again]);
+    return new UsageError("The bundle holds a diff without the objects that it compares", [again]);
   }
   const error = recorded?.errors.find(({ message }) => message.startsWith(notCompared));
   if (error === undefined) {
@@ -97,15 +97,10 @@ function withoutDiff(recorded: RecordedFleet | undefined): UsageError {
   ]);
 }
 
-function isRecorded(value: unknown): value is RecordedDiff {
-  if (!isRecord(value) || value["kind"] !== "DiffList") return false;
-  if (value["apiVersion"] !== reportApiVersion || stringAt(value, "cliVersion") === null) {
-    return false;
-  }
-  const { blocks, errors, summary } = value;
-  if (!Array.isArray(blocks) || !Array.isArray(errors)) return false;
-  const isSided = isRecord(summary) && Array.isArray(summary["sides"]);
-  return isSided && blocks.every(isBlock);
+/** Whether a diff has both sides of its objects, which the document of `diff` has not. */
+function hasBlocks(list: DiffList): list is RecordedDiff {
+  const blocks = "blocks" in list ? list.blocks : undefined;
+  return Array.isArray(blocks) && blocks.every(isBlock);
 }
 
 function isBlock(value: unknown): boolean {

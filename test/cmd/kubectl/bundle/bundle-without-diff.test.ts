@@ -89,7 +89,7 @@ describe("a bundle without a diff", () => {
     const newer = { apiVersion: "knfleet.dev/v9", kind: "DiffList" };
     await writeFile(join(from, "diff.json"), JSON.stringify(newer));
     const { stderr } = await diffOf("newer");
-    expect(stderr).toContain("holds a diff that this version of kubectl knfleet cannot read\n");
+    expect(stderr).toContain("is of a version that this kubectl knfleet cannot read\n");
   });
 
   test("of a bundle that was gathered without one is not made by --diff", async () => {
