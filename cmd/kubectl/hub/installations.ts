@@ -9,13 +9,16 @@ import {
   operatorApiVersion,
 } from "../../../api/component.ts";
 import { conditionOf } from "../../../api/conditions.ts";
+import { isRecord } from "../../../api/fields.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { UsageError } from "../errors.ts";
 import { blockingCondition, conditionCode } from "../output/condition-code.ts";
 import { knfOf } from "../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../output/own-reasons.ts";
-import { installCrds } from "../output/steps.ts";
+import { installCrds, words } from "../output/steps.ts";
+import { stringAt } from "../selection/fields.ts";
 import { isSelected, missingNames, type Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { onSelectedClusters } from "./profiles.ts";
@@ -112,16 +115,27 @@ async function listKind(
   }
 }
 
-/** An object or an item of a list of that kind, as a component. */
+/** An object or an item of a list of that kind, as a component. Throws UsageError for one that another CRD than ours has let in. */
 export function componentOf(item: KubeObject, kind: ComponentKind): Component {
   // Items of a list carry neither apiVersion nor kind.
   const object = { ...item, apiVersion: operatorApiVersion, kind };
   if (isComponent(object)) return object;
-  throw new Error(`${kind} ${item.metadata.name} has no namespace`);
+  const { namespace = "", name } = item.metadata;
+  throw new UsageError(`${kind} ${namespace}/${name} has not the form of its CRD`, [
+    words("kubectl", "get", `${kind}.operator.knative.dev`, name, "-n", namespace, "-o", "yaml"),
+  ]);
 }
 
+/** The parts that commands go into. The schema of the CRD has checked the rest. */
 function isComponent(object: KubeObject): object is Component {
-  return object.kind in componentKinds && object.metadata.namespace !== undefined;
+  const { spec = {}, status = {}, metadata } = object;
+  if (metadata.namespace === undefined || !isRecord(spec) || !isRecord(status)) return false;
+  const { clusterProfileRef: ref } = spec;
+  const { conditions = [] } = status;
+  const isPlaced =
+    ref === undefined ||
+    [stringAt(ref, "namespace"), stringAt(ref, "name")].every((text) => text !== null);
+  return isPlaced && Array.isArray(conditions) && conditions.every(isRecord);
 }
 
 /** `Outdated`: the status is about an older generation of the spec. */
