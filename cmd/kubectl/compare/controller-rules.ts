@@ -9,14 +9,15 @@ import {
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
 import { minVersionVariable } from "../../../render/release/version.ts";
+import { UsageError } from "../errors.ts";
 import {
   type ControllerDeployment,
   listControllerDeployments,
   flagOf,
   flagValuesOf,
+  onlyController,
   variableOf,
 } from "../hub/find-controller.ts";
-import { listInstalledNamespaces } from "../hub/installed-namespaces.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
 type Hub = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
@@ -37,24 +38,16 @@ export interface ManifestRules {
 }
 
 /**
- * Reads the flags of the controller on the hub, from its Deployment in a namespace of knfleet. Returns half a sentence why they are not known otherwise.
- * Throws only bugs, and the reason of an abort.
+ * Reads the flags of the controller on the hub, from its Deployment. Returns half a sentence why they are not known otherwise. Throws only bugs, and the reason
+ * of an abort.
  */
 async function readControllerRules(
-  { hub, hubTimeoutMs }: Hub,
   controllers: ListControllers,
   signal: AbortSignal,
 ): Promise<ControllerRules | string> {
   try {
-    const [all, namespaces] = await Promise.all([
-      controllers(),
-      listInstalledNamespaces(hub, withTimeout(systemClock, hubTimeoutMs, signal)),
-    ]);
-    const [controller, ...more] = all.filter(
-      ({ flavour, namespace }) => flavour === "knfleet" && namespaces.has(namespace),
-    );
+    const controller = onlyController(await controllers(), "knfleet");
     if (controller === undefined) return "the hub has no controller of knfleet that says so";
-    if (more.length > 0) return "the hub has several controllers of knfleet";
     const referenceMode = flagOf(controller, "--reference-mode") ?? "Any";
     const manifests = {
       sources: flagValuesOf(controller, "--manifest-source").flatMap(
@@ -71,16 +64,16 @@ async function readControllerRules(
   }
 }
 
-/** The environment of the controller on the hub, as far as a rendering depends on it; empty when the controller is not found, or cannot be read. */
+/** The environment of the controller on the hub, as far as a rendering depends on it; empty when the controller is not found, is not the only one, or cannot be read. */
 export async function controllerEnvironment(
   controllers: ListControllers,
 ): Promise<Readonly<Record<string, string>>> {
   try {
-    const ours = (await controllers()).find(({ flavour }) => flavour === "knfleet");
+    const ours = onlyController(await controllers(), "knfleet");
     const least = ours && variableOf(ours, minVersionVariable);
     return least === undefined ? {} : { [minVersionVariable]: least };
   } catch (error) {
-    if (error instanceof ApiError) return {};
+    if (error instanceof ApiError || error instanceof UsageError) return {};
     throw error;
   }
 }
@@ -90,7 +83,7 @@ function whyNot(error: unknown): string {
     return "the right to list Deployments or ClusterRoleBindings of the hub is missing";
   }
   if (error instanceof ApiError) return `the hub answered ${error.status} when asked for it`;
-  if (error instanceof ConnectionError) return error.message;
+  if (error instanceof UsageError || error instanceof ConnectionError) return error.message;
   if (error instanceof DOMException && error.name === "TimeoutError") {
     return "the hub did not say so in time";
   }
@@ -114,5 +107,5 @@ export function rulesOfHub(
   controllers = controllersOfHub(access, signal),
 ): () => Promise<ControllerRules | string> {
   let rules: Promise<ControllerRules | string> | undefined;
-  return () => (rules ??= readControllerRules(access, controllers, signal));
+  return () => (rules ??= readControllerRules(controllers, signal));
 }

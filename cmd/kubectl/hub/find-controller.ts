@@ -1,14 +1,18 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { UsageError } from "../errors.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 import { ifDenied } from "../spokes/spoke-reading.ts";
 import { type ControllerLease, listControllerLeases } from "./replicas.ts";
 
+type Flavour = "knfleet" | "upstream";
+
 /** A Deployment of a controller for the components. */
 export interface ControllerDeployment {
-  readonly flavour: "knfleet" | "upstream";
+  readonly flavour: Flavour;
   readonly namespace: string;
   readonly name: string;
   readonly serviceAccount: string;
@@ -32,46 +36,129 @@ export async function findControllers(hub: KubeClient, signal: AbortSignal): Pro
   return { deployments, leases };
 }
 
-/** Lists the Deployments of controllers in all namespaces. Throws the errors of KubeClient. */
+/** Lists the Deployments of controllers in all namespaces. Throws the errors of KubeClient, also for a right that is missing. */
 export async function listControllerDeployments(
   hub: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<readonly ControllerDeployment[]> {
-  const { items } = await hub.list(
-    { resource: knownResource("apps/v1", "Deployment") },
-    {},
-    signal,
-  );
-  return items.flatMap((object) => controllerOf(object) ?? []);
+  return (await listControllers(hub, signal)).deployments;
 }
 
-function controllerOf(object: KubeObject): ControllerDeployment | undefined {
-  const flavour = flavourOf(object);
-  if (flavour === undefined) return undefined;
-  const { namespace = "", name } = object.metadata;
-  return {
-    flavour,
-    namespace,
-    name,
-    serviceAccount: stringAt(object, "spec", "template", "spec", "serviceAccountName") ?? "default",
-    available: numberAt(object, "status", "availableReplicas") ?? 0,
-    wanted: numberAt(object, "spec", "replicas") ?? 1,
-    object,
-  };
-}
-
-function flavourOf(object: KubeObject): ControllerDeployment["flavour"] | undefined {
-  const { name } = object.metadata;
-  const words = itemsAt(object, "spec", "template", "spec", "containers").flatMap((container) => [
-    stringAt(container, "image") ?? "",
-    ...[...itemsAt(container, "command"), ...itemsAt(container, "args")].map(String),
+/** Lists the controllers, and all ClusterRoleBindings, which prove them. Throws the errors of KubeClient. */
+export async function listControllers(
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<{
+  readonly deployments: readonly ControllerDeployment[];
+  readonly bindings: readonly KubeObject[];
+}> {
+  const resource = knownResource("apps/v1", "Deployment");
+  const [deployments, bindings] = await Promise.all([
+    hub.list({ resource }, {}, signal),
+    listBindings(hub, signal),
   ]);
-  const isOurs = /(?:^|-)knfleet-controller$/.test(name);
-  if (isOurs || words.some((word) => /(?:^|\/)knfleet-controller(?:\.\w+)?$/.test(word))) {
-    return "knfleet";
+  return { deployments: controllersAmong(deployments.items, bindings), bindings };
+}
+
+async function listBindings(
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
+  try {
+    return (await hub.list({ resource }, {}, signal)).items;
+  } catch (error) {
+    // A bundle without the kind proves no controller.
+    if (error instanceof ApiError && error.status === 404) return [];
+    throw error;
   }
-  const isUpstream = words.some((word) => word.includes("knative.dev/operator"));
-  return name === "knative-operator" || isUpstream ? "upstream" : undefined;
+}
+
+/**
+ * The controllers among Deployments. Only an administrator writes ClusterRoleBindings, so a Deployment is a controller when its ServiceAccount has the ClusterRole
+ * of one. Its name, labels, arguments and annotations prove nothing: everybody with a namespace can write them. Security: T-16.
+ */
+export function controllersAmong(
+  deployments: readonly KubeObject[],
+  bindings: readonly KubeObject[],
+): readonly ControllerDeployment[] {
+  const flavours = new Map(
+    bindings.flatMap((binding) => {
+      const flavour = flavourOf(binding);
+      return accountsOf(binding).flatMap((account) =>
+        flavour === undefined ? [] : [[account, flavour] as const],
+      );
+    }),
+  );
+  return deployments.flatMap((object) => {
+    const flavour = flavours.get(accountOf(object));
+    if (flavour === undefined) return [];
+    const { namespace = "", name } = object.metadata;
+    const serviceAccount = serviceAccountOf(object);
+    const available = numberAt(object, "status", "availableReplicas") ?? 0;
+    const wanted = numberAt(object, "spec", "replicas") ?? 1;
+    return [{ flavour, namespace, name, serviceAccount, available, wanted, object }];
+  });
+}
+
+function serviceAccountOf(deployment: KubeObject): string {
+  return stringAt(deployment, "spec", "template", "spec", "serviceAccountName") ?? "default";
+}
+
+/** `namespace/name` of the ServiceAccount of a Deployment. */
+export function accountOf(deployment: KubeObject): string {
+  return `${deployment.metadata.namespace ?? ""}/${serviceAccountOf(deployment)}`;
+}
+
+/** `namespace/name` of the ServiceAccounts of a binding. */
+export function accountsOf(binding: KubeObject): readonly string[] {
+  return itemsAt(binding, "subjects").flatMap((subject) =>
+    stringAt(subject, "kind") === "ServiceAccount"
+      ? [`${stringAt(subject, "namespace") ?? ""}/${stringAt(subject, "name") ?? ""}`]
+      : [],
+  );
+}
+
+/** The ClusterRoles of upstream's operator, which have these names in its chart and in its manifests. */
+const upstreamRoles = ["knative-serving-operator", "knative-eventing-operator"];
+
+/** The ClusterRole of docs/hub-role.yaml. */
+const plainRole = "knfleet-hub";
+
+/** Whose controller the ServiceAccounts of a ClusterRoleBinding run. Undefined: it is not a binding of a controller. */
+export function flavourOf(binding: KubeObject): Flavour | undefined {
+  const role = roleOf(binding);
+  if (upstreamRoles.includes(role)) return "upstream";
+  const { labels = {} } = binding.metadata;
+  // The chart names the role after its release.
+  const isOfChart =
+    labels["app.kubernetes.io/part-of"] === "knfleet" &&
+    labels["app.kubernetes.io/component"] === "controller" &&
+    role.endsWith("-controller");
+  return isOfChart || role === plainRole ? "knfleet" : undefined;
+}
+
+/** The name of the ClusterRole of a ClusterRoleBinding. */
+export function roleOf(binding: KubeObject): string {
+  return stringAt(binding, "roleRef", "name") ?? "";
+}
+
+/** The controller of a flavour; undefined when there is none. Throws UsageError when several Deployments may be it. */
+export function onlyController(
+  controllers: readonly ControllerDeployment[],
+  flavour: Flavour,
+): ControllerDeployment | undefined {
+  const [first, ...more] = controllers.filter((one) => one.flavour === flavour);
+  if (first === undefined || more.length === 0) return first;
+  const names = [first, ...more].map(({ namespace, name }) => `Deployment ${namespace}/${name}`);
+  const what = flavour === "knfleet" ? "the controller of knfleet" : "upstream's operator";
+  throw new UsageError(
+    `${names.length} Deployments of the hub may be ${what}: ${names.join(", ")}`,
+    [
+      "Delete the one that is not, or take its ServiceAccount out of these bindings:",
+      "kubectl get clusterrolebindings --output wide",
+    ],
+  );
 }
 
 /** The value of a flag of a Deployment's containers. Undefined when it is not set. */

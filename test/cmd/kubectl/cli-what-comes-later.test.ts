@@ -9,6 +9,7 @@ import { runCli } from "../../../cmd/kubectl/cli.ts";
 import { anchorLabels, anchorNameOf, managedByValue } from "../../../installation/anchor.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { startChangingCluster, type ChangingCluster } from "./changing-cluster.ts";
+import { recordedBinding } from "./controller-binding.ts";
 import { component, deployment } from "./fleet-facts.ts";
 import { binding, configMap, fileOf } from "./hub-file.ts";
 import { fleetOf, secret } from "./stub-spoke.ts";
@@ -228,6 +229,7 @@ describe("logs -f", () => {
     await using hub = await startChangingCluster(
       ...installed,
       deployment({ name: "knfleet-controller", namespace: "knfleet-system", owner: null }),
+      recordedBinding("knfleet", "knfleet-system"),
       pod("knfleet-controller-7c9f-x1", "knfleet-controller"),
     );
     const [profile, serving] = fleetOf(spoke.url, "secretreader", { clusterName: "eu-1" });

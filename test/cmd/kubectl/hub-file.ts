@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import { recordedBinding } from "./controller-binding.ts";
 
 const label = "knfleet.dev/access-providers";
 
@@ -43,9 +44,4 @@ export function configMap({ data = {}, ...plan }: MapPlan): KubeObject {
 }
 
 /** What the chart makes for its controller. */
-export const binding: KubeObject = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRoleBinding",
-  metadata: { name: "knfleet-controller", uid: "b", resourceVersion: "7" },
-  subjects: [{ kind: "ServiceAccount", name: "knfleet-controller", namespace: "knfleet-system" }],
-};
+export const binding = recordedBinding("knfleet", "knfleet-system", "knfleet-controller");

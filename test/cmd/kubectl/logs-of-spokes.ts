@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { isRecord } from "../../../api/fields.ts";
+import { keyOf } from "../../../api/kubernetes.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { controllerBinding } from "./controller-binding.ts";
 import type { FleetScene } from "./fleet-scene.ts";
 import { startStubKubelet, type StubKubelet } from "./stub-kubelet.ts";
 
@@ -43,6 +45,7 @@ export function testLogs(fleet: () => Fleet, scene: () => FleetScene): void {
       hub = await startStubKubelet(fleet().hub);
       spoke = await startStubKubelet(fleet().spoke("spoke-1"));
       await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+      await admin.apply(controllerBinding("knfleet", namespace));
       await admin.apply(controller);
       await waitFor("the controller's pod", async () => {
         const pods = await admin.list({ apiVersion: "v1", kind: "Pod", namespace });
@@ -57,6 +60,7 @@ export function testLogs(fleet: () => Fleet, scene: () => FleetScene): void {
       const { admin } = fleet().hub;
       // Not left to the end of the namespace, which takes its time: other tests would find a controller without pods.
       await admin.remove({ apiVersion: "apps/v1", kind: "Deployment", ...controller.metadata });
+      await admin.remove(keyOf(controllerBinding("knfleet", namespace)));
       await admin.remove({ apiVersion: "v1", kind: "Namespace", name: namespace });
       await hub[Symbol.asyncDispose]();
       await spoke[Symbol.asyncDispose]();

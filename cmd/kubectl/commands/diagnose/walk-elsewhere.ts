@@ -8,7 +8,12 @@ import type { Manifest } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
-import { type ControllerDeployment, findControllers, flagOf } from "../../hub/find-controller.ts";
+import {
+  type ControllerDeployment,
+  flagOf,
+  listControllerDeployments,
+  onlyController,
+} from "../../hub/find-controller.ts";
 import { openHub } from "../../hub/open-hub.ts";
 import { words } from "../../output/steps.ts";
 import { askForAgreement } from "../../output/terminal.ts";
@@ -76,8 +81,8 @@ async function findController(
   input: Elsewhere["input"],
   signal: AbortSignal,
 ): Promise<ControllerDeployment> {
-  const { deployments = [] } = await findControllers(hub, signal);
-  const found = deployments.find(({ flavour }) => flavour === "knfleet") ?? deployments[0];
+  const controllers = await listControllerDeployments(hub, signal);
+  const found = onlyController(controllers, "knfleet") ?? onlyController(controllers, "upstream");
   if (found !== undefined) return found;
   throw new UsageError(
     "There is no Deployment of a controller on the hub whose place could be taken",

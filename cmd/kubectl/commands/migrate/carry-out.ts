@@ -1,13 +1,12 @@
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
-import type { ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
 import { clusterIdOf, type ReadOne, readEach, unreadErrors } from "../../spokes/read-clusters.ts";
 import { fieldManager, giveBack, removeGuard } from "./give-back.ts";
-import type { ControllerFact } from "./migration-facts.ts";
+import type { ControllerFact, LeftObject } from "./migration-facts.ts";
 import { recordOf } from "./migration-record.ts";
-import { migrationLabel, recordKey, recordName } from "./read-hub.ts";
+import { migrationLabel, recordKey, recordName, type RecordPlace } from "./read-hub.ts";
 import type { MigrationLook, MigrationReading } from "./read-migration.ts";
 import type { StepId } from "./step.ts";
 import { isOurs } from "./to-upstream.ts";
@@ -23,16 +22,15 @@ interface Run extends MigrationReading {
 type Act = (run: Run, signal: AbortSignal) => Promise<void>;
 
 const acts: Readonly<Partial<Record<StepId, Act>>> = {
-  record: ({ look, access }, signal) =>
-    writeRecord(look.facts, { hub: access.hub, namespace: look.recordNamespace }, signal),
+  record: ({ look, access }, signal) => writeRecord(look, access.hub, signal),
   "stop-upstream": ({ look, access: { hub } }, signal) =>
     scale(look.facts.upstream.controllers, { hub, replicas: 0 }, signal),
   "stop-knfleet": ({ look, access: { hub } }, signal) =>
     scale(look.facts.knfleet.controllers, { hub, replicas: 0 }, signal),
   "install-knfleet": ({ look, access: { hub } }, signal) =>
-    scale(look.facts.knfleet.controllers.slice(0, 1), { hub, replicas: 1 }, signal),
+    scale(look.facts.knfleet.controllers, { hub, replicas: 1 }, signal),
   "start-upstream": ({ look, access: { hub } }, signal) =>
-    scale(look.facts.upstream.controllers.slice(0, 1), { hub, replicas: 1 }, signal),
+    scale(look.facts.upstream.controllers, { hub, replicas: 1 }, signal),
   "remove-guard": (run, signal) => {
     const { facts, components: all } = run.look;
     const guarded = new Set(facts.clusters.filter(({ guards }) => guards > 0).map(({ id }) => id));
@@ -42,8 +40,7 @@ const acts: Readonly<Partial<Record<StepId, Act>>> = {
   },
   "give-back": giveAllBack,
   "remove-upstream": ({ look, access }, signal) => removeAll(look.facts.left, access.hub, signal),
-  finish: ({ look, access }, signal) =>
-    removeRecord({ hub: access.hub, namespace: look.recordNamespace }, signal),
+  finish: ({ look, access }, signal) => removeRecord(look.recordPlace, access.hub, signal),
 };
 
 /** Carries out a step of this command. Every step may be carried out again. Throws the errors of KubeClient, and UsageError for clusters that failed. */
@@ -53,34 +50,36 @@ export async function carryOut(id: StepId, run: Run, signal: AbortSignal): Promi
   await act(run, signal);
 }
 
-interface RecordPlace {
-  readonly hub: KubeClient;
-  readonly namespace: string;
-}
-
 const configMaps = knownResource("v1", "ConfigMap");
 
+/** A record of the other direction is overwritten: that migration was given up. */
 async function writeRecord(
-  facts: MigrationLook["facts"],
-  { hub, namespace }: RecordPlace,
+  { facts, recordPlace: { namespace, found } }: MigrationLook,
+  hub: KubeClient,
   signal: AbortSignal,
 ): Promise<void> {
-  const record = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: {
-      namespace,
-      name: recordName,
-      labels: { "app.kubernetes.io/part-of": "knfleet", [migrationLabel]: facts.direction },
-    },
-    data: { [recordKey]: JSON.stringify(recordOf(facts)) },
-  };
+  const labels = { "app.kubernetes.io/part-of": "knfleet", [migrationLabel]: facts.direction };
+  const data = { [recordKey]: JSON.stringify(recordOf(facts)) };
+  if (found === undefined) {
+    const metadata = { namespace, name: recordName, labels };
+    const record = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+    await hub.create({ resource: configMaps, namespace }, record, { fieldManager }, signal);
+    return;
+  }
+  const { resourceVersion } = found.metadata;
   const ref = { resource: configMaps, namespace, name: recordName };
-  await hub.apply(ref, record, { fieldManager, force: true, metadataOnly: true }, signal);
+  const patch = { metadata: { resourceVersion, labels }, data };
+  await hub.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
 }
 
-async function removeRecord({ hub, namespace }: RecordPlace, signal: AbortSignal): Promise<void> {
-  await hub.remove({ resource: configMaps, namespace, name: recordName }, {}, signal);
+async function removeRecord(
+  { namespace, found }: RecordPlace,
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<void> {
+  if (found === undefined) return;
+  const ref = { resource: configMaps, namespace, name: recordName };
+  await hub.remove(ref, { uid: found.metadata.uid }, signal);
 }
 
 const deployments = knownResource("apps/v1", "Deployment");
@@ -90,22 +89,23 @@ async function scale(
   { hub, replicas }: { readonly hub: KubeClient; readonly replicas: number },
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { namespace, name, wanted } of controllers) {
+  for (const { namespace, name, resourceVersion, wanted } of controllers) {
     if (wanted === replicas) continue;
     const ref = { resource: deployments, namespace, name };
-    await hub.patch(ref, { spec: { replicas } }, { fieldManager, metadataOnly: true }, signal);
+    const patch = { metadata: { resourceVersion }, spec: { replicas } };
+    await hub.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
   }
 }
 
 async function removeAll(
-  keys: readonly ObjectKey[],
+  left: readonly LeftObject[],
   hub: KubeClient,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const key of keys) {
+  for (const { uid, ...key } of left) {
     if (key.kind === "CustomResourceDefinition") throw new Error("A migration deletes no CRD");
-    const resource = knownResource(key.apiVersion, key.kind);
-    await hub.remove(objectRefOf(key, resource), { propagationPolicy: "Background" }, signal);
+    const ref = objectRefOf(key, knownResource(key.apiVersion, key.kind));
+    await hub.remove(ref, { uid, propagationPolicy: "Background" }, signal);
   }
 }
 

@@ -1,6 +1,7 @@
 import { describe } from "../../../../api/kubernetes.ts";
 import { countOf } from "../../output/notes.ts";
 import { words } from "../../output/steps.ts";
+import { isSameRelease } from "./helm-release.ts";
 import {
   type ComponentState,
   type HelmRelease,
@@ -68,7 +69,7 @@ function installStep({ upstream, knfleet, components }: MigrationFacts): Step {
 function definitionsStep({ upstream, knfleet, definitions }: MigrationFacts): Step {
   const id = "own-definitions";
   const theirs = releaseOf(upstream);
-  const owned = definitions.filter(({ release }) => isSame(release, theirs));
+  const owned = definitions.filter(({ release }) => isSameRelease(release, theirs));
   if (owned.length === 0) {
     return stepOf(id, "Done", { message: "No Helm release of upstream's operator owns the CRDs" });
   }
@@ -93,10 +94,6 @@ function definitionsStep({ upstream, knfleet, definitions }: MigrationFacts): St
 /** The Helm release of an operator. Undefined: Helm did not install it. */
 function releaseOf({ controllers }: MigrationFacts["upstream"]): HelmRelease | undefined {
   return controllers.find(({ release }) => release !== null)?.release ?? undefined;
-}
-
-function isSame(one: HelmRelease | null, other: HelmRelease | undefined): boolean {
-  return one !== null && one.name === other?.name && one.namespace === other.namespace;
 }
 
 function adoptionStep(facts: MigrationFacts): Step {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { ApiError } from "../../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
@@ -179,13 +180,20 @@ async function migrate(
       return { plan, code: exitCodes.failed };
     }
     tellOpen(step, told, input);
-    if (step.by === "command") await carryOut(step.id, { ...reading, look }, signal);
+    // What somebody else has changed since the look is looked at again.
+    if (step.by === "command")
+      await carryOut(step.id, { ...reading, look }, signal).catch(ifChanged);
     if (step.by !== "command" || told.has(`again ${step.id}`)) {
       if (over.aborted) return lateEnd(plan, step, input);
       await delay(pauseMs, undefined, { signal });
     }
     told.add(`again ${step.id}`);
   }
+}
+
+/** Throws all errors again but that of an object that has another version, or uid, than the one that was read. */
+function ifChanged(error: unknown): void {
+  if (!(error instanceof ApiError) || error.reason !== "Conflict") throw error;
 }
 
 function lateEnd(plan: MigrationPlan, { number, id, message }: NumberedStep, input: Input): Ended {

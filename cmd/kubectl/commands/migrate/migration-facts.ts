@@ -11,10 +11,16 @@ export interface HelmRelease {
   readonly name: string;
 }
 
+/** An object to delete, and no other of its name. */
+export interface LeftObject extends ObjectKey {
+  readonly uid: string;
+}
+
 /** The Deployment of a controller for the components. */
 export interface ControllerFact {
   readonly namespace: string;
   readonly name: string;
+  readonly resourceVersion: string;
   /** Replicas of its spec. */
   readonly wanted: number;
   /** Pods that are there. */
@@ -27,6 +33,7 @@ export interface ControllerFact {
 
 /** What is on the hub of one of the two operators. */
 export interface OperatorFacts {
+  /** At most one. */
   readonly controllers: readonly ControllerFact[];
   /** Replicas that hold a Lease now. A controller need not be a Deployment of the hub. */
   readonly holders: readonly string[];
@@ -107,8 +114,8 @@ export interface MigrationFacts {
   readonly knfleet: OperatorFacts;
   /** CRDs of the components, with the Helm release that owns each. */
   readonly definitions: readonly { readonly name: string; readonly release: HelmRelease | null }[];
-  /** What upstream's operator has on the hub: its Deployments, what else its Helm release has made, and Helm's record of that release. Never CRDs. */
-  readonly left: readonly ObjectKey[];
+  /** What upstream's operator has on the hub, in the order of its removal: what its Helm release has made, its Deployments, and Helm's record. Never CRDs. */
+  readonly left: readonly LeftObject[];
   readonly components: readonly ComponentState[];
   readonly clusters: readonly ClusterState[];
   /** Fleet sets, which upstream's operator does not know. */

@@ -38,7 +38,7 @@ import type {
   SetFact,
   Workload,
 } from "./migration-facts.ts";
-import { readHub } from "./read-hub.ts";
+import { readHub, type RecordPlace } from "./read-hub.ts";
 
 /** What a look at the fleet needs. */
 export interface MigrationReading {
@@ -52,8 +52,7 @@ export interface MigrationReading {
 export interface MigrationLook {
   readonly facts: MigrationFacts;
   readonly components: readonly Component[];
-  /** The namespace of a record that is still to be written. */
-  readonly recordNamespace: string;
+  readonly recordPlace: RecordPlace;
   readonly errors: readonly ReportError[];
 }
 
@@ -62,12 +61,12 @@ export async function readMigration(
   { direction, access, limits, now }: MigrationReading,
   signal: AbortSignal,
 ): Promise<MigrationLook> {
-  const { hub, hubTimeoutMs: timeoutMs, namespace } = access;
+  const { hub, hubTimeoutMs: timeoutMs } = access;
   const [hubId, components, sets, state] = await Promise.all([
     readHubId(access, signal),
     listInstallations(access, { kinds: allKinds, names: [] }, signal),
     listSets(access, { kinds: allSetKinds }, signal),
-    readHub({ hub, direction, namespace, timeoutMs, now: now() }, signal),
+    readHub({ hub, direction, timeoutMs, now: now() }, signal),
   ]);
   if (hubId === undefined) {
     throw new UsageError("You lack the right to read namespace kube-system of the hub");
@@ -87,7 +86,7 @@ export async function readMigration(
     reading.kind === "read" ? [{ id, ...reading.facts }] : [],
   );
   const states = new Map(read.flatMap((cluster) => [...cluster.installations]));
-  const { recordNamespace, ...hubFacts } = state;
+  const { recordPlace, ...hubFacts } = state;
   return {
     facts: {
       direction,
@@ -101,7 +100,7 @@ export async function readMigration(
       clusters: read.map(({ id, workloads, guards }) => ({ id, workloads, guards })),
     },
     components,
-    recordNamespace,
+    recordPlace,
     errors: unreadErrors(readings),
   };
 }

@@ -14,7 +14,12 @@ import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
 import { groupOf, type NamespacedName } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Flags } from "../../flags.ts";
-import { type Controllers, findControllers, flagValuesOf } from "../../hub/find-controller.ts";
+import {
+  type Controllers,
+  findControllers,
+  flagValuesOf,
+  onlyController,
+} from "../../hub/find-controller.ts";
 import { readHubProviderFile } from "../../hub/hub-provider-file.ts";
 import type { OpenHub } from "../../hub/open-hub.ts";
 import { listProfiles } from "../../hub/profiles.ts";
@@ -82,8 +87,9 @@ function controllerFacts(
   { deployments, leases = [] }: Controllers,
   { providerFile }: Flags,
 ): Pick<HubFacts, "hasPods" | "hasController" | "trusted"> {
+  const ours = onlyController(deployments ?? [], "knfleet");
   const valuesOf = (flag: string): readonly string[] =>
-    (deployments ?? []).flatMap((deployment) => flagValuesOf(deployment, flag));
+    ours === undefined ? [] : flagValuesOf(ours, flag);
   const trusted = {
     managers: valuesOf("--trusted-cluster-manager"),
     namespaces: valuesOf("--trusted-inventory-namespace"),
@@ -130,6 +136,9 @@ function hubRights(
   const group = groupOf(clusterProfileApiVersions[0]);
   const secrets = [...new Set(places.map((place) => place.namespace))];
   return [
+    // Without them the controller would count as not there, and its flags as not set.
+    { group: "apps", resource: "deployments", verb: "list" },
+    { group: "rbac.authorization.k8s.io", resource: "clusterrolebindings", verb: "list" },
     { group, resource: "clusterprofiles/status", verb: "patch", namespace },
     // What may not be read would count as not there, and be overwritten.
     ...["get", "create", "patch"].flatMap((verb) => [

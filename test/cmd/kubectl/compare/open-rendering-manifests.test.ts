@@ -9,6 +9,7 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { startApiStub, type ApiStub, type StubAnswer } from "../../../access/api-stub.ts";
 import { authority, serverIdentity } from "../../../access/loopback.ts";
 import { startComparingHub, type ComparingHub } from "../commands/diff/comparing-hub.ts";
+import { recordedBinding } from "../controller-binding.ts";
 import { component } from "../fleet-facts.ts";
 import { runKnfleet, type Ran } from "../run-knfleet.ts";
 import { runText } from "../run-text.ts";
@@ -59,13 +60,7 @@ function controller({ args, namespace = "knfleet-system", isDenied = false }: Hu
     metadata,
     spec: { template: { spec: { containers: [container] } } },
   };
-  const subjects = [{ kind: "ServiceAccount", name: "c", namespace: "knfleet-system" }];
-  const binding = {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: "knfleet-controller", uid: "b", resourceVersion: "7" },
-    subjects,
-  };
+  const binding = recordedBinding("knfleet", "knfleet-system");
   return ({ method, path }) => {
     if (path.endsWith("/selfsubjectreviews")) return { body: { status: { userInfo } } };
     if (method !== "GET") return undefined;

@@ -47,7 +47,7 @@ export async function findController(
   }
   const mayNotLook = found.deployments === undefined || leases === undefined;
   const message = mayNotLook
-    ? "Leases or Deployments of the hub may not be listed"
+    ? "Leases, Deployments or ClusterRoleBindings of the hub may not be listed"
     : "Neither a Lease nor a Deployment of a controller is on the hub";
   // Nothing was found with all rights, so more rights would not help.
   const next = mayNotLook ? [] : [startOne];

@@ -1,8 +1,10 @@
 import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../../../../api/component.ts";
+import { keyOf } from "../../../../../api/kubernetes.ts";
 import type { Profile } from "../../../../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../../../../fleet/json-record.ts";
 import { waitFor } from "../../../../fleet/wait-for.ts";
+import { controllerBinding } from "../../controller-binding.ts";
 import { realProvider, writeComponent, writeStatus, type World } from "./diagnose-world.ts";
 import { eventing, type Fault, type Made } from "./fault.ts";
 import { withEntry, withProvider } from "./ways-in.ts";
@@ -192,6 +194,8 @@ async function startOperator(world: World): Promise<() => Promise<unknown>> {
     metadata: { name: operator.namespace },
   });
   const { apiVersion, kind, namespace, name } = operator;
+  const binding = controllerBinding("upstream", namespace);
+  await hub.admin.apply(binding);
   await hub.admin.apply({
     apiVersion,
     kind,
@@ -210,6 +214,7 @@ async function startOperator(world: World): Promise<() => Promise<unknown>> {
   );
   return async () => {
     await hub.admin.remove(operator);
+    await hub.admin.remove(keyOf(binding));
     await waitFor("the operator to be gone", async () => (await podsOf(world)).length === 0);
   };
 }

@@ -5,6 +5,7 @@ import { runText } from "../../run-text.ts";
 import { startStubHub, type Answer } from "../../stub-hub.ts";
 import { fleetOf, secret, startSpoke } from "../../stub-spoke.ts";
 
+const serviceAccountName = "knfleet-controller";
 const userInfo = { username: "me", groups: ["system:authenticated"] };
 const answer: Answer = ({ path }) => {
   if (path.endsWith("/selfsubjectreviews")) return { body: { status: { userInfo } } };
@@ -62,9 +63,15 @@ describe("diagnose by the hub's provider file", () => {
         uid: "c",
         resourceVersion: "7",
       },
-      spec: { template: { spec: { containers: [container], volumes } } },
+      spec: { template: { spec: { serviceAccountName, containers: [container], volumes } } },
     };
-    for (const vouching of [[binding], []]) {
+    const refused = { id: "plugin", state: "WARN", code: "KNF3013" };
+    // Without its binding the Deployment is not the controller's either.
+    const unfound = { id: "file", state: "WARN", code: "KNF3001" };
+    for (const [vouching, expected] of [
+      [[binding], refused],
+      [[], unfound],
+    ] as const) {
       // oxlint-disable-next-line no-await-in-loop -- one hub after the other
       await using hub = await startStubHub(
         [...fleetOf(spoke.url, "files", config), ...vouching, map, controller],
@@ -75,9 +82,7 @@ describe("diagnose by the hub's provider file", () => {
       expect(JSON.parse(stdout)).toMatchObject({
         items: [
           {
-            hops: expect.arrayContaining([
-              expect.objectContaining({ id: "plugin", state: "WARN", code: "KNF3013" }),
-            ]),
+            hops: expect.arrayContaining([expect.objectContaining(expected)]),
           },
         ],
       });
@@ -98,6 +103,7 @@ describe("diagnose by the hub's provider file", () => {
         uid: "c",
         resourceVersion: "7",
       },
+      spec: { template: { spec: { serviceAccountName } } },
     };
     const forbidden = { kind: "Status", status: "Failure", code: 403, message: "no" };
     const mayNot = /\/(?:configmaps|clusterrolebindings|deployments|leases)$/;

@@ -69,6 +69,7 @@ test("of several walks as the controller, the next command walks as the controll
         apiVersion: "apps/v1",
         kind: "Deployment",
         metadata: { ...metadata, uid: "c", resourceVersion: "7" },
+        spec: { template: { spec: { serviceAccountName: "knfleet-controller" } } },
       },
     ],
   );

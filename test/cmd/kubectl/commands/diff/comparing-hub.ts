@@ -10,6 +10,7 @@ import {
   type Manifest,
 } from "../../../../../api/kubernetes.ts";
 import { tableResource } from "../../../../../api/resources.ts";
+import { recordedBinding } from "../../controller-binding.ts";
 import { component } from "../../fleet-facts.ts";
 import { startStubHub, type Answer, type StubHub } from "../../stub-hub.ts";
 import { answersTables } from "../../stub-tables.ts";
@@ -61,6 +62,8 @@ export interface ComparingHub extends StubHub {
 export function controllerTaking(minimum: string): Answer {
   const env = [{ name: "KUBERNETES_MIN_VERSION", value: minimum }];
   const controller = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
     metadata: {
       namespace: "knfleet-system",
       name: "knfleet-controller",
@@ -69,10 +72,17 @@ export function controllerTaking(minimum: string): Answer {
     },
     spec: { template: { spec: { containers: [{ name: "controller", env }] } } },
   };
-  return ({ path }) =>
-    path === "/apis/apps/v1/deployments"
-      ? { body: { metadata: { resourceVersion: "1" }, items: [controller] } }
-      : undefined;
+  const items: Readonly<Record<string, KubeObject | undefined>> = {
+    "/apis/apps/v1/deployments": controller,
+    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings": recordedBinding(
+      "knfleet",
+      "knfleet-system",
+    ),
+  };
+  return ({ path }) => {
+    const item = items[path];
+    return item && { body: { metadata: { resourceVersion: "1" }, items: [item] } };
+  };
 }
 
 interface Options {

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { recordedBinding } from "../../controller-binding.ts";
 import { component, deployment } from "../../fleet-facts.ts";
 import type { Answer } from "../../stub-hub.ts";
 
@@ -14,6 +15,8 @@ export const loggingObjects: readonly KubeObject[] = [
   deployment({ name: "other", label: "other", owner: null }),
   deployment({ name: "knfleet-controller", namespace: "knfleet", label: "knfleet", owner: null }),
   deployment({ name: "knative-operator", namespace: "upstream", label: "operator", owner: null }),
+  recordedBinding("knfleet", "knfleet"),
+  recordedBinding("upstream", "upstream"),
   pod("team-a", "eventing-controller", ["main", "queue"]),
   pod("team-a", "other", ["main"]),
   pod("knfleet", "knfleet-controller", ["controller"]),

@@ -19,11 +19,14 @@ import {
   type ControllerProcess,
   startControllerProcess,
 } from "../../../../support/controller-process.ts";
+import { controllerBinding } from "../../controller-binding.ts";
 import type { Ran } from "../../run-knfleet.ts";
 import { type Moments, runMigrate } from "./run-migrate.ts";
 import {
+  accountOf,
   deploymentOf,
-  helmRecord,
+  helmRecordOf,
+  operatorBindings,
   operatorNamespace,
   operatorRole,
   upstreamStatus,
@@ -67,16 +70,30 @@ async function namespaced({ admin }: Cluster, name: string): Promise<void> {
   await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
+const release = { name: "knative-operator", namespace: operatorNamespace };
+const programs = ["knative-operator", "operator-webhook"];
+const ownParts = [
+  operatorRole,
+  ...programs.map(accountOf),
+  ...programs.map((name) => deploymentOf(name)),
+  ...operatorBindings({ namespace: operatorNamespace, release }),
+  helmRecordOf(release, "knative-operator"),
+];
+
 /** What the chart of upstream's operator leaves on a hub. Spec: knative-operator.md 7.1. */
 async function installOperator(): Promise<void> {
   const { admin } = fleet().hub;
-  for (const name of ["knative-operator", "operator-webhook"]) {
-    await admin.apply(deploymentOf(name));
-  }
-  await admin.apply(operatorRole);
-  await admin.apply(helmRecord);
+  for (const manifest of ownParts) await admin.apply(manifest);
   await ownDefinitions("knative-operator", operatorNamespace);
   await available("knative-operator");
+}
+
+/** The operator as it comes back, without Helm. */
+async function installAgain(): Promise<void> {
+  const account = "knative-operator";
+  await fleet().hub.admin.apply(accountOf(account));
+  await fleet().hub.admin.apply(controllerBinding("upstream", operatorNamespace, account));
+  await fleet().hub.admin.apply(deploymentOf("knative-operator"));
 }
 
 const definitions = ["knativeservings", "knativeeventings"].map((plural) => ({
@@ -229,20 +246,14 @@ describe("from upstream's operator", () => {
 
   test("leaves nothing of upstream's operator but the CRDs", async () => {
     const { admin } = fleet().hub;
-    const gone = [
-      deploymentOf("knative-operator"),
-      deploymentOf("operator-webhook"),
-      operatorRole,
-      helmRecord,
-    ];
-    for (const manifest of gone) expect(await admin.get(keyOf(manifest))).toBeUndefined();
+    for (const manifest of ownParts) expect(await admin.get(keyOf(manifest))).toBeUndefined();
     for (const key of definitions) expect(await admin.get(key)).toBeDefined();
     expect(await records()).toEqual([]);
     expect(new Set(Object.values(await statesOf(["from-upstream"])))).toEqual(new Set(["Done"]));
   });
 
   test("refuses two operators at once", async () => {
-    await fleet().hub.admin.apply(deploymentOf("knative-operator"));
+    await installAgain();
     const { stdout, exitCode } = await migrate(["from-upstream", "--apply", "--yes"]);
     expect(stdout).toContain("Both operators are at work");
     expect(exitCode).toBe(2);
@@ -269,7 +280,7 @@ describe("back to upstream's operator", () => {
         [
           "by hand: 5 start-upstream",
           async () => {
-            await fleet().hub.admin.apply(deploymentOf("knative-operator"));
+            await installAgain();
             for (const { upstream, rendered } of [local, remote]) {
               await upstream.reconcile(rendered);
               await upstream.reconcile(rendered);

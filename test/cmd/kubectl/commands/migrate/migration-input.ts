@@ -13,6 +13,7 @@ const release = { namespace: "knative-operator", name: "knative-operator" };
 
 export const upstreamController: ControllerFact = {
   ...release,
+  resourceVersion: "7",
   wanted: 1,
   running: 1,
   available: 1,
@@ -23,6 +24,7 @@ export const upstreamController: ControllerFact = {
 export const ourController: ControllerFact = {
   namespace: "knfleet-system",
   name: "knfleet-controller",
+  resourceVersion: "7",
   wanted: 1,
   running: 1,
   available: 1,
@@ -81,7 +83,7 @@ export const set: SetFact = {
 };
 
 /** Objects of upstream's operator on the hub. */
-const left = [{ apiVersion: "apps/v1", kind: "Deployment", ...release }];
+const left = [{ apiVersion: "apps/v1", kind: "Deployment", ...release, uid: "operator" }];
 
 /** Upstream's operator is at work on a hub with one component on one spoke. */
 export function factsOf(

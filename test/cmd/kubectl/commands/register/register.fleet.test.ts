@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 
 import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
-import type { ObjectKey } from "../../../../../api/kubernetes.ts";
+import { keyOf, type ObjectKey } from "../../../../../api/kubernetes.ts";
 import { builtInProviderFile, letControllerReadSecrets } from "../../../../e2e/built-in-access.ts";
 import { create, gone, ready, remove } from "../../../../e2e/installation.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
@@ -13,6 +13,7 @@ import {
   type ControllerProcess,
   startControllerProcess,
 } from "../../../../support/controller-process.ts";
+import { controllerBinding } from "../../controller-binding.ts";
 import { type Ran, runOnFleet } from "../../run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 1 });
@@ -125,6 +126,8 @@ describe("before anything is written", () => {
       name: "knfleet-controller",
     };
     const labels = { app: "knfleet-controller" };
+    const binding = controllerBinding("knfleet", deployment.namespace);
+    await fleet().hub.admin.apply(binding);
     await fleet().hub.admin.apply({
       apiVersion: deployment.apiVersion,
       kind: deployment.kind,
@@ -139,6 +142,7 @@ describe("before anything is written", () => {
     });
     const { stderr, exitCode } = await knfleet(...line, "--yes");
     await fleet().hub.admin.remove(deployment);
+    await fleet().hub.admin.remove(keyOf(binding));
     expect(stderr).toContain("which cannot reach https://127.0.0.1:");
     expect(stderr).toContain("--spoke-server");
     expect(exitCode).toBe(2);

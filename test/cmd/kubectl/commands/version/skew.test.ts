@@ -10,6 +10,7 @@ import {
   skewOf,
 } from "../../../../../cmd/kubectl/commands/version/skew.ts";
 import { tagOf } from "../../../../../cmd/kubectl/spokes/spoke-facts.ts";
+import { recordedBinding } from "../../controller-binding.ts";
 import { component, deployment } from "../../fleet-facts.ts";
 import { rowsOf } from "../../run-knfleet.ts";
 import { runText } from "../../run-text.ts";
@@ -93,10 +94,15 @@ describe("version on a recorded hub", () => {
     initContainers: [{ name: "copy-other", image: "example.com/other@sha256:abc" }],
   };
   const controller: KubeObject = {
-    ...deployment({ ...named, name: "knfleet-controller" }),
+    ...deployment({ ...named, name: "knfleet-controller", namespace: "knfleet-system" }),
     spec: { replicas: 1, template: { spec: pod } },
   };
-  const objects = [local, deployment({ ...eventing, name: "eventing-controller" }), controller];
+  const objects = [
+    local,
+    deployment({ ...eventing, name: "eventing-controller" }),
+    controller,
+    recordedBinding("knfleet", "knfleet-system"),
+  ];
 
   test("shows the controller with the images of its plugins, and what does not agree", async () => {
     await using hub = await startStubHub(objects);

@@ -1,0 +1,187 @@
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+
+import { keyOf, type KubeObject, type Manifest } from "../../../../../api/kubernetes.ts";
+import { useFleet } from "../../../../fleet/use-fleet.ts";
+import { controllerBinding } from "../../controller-binding.ts";
+import { type Ran, runKnfleet } from "../../run-knfleet.ts";
+import { deploymentOf, helmRecordOf, operatorBindings } from "./upstream-chart-objects.ts";
+
+const fleet = useFleet({ spokes: 0 });
+const shop = { name: "shop", namespace: "victim" };
+const operatorPlace = "operators";
+
+const annotations = {
+  "meta.helm.sh/release-name": shop.name,
+  "meta.helm.sh/release-namespace": shop.namespace,
+};
+const ofShop = { labels: { "app.kubernetes.io/managed-by": "Helm" }, annotations };
+
+/** A Helm release of another team. */
+const shopObjects: readonly Manifest[] = [
+  ...["ConfigMap", "Secret", "ServiceAccount"].map((kind) => ({
+    apiVersion: "v1",
+    kind,
+    metadata: { namespace: shop.namespace, name: shop.name, ...ofShop },
+  })),
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: shop.name, ...ofShop },
+    rules: [],
+  },
+  helmRecordOf(shop, shop.name),
+];
+
+/** What everybody with a namespace can write. */
+const namedAsOperator = stopped("team-a", "knative-operator");
+const namedAsRecord: Manifest = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: {
+    namespace: "team-a",
+    name: "knfleet-migration",
+    labels: { "knfleet.dev/migration": "from-upstream" },
+  },
+  data: { before: JSON.stringify({ direction: "from-upstream", ready: [], workloads: {} }) },
+};
+
+/** A Deployment that stands still, and says that it is of the release of the other team. */
+function stopped(namespace: string, name: string): Manifest {
+  const deployment = deploymentOf(name, "knative-operator");
+  const spec = { ...Object(deployment["spec"]), replicas: 0 };
+  return { ...deployment, metadata: { namespace, name, ...ofShop }, spec };
+}
+
+beforeAll(async () => {
+  for (const name of ["team-a", shop.namespace, operatorPlace, "knfleet-system"])
+    await made({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  for (const manifest of [...shopObjects, namedAsOperator, namedAsRecord]) await made(manifest);
+  // knfleet is at work, so that the migration comes to its last step.
+  await made({
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: "knfleet-system", name: "knfleet-controller" },
+    spec: {
+      holderIdentity: "pod-a",
+      leaseDurationSeconds: 3_600,
+      renewTime: new Date().toISOString().replace("Z", "000Z"),
+    },
+  });
+});
+
+async function made(manifest: Manifest): Promise<KubeObject> {
+  return await fleet().hub.admin.apply(manifest);
+}
+
+/** Makes objects for one test. */
+async function given(...manifests: readonly Manifest[]): Promise<void> {
+  onTestFinished(async () => {
+    for (const manifest of manifests) await fleet().hub.admin.remove(keyOf(manifest));
+  });
+  for (const manifest of manifests) await made(manifest);
+}
+
+function migrate(...more: readonly string[]): Promise<Ran> {
+  const args = ["migrate", "from-upstream", "--apply", "--yes", "--timeout", "60s", ...more];
+  return runKnfleet(args, { env: { KUBECONFIG: fleet().hub.adminKubeconfigPath } });
+}
+
+async function missing(manifests: readonly Manifest[]): Promise<readonly string[]> {
+  const live = await Promise.all(manifests.map((one) => fleet().hub.admin.get(keyOf(one))));
+  return manifests.flatMap(({ kind }, at) => (live[at] === undefined ? [kind] : []));
+}
+
+const others = [...shopObjects, namedAsOperator, namedAsRecord];
+
+function records(): Promise<readonly KubeObject[]> {
+  const labelSelector = "knfleet.dev/migration";
+  return fleet().hub.admin.list({ apiVersion: "v1", kind: "ConfigMap", labelSelector });
+}
+
+describe("a migration deletes nothing of others", () => {
+  test("for a Deployment that a tenant named as upstream's operator, with the Helm release of others", async () => {
+    const { stdout, stderr, exitCode } = await migrate();
+    expect(await missing(others)).toEqual([]);
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    expect(stdout).not.toContain("team-a");
+    expect(stdout).not.toContain(shop.name);
+  });
+
+  test("for a binding of upstream's operator that names the Helm release of others", async () => {
+    const own = stopped(operatorPlace, "knative-operator");
+    await given(...operatorBindings({ namespace: operatorPlace, release: shop }), own);
+    const { stderr, exitCode } = await migrate();
+    expect(await missing([...others, own])).toEqual([]);
+    expect(stderr).toContain("error: Deployment operators/knative-operator is said to be of");
+    expect(stderr).toContain("nothing of that release is deleted");
+    expect(exitCode).toBe(2);
+  });
+
+  test("for a release in the namespace of upstream's operator that is of another chart", async () => {
+    const release = { name: "platform", namespace: operatorPlace };
+    const own = [
+      stopped(operatorPlace, "knative-operator"),
+      helmRecordOf(release, "platform"),
+      ...operatorBindings({ namespace: operatorPlace, release }),
+    ];
+    await given(...own);
+    const { stderr, exitCode } = await migrate();
+    expect(await missing([...others, ...own])).toEqual([]);
+    expect(stderr).toContain("has no record of upstream's chart for it in namespace operators");
+    expect(exitCode).toBe(2);
+  });
+});
+
+describe("a migration is refused before anything is written", () => {
+  test("where two Deployments may be upstream's operator", async () => {
+    const own = ["knative-operator", "knative-operator-2"].map((name) =>
+      stopped(operatorPlace, name),
+    );
+    await given(controllerBinding("upstream", operatorPlace, "knative-operator"), ...own);
+    const { stderr, exitCode } = await migrate();
+    expect(stderr).toContain(
+      "2 Deployments of the hub may be upstream's operator: Deployment operators/knative-operator, Deployment operators/knative-operator-2",
+    );
+    expect(exitCode).toBe(2);
+    expect(await records()).toHaveLength(1);
+    expect(await missing(own)).toEqual([]);
+  });
+
+  test.each(["deployments", "clusterrolebindings"])(
+    "without the right to list %s",
+    async (resource) => {
+      const name = `lacks-${resource}`;
+      const resources = ["deployments", "clusterrolebindings"].filter((one) => one !== resource);
+      const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name }];
+      const role: Manifest = {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRole",
+        metadata: { name },
+        rules: [
+          { apiGroups: ["apps", "rbac.authorization.k8s.io"], resources, verbs: ["*"] },
+          {
+            apiGroups: ["", "coordination.k8s.io", "apiextensions.k8s.io"],
+            resources: ["*"],
+            verbs: ["*"],
+          },
+          {
+            apiGroups: ["operator.knative.dev", "knfleet.dev", "multicluster.x-k8s.io"],
+            resources: ["*"],
+            verbs: ["*"],
+          },
+        ],
+      };
+      await given(role, {
+        ...role,
+        rules: undefined,
+        kind: "ClusterRoleBinding",
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
+        subjects,
+      });
+      const { stderr, exitCode } = await migrate("--as", name);
+      expect(stderr).toContain(`cannot list resource "${resource}" in API group`);
+      expect(exitCode).toBe(2);
+      expect(await records()).toHaveLength(1);
+    },
+  );
+});
