@@ -1,3 +1,4 @@
+import { isKubeObject } from "../../../../access/kube/api-answer.ts";
 import { ApiError, ConnectionError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { componentKinds } from "../../../../api/component.ts";
@@ -9,6 +10,7 @@ import {
   managedByValue,
 } from "../../../../installation/anchor.ts";
 import type { RecordedTable } from "../../bundle/bundle.ts";
+import { flavourOf } from "../../hub/find-controller.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
 import {
@@ -96,9 +98,7 @@ function wantedKinds(
       isKnative(object, namespaces) || (traces && isTrace(object));
     return [{ kind, lists: [all], isWanted }];
   }
-  if (includes(gatheredKinds.marked, id)) {
-    return traces ? [{ kind, lists: byMark, isWanted: () => true }] : [];
-  }
+  if (includes(gatheredKinds.marked, id)) return markedLists(kind, { wantsHubObject, traces });
   if (!includes(gatheredKinds.namespaced, id)) return [];
   return [
     { kind, lists: namespacedLists(id, { namespaces, pulled, traces }), isWanted: () => true },
@@ -106,6 +106,20 @@ function wantedKinds(
 }
 
 const byMark = [{ namespace: undefined, labelSelector: componentUidLabel }];
+
+/** The marked objects. On the hub also the bindings by which controllers are known, in a bundle as there. */
+function markedLists(
+  kind: ServedKind,
+  { wantsHubObject, traces }: Pick<ClusterPlan, "wantsHubObject" | "traces">,
+): readonly WantedKind[] {
+  if (kind.plural !== "clusterrolebindings" || wantsHubObject === undefined) {
+    return traces ? [{ kind, lists: byMark, isWanted: () => true }] : [];
+  }
+  const isWanted = (object: ObjectRow["object"]): boolean =>
+    (isKubeObject(object) && flavourOf(object) !== undefined) || (traces && isTrace(object));
+  const all = { namespace: undefined, labelSelector: undefined };
+  return [{ kind, lists: [all], isWanted }];
+}
 
 function namespacedLists(
   id: string,
@@ -211,7 +225,7 @@ const gatheredKinds = {
     "rbac.authorization.k8s.io/rolebindings",
     "rbac.authorization.k8s.io/roles",
   ],
-  /** Of a whole fleet: objects with the mark of an installation, in all namespaces. */
+  /** Of a whole fleet: objects with the mark of an installation, in all namespaces; on the hub also the ClusterRoleBindings of controllers. */
   marked: [
     "apps/daemonsets",
     "rbac.authorization.k8s.io/clusterrolebindings",
