@@ -1,7 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { ApiError } from "../../../../access/kube/api-error.ts";
-import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
+import {
+  type KubeClient,
+  type ObjectRef,
+  objectRefOf,
+} from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource, resourceFinder, type ResourceType } from "../../../../api/resources.ts";
@@ -40,9 +44,38 @@ export async function removeGuard(
   const policies = found.filter(({ label }) => label === undefined);
   for (const { ref, uid } of policies) await client.remove(ref, { uid }, signal);
   if (policies.length > 0) await delay(refusalMs, undefined, { signal });
-  for (const { ref, uid, label } of found) {
+  for (const { ref, uid, resourceVersion, label } of found) {
     if (label === undefined) continue;
-    await client.patch(ref, { metadata: { uid, labels: { [label]: null } } }, options, signal);
+    await removeLabels({ ref, uid, resourceVersion, labels: [label] }, client, signal);
+  }
+}
+
+interface Labelled {
+  readonly ref: ObjectRef;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** The first one is our mark. */
+  readonly labels: readonly [string, ...string[]];
+}
+
+/** Takes labels off an object as it was read. Reads an object that has changed since once more, until it is gone or has no mark. */
+async function removeLabels(
+  { ref, uid, resourceVersion, labels }: Labelled,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<void> {
+  const nulls = Object.fromEntries(labels.map((label) => [label, null]));
+  for (let version = resourceVersion; ;) {
+    try {
+      const metadata = { uid, resourceVersion: version, labels: nulls };
+      await client.patch(ref, { metadata }, options, signal);
+      return;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== "Conflict") throw error;
+    }
+    const live = await client.get(ref, { metadataOnly: true }, signal);
+    if (live?.metadata.uid !== uid || live.metadata.labels?.[labels[0]] === undefined) return;
+    version = live.metadata.resourceVersion;
   }
 }
 
@@ -66,12 +99,14 @@ export async function giveBack(
   const lists = kindsOf(live).map((kind) => listKind(kind, { client, labelSelector }, signal));
   const objects = (await Promise.all(lists)).flat();
   await mapLimited(objects, atOnce, async ({ object, resource }) => {
-    const labels = { [componentUidLabel]: null, "app.kubernetes.io/name": null };
-    const patch = { metadata: { uid: object.metadata.uid, labels } };
-    await client.patch(objectRefOf(object.metadata, resource), patch, options, signal);
+    const { uid: own, resourceVersion } = object.metadata;
+    const marked = { ref: objectRefOf(object.metadata, resource), uid: own, resourceVersion };
+    await removeLabels({ ...marked, labels: markLabels }, client, signal);
   });
   await unmarkAnchor(live, client, signal);
 }
+
+const markLabels = [componentUidLabel, "app.kubernetes.io/name"] as const;
 
 interface MarkedKind {
   readonly resource: ResourceType;
@@ -163,7 +198,8 @@ async function unmarkAnchor(
 ): Promise<void> {
   const { hubId, componentUid, inventory } = anchorAnnotations;
   const annotations = { [hubId]: null, [componentUid]: null, [inventory]: null };
-  const metadata = { uid: live.metadata.uid, annotations };
+  const { uid, resourceVersion } = live.metadata;
+  const metadata = { uid, resourceVersion, annotations };
   // The data of an immutable ConfigMap stay for ever, and nobody reads them without the annotations.
   const patch = live["immutable"] === true ? { metadata } : { metadata, data: null };
   const ref = objectRefOf(live.metadata, knownResource("v1", "ConfigMap"));

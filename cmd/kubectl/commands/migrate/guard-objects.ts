@@ -12,6 +12,7 @@ import { anchorAnnotations, guardLabels } from "../../../../installation/anchor.
 interface GuardObject {
   readonly ref: ObjectRef;
   readonly uid: string;
+  readonly resourceVersion: string;
   /** The label to take off; undefined: the object itself is of the guard. */
   readonly label?: string;
 }
@@ -46,6 +47,7 @@ export async function guardObjects(
     return (found?.items ?? []).map(({ metadata }: KubeObject) => ({
       ref: objectRefOf(metadata, resource),
       uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
       ...(label === undefined ? {} : { label }),
     }));
   });

@@ -132,6 +132,26 @@ describe("a migration deletes nothing of others", () => {
   });
 });
 
+describe("a removal of upstream's operator that ended in the middle is taken up", () => {
+  const release = { name: "operators", namespace: operatorPlace };
+  const record = helmRecordOf(release, "knative-operator");
+  const bindings = operatorBindings({ namespace: operatorPlace, release });
+
+  test.each([
+    ["after its Deployments", [record, ...bindings]],
+    ["after Helm's record", bindings.slice(0, 1)],
+  ])("%s", async (_, left) => {
+    await given(...left);
+    const { stdout, stderr, exitCode } = await migrate();
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    expect(stdout).toContain(
+      "done: 7 remove-upstream: Nothing of upstream's operator is on the hub",
+    );
+    expect(await missing(left)).toEqual(left.map(({ kind }) => kind));
+    expect(await missing(others)).toEqual([]);
+  });
+});
+
 describe("a migration is refused before anything is written", () => {
   test("where two Deployments may be upstream's operator", async () => {
     const own = ["knative-operator", "knative-operator-2"].map((name) =>
