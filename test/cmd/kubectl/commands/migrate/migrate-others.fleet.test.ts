@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { keyOf, type KubeObject, type Manifest } from "../../../../../api/kubernetes.ts";
+import { valueAt } from "../../../../fleet/json-record.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { controllerBinding } from "../../controller-binding.ts";
 import { type Ran, runKnfleet } from "../../run-knfleet.ts";
@@ -52,21 +53,23 @@ function stopped(namespace: string, name: string): Manifest {
   return { ...deployment, metadata: { namespace, name, ...ofShop }, spec };
 }
 
+/** With it knfleet is at work, so that the migration comes to its last step. */
+const heldLease: Manifest = {
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { namespace: "knfleet-system", name: "knfleet-controller" },
+  spec: {
+    holderIdentity: "pod-a",
+    leaseDurationSeconds: 3_600,
+    renewTime: new Date().toISOString().replace("Z", "000Z"),
+  },
+};
+
 beforeAll(async () => {
   for (const name of ["team-a", shop.namespace, operatorPlace, "knfleet-system"])
     await made({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   for (const manifest of [...shopObjects, namedAsOperator, namedAsRecord]) await made(manifest);
-  // knfleet is at work, so that the migration comes to its last step.
-  await made({
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: { namespace: "knfleet-system", name: "knfleet-controller" },
-    spec: {
-      holderIdentity: "pod-a",
-      leaseDurationSeconds: 3_600,
-      renewTime: new Date().toISOString().replace("Z", "000Z"),
-    },
-  });
+  await made(heldLease);
 });
 
 async function made(manifest: Manifest): Promise<KubeObject> {
@@ -82,7 +85,11 @@ async function given(...manifests: readonly Manifest[]): Promise<void> {
 }
 
 function migrate(...more: readonly string[]): Promise<Ran> {
-  const args = ["migrate", "from-upstream", "--apply", "--yes", "--timeout", "60s", ...more];
+  return apply("from-upstream", "--timeout", "60s", ...more);
+}
+
+function apply(...words: readonly string[]): Promise<Ran> {
+  const args = ["migrate", ...words, "--apply", "--yes"];
   return runKnfleet(args, { env: { KUBECONFIG: fleet().hub.adminKubeconfigPath } });
 }
 
@@ -204,4 +211,27 @@ describe("a migration is refused before anything is written", () => {
       expect(await records()).toHaveLength(1);
     },
   );
+});
+
+describe("a migration starts nothing of others", () => {
+  test.each([
+    ["from-upstream", "knfleet-controller", "by hand: 3 install-knfleet"],
+    ["to-upstream", "knative-operator", "by hand: 5 start-upstream"],
+  ])("%s, for a Deployment of a tenant called %s", async (direction, name, step) => {
+    const { admin } = fleet().hub;
+    await admin.remove(keyOf(heldLease));
+    onTestFinished(async () => void (await made(heldLease)));
+    const theirs = stopped("team-a", name);
+    await made(theirs);
+    // Without a controller on the hub there is no other place for the record.
+    const record = { apiVersion: "v1", kind: "ConfigMap", name: "knfleet-migration" };
+    onTestFinished(async () => {
+      await admin.remove({ ...record, namespace: "kube-system" });
+    });
+    const { stdout, exitCode } = await apply(direction, "--timeout", "1s");
+    expect(stdout).toContain(step);
+    expect(exitCode).toBe(124);
+    expect(valueAt(await admin.get(keyOf(theirs)), "spec", "replicas")).toBe(0);
+    expect(await missing(others)).toEqual([]);
+  });
 });

@@ -126,8 +126,7 @@ describe("before anything is written", () => {
       name: "knfleet-controller",
     };
     const labels = { app: "knfleet-controller" };
-    const binding = controllerBinding("knfleet", deployment.namespace);
-    await fleet().hub.admin.apply(binding);
+    const args = ["--trusted-cluster-manager=nobody"];
     await fleet().hub.admin.apply({
       apiVersion: deployment.apiVersion,
       kind: deployment.kind,
@@ -136,13 +135,22 @@ describe("before anything is written", () => {
         selector: { matchLabels: labels },
         template: {
           metadata: { labels },
-          spec: { containers: [{ name: "controller", image: "registry.example.com/knfleet" }] },
+          spec: {
+            containers: [{ name: "controller", image: "registry.example.com/knfleet", args }],
+          },
         },
       },
     });
+    const binding = controllerBinding("knfleet", deployment.namespace);
+    // Everybody with a namespace can write a Deployment of that name.
+    const unproven = await knfleet(...line, "--dry-run");
+    await fleet().hub.admin.apply(binding);
     const { stderr, exitCode } = await knfleet(...line, "--yes");
     await fleet().hub.admin.remove(deployment);
     await fleet().hub.admin.remove(keyOf(binding));
+    expect(unproven.stderr).not.toMatch(/cannot reach|trusted/);
+    expect(unproven.exitCode).toBe(0);
+    expect(stderr).toContain("trustedClusterManagers");
     expect(stderr).toContain("which cannot reach https://127.0.0.1:");
     expect(stderr).toContain("--spoke-server");
     expect(exitCode).toBe(2);
