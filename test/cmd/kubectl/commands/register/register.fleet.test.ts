@@ -118,6 +118,32 @@ describe("before anything is written", () => {
     expect(await spoke.admin.get(account)).toBeUndefined();
   });
 
+  test("without the rights to see whether there is a controller, nothing is written", async () => {
+    const name = "sees-no-controller";
+    const groups = ["", "multicluster.x-k8s.io", "operator.knative.dev", "coordination.k8s.io"];
+    const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
+    const binding = { ...role, kind: "ClusterRoleBinding" };
+    const { admin } = fleet().hub;
+    await admin.apply({
+      ...role,
+      metadata: { name },
+      rules: [{ apiGroups: groups, resources: ["*"], verbs: ["*"] }],
+    });
+    await admin.apply({
+      ...binding,
+      metadata: { name },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name }],
+    });
+    const { stderr, exitCode } = await knfleet(...line, "--yes", "--as", name);
+    await admin.remove({ ...binding, name });
+    await admin.remove({ ...role, name });
+    expect(stderr).toContain("list deployments.apps");
+    expect(stderr).toContain("list clusterrolebindings.rbac.authorization.k8s.io");
+    expect(exitCode).toBe(2);
+    expect(await fleet().spoke(0).admin.get(account)).toBeUndefined();
+  });
+
   test("a controller in a pod cannot reach a loopback address", async () => {
     const deployment = {
       apiVersion: "apps/v1",
