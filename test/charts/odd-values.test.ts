@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 
+import { controllersAmong } from "../../cmd/kubectl/hub/find-controller.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { manifestsIn } from "../fleet/manifest-files.ts";
 import { chartFolder } from "./helm.ts";
@@ -133,5 +134,23 @@ describe("values that are unusual and right", () => {
     expect(selectors).toContainEqual(
       expect.objectContaining({ "app.kubernetes.io/name": "fleet" }),
     );
+  });
+
+  test.each([
+    ["knfleet", []],
+    ["prod.eu", []],
+    ["prod", ["--set=nameOverride=fleet,fullnameOverride=acme", "--set=commonLabels.team=all"]],
+  ])("the controller of release %s, and nothing else, is found with %j", async (name, flags) => {
+    const objects = (await rendered(name, "--namespace=any", ...flags)).map(
+      ({ metadata, ...one }) => ({
+        ...one,
+        metadata: { ...metadata, name: metadata.name ?? "", uid: "u", resourceVersion: "1" },
+      }),
+    );
+    const of = (kind: string) => objects.filter((one) => one.kind === kind);
+    const found = controllersAmong(of("Deployment"), of("ClusterRoleBinding"));
+    expect(of("Deployment")).toHaveLength(2);
+    expect(found).toMatchObject([{ flavour: "knfleet", namespace: "any" }]);
+    expect(found[0]?.name).toMatch(/-controller$/);
   });
 });

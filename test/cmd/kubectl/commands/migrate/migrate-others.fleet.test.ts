@@ -1,6 +1,10 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { keyOf, type KubeObject, type Manifest } from "../../../../../api/kubernetes.ts";
+import { useHelm } from "../../../../charts/use-helm.ts";
 import { valueAt } from "../../../../fleet/json-record.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { controllerBinding } from "../../controller-binding.ts";
@@ -8,6 +12,7 @@ import { type Ran, runKnfleet } from "../../run-knfleet.ts";
 import { deploymentOf, helmRecordOf, operatorBindings } from "./upstream-chart-objects.ts";
 
 const fleet = useFleet({ spokes: 0 });
+const helm = useHelm();
 const shop = { name: "shop", namespace: "victim" };
 const operatorPlace = "operators";
 
@@ -137,6 +142,34 @@ describe("a migration deletes nothing of others", () => {
     expect(stderr).toContain("has no record of upstream's chart for it in namespace operators");
     expect(exitCode).toBe(2);
   });
+});
+
+test("what Helm installed of upstream's chart goes, under any name and in any namespace", async () => {
+  const chart = join(fleet().folder, "knative-operator");
+  await mkdir(join(chart, "templates"), { recursive: true });
+  await writeFile(
+    join(chart, "Chart.yaml"),
+    "apiVersion: v1\nname: knative-operator\nversion: 1.0.0\n",
+  );
+  const [binding] = operatorBindings({ namespace: operatorPlace, release: shop });
+  if (binding === undefined) throw new Error("There is no binding");
+  const own = [
+    { ...binding, metadata: { name: binding.metadata.name } },
+    { ...stopped(operatorPlace, "ko"), metadata: { namespace: operatorPlace, name: "ko" } },
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: operatorPlace, name: "config" } },
+  ];
+  await writeFile(
+    join(chart, "templates/all.yaml"),
+    own.map((one) => JSON.stringify(one)).join("\n---\n"),
+  );
+  const place = ["--kubeconfig", fleet().hub.adminKubeconfigPath, "--namespace", operatorPlace];
+  await helm().must("install", "ops", chart, ...place);
+  const { stdout, stderr, exitCode } = await migrate();
+  expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+  expect(stdout).toContain("Helm release ops");
+  expect(await missing(own)).toEqual(["ClusterRoleBinding", "Deployment", "ConfigMap"]);
+  expect(await helm().must("list", "--short", ...place)).toBe("");
+  expect(await missing(others)).toEqual([]);
 });
 
 describe("a removal of upstream's operator that ended in the middle is taken up", () => {
