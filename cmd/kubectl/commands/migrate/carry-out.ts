@@ -35,7 +35,8 @@ const acts: Readonly<Partial<Record<StepId, Act>>> = {
     const { facts, components: all } = run.look;
     const guarded = new Set(facts.clusters.filter(({ guards }) => guards > 0).map(({ id }) => id));
     const components = all.filter((component) => guarded.has(clusterIdOf(component)));
-    const write: ReadOne<void> = ({ client }, late) => removeGuard(client, facts.hubId, late);
+    const { hubId } = facts;
+    const write: ReadOne<void> = ({ id, client }, late) => removeGuard(client, { id, hubId }, late);
     return onClusters({ ...run, components, write }, signal);
   },
   "give-back": giveAllBack,

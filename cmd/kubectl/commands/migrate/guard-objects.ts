@@ -7,6 +7,7 @@ import {
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { anchorAnnotations, guardLabels } from "../../../../installation/anchor.ts";
+import { listServed } from "./helm-release.ts";
 
 /** Something of the guard of a hub on a cluster. */
 interface GuardObject {
@@ -31,20 +32,19 @@ const kinds = [
   },
 ];
 
-/** Reads what the guard of a hub has on a cluster, in the order of its removal. Throws the errors of KubeClient. */
+/** Reads what the guard of a hub has on a cluster, in the order of its removal. `id`: of the cluster. Throws the errors of KubeClient. */
 export async function guardObjects(
   client: Pick<KubeClient, "list">,
-  hubId: string,
+  { id, hubId }: { readonly id: string; readonly hubId: string },
   signal: AbortSignal,
 ): Promise<readonly GuardObject[]> {
   const lists = kinds.map(async ({ apiVersion, kind, label }) => {
     const resource = knownResource(apiVersion, kind);
     const labelSelector = `${label ?? anchorAnnotations.hubId}=${hubId}`;
-    // Policies are not served everywhere, and where the hub may not read them it has written none.
-    const found = await unlessDenied(
-      client.list({ resource, labelSelector }, { metadataOnly: true }, signal),
-    );
-    return (found?.items ?? []).map(({ metadata }: KubeObject) => ({
+    const list = client.list({ resource, labelSelector }, { metadataOnly: true }, signal);
+    // Policies are not served everywhere. A spoke is read with the identity of the hub, which has written none where it may not read them.
+    const items = id === "" ? await listServed(list) : ((await unlessDenied(list))?.items ?? []);
+    return items.map(({ metadata }: KubeObject) => ({
       ref: objectRefOf(metadata, resource),
       uid: metadata.uid,
       resourceVersion: metadata.resourceVersion,

@@ -55,7 +55,9 @@ export function leftObject(object: KubeObject): LeftObject {
 }
 
 /** A kind that the hub does not serve has no objects. */
-async function listServed(list: ReturnType<KubeClient["list"]>): Promise<readonly KubeObject[]> {
+export async function listServed(
+  list: ReturnType<KubeClient["list"]>,
+): Promise<readonly KubeObject[]> {
   try {
     return (await list).items;
   } catch (error) {

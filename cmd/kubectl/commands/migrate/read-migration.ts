@@ -78,7 +78,7 @@ export async function readMigration(
       access,
       limits,
       read: ({ id, client }, deadline) =>
-        readCluster(byCluster.get(id) ?? [], { client, direction, hubId }, deadline),
+        readCluster(byCluster.get(id) ?? [], { id, client, direction, hubId }, deadline),
     },
     signal,
   );
@@ -135,10 +135,11 @@ const deployments = knownResource("apps/v1", "Deployment");
 async function readCluster(
   components: readonly Component[],
   {
+    id,
     client,
     direction,
     hubId,
-  }: Pick<MigrationFacts, "direction" | "hubId"> & { client: KubeClient },
+  }: Pick<MigrationFacts, "direction" | "hubId"> & { id: string; client: KubeClient },
   signal: AbortSignal,
 ): Promise<ClusterReading> {
   const found = await Promise.all(
@@ -153,18 +154,21 @@ async function readCluster(
       return { component, anchor, place };
     }),
   );
-  const workloads = found.map(async ({ component, anchor, place }) => {
+  const listed = found.map(async ({ component, anchor, place }) => {
     const owners = [component.metadata.uid, ...(anchor === null ? [] : [anchor.uid])];
     const { items } = await client.list({ resource: deployments, namespace: place }, {}, signal);
     return items.filter((object) => isOwned(object, owners)).map(workloadOf);
   });
-  // Only the way back takes the guard away.
-  const guards = direction === "to-upstream" ? await guardObjects(client, hubId, signal) : [];
+  const [workloads, guards] = await Promise.all([
+    Promise.all(listed),
+    // Only the way back takes the guard away.
+    direction === "to-upstream" ? guardObjects(client, { id, hubId }, signal) : [],
+  ]);
   return {
     installations: new Map(
       found.map(({ component, anchor, place }) => [component.metadata.uid, { anchor, place }]),
     ),
-    workloads: (await Promise.all(workloads)).flat(),
+    workloads: workloads.flat(),
     guards: guards.length,
   };
 }

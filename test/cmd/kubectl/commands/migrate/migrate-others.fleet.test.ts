@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { keyOf, type KubeObject, type Manifest } from "../../../../../api/kubernetes.ts";
 import { useHelm } from "../../../../charts/use-helm.ts";
+import { componentOf } from "../../../../e2e/installation.ts";
 import { valueAt } from "../../../../fleet/json-record.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { controllerBinding } from "../../controller-binding.ts";
@@ -71,7 +72,13 @@ const heldLease: Manifest = {
 };
 
 beforeAll(async () => {
-  for (const name of ["team-a", shop.namespace, operatorPlace, "knfleet-system"])
+  for (const name of [
+    "team-a",
+    shop.namespace,
+    operatorPlace,
+    "knfleet-system",
+    "knative-eventing",
+  ])
     await made({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   for (const manifest of [...shopObjects, namedAsOperator, namedAsRecord]) await made(manifest);
   await made(heldLease);
@@ -192,6 +199,26 @@ describe("a removal of upstream's operator that ended in the middle is taken up"
   });
 });
 
+/** A user who may do what a migration needs, but of these resources only some. */
+async function givenUser(name: string, resources: readonly string[]): Promise<void> {
+  const rbac = "rbac.authorization.k8s.io";
+  const free = ["", "coordination.k8s.io", "apiextensions.k8s.io", "multicluster.x-k8s.io"];
+  const own = ["operator.knative.dev", "knfleet.dev"];
+  const role = { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name } };
+  const roleRef = { apiGroup: rbac, kind: "ClusterRole", name };
+  const subjects = [{ apiGroup: rbac, kind: "User", name }];
+  await given(
+    {
+      ...role,
+      rules: [
+        { apiGroups: ["apps", rbac], resources, verbs: ["*"] },
+        { apiGroups: [...free, ...own], resources: ["*"], verbs: ["*"] },
+      ],
+    },
+    { ...role, kind: "ClusterRoleBinding", roleRef, subjects },
+  );
+}
+
 describe("a migration is refused before anything is written", () => {
   test("where two Deployments may be upstream's operator", async () => {
     const own = ["knative-operator", "knative-operator-2"].map((name) =>
@@ -211,39 +238,28 @@ describe("a migration is refused before anything is written", () => {
     "without the right to list %s",
     async (resource) => {
       const name = `lacks-${resource}`;
-      const resources = ["deployments", "clusterrolebindings"].filter((one) => one !== resource);
-      const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name }];
-      const role: Manifest = {
-        apiVersion: "rbac.authorization.k8s.io/v1",
-        kind: "ClusterRole",
-        metadata: { name },
-        rules: [
-          { apiGroups: ["apps", "rbac.authorization.k8s.io"], resources, verbs: ["*"] },
-          {
-            apiGroups: ["", "coordination.k8s.io", "apiextensions.k8s.io"],
-            resources: ["*"],
-            verbs: ["*"],
-          },
-          {
-            apiGroups: ["operator.knative.dev", "knfleet.dev", "multicluster.x-k8s.io"],
-            resources: ["*"],
-            verbs: ["*"],
-          },
-        ],
-      };
-      await given(role, {
-        ...role,
-        rules: undefined,
-        kind: "ClusterRoleBinding",
-        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
-        subjects,
-      });
+      await givenUser(
+        name,
+        ["deployments", "clusterrolebindings"].filter((one) => one !== resource),
+      );
       const { stderr, exitCode } = await migrate("--as", name);
       expect(stderr).toContain(`cannot list resource "${resource}" in API group`);
       expect(exitCode).toBe(2);
       expect(await records()).toHaveLength(1);
     },
   );
+
+  test("without the right to see whether the hub has a guard", async () => {
+    await givenUser("sees-no-guard", ["deployments", "clusterrolebindings"]);
+    const kind = "KnativeEventing";
+    await given(componentOf({ kind }));
+    const { stderr, exitCode } = await runKnfleet(
+      ["migrate", "to-upstream", "--as", "sees-no-guard"],
+      { env: { KUBECONFIG: fleet().hub.adminKubeconfigPath } },
+    );
+    expect(stderr).toContain('cannot list resource "validatingadmissionpolic');
+    expect(exitCode).toBe(3);
+  });
 });
 
 describe("a migration starts nothing of others", () => {
