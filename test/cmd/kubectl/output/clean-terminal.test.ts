@@ -5,23 +5,23 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { isRecord } from "../../../api/fields.ts";
-import type { KubeObject } from "../../../api/kubernetes.ts";
-import { askingCommands, lineOf, writeFilesOfLines } from "./every-command.ts";
-import { goldenLines } from "./golden/golden-lines.ts";
-import { pipe, widths } from "./golden/looks.ts";
-import { recordedFolder } from "./golden/record-scene.ts";
-import { sceneArgs } from "./golden/scenes.ts";
-import { recordedObjects } from "./recorded-hub.ts";
-import { runText, type RunText } from "./run-text.ts";
-import { startStubHub, type StubHub } from "./stub-hub.ts";
+import { isRecord } from "../../../../api/fields.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { askingCommands, lineOf, writeFilesOfLines } from "../every-command.ts";
+import { goldenLines } from "../golden/golden-lines.ts";
+import { pipe, widths } from "../golden/looks.ts";
+import { recordedFolder } from "../golden/record-scene.ts";
+import { sceneArgs } from "../golden/scenes.ts";
+import { recordedObjects } from "../recorded-hub.ts";
+import { runText, type RunText } from "../run-text.ts";
+import { startStubHub, type StubHub } from "../stub-hub.ts";
 
 // Clears the screen, rings, goes back to the start of the line, hides what follows, sets a title, and turns the order of letters around.
 const hostile = "\u001b[2J\u0007\r\u009b8m\u001b]0;title\u0007\u202e";
 
 /** Fields that say what an object is: with another text in them nothing of it would be shown. */
 const structural =
-  "apiVersion kind group version plural path folder type id code state severity health uid resourceVersion generatedAt cliVersion".split(
+  "apiVersion kind vantage group version plural path folder type id code state severity health uid resourceVersion generatedAt cliVersion".split(
     " ",
   );
 
