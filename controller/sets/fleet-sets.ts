@@ -180,8 +180,12 @@ export class FleetSets implements AsyncDisposable {
   #factsOf(key: string): SetFacts | undefined {
     const { clock, components, references } = this.#options;
     const now = clock.now();
-    const set = this.#recent.sets.newest(key, this.#caches.sets.get(key), now);
-    if (set === undefined || !this.#caches.sets.has(key)) return undefined;
+    const seen = this.#caches.sets.get(key);
+    if (seen === undefined) return undefined;
+    const newest = this.#recent.sets.newest(key, seen, now) ?? seen;
+    // The answer to a write has the spec that is stored, which counts no more during a deletion.
+    const isDeleted = seen.metadata.deletionTimestamp !== undefined;
+    const set = isDeleted ? { ...newest, spec: seen.spec } : newest;
     const revisions = new Map(
       [...this.#caches.revisions()].map((one) => [reflectorKey(one.metadata), one]),
     );

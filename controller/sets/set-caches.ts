@@ -128,9 +128,10 @@ export class SetCaches implements Disposable {
       if (!isFleetSet(object)) return;
       const key = setKeyOf(object);
       const before = this.#sets.get(key);
-      this.#sets.set(key, object);
-      if (before !== undefined) this.#options.onEdit(before, object);
-      if (isSameJson(before?.spec, object.spec)) this.#options.onChange(key);
+      const set = withSpecOfDeletion(object, before);
+      this.#sets.set(key, set);
+      if (before !== undefined) this.#options.onEdit(before, set);
+      if (isSameJson(before?.spec, set.spec)) this.#options.onChange(key);
       // With a new spec the set may leave clusters to other sets, so all sets are told.
       else this.#changed();
     };
@@ -222,6 +223,16 @@ function isSetKind(kind: string): kind is FleetSetKind {
 /** Narrows an object to a FleetSet. Its fields are not checked, because the API server has checked them against the CRD. */
 export function isFleetSet(object: KubeObject): object is FleetSet {
   return isSetKind(object.kind) && object.metadata.namespace !== undefined;
+}
+
+/**
+ * A set that is being deleted, with the spec that it had when its deletion was seen first: what steers a deletion no longer changes. The webhook refuses such a change, but it
+ * may not be running. A new leader takes the spec that it lists.
+ */
+function withSpecOfDeletion(set: FleetSet, before: FleetSet | undefined): FleetSet {
+  const isSame = before?.metadata.uid === set.metadata.uid;
+  const wasDeleted = before?.metadata.deletionTimestamp !== undefined;
+  return isSame && wasDeleted ? { ...set, spec: before.spec } : set;
 }
 
 /** The part of a ClusterProfile that sets use. Cluster managers may write the other fields every minute. */

@@ -45,7 +45,8 @@ export class SetWriter {
 
   /** Takes the wish to try again off a set, once it is on its revision. */
   async dropRetry(set: FleetSet, signal: AbortSignal): Promise<void> {
-    const metadata = { annotations: { [steering.retry]: null } };
+    const { resourceVersion } = set.metadata;
+    const metadata = { resourceVersion, annotations: { [steering.retry]: null } };
     this.#remember(set, await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal));
   }
 

@@ -6,6 +6,7 @@ import { AdminError } from "../fleet/admin-client.ts";
 import type { Cluster } from "../fleet/cluster.ts";
 import { applyFile } from "../fleet/hub-access.ts";
 import { valueAt } from "../fleet/json-record.ts";
+import { matchConditions } from "./match-conditions.ts";
 
 const namespace = "knfleet-system";
 const name = "knfleet-webhook";
@@ -59,8 +60,7 @@ function configuration(): Manifest {
             resources: ["knativeservings", "knativeeventings"],
           },
         ],
-        // Else nobody could take the finalizer off while the webhook is away.
-        matchConditions: [{ name: "stays", expression: "!has(object.metadata.deletionTimestamp)" }],
+        matchConditions,
       }),
       webhookOf("provider-file", {
         rules: [{ ...maps, operations: ["CREATE", "UPDATE", "DELETE"] }],

@@ -5,20 +5,23 @@ import { componentRules, componentWarnings } from "../rules/component-rules.ts";
 import { asViolation, subjectOf, violationsOf, warningsOf } from "../rules/judge.ts";
 import type { Fields } from "../rules/rule.ts";
 import { shaper, sizeProblems } from "../rules/shape.ts";
+import { rulingOnDeleted } from "./deleted-object.ts";
 import { type FactSources, gatherFacts } from "./gather-facts.ts";
 import { type AdmissionRequest, placeOf, type Ruling } from "./review.ts";
 
 const nothing: Ruling = { violations: [], warnings: [] };
 
 /**
- * Reviews KnativeServings and KnativeEventings that are created or whose spec changes: all problems at once, each with its field. What is being
- * deleted, and what changes metadata or status only, is never refused (T-73). Nothing is changed.
+ * Reviews KnativeServings and KnativeEventings that are created or whose spec changes: all problems at once, each with its field. The spec of a
+ * component that is being deleted no longer changes. What changes metadata or status only is never refused (T-73). Nothing is changed.
  */
 export function componentReview(sources: FactSources): Review {
   const shapeOf = shaper();
   return async (request, signal) => {
     const change = changeIn(request);
     if (change === undefined) return nothing;
+    const deleted = rulingOnDeleted(request);
+    if (deleted !== undefined) return deleted;
     const { object, installed, ...known } = change;
     const tooLarge = sizeProblems(object);
     if (tooLarge.length > 0) {
@@ -54,15 +57,14 @@ export interface ComponentChange {
 }
 
 /**
- * What a request changes about a component; undefined for what always passes: other kinds, subresources, deletions, objects that are being deleted, and
- * changes of metadata only. Security: T-02, T-73.
+ * What a request changes about a component; undefined for what always passes: other kinds, subresources, deletions, and changes of
+ * metadata only. Security: T-02, T-73.
  */
 function changeIn(request: AdmissionRequest): ComponentChange | undefined {
   const { kind, subResource, operation, object, oldObject } = request;
   const known = kindOf(kind);
   if (known === undefined || subResource !== undefined || object === undefined) return undefined;
   const metadata = recordAt(object, "metadata");
-  if (typeof metadata["deletionTimestamp"] === "string") return undefined;
   const place = placeOf(request);
   const spec = recordAt(object, "spec");
   if (operation === "CREATE" || (operation === "UPDATE" && oldObject === undefined)) {

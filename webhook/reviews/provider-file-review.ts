@@ -75,7 +75,7 @@ interface Change {
   readonly oldData: Fields;
 }
 
-/** How provider files change; undefined when they do not, or when the object is being deleted already. */
+/** How provider files change; undefined when they do not. */
 function changeIn(request: AdmissionRequest, providerFile: string | undefined): Change | undefined {
   const { operation, object, oldObject } = request;
   if (!isOfConfigMap(request)) return undefined;
@@ -84,7 +84,7 @@ function changeIn(request: AdmissionRequest, providerFile: string | undefined): 
   const oldData = providerDataOf(oldObject, providerFile);
   if (data === undefined && oldData === undefined) return undefined;
   const isSame = isSameJson(data, oldData) && isSameBinary(now, oldObject);
-  if (isSame || isDeleting(now)) return undefined;
+  if (isSame) return undefined;
   const binary = data === undefined ? [] : binaryProvidersIn(now);
   return { name: nameOf(request), binary, data: data ?? {}, oldData: oldData ?? {} };
 }
@@ -99,10 +99,6 @@ function isSameBinary(now: unknown, old: unknown): boolean {
 
 function nameOf({ name, object, oldObject }: AdmissionRequest): string {
   return name ?? textAt(recordAt(object ?? oldObject, "metadata"), "name") ?? "";
-}
-
-function isDeleting(object: unknown): boolean {
-  return typeof recordAt(object, "metadata")["deletionTimestamp"] === "string";
 }
 
 interface Read {

@@ -17,6 +17,7 @@ import { setRules, setWarnings } from "../rules/sets/set-rules.ts";
 import { setShaper } from "../rules/sets/set-shape.ts";
 import { sizeProblems } from "../rules/shape.ts";
 import type { AccessReviews } from "./access-review.ts";
+import { rulingOnDeleted } from "./deleted-object.ts";
 import type { HubFacts } from "./hub-facts.ts";
 import { type ResultSources, resultJudge } from "./judge-results.ts";
 import {
@@ -39,7 +40,7 @@ const nothing: Ruling = { violations: [], warnings: [] };
 
 /**
  * Reviews KnativeServingSets and KnativeEventingSets that are created, whose spec changes or whose stages are approved: all problems at once, each
- * with its field. What is being deleted, and what changes other metadata or status only, is never refused. Spec: sets.md 5, R9, R13.
+ * with its field. The spec of a set that is being deleted no longer changes. What changes other metadata or status only is never refused. Spec: sets.md 5, R9, R13.
  */
 export function setReview(sources: SetSources): Review {
   const shapeOf = setShaper();
@@ -47,6 +48,8 @@ export function setReview(sources: SetSources): Review {
   return async (request, signal) => {
     const change = changeIn(request);
     if (change === undefined) return nothing;
+    const deleted = rulingOnDeleted(request);
+    if (deleted !== undefined) return deleted;
     const changed = changedParts(change);
     const approval = approvalProblems(change).map(asViolation("approval", 422));
     if (!changed.spec) {
@@ -76,17 +79,13 @@ export function setReview(sources: SetSources): Review {
   };
 }
 
-/**
- * What a request changes about a set; undefined for what always passes: other kinds, subresources, deletions, objects that are being deleted, and
- * changes that leave the spec and the annotations as they are.
- */
+/** What a request changes about a set; undefined for what always passes: other kinds, subresources and deletions. */
 function changeIn(request: AdmissionRequest): SetChange | undefined {
   const { kind, subResource, operation, object, oldObject } = request;
   const known = kindOf(kind);
   if (known === undefined || subResource !== undefined || object === undefined) return undefined;
   if (operation !== "CREATE" && operation !== "UPDATE") return undefined;
   const metadata = recordAt(object, "metadata");
-  if (typeof metadata["deletionTimestamp"] === "string") return undefined;
   const isUpdate = operation === "UPDATE" && oldObject !== undefined;
   return {
     kind: known,

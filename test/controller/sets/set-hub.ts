@@ -1,6 +1,6 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { reflectorKey } from "../../../access/kube/kept-objects.ts";
-import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts";
+import type { KubeClient, ObjectRef, WatchEvent } from "../../../access/kube/kube-client.ts";
 import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
 import { isClusterProfile } from "../../../api/cluster-profile.ts";
 import type { Component } from "../../../api/component.ts";
@@ -59,6 +59,8 @@ export class SetHub {
   policy: ReferencePolicy | undefined;
   /** `verb name` of each request that changed something. */
   readonly writes: string[] = [];
+  /** Told of each change, as a watch is. */
+  readonly watchers = new Set<(event: WatchEvent) => void>();
   #version = 0;
 
   /** Stores an object as somebody else would write it. */
@@ -76,6 +78,7 @@ export class SetHub {
       },
     };
     this.objects.set(key, stored);
+    this.#tell({ type: before === undefined ? "ADDED" : "MODIFIED", object: stored });
     return stored;
   }
 
@@ -97,7 +100,7 @@ export class SetHub {
 
   drop(kind: string, name: string): void {
     for (const [key, object] of this.objects) {
-      if (object.kind === kind && object.metadata.name === name) this.objects.delete(key);
+      if (object.kind === kind && object.metadata.name === name) this.#delete(key);
     }
   }
 
@@ -200,10 +203,11 @@ export class SetHub {
       if (this.objects.has(key)) throw apiError(409, "AlreadyExists");
       return this.put({ ...object, metadata: { ...object.metadata, name } });
     },
+    // Of a status only.
     replace: async (ref, object) => {
       this.#request("replace", ref.name);
-      this.#check(ref, object.metadata.resourceVersion);
-      return this.put({ ...object, metadata: { ...object.metadata, name: ref.name } });
+      const known = this.#check(ref, object.metadata.resourceVersion);
+      return this.put({ ...known, status: object["status"] });
     },
     patch: async (ref, patch) => {
       this.#request("patch", ref.name);
@@ -223,9 +227,20 @@ export class SetHub {
     },
     remove: async (ref) => {
       this.#request("remove", ref.name);
-      return this.objects.delete(keyOfRef(ref)) ? "gone" : "absent";
+      return this.#delete(keyOfRef(ref)) ? "gone" : "absent";
     },
   };
+
+  #delete(key: string): boolean {
+    const object = this.objects.get(key);
+    this.objects.delete(key);
+    if (object !== undefined) this.#tell({ type: "DELETED", object });
+    return object !== undefined;
+  }
+
+  #tell(event: WatchEvent): void {
+    for (const watcher of this.watchers) watcher(event);
+  }
 
   #request(verb: string, name: string): void {
     const fault = this.faults.find((one) => one.verb === verb && one.name === name);

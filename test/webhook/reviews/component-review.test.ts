@@ -179,10 +179,20 @@ describe("the right to use a cluster", () => {
     );
   });
 
-  test("T-73 an object that is being deleted passes with whatever is wrong", async () => {
+  test("T-73 an object that is being deleted passes with whatever is wrong, as long as its spec stays", async () => {
     const metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
-    const request = written({ version: "x", manifests: 1 }, { before: remote, metadata });
-    expect(linesOf(await review(request, nobody))).toEqual([]);
+    const wrong = { version: "x", manifests: 1 };
+    const kept = written(wrong, { before: wrong, metadata });
+    expect(linesOf(await review(kept, nobody))).toEqual([]);
+    const changed = written({ ...remote, version: "1.23.0" }, { before: remote, metadata });
+    expect(linesOf(await review(changed))).toEqual([
+      '403 spec: no longer changes, because KnativeServing "team/knative" is being deleted',
+    ]);
+  });
+
+  test("a component that only says that it is being deleted is reviewed when it is created", async () => {
+    const metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+    expect(linesOf(await review(written({ manifests: 1 }, { metadata })))).toHaveLength(1);
   });
 });
 

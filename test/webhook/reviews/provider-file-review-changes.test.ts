@@ -56,13 +56,13 @@ describe("what is no provider file", () => {
     ).toHaveLength(1);
   });
 
-  test("T-73 changes of metadata only, and objects that are being deleted, pass", async () => {
+  test("T-73 changes of metadata only pass, also of an object that is being deleted", async () => {
     const data = { "a.json": "{" };
     const metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
     expect((await review({ operation: "UPDATE", data, before: data })).violations).toEqual([]);
-    expect((await review({ operation: "UPDATE", data, before: {}, metadata })).violations).toEqual(
-      [],
-    );
+    const deleted = { operation: "UPDATE", data, metadata } as const;
+    expect((await review({ ...deleted, before: data })).violations).toEqual([]);
+    expect((await review({ ...deleted, before: {} })).violations).toHaveLength(1);
   });
 
   test("data with another ending are named", async () => {

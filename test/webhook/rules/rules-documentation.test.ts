@@ -20,6 +20,7 @@ test("docs/webhook.md lists every rule with its code, and no other", () => {
   const codes = Object.entries(componentRules).map(([name, { code }]) => [name, String(code)]);
   expect(Object.fromEntries(rowsOf("Rules for components"))).toEqual({
     size: "422",
+    deleting: "403",
     ...Object.fromEntries(codes),
   });
 });
@@ -34,6 +35,7 @@ test("docs/webhook.md lists every rule for sets with its code, and no other", ()
     // Those of the review itself.
     size: "422",
     shape: "422",
+    deleting: "403",
     right: "403",
     "right-unknown": "500",
     approval: "422",

@@ -131,6 +131,21 @@ describe("the rights that are asked for", () => {
   });
 
   test.each([
+    ["the policy", { deletionPolicy: "Delete" }],
+    ["an exclusion", { clusters: { ...goodSpec.clusters, exclude: [{ name: "eu-1" }] } }],
+    ["the stages", { rollout: { stages: [] } }],
+  ])("of a set that is being deleted nobody may change %s", async (_name, fields) => {
+    const metadata = { deletionTimestamp: "2026-11-25T12:00:00Z" };
+    const request = writtenSet({ ...goodSpec, ...fields }, { before: goodSpec, metadata });
+    expect(linesOf(await reviewSet(request))).toEqual([
+      '403 spec: no longer changes, because KnativeServingSet "platform/prod" is being deleted',
+    ]);
+    const annotations = { "knfleet.dev/approve.canary-after": "x" };
+    const kept = writtenSet(goodSpec, { before: goodSpec, metadata: { ...metadata, annotations } });
+    expect(linesOf(await reviewSet(kept, { may: () => false }))).toEqual([]);
+  });
+
+  test.each([
     ["manifests in the template", { ...goodSpec, template: { spec: { manifests } } }, true],
     ["manifests in an override", overridden({ additionalManifests: manifests }), true],
     [

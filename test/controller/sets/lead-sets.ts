@@ -1,0 +1,63 @@
+import { onTestFinished } from "vitest";
+
+import type { WatchEvent } from "../../../access/kube/kube-client.ts";
+import { Components } from "../../../controller/components.ts";
+import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
+import { settled } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { apiError, type SetHub } from "./set-hub.ts";
+
+/** Begins to lead on a hub in memory, with watches that show each change. */
+export function leadSets(hub: SetHub): FleetSets {
+  async function* watch(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+    const events: WatchEvent[] = [...hub.objects.values()].map((object) => ({
+      type: "ADDED",
+      object,
+    }));
+    events.push({ type: "BOOKMARK", resourceVersion: "1", initialEventsEnd: true });
+    let wake = Promise.withResolvers<void>();
+    hub.watchers.add((event) => {
+      events.push(event);
+      wake.resolve();
+    });
+    signal.addEventListener("abort", () => wake.reject(signal.reason));
+    for (;;) {
+      const event = events.shift();
+      if (event === undefined) {
+        // oxlint-disable-next-line no-await-in-loop -- a watch waits for its next event
+        await wake.promise;
+        wake = Promise.withResolvers<void>();
+      } else if (event.type === "BOOKMARK" || event.object.kind === kind) yield event;
+    }
+  }
+  const client = {
+    ...hub.client,
+    list: () => Promise.reject(apiError(500, "Unexpected")),
+    watch: (ref, _options, signal) => watch(ref.resource.kind, signal),
+  } satisfies FleetSetsOptions["hub"];
+  const { clock } = hub;
+  const { signal } = new AbortController();
+  const components = new Components(
+    {
+      client,
+      clock,
+      log: silentLog,
+      onChange: (component, before) => sets.componentChanged(component, before),
+      onDelete: (component) => sets.componentDeleted(component),
+    },
+    signal,
+  );
+  const events = { record: async () => undefined };
+  const options = { hub: client, components, events, clock, random: () => 0.5, log: silentLog };
+  const sets = new FleetSets(options, signal);
+  onTestFinished(async () => {
+    components[Symbol.dispose]();
+    await sets[Symbol.asyncDispose]();
+  });
+  return sets;
+}
+
+/** Lets requests be answered and watches be read. */
+export async function answered(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await settled();
+}
