@@ -4,6 +4,7 @@ import type { SpokeNamespaceMode } from "../../installation/installation-namespa
 import type { Review } from "../reply.ts";
 import { asViolation } from "../rules/judge.ts";
 import { approvalProblems, rightsToApprove } from "../rules/sets/set-approvals.ts";
+import { rightsToLoosen } from "../rules/sets/set-gates.ts";
 import { missingRights, rightsForSpec, unknownRights } from "../rules/sets/set-rights.ts";
 import {
   type AnsweredRight,
@@ -65,7 +66,11 @@ export function setReview(sources: SetSources): Review {
       return { violations: problems.map(asViolation("shape", 422)), warnings: [] };
     }
     const subject: SetSubject = { ...change, spec, changed };
-    const needed = [...rightsForSpec(subject, sources), ...rightsToApprove(change)];
+    const needed = [
+      ...rightsForSpec(subject, sources),
+      ...rightsToLoosen(change),
+      ...rightsToApprove(change),
+    ];
     const rights = await askFor(needed, { sources, request }, signal);
     const facts = await factsFor(subject, { rights, sources }, signal);
     const results = await judgeResults(subject, facts, signal);

@@ -29,14 +29,19 @@ const editor = [
   },
   { apiGroups: ["multicluster.x-k8s.io"], resources: ["clusterprofiles"], verbs: ["use"] },
 ];
-let token = "";
+let tokens = { editor: "", approver: "" };
 let caBundle = "";
 
 beforeAll(async () => {
   const { hub } = fleet();
   const end = new AbortController();
   opened.defer(() => end.abort());
-  ({ token } = await hub.serviceAccountToken({ namespace, name: "editor", rules: editor }));
+  const approver = [...editor, { ...setKind, resourceNames: ["gated"], verbs: ["approve"] }];
+  const [one, other] = await Promise.all([
+    hub.serviceAccountToken({ namespace, name: "editor", rules: editor }),
+    hub.serviceAccountToken({ namespace, name: "approver", rules: approver }),
+  ]);
+  tokens = { editor: one.token, approver: other.token };
   const kubeconfig = hub.adminKubeconfigPath;
   const login = { kubeconfig, environment: {}, userAgent: "knfleet-webhook" };
   const { client } = opened.use(await connectHub({ clock: systemClock, ...login }));
@@ -91,7 +96,7 @@ async function askAt(port: number): Promise<void> {
 }
 
 async function send(...sent: Sent) {
-  return sendAs(fleet().hub, token, sent);
+  return sendAs(fleet().hub, tokens.editor, sent);
 }
 
 async function patch(name: string, change: object) {
@@ -108,6 +113,39 @@ function set(name: string, spec: object) {
     spec: { clusters, template: { spec: { version: "1.23.0" } }, ...spec },
   };
 }
+
+test("an editor without the right to approve takes no gate off the path of a set, and an approver does", async () => {
+  const canary = { name: "canary", selector: { matchLabels: { stage: "canary" } } };
+  const main = { name: "main", selector: {} };
+  const gated = (after: object) => ({ rollout: { stages: [{ ...canary, after }, main] } });
+  const after = { soak: "1h", approval: true };
+  expect((await send("POST", sets, set("gated", gated(after)))).status).toBe(201);
+  const loosened = [
+    [gated({ soak: "1h" }), "rollout.stages[0].after.approval"],
+    [gated({ ...after, soak: "1m" }), "rollout.stages[0].after.soak"],
+    [{ rollout: { stages: [main] } }, "rollout.stages"],
+    [{ rollout: null }, "rollout.stages"],
+    [{ clusters: { exclude: [{ name: "eu-1" }] } }, "clusters.exclude"],
+    [{ clusters: { selector: { matchLabels: { stage: "main" } } } }, "clusters"],
+  ] as const;
+  for (const [spec, field] of loosened) {
+    const refused = await patch("gated", { spec });
+    expect(refused).toMatchObject({ status: 403 });
+    expect(refused.message).toContain(
+      `spec.${field}: user "system:serviceaccount:platform:editor" may not "approve" stages of KnativeServingSet "platform/gated"`,
+    );
+    const path = `${sets}/gated?dryRun=All`;
+    const allowed = await sendAs(fleet().hub, tokens.approver, ["PATCH", path, { spec }]);
+    expect(allowed.status).toBe(200);
+  }
+  for (const spec of [
+    { template: { spec: { version: "1.22.0" } } },
+    { rollout: { paused: true } },
+    gated({ ...after, soak: "2h" }),
+  ]) {
+    expect((await patch("gated", { spec })).status).toBe(200);
+  }
+});
 
 describe("an editor without the right to delete components, on a real API server", () => {
   const held = { metadata: { finalizers: ["example.com/held"] } };

@@ -28,18 +28,19 @@ function newApprovals({ annotations, oldAnnotations }: SetChange): readonly Appr
 
 /** The right that a new approval needs: the verb `approve` on the set. Withdrawing an approval needs none. Spec: sets.md R9. */
 export function rightsToApprove(change: SetChange): readonly NeededRight[] {
-  const { kind, namespace, name } = change;
+  const [first] = newApprovals(change);
+  return first === undefined ? [] : [rightToApprove(change, first.path)];
+}
+
+/** The right to approve stages of a set, for a field that needs it. */
+export function rightToApprove({ kind, namespace, name }: SetChange, path: string): NeededRight {
   const resource = fleetSetKinds[kind].plural;
   const place = { group: "knfleet.dev", resource, namespace };
-  const [first] = newApprovals(change);
-  if (first === undefined) return [];
-  return [
-    {
-      path: first.path,
-      attempt: { verb: "approve", ...place, ...(name === "" ? {} : { name }) },
-      deed: `"approve" stages of ${kind} ${quoteValue(`${namespace}/${name}`)}`,
-    },
-  ];
+  return {
+    path,
+    attempt: { verb: "approve", ...place, ...(name === "" ? {} : { name }) },
+    deed: `"approve" stages of ${kind} ${quoteValue(`${namespace}/${name}`)}`,
+  };
 }
 
 /** Problems of new approvals: each has to name a stage of the set, a revision of the set, and the user who writes it. */

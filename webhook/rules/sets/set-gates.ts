@@ -1,0 +1,60 @@
+import { isSameJson, listAt, recordAt, textAt } from "../../../api/fields.ts";
+import { goDurationMs } from "../../../api/go-duration.ts";
+import { below, elementsOf, type Fields } from "../rule.ts";
+import { rightToApprove } from "./set-approvals.ts";
+import type { NeededRight, SetChange } from "./set-rule.ts";
+
+const stagesPath = below("spec", "rollout", "stages");
+
+/**
+ * The right `approve`, for a change that lets clusters pass the stages of a set more easily: an approval, a part of a soak, a stage or clusters are taken off the path.
+ * Between two rollouts it is needed too, because the gates could be taken off before the revision is written. Spec: sets.md R9.
+ */
+export function rightsToLoosen(change: SetChange): readonly NeededRight[] {
+  const { spec, before, namespace } = change;
+  const old = elementsOf(recordAt(before, "rollout")["stages"], stagesPath);
+  if (old.length === 0) return [];
+  const stages = elementsOf(recordAt(spec, "rollout")["stages"], stagesPath);
+  const loosened = [
+    ...loosenedClusters(recordAt(before, "clusters"), recordAt(spec, "clusters"), namespace),
+    ...old.flatMap(([was], index) => loosenedStage(was, stages[index]?.[0] ?? {}, index)),
+  ];
+  return [...new Set(loosened)].map((path) => rightToApprove(change, path));
+}
+
+/** The fields of a stage that let more pass. A stage that is new, renamed or moved takes clusters of the stages after it. */
+function loosenedStage(was: Fields, stage: Fields, index: number): readonly string[] {
+  const fields = ["name", "selector", "decisionGroup"] as const;
+  if (fields.some((field) => !isSameJson(was[field], stage[field]))) return [stagesPath];
+  const gates = ["before", "after"] as const;
+  const at = below(stagesPath, index);
+  const approvals = gates.filter((gate) => isApproved(was, gate) && !isApproved(stage, gate));
+  return [
+    ...approvals.map((gate) => below(at, gate, "approval")),
+    ...(soakMs(stage) < soakMs(was) ? [below(at, "after", "soak")] : []),
+  ];
+}
+
+function isApproved(stage: Fields, gate: "before" | "after"): boolean {
+  return recordAt(stage, gate)["approval"] === true;
+}
+
+function soakMs(stage: Fields): number {
+  return goDurationMs(textAt(recordAt(stage, "after"), "soak") ?? "0s") ?? 0;
+}
+
+/** The fields by which a set may lose clusters. Fewer exclusions are none of them. */
+function loosenedClusters(was: Fields, clusters: Fields, home: string): readonly string[] {
+  const path = below("spec", "clusters");
+  if (!isSameJson({ ...was, exclude: [] }, { ...clusters, exclude: [] })) return [path];
+  const known = new Set(excludedIn(was, home));
+  const isMore = excludedIn(clusters, home).some((cluster) => !known.has(cluster));
+  return isMore ? [below(path, "exclude")] : [];
+}
+
+function excludedIn(clusters: Fields, home: string): readonly string[] {
+  return listAt(clusters, "exclude").map((one) => {
+    const { namespace = home, name } = recordAt(one);
+    return `${String(namespace)}/${String(name)}`;
+  });
+}
