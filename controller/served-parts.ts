@@ -193,7 +193,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
   #startFleetWork(signal: AbortSignal): void {
     const { sets, discovery } = this.#options;
     const deps = { ...this.#options, ...this.of("fleet") };
-    if (sets) this.#sets = new FleetSets(deps, signal);
+    if (sets) this.#sets = new FleetSets({ ...deps, maxSetsPerNamespace: Infinity }, signal);
     if (discovery === undefined) return;
     const isUsed = (profile: string): boolean => this.#isUsed(profile);
     this.#discovery = new Discovery({ ...deps, ...discovery, isUsed }, signal);

@@ -103,6 +103,7 @@ const ownTime: Readonly<Record<string, string>> = {
   "cmd/release-sources.ts": "downloads releases for a person, before a program has a clock",
   "cmd/service/logger.ts": "writes the time of the machine into each line of the log",
   "cmd/service/run.ts": "ends a process that hangs, also one whose clock stands still",
+  "controller/sets/selections.ts": "lets other work go on (setImmediate), and waits for no time",
   "webhook/rules/rendered/rendered-problems.ts":
     "lets other reviews go on (setImmediate), and waits for no time",
 };

@@ -1,11 +1,12 @@
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { References } from "../../access/providers/references.ts";
 import type { Clock } from "../../access/time/clock.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
-import type { FleetSet } from "../../api/fleet-set.ts";
-import type { KubeObject } from "../../api/kubernetes.ts";
-import type { Selection, SetFacts } from "../../sets/facts.ts";
+import { isSameJson } from "../../api/fields.ts";
+import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
+import type { SetFacts } from "../../sets/facts.ts";
+import { clusterKeyOf } from "../../sets/removals.ts";
 import { keyTextOf } from "../component-identity.ts";
 import type { Components } from "../components.ts";
 import type { EventRecorder, NewEvent } from "../events.ts";
@@ -13,11 +14,14 @@ import type { Log } from "../log.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
 import { isChildOf } from "./child-object.ts";
-import { findSelection } from "./find-selection.ts";
+import type { PlacementSource } from "./find-selection.ts";
 import { gatherFacts } from "./gather-facts.ts";
+import { componentGroupsOf, placeOf } from "./hub-view.ts";
+import { IndexedObjects } from "./indexed-objects.ts";
 import { lookAt, type LookDeps } from "./look.ts";
 import { NotTakenMemory } from "./not-taken.ts";
 import { RecentWrites } from "./recent-writes.ts";
+import { Selections } from "./selections.ts";
 import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
 import { deletionEvents, editEvents } from "./set-events.ts";
 import { ChildWriter } from "./write-children.ts";
@@ -33,6 +37,8 @@ export interface FleetSetsOptions {
   readonly events: Pick<EventRecorder, "record">;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
+  /** Sets of a namespace that are rolled out. */
+  readonly maxSetsPerNamespace: number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -53,32 +59,36 @@ export class FleetSets implements AsyncDisposable {
   readonly #caches: SetCaches;
   readonly #queue: WorkQueue;
   readonly #deps: LookDeps;
-  readonly #recent = {
-    sets: new RecentWrites<FleetSet>(),
-    revisions: new RecentWrites<KubeObject>(),
-    components: new RecentWrites<Component>(),
-  };
+  readonly #written = new RecentWrites<FleetSet>();
+  readonly #components: IndexedObjects<Component>;
+  readonly #selections: Selections;
   readonly #lookedAt = new Map<string, number>();
   readonly #notTaken = new Map<string, NotTakenMemory>();
-  readonly #selections = new Map<string, { of: string; found: Selection }>();
   #isStarted = false;
 
   constructor(options: FleetSetsOptions, signal: AbortSignal) {
     this.#options = options;
-    const { hub: client, clock, log, events, random } = options;
+    const { hub: client, clock, log, events, random, maxSetsPerNamespace } = options;
     const stopped = AbortSignal.any([signal, this.#stop.signal]);
-    const onChange = (key?: string): void => this.#changed(key);
-    const onEdit = (before: FleetSet, after: FleetSet): void => {
-      this.#record(after, editEvents(before, after));
+    const handlers = {
+      onSet: this.#setChanged.bind(this),
+      onSetGone: this.#setGone.bind(this),
+      onRevision: (key: string) => this.#wake([key]),
+      onProfile: this.#profileChanged.bind(this),
+      onPlacements: (source: PlacementSource) => {
+        if (this.#isStarted) this.#wake(this.#selections.placementsChanged(source));
+      },
     };
-    this.#caches = new SetCaches({ client, clock, log, onChange, onEdit }, stopped);
-    const { sets, revisions, components } = this.#recent;
+    this.#caches = new SetCaches({ client, clock, log, ...handlers }, stopped);
+    this.#selections = new Selections({ sources: this.#caches, maxSetsPerNamespace });
+    this.#components = new IndexedObjects(clock, componentGroupsOf);
+    for (const [key, component] of options.components.byKey) this.#components.see(key, component);
     this.#deps = {
       clock,
       events,
-      sets: new SetWriter({ client, clock, recent: sets }),
-      revisions: new RevisionWriter({ client, clock, recent: revisions }),
-      children: new ChildWriter({ client, clock, recent: components }),
+      sets: new SetWriter({ client, clock, recent: this.#written }),
+      revisions: new RevisionWriter({ client, clock, recent: this.#caches.revisions }),
+      children: new ChildWriter({ client, clock, recent: this.#components }),
       factsOf: (key) => this.#factsOf(key),
       onNotTaken: (set, notTaken) =>
         this.#notTakenOf(setKeyOf(set)).remember(set, notTaken, clock.now()),
@@ -87,12 +97,12 @@ export class FleetSets implements AsyncDisposable {
       work: (key, ended) => this.#look(key, ended),
       onBug: (key, err) => log.error({ set: key, err }, "A look at a set failed"),
       concurrency: setsAtOnce,
-      laneConcurrency: 1,
+      laneConcurrency: setsAtOnce - 1,
       slowMs,
       clock,
       random,
     });
-    void this.#start();
+    void this.#start(stopped);
   }
 
   /** All sets as the hub has them. */
@@ -101,25 +111,28 @@ export class FleetSets implements AsyncDisposable {
   }
 
   componentChanged(component: Component, before: Component | undefined): void {
+    this.#components.see(keyTextOf(component), component);
     const [key, owner] = [ownerKeyOf(component), before && ownerKeyOf(before)];
     const isNews = before?.metadata.generation !== component.metadata.generation;
-    // A component without a set may stand on a cluster of any set. Its status does not matter to them.
-    if (before !== undefined && key !== owner) this.#changed();
-    else if (key !== undefined || isNews) this.#changed(key);
+    if (before !== undefined && key !== owner) {
+      this.#wake([key, owner, ...this.#keysOn([component, before])]);
+    } else if (key !== undefined) this.#wake([key]);
+    // The status of a component without a set does not matter to the sets of its cluster.
+    else if (isNews) this.#wake(this.#keysOn([component]));
   }
 
   componentDeleted(component: Component): void {
-    this.#recent.components.delete(keyTextOf(component));
+    this.#components.delete(keyTextOf(component));
     const key = ownerKeyOf(component);
     const set = key === undefined ? undefined : this.#caches.sets.get(key);
     if (set !== undefined && isChildOf(component, set)) {
       this.#record(set, deletionEvents(set, component));
     }
-    this.#changed(key);
+    this.#wake(key === undefined ? this.#keysOn([component]) : [key]);
   }
 
   referencesChanged(): void {
-    this.#changed();
+    this.#wake(this.#caches.sets.keys());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -129,28 +142,65 @@ export class FleetSets implements AsyncDisposable {
   }
 
   /** Nothing is decided before all that a decision follows from is known. */
-  async #start(): Promise<void> {
+  async #start(signal: AbortSignal): Promise<void> {
     try {
       await this.#caches.synced();
+      this.#isStarted = true;
+      await this.#selections.fill(this.#caches.sets, signal);
     } catch {
       // Stopped before.
       return;
     }
-    this.#isStarted = true;
     this.#queue.start();
-    this.#changed();
+    this.#wake(this.#caches.sets.keys());
     this.#options.log.info({ sets: this.#caches.sets.size }, "Rolling out fleet sets");
   }
 
-  #changed(key?: string): void {
+  #setChanged(set: FleetSet, before: FleetSet | undefined): void {
+    if (before !== undefined) this.#record(set, editEvents(before, set));
     if (!this.#isStarted) return;
-    const keys = key === undefined ? [...this.#caches.sets.keys()] : [key];
+    const isSame =
+      before?.metadata.uid === set.metadata.uid &&
+      before.metadata.deletionTimestamp === set.metadata.deletionTimestamp &&
+      isSameJson(before.spec, set.spec);
+    // With a new spec the set may leave clusters to other sets.
+    this.#wake(isSame ? [setKeyOf(set)] : this.#selections.put(set));
+  }
+
+  #setGone(set: FleetSet): void {
+    const key = setKeyOf(set);
+    this.#queue.forget(key);
+    this.#forget(key);
+    if (!this.#isStarted) return;
+    // No set has its components any more.
+    const free = this.#keysOn(this.#components.in(key));
+    this.#wake([...this.#selections.delete(set), ...free]);
+  }
+
+  #profileChanged(cluster: string, profile: ClusterProfile | undefined): void {
+    if (!this.#isStarted) return;
+    // A set that no longer selects a cluster may have a component there.
+    const places = Object.values(fleetSetKinds).map(({ component }) => placeOf(component, cluster));
+    const owners = places.flatMap((place) => this.#components.in(place).map(ownerKeyOf));
+    this.#wake([...this.#selections.profileChanged(cluster, profile), ...owners]);
+  }
+
+  /** The sets that select the clusters of components. */
+  #keysOn(components: readonly Component[]): ReadonlySet<string> {
+    return this.#selections.keysOn(components.map((one) => placeOf(one.kind, clusterKeyOf(one))));
+  }
+
+  #wake(keys: Iterable<string | undefined>): void {
+    if (!this.#isStarted) return;
     const now = this.#options.clock.now();
-    for (const one of keys) {
-      if (!this.#caches.sets.has(one)) continue;
-      const dueAt = (this.#lookedAt.get(one) ?? -Infinity) + paceMs;
-      if (dueAt <= now) this.#queue.add(one, one);
-      else this.#queue.hasten(one, one, dueAt - now);
+    for (const key of new Set(keys)) {
+      const set = key === undefined ? undefined : this.#caches.sets.get(key);
+      if (key === undefined || set === undefined) continue;
+      // Namespaces take turns, so that one with many sets does not keep the others waiting.
+      const lane = set.metadata.namespace;
+      const dueAt = (this.#lookedAt.get(key) ?? -Infinity) + paceMs;
+      if (dueAt <= now) this.#queue.add(key, lane);
+      else this.#queue.hasten(key, lane, dueAt - now);
     }
   }
 
@@ -158,7 +208,7 @@ export class FleetSets implements AsyncDisposable {
     const { clock, log } = this.#options;
     this.#lookedAt.set(key, clock.now());
     try {
-      // The first set that uses a kind of placement makes it one that has to be listed.
+      // Another kind of placement may have to be listed since the start.
       await this.#caches.synced();
       return this.#paced(key, await lookAt(key, this.#deps, signal));
     } catch (err) {
@@ -178,39 +228,26 @@ export class FleetSets implements AsyncDisposable {
   }
 
   #factsOf(key: string): SetFacts | undefined {
-    const { clock, components, references } = this.#options;
+    const { clock, references } = this.#options;
     const now = clock.now();
     const seen = this.#caches.sets.get(key);
     if (seen === undefined) return undefined;
-    const newest = this.#recent.sets.newest(key, seen, now) ?? seen;
+    const newest = this.#written.newest(key, seen, now) ?? seen;
     // The answer to a write has the spec that is stored, which counts no more during a deletion.
     const isDeleted = seen.metadata.deletionTimestamp !== undefined;
     const set = isDeleted ? { ...newest, spec: seen.spec } : newest;
-    const revisions = new Map(
-      [...this.#caches.revisions()].map((one) => [reflectorKey(one.metadata), one]),
-    );
     const notTaken = this.#notTakenOf(key);
     return gatherFacts(set, {
-      sets: this.#caches.sets,
-      components: this.#recent.components.all(components.byKey, now).values(),
-      revisions: this.#recent.revisions.all(revisions, now).values(),
+      set: (one) => this.#caches.sets.get(one),
+      components: (group) => this.#components.in(group),
+      revisions: (one) => this.#caches.revisions.in(one),
+      selectors: (kind, cluster) => this.#selections.on(kind, cluster),
       profiles: this.#caches.profilesByKey,
-      selectionOf: (one) => this.#selectionOf(one),
+      selectionOf: (one) => this.#selections.of(one),
       policy: references?.policy,
       refusals: notTaken.refusals(set, now),
       unwritten: notTaken.failed,
     });
-  }
-
-  #selectionOf(set: FleetSet): Selection {
-    const key = setKeyOf(set);
-    const { uid, generation = 0 } = set.metadata;
-    const of = `${uid} ${generation} ${this.#caches.version}`;
-    const known = this.#selections.get(key);
-    if (known?.of === of) return known.found;
-    const found = findSelection(set, this.#caches);
-    this.#selections.set(key, { of, found });
-    return found;
   }
 
   #notTakenOf(key: string): NotTakenMemory {
@@ -228,7 +265,6 @@ export class FleetSets implements AsyncDisposable {
   #forget(key: string): void {
     this.#lookedAt.delete(key);
     this.#notTaken.delete(key);
-    this.#selections.delete(key);
-    this.#recent.sets.delete(key);
+    this.#written.delete(key);
   }
 }

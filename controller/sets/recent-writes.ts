@@ -28,16 +28,4 @@ export class RecentWrites<Item extends KubeObject> {
     this.#written.delete(key);
     return seen;
   }
-
-  /** All watched and written objects, of each the newer one. */
-  all(seen: ReadonlyMap<string, Item>, now: number): ReadonlyMap<string, Item> {
-    if (this.#written.size === 0) return seen;
-    const all = new Map(seen);
-    for (const key of this.#written.keys()) {
-      const item = this.newest(key, seen.get(key), now);
-      if (item === undefined) all.delete(key);
-      else all.set(key, item);
-    }
-    return all;
-  }
 }

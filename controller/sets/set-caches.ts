@@ -21,15 +21,21 @@ import { describe, type KubeObject, withoutManagedFields } from "../../api/kuber
 import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
 import { type PlacementSource, placementKinds } from "./find-selection.ts";
+import { IndexedObjects } from "./indexed-objects.ts";
 
 export interface SetCachesOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly clock: Clock;
   readonly log: Log;
-  /** Something changed that concerns the set with this key, or all sets when there is no key. */
-  readonly onChange: (key?: string) => void;
-  /** A set was changed. */
-  readonly onEdit: (before: FleetSet, after: FleetSet) => void;
+  /** A set is new or changed. */
+  readonly onSet: (set: FleetSet, before: FleetSet | undefined) => void;
+  readonly onSetGone: (set: FleetSet) => void;
+  /** A revision of the set with this key was changed or deleted. */
+  readonly onRevision: (setKey: string) => void;
+  /** What sets use of a ClusterProfile has changed; undefined: it is gone. */
+  readonly onProfile: (cluster: string, profile: ClusterProfile | undefined) => void;
+  /** PlacementDecisions were listed or changed. */
+  readonly onPlacements: (source: PlacementSource) => void;
 }
 
 /** Placements that cannot be listed hold the sets up for this time at most. */
@@ -56,26 +62,29 @@ export function ownerKeyOf({ metadata }: KubeObject): string | undefined {
   return describe({ kind, namespace, name });
 }
 
+function groupsOfRevision(object: KubeObject): readonly string[] {
+  const owner = ownerKeyOf(object);
+  return owner === undefined ? [] : [owner];
+}
+
 /** Caches of the sets, ControllerRevisions, ClusterProfiles and placements of the hub, which watches keep up to date. */
 export class SetCaches implements Disposable {
   readonly #options: SetCachesOptions;
   readonly #signal: AbortSignal;
   readonly #stack = new DisposableStack();
   readonly #sets = new Map<string, FleetSet>();
-  readonly #revisions: Reflector;
+  readonly #revisions: IndexedObjects<KubeObject>;
   readonly #profiles = new Map<string, ClusterProfile>();
   readonly #placements = new Map<PlacementSource, Placements>();
   readonly #synced: readonly Promise<void>[];
-  /** Grows with each change of a set, a ClusterProfile or a placement. Results that depend only on these can be kept until it grows. */
-  #version = 0;
 
   constructor(options: SetCachesOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
     const kinds = Object.keys(fleetSetKinds).filter(isSetKind);
     const sets = kinds.map((kind) => this.#watchSets(kind));
-    this.#revisions = this.#watchRevisions();
-    const all = [...sets, this.#revisions, this.#watchProfiles()];
+    this.#revisions = new IndexedObjects(options.clock, groupsOfRevision);
+    const all = [...sets, this.#watchRevisions(), this.#watchProfiles()];
     for (const reflector of all) this.#stack.use(reflector);
     this.#synced = all.map((reflector) => reflector.synced);
   }
@@ -86,21 +95,16 @@ export class SetCaches implements Disposable {
    */
   async synced(): Promise<void> {
     await Promise.all(this.#synced);
-    const sources = new Set([...this.#sets.values()].map(({ spec }) => spec.clusters.from));
-    const used = [...sources].filter((source) => source !== "Selector");
-    await Promise.all(used.map((source) => this.#placementsOf(source).settled));
-  }
-
-  get version(): number {
-    return this.#version;
+    await Promise.all([...this.#placements.values()].map(({ settled }) => settled));
   }
 
   get sets(): ReadonlyMap<string, FleetSet> {
     return this.#sets;
   }
 
-  revisions(): Iterable<KubeObject> {
-    return this.#revisions.values();
+  /** By the key of their set. */
+  get revisions(): IndexedObjects<KubeObject> {
+    return this.#revisions;
   }
 
   profiles(): Iterable<ClusterProfile> {
@@ -130,14 +134,15 @@ export class SetCaches implements Disposable {
       const before = this.#sets.get(key);
       const set = withSpecOfDeletion(object, before);
       this.#sets.set(key, set);
-      if (before !== undefined) this.#options.onEdit(before, set);
-      if (isSameJson(before?.spec, set.spec)) this.#options.onChange(key);
-      // With a new spec the set may leave clusters to other sets, so all sets are told.
-      else this.#changed();
+      const { from } = set.spec.clusters;
+      // The first set that uses a kind of placement has it listed.
+      if (from !== "Selector") this.#placementsOf(from);
+      this.#options.onSet(set, before);
     };
     const gone = (object: KubeObject): void => {
+      const set = this.#sets.get(setKeyOf(object));
       this.#sets.delete(setKeyOf(object));
-      this.#changed();
+      if (set !== undefined) this.#options.onSetGone(set);
     };
     return this.#reflector(ref, { onChange: changed, onDelete: gone });
   }
@@ -145,11 +150,19 @@ export class SetCaches implements Disposable {
   #watchRevisions(): Reflector {
     const resource = knownResource("apps/v1", "ControllerRevision");
     const changed = (object: KubeObject): void => {
-      const key = ownerKeyOf(object);
-      if (key !== undefined) this.#options.onChange(key);
+      for (const key of groupsOfRevision(object)) this.#options.onRevision(key);
     };
     const ref = { resource, labelSelector: setLabels.set };
-    return this.#reflector(ref, { onChange: changed, onDelete: changed });
+    return this.#reflector(ref, {
+      onChange: (object) => {
+        this.#revisions.see(reflectorKey(object.metadata), object);
+        changed(object);
+      },
+      onDelete: (object) => {
+        this.#revisions.delete(reflectorKey(object.metadata));
+        changed(object);
+      },
+    });
   }
 
   #watchProfiles(): Reflector {
@@ -161,12 +174,15 @@ export class SetCaches implements Disposable {
       {
         onChange: (profile, before) => {
           if (!isClusterProfile(profile)) return;
-          this.#profiles.set(reflectorKey(profile.metadata), profile);
-          if (before === undefined || !isSameForSets(profile, before)) this.#changed();
+          const key = reflectorKey(profile.metadata);
+          this.#profiles.set(key, profile);
+          const isNews = before === undefined || !isSameForSets(profile, before);
+          if (isNews) this.#options.onProfile(key, profile);
         },
         onDelete: ({ metadata }) => {
-          this.#profiles.delete(reflectorKey(metadata));
-          this.#changed();
+          const key = reflectorKey(metadata);
+          this.#profiles.delete(key);
+          this.#options.onProfile(key, undefined);
         },
         onError: (err) => this.#warn(err, "ClusterProfile"),
       },
@@ -182,7 +198,10 @@ export class SetCaches implements Disposable {
 
   #watchPlacements(source: PlacementSource): Placements {
     const { apiVersion, kind } = placementKinds[source];
-    const changed = (): void => this.#changed();
+    const changed = (): void => {
+      // Before that, no set knows its clusters.
+      if (reflector.isSynced) this.#options.onPlacements(source);
+    };
     const ref = { resource: knownResource(apiVersion, kind) };
     const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<void>();
     const failed = (err: unknown): void => {
@@ -204,11 +223,6 @@ export class SetCaches implements Disposable {
     const onError = (err: unknown): void => this.#warn(err, ref.resource.kind);
     const options = { client, clock, ref, keep: withoutManagedFields };
     return new Reflector(options, { onError, ...handlers }, this.#signal);
-  }
-
-  #changed(): void {
-    this.#version += 1;
-    this.#options.onChange();
   }
 
   #warn(err: unknown, kind: string): void {

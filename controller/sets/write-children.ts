@@ -21,7 +21,7 @@ import { ChangedMeanwhileError, type Sending } from "./send-writes.ts";
 export interface ChildWriterOptions {
   readonly client: Pick<KubeClient, "get" | "apply" | "patch" | "remove">;
   readonly clock: Clock;
-  readonly recent: RecentWrites<Component>;
+  readonly recent: Pick<RecentWrites<Component>, "add">;
 }
 
 /** Writes the components of sets. Every method throws as the client does, and remembers what the hub answered. */

@@ -13,7 +13,7 @@ import type { RecentWrites } from "./recent-writes.ts";
 export interface RevisionWriterOptions {
   readonly client: Pick<KubeClient, "create" | "patch" | "remove">;
   readonly clock: Clock;
-  readonly recent: RecentWrites<KubeObject>;
+  readonly recent: Pick<RecentWrites<KubeObject>, "add">;
 }
 
 const resource = knownResource("apps/v1", "ControllerRevision");

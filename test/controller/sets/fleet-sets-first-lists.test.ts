@@ -69,6 +69,7 @@ function lead(hub: SetHub, placements: Promise<void>): void {
       events: { record: async () => undefined },
       clock: hub.clock,
       random: () => 0.5,
+      maxSetsPerNamespace: 100,
       log: silentLog,
     },
     new AbortController().signal,

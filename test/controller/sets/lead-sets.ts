@@ -1,14 +1,22 @@
 import { onTestFinished } from "vitest";
 
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
+import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
+import type { References } from "../../../access/providers/references.ts";
 import { Components } from "../../../controller/components.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { apiError, type SetHub } from "./set-hub.ts";
 
+/** Sets that are rolled out, and how often their facts were gathered: once for each look that writes no mark. */
+interface LedSets {
+  readonly sets: FleetSets;
+  looks: number;
+}
+
 /** Begins to lead on a hub in memory, with watches that show each change. */
-export function leadSets(hub: SetHub): FleetSets {
+export function leadSets(hub: SetHub, maxSetsPerNamespace = 100): LedSets {
   async function* watch(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
     const events: WatchEvent[] = [...hub.objects.values()].map((object) => ({
       type: "ADDED",
@@ -48,13 +56,33 @@ export function leadSets(hub: SetHub): FleetSets {
     signal,
   );
   const events = { record: async () => undefined };
-  const options = { hub: client, components, events, clock, random: () => 0.5, log: silentLog };
-  const sets = new FleetSets(options, signal);
+  const led = { looks: 0 };
+  const references: References = {
+    get policy(): ReferencePolicy {
+      led.looks += 1;
+      return { mode: "Any", grants: [] };
+    },
+    isValid: undefined,
+    onChange: () => ({ [Symbol.dispose]: () => undefined }),
+  };
+  const sets = new FleetSets(
+    {
+      hub: client,
+      components,
+      events,
+      references,
+      clock,
+      random: () => 0.5,
+      log: silentLog,
+      maxSetsPerNamespace,
+    },
+    signal,
+  );
   onTestFinished(async () => {
     components[Symbol.dispose]();
     await sets[Symbol.asyncDispose]();
   });
-  return sets;
+  return Object.assign(led, { sets });
 }
 
 /** Lets requests be answered and watches be read. */

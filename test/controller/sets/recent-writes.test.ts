@@ -26,13 +26,3 @@ test("a write that no watch ever showed is forgotten after ten minutes", () => {
   recent.add("a", at("7"), 0);
   expect(recent.newest("a", at("6"), 600_001)).toEqual(at("6"));
 });
-
-test("what was written and is not seen yet is among all", () => {
-  const recent = new RecentWrites<KubeObject>();
-  const seen = new Map([["b", at("1")]]);
-  expect(recent.all(seen, 0)).toBe(seen);
-  recent.add("a", at("7"), 0);
-  expect([...recent.all(seen, 0).keys()]).toEqual(["b", "a"]);
-  recent.delete("a");
-  expect([...recent.all(seen, 0).keys()]).toEqual(["b"]);
-});

@@ -12,6 +12,7 @@ import type { NewEvent } from "../../../controller/events.ts";
 import type { Next } from "../../../controller/queue/delays.ts";
 import { findSelection } from "../../../controller/sets/find-selection.ts";
 import { gatherFacts } from "../../../controller/sets/gather-facts.ts";
+import { viewOfLists } from "../../../controller/sets/hub-view.ts";
 import { lookAt } from "../../../controller/sets/look.ts";
 import { NotTakenMemory } from "../../../controller/sets/not-taken.ts";
 import { RecentWrites } from "../../../controller/sets/recent-writes.ts";
@@ -156,8 +157,8 @@ export class SetHub {
       profiles: () => profiles,
       placements: () => this.#ofKind("PlacementDecision"),
     };
-    return gatherFacts(set, {
-      sets,
+    const view = viewOfLists({
+      sets: [...sets.values()],
       components: this.components(),
       revisions: this.revisions(),
       profiles: new Map(profiles.map((one) => [reflectorKey(one.metadata), one])),
@@ -166,6 +167,7 @@ export class SetHub {
       refusals: this.memory.refusals(set, this.clock.now()),
       unwritten: this.memory.failed,
     });
+    return gatherFacts(set, view);
   }
 
   /** One look at a set. Every component is known at once. */

@@ -14,7 +14,7 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../../api/resources.ts";
 import { findSelection, placementKinds } from "../../../../controller/sets/find-selection.ts";
 import { gatherFacts } from "../../../../controller/sets/gather-facts.ts";
-import { setKeyOf } from "../../../../controller/sets/set-caches.ts";
+import { viewOfLists } from "../../../../controller/sets/hub-view.ts";
 import type { SetFacts } from "../../../../sets/facts.ts";
 import { listSets } from "../../hub/fleet-sets.ts";
 import { componentOf } from "../../hub/installations.ts";
@@ -60,8 +60,8 @@ export async function readPlanFacts(
       profiles: (): readonly ClusterProfile[] => known,
       placements: (source) => (source === from ? placements : undefined),
     });
-  const facts = gatherFacts(set, {
-    sets: new Map([...sets, set].map((one) => [setKeyOf(one), one])),
+  const view = viewOfLists({
+    sets: [...sets, set],
     components: components.map((item) => componentOf(item, kind)),
     // The plan computes the revision from the spec.
     revisions: [],
@@ -73,7 +73,7 @@ export async function readPlanFacts(
     policy: undefined,
     refusals: new Map(),
   });
-  return { facts, unread };
+  return { facts: gatherFacts(set, view), unread };
 }
 
 /** Adds apiVersion and kind, which items of a list lack. */

@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+
+import type { FleetSetSpec } from "../../../api/fleet-set.ts";
+import { answered, leadSets } from "./lead-sets.ts";
+import { SetHub } from "./set-hub.ts";
+
+const many = 200;
+
+/** Selects the ClusterProfiles of namespace fleet with a label. */
+function selecting(group: string): Partial<FleetSetSpec> {
+  const selector = { namespaces: ["fleet"], matchLabels: { group } };
+  return { clusters: { from: "Selector", selector } };
+}
+
+function created(second: number): string {
+  return new Date(Date.UTC(2026, 10, 1) + second * 1_000).toISOString();
+}
+
+/** A hub with a set for each group, the first one being the oldest, each rolled out to the cluster of its group. */
+async function rolledOut(groups: readonly string[]) {
+  const hub = new SetHub();
+  for (const group of new Set(groups)) hub.putProfile(`cluster-${group}`, { group });
+  const keys = groups.map((group, index) => {
+    const name = `set-${index}`;
+    return hub.putSet(selecting(group), { name, uid: name, creationTimestamp: created(index) });
+  });
+  const led = leadSets(hub, many);
+  await quiet(hub);
+  const key = (index: number): string => keys[index] ?? "";
+  const looksAfter = async (change: () => void): Promise<number> => {
+    const before = led.looks;
+    change();
+    await quiet(hub);
+    return led.looks - before;
+  };
+  return { hub, key, looksAfter };
+}
+
+async function quiet(hub: SetHub): Promise<void> {
+  for (let second = 0; second < 5; second += 1) {
+    await answered();
+    await hub.clock.advance(1_000);
+  }
+  await answered();
+}
+
+describe("of many sets", () => {
+  test("those that select a cluster of what has changed are looked at, and no others", async () => {
+    const own = Array.from({ length: many }, (_, index) => String(index));
+    const { hub, key, looksAfter } = await rolledOut(own);
+    expect(hub.names()).toHaveLength(many);
+    const writes = hub.writes.length;
+    // The second look is for the status that the first one writes.
+    expect(await looksAfter(() => hub.edit(key(0), { revisionHistoryLimit: 9 }))).toBe(2);
+    expect(hub.writes.slice(writes)).toEqual(["replace set-0"]);
+    expect(await looksAfter(() => hub.putProfile("cluster-1", { group: "1", a: "b" }))).toBe(1);
+    expect(await looksAfter(() => hub.drop("KnativeServingSet", "set-2"))).toBe(0);
+    expect(await looksAfter(() => hub.putProfile("nobody", { group: "none" }))).toBe(0);
+    expect(await looksAfter(() => hub.putProfile("new", { group: "3" }))).toBe(2);
+    expect(hub.set(key(3)).status?.clusters).toMatchObject({ selected: 2 });
+    const foreign = { apiVersion: "operator.knative.dev/v1beta1", kind: "KnativeServing" };
+    const clusterProfileRef = { namespace: "fleet", name: "cluster-4" };
+    const metadata = { namespace: "fleet", name: "by-hand" };
+    expect(
+      await looksAfter(() => hub.put({ ...foreign, metadata, spec: { clusterProfileRef } })),
+    ).toBe(1);
+  });
+
+  test("a cluster that the oldest one leaves goes to the next one", async () => {
+    const { hub, key, looksAfter } = await rolledOut(["a", "a", "a", "b", "c"]);
+    expect(hub.names()).toEqual(["set-0-cluster-a", "set-3-cluster-b", "set-4-cluster-c"]);
+    const exclude = [{ name: "cluster-a" }];
+    const clusters = { from: "Selector", selector: { namespaces: ["nowhere"] }, exclude } as const;
+    hub.drop("KnativeServing", "set-0-cluster-a");
+    // Two of each set of the cluster, and what the first two write: the sets of the other clusters are left alone.
+    expect(await looksAfter(() => hub.edit(key(0), { clusters }))).toBe(8);
+    expect(hub.names()).toEqual(["set-1-cluster-a", "set-3-cluster-b", "set-4-cluster-c"]);
+  });
+
+  test("those of another namespace do not wait for all of one namespace", async () => {
+    const hub = new SetHub();
+    hub.putProfile("a", { group: "a" });
+    for (let index = 0; index < many; index += 1) {
+      hub.putSet(selecting("none"), { name: `set-${index}`, uid: `set-${index}` });
+    }
+    hub.putSet(selecting("a"), { name: "other", uid: "other", namespace: "team" });
+    leadSets(hub, many);
+    await quiet(hub);
+    const first = hub.writes.findIndex((write) => write.endsWith(" other"));
+    expect(first).toBe(3);
+  });
+});
