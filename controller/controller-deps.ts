@@ -29,6 +29,8 @@ export interface ControllerSettings {
   readonly spokeNamespace: SpokeNamespaceMode;
   /** Roll KnativeServingSets and KnativeEventingSets out. */
   readonly sets: boolean;
+  /** Sets of a namespace that are rolled out. */
+  readonly maxSetsPerNamespace: number;
   /** Absent: nothing can be pulled. */
   readonly pull?: PullSettings;
   /** Number of shards. All replicas must have the same one. */

@@ -32,6 +32,8 @@ export interface ServedPartsOptions {
   readonly shards: number;
   /** Roll KnativeServingSets and KnativeEventingSets out. */
   readonly sets: boolean;
+  /** Sets of a namespace that are rolled out. */
+  readonly maxSetsPerNamespace: number;
   /** Absent: no ClusterProfiles are written. */
   readonly discovery?: Pick<DiscoveryOptions, "settings" | "check">;
   /** Whether another process may have written before. */
@@ -193,7 +195,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
   #startFleetWork(signal: AbortSignal): void {
     const { sets, discovery } = this.#options;
     const deps = { ...this.#options, ...this.of("fleet") };
-    if (sets) this.#sets = new FleetSets({ ...deps, maxSetsPerNamespace: Infinity }, signal);
+    if (sets) this.#sets = new FleetSets(deps, signal);
     if (discovery === undefined) return;
     const isUsed = (profile: string): boolean => this.#isUsed(profile);
     this.#discovery = new Discovery({ ...deps, ...discovery, isUsed }, signal);

@@ -46,6 +46,7 @@ export interface ControllerFlags extends ReferenceFlags, LeaseFlags {
   readonly anchorProtection: AnchorProtection;
   readonly anchorProtectionCrds: boolean;
   readonly sets: boolean;
+  readonly maxSetsPerNamespace: number;
   readonly delivery: DeliveryMode;
   readonly agentImage: string | undefined;
   readonly installCrds: boolean;
@@ -153,9 +154,7 @@ function workOptions(): readonly Option[] {
     )
       .argParser(switchOf)
       .default(false),
-    new Option("--sets [bool]", "roll KnativeServingSets and KnativeEventingSets out")
-      .argParser(switchOf)
-      .default(false),
+    ...setOptions(),
     new Option("--install-crds [bool]", "install the CRDs of the components at the start")
       .argParser(switchOf)
       .default(false),
@@ -166,6 +165,20 @@ function workOptions(): readonly Option[] {
       .choices(deliveryModes)
       .default("Push"),
     new Option("--agent-image <image>", "image of the controller on clusters that pull"),
+  ];
+}
+
+function setOptions(): readonly Option[] {
+  return [
+    new Option("--sets [bool]", "roll KnativeServingSets and KnativeEventingSets out")
+      .argParser(switchOf)
+      .default(false),
+    new Option(
+      "--max-sets-per-namespace <number>",
+      "sets of a namespace that are rolled out; the oldest ones are",
+    )
+      .argParser(numberUpTo(9_999))
+      .default(100),
   ];
 }
 

@@ -91,6 +91,7 @@ export async function startIdle({
     anchorProtection: "None",
     anchorProtectionCrds: false,
     sets: false,
+    maxSetsPerNamespace: 100,
     shards: 1,
     spokeNamespace: "Canonical",
     healthAddress,

@@ -19,6 +19,7 @@ describe("readControllerFlags", () => {
       anchorProtectionCrds: false,
       spokeNamespace: "Canonical",
       sets: false,
+      maxSetsPerNamespace: 100,
       installCrds: false,
       discover: [],
       discoverSourceNamespace: [],

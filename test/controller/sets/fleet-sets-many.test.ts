@@ -89,4 +89,35 @@ describe("of many sets", () => {
     const first = hub.writes.findIndex((write) => write.endsWith(" other"));
     expect(first).toBe(3);
   });
+
+  test("the oldest ones of a namespace are rolled out, and the next one when one of them goes", async () => {
+    const hub = new SetHub();
+    for (const group of ["0", "1", "2"]) {
+      hub.putProfile(group, { group });
+      const name = `set-${group}`;
+      hub.putSet(selecting(group), { name, uid: name, creationTimestamp: created(Number(group)) });
+    }
+    leadSets(hub, 2);
+    await quiet(hub);
+    expect(hub.names()).toEqual(["set-0-0", "set-1-1"]);
+    const key = "KnativeServingSet fleet/set-2";
+    const message =
+      "Namespace fleet has more than 2 sets (--max-sets-per-namespace); the oldest ones are rolled out";
+    const { status } = hub.set(key);
+    expect(status?.rollout).toEqual({ phase: "Blocked", waitingFor: message });
+    expect(status?.conditions).toMatchObject([
+      { type: "Progressing", status: "False", reason: "TooManySets", message },
+      { type: "Selected", status: "False", reason: "TooManySets", message },
+    ]);
+    // One more of those that are left out changes nothing for the others.
+    const writes = hub.writes.length;
+    hub.putSet(selecting("none"), { name: "set-3", uid: "set-3", creationTimestamp: created(3) });
+    await quiet(hub);
+    expect(new Set(hub.writes.slice(writes).map((write) => write.split(" ")[1]))).toEqual(
+      new Set(["set-3", hub.revisions().at(-1)?.metadata.name]),
+    );
+    hub.drop("KnativeServingSet", "set-0");
+    await quiet(hub);
+    expect(hub.names()).toContain("set-2-2");
+  });
 });

@@ -154,6 +154,10 @@ export const setReasons: SetWords = {
     "No PlacementDecision is there for what `spec.clusters` names. Nothing is stamped, nothing is removed.",
     "Correct `spec.clusters`, or make the Placement.",
   ],
+  TooManySets: [
+    "The namespace has more sets than the controller rolls out (`--max-sets-per-namespace`), and this one is not among the oldest. Nothing is stamped, nothing is removed.",
+    "Delete sets that are not needed, or raise the limit.",
+  ],
   PlacementUnavailable: [
     "PlacementDecisions cannot be read on the hub: their CRD or the right is missing. Nothing is stamped, nothing is removed.",
     "Install the CRD, or give the controller the right to list PlacementDecisions.",
