@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { LinePace } from "../../access/log.ts";
 import type { References } from "../../access/providers/references.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
@@ -64,6 +65,7 @@ export class FleetSets implements AsyncDisposable {
   readonly #selections: Selections;
   readonly #lookedAt = new Map<string, number>();
   readonly #notTaken = new Map<string, NotTakenMemory>();
+  readonly #lines: LinePace;
   #isStarted = false;
 
   constructor(options: FleetSetsOptions, signal: AbortSignal) {
@@ -80,6 +82,7 @@ export class FleetSets implements AsyncDisposable {
       },
     };
     this.#caches = new SetCaches({ client, clock, log, ...handlers }, stopped);
+    this.#lines = new LinePace(clock);
     this.#selections = new Selections({ sources: this.#caches, maxSetsPerNamespace });
     this.#components = new IndexedObjects(clock, componentGroupsOf);
     for (const [key, component] of options.components.byKey) this.#components.see(key, component);
@@ -212,7 +215,12 @@ export class FleetSets implements AsyncDisposable {
       await this.#caches.synced();
       return this.#paced(key, await lookAt(key, this.#deps, signal));
     } catch (err) {
-      log.warn({ set: key, err }, "The hub could not be written for a set");
+      // A hub that takes nothing takes it for no set.
+      const omitted = this.#lines.admit("look");
+      if (omitted !== undefined) {
+        const fields = { set: key, err, ...(omitted === 0 ? {} : { omitted }) };
+        log.warn(fields, "The hub could not be written for a set");
+      }
       return { kind: "backoff" };
     } finally {
       if (!this.#caches.sets.has(key)) this.#forget(key);

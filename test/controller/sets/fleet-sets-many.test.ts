@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import type { FleetSetSpec } from "../../../api/fleet-set.ts";
+import { silentLog } from "../../support/silent-log.ts";
 import { answered, leadSets } from "./lead-sets.ts";
-import { SetHub } from "./set-hub.ts";
+import { apiError, SetHub } from "./set-hub.ts";
 
 const many = 200;
 
@@ -24,7 +25,7 @@ async function rolledOut(groups: readonly string[]) {
     const name = `set-${index}`;
     return hub.putSet(selecting(group), { name, uid: name, creationTimestamp: created(index) });
   });
-  const led = leadSets(hub, many);
+  const led = leadSets(hub, { maxSetsPerNamespace: many });
   await quiet(hub);
   const key = (index: number): string => keys[index] ?? "";
   const looksAfter = async (change: () => void): Promise<number> => {
@@ -84,7 +85,7 @@ describe("of many sets", () => {
       hub.putSet(selecting("none"), { name: `set-${index}`, uid: `set-${index}` });
     }
     hub.putSet(selecting("a"), { name: "other", uid: "other", namespace: "team" });
-    leadSets(hub, many);
+    leadSets(hub, { maxSetsPerNamespace: many });
     await quiet(hub);
     const first = hub.writes.findIndex((write) => write.endsWith(" other"));
     expect(first).toBe(3);
@@ -97,7 +98,7 @@ describe("of many sets", () => {
       const name = `set-${group}`;
       hub.putSet(selecting(group), { name, uid: name, creationTimestamp: created(Number(group)) });
     }
-    leadSets(hub, 2);
+    leadSets(hub, { maxSetsPerNamespace: 2 });
     await quiet(hub);
     expect(hub.names()).toEqual(["set-0-0", "set-1-1"]);
     const key = "KnativeServingSet fleet/set-2";
@@ -119,5 +120,22 @@ describe("of many sets", () => {
     hub.drop("KnativeServingSet", "set-0");
     await quiet(hub);
     expect(hub.names()).toContain("set-2-2");
+  });
+
+  test("ten lines say that the hub takes nothing, and then one in half a minute, with the number of those left out", async () => {
+    const hub = new SetHub();
+    for (let index = 0; index < many; index += 1) {
+      const name = `set-${index}`;
+      hub.putSet(selecting("none"), { name, uid: name });
+      hub.faults.push({ verb: "patch", name, error: apiError(503, "ServiceUnavailable") });
+    }
+    const lines: object[] = [];
+    const warn = (fields: object): void => void lines.push(fields);
+    const led = leadSets(hub, { maxSetsPerNamespace: many, log: { ...silentLog, warn } });
+    await answered();
+    expect([led.looks, lines.length]).toEqual([many, 10]);
+    await hub.clock.advance(60_000);
+    expect(lines).toHaveLength(11);
+    expect(lines[10]).toMatchObject({ omitted: 190 + 12 * many });
   });
 });

@@ -16,7 +16,10 @@ interface LedSets {
 }
 
 /** Begins to lead on a hub in memory, with watches that show each change. */
-export function leadSets(hub: SetHub, maxSetsPerNamespace = 100): LedSets {
+export function leadSets(
+  hub: SetHub,
+  { maxSetsPerNamespace = 100, log = silentLog }: Partial<FleetSetsOptions> = {},
+): LedSets {
   async function* watch(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
     const events: WatchEvent[] = [...hub.objects.values()].map((object) => ({
       type: "ADDED",
@@ -73,7 +76,7 @@ export function leadSets(hub: SetHub, maxSetsPerNamespace = 100): LedSets {
       references,
       clock,
       random: () => 0.5,
-      log: silentLog,
+      log,
       maxSetsPerNamespace,
     },
     signal,
