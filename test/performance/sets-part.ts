@@ -2,9 +2,16 @@ import { decide } from "../../sets/decide.ts";
 import { largeFacts, largeNow } from "../sets/large-set.ts";
 import { medianOf, tableOf } from "./figures.ts";
 import type { Goal } from "./goals.ts";
+import { measureTenant, tenantGoals, tenantReport, type TenantResult } from "./tenant-part.ts";
 
-/** Decisions about a set of so many clusters in the middle of a rollout, without any cluster. */
+/** What fleet sets cost, without any cluster. */
 export interface SetsResult {
+  readonly decisions: readonly DecisionResult[];
+  readonly tenants: readonly TenantResult[];
+}
+
+/** Decisions about a set of so many clusters in the middle of a rollout. */
+interface DecisionResult {
   readonly clusters: number;
   /** Medians of one decision: its time, and that of all threads on a processor, which does not depend on what else the machine does. */
   readonly elapsedMs: number;
@@ -17,8 +24,12 @@ const decisions = 21;
 // The first ones compile the code.
 const warmUps = 20;
 
-/** Decides about sets of 1,000 and of 10,000 clusters again and again. */
-export function measureSets(say: (line: string) => void): readonly SetsResult[] {
+/** Decides about sets of 1,000 and of 10,000 clusters again and again, and edits one of 2,000 sets. */
+export async function measureSets(say: (line: string) => void): Promise<SetsResult> {
+  return { decisions: measureDecisions(say), tenants: await measureTenant(say) };
+}
+
+function measureDecisions(say: (line: string) => void): readonly DecisionResult[] {
   return sizes.map((clusters) => {
     say(`Deciding about a set of ${clusters} clusters`);
     const facts = largeFacts(clusters);
@@ -41,9 +52,10 @@ export function measureSets(say: (line: string) => void): readonly SetsResult[] 
   });
 }
 
-/** What a decision about a set may take. */
-export function setsGoals(results: readonly SetsResult[]): readonly Goal[] {
-  const [small, large] = results;
+/** What a decision about a set, and an edit among many sets, may take. */
+export function setsGoals(results: SetsResult | null): readonly Goal[] {
+  const { tenants = [] } = results ?? {};
+  const [small, large] = results?.decisions ?? [];
   if (small === undefined || large === undefined) return [];
   return [
     {
@@ -64,12 +76,13 @@ export function setsGoals(results: readonly SetsResult[]): readonly Goal[] {
       limit: 32 * 1_024,
       show: (value) => `${value} bytes`,
     },
+    ...tenantGoals(tenants),
   ];
 }
 
-/** Table of the decisions. */
-export function setsReport(results: readonly SetsResult[]): string {
-  const rows = results.map(({ clusters, elapsedMs, cpuMs, statusBytes }) => [
+/** Tables of the decisions and of the edits. */
+export function setsReport(results: SetsResult): string {
+  const rows = results.decisions.map(({ clusters, elapsedMs, cpuMs, statusBytes }) => [
     String(clusters),
     milliseconds(elapsedMs),
     milliseconds(cpuMs),
@@ -78,6 +91,8 @@ export function setsReport(results: readonly SetsResult[]): string {
   return [
     `A decision about a set in the middle of a rollout (median of ${decisions})`,
     tableOf(["Clusters", "Decision", "CPU", "Status"], rows),
+    "",
+    tenantReport(results.tenants),
   ].join("\n");
 }
 

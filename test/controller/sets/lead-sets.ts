@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
 import type { References } from "../../../access/providers/references.ts";
+import { abortable } from "../../../access/time/deadline.ts";
 import { Components } from "../../../controller/components.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
 import { settled } from "../../support/fake-clock.ts";
@@ -10,16 +11,24 @@ import { silentLog } from "../../support/silent-log.ts";
 import { apiError, type SetHub } from "./set-hub.ts";
 
 /** Sets that are rolled out, and how often their facts were gathered: once for each look that writes no mark. */
-interface LedSets {
+export interface LedSets {
   readonly sets: FleetSets;
   looks: number;
 }
 
+/** Leads on a hub in memory until the test ends. */
+export function leadSets(hub: SetHub, options: Partial<FleetSetsOptions> = {}): LedSets {
+  const led = leadSetsOn(hub, options);
+  onTestFinished(() => led[Symbol.asyncDispose]());
+  return led;
+}
+
 /** Begins to lead on a hub in memory, with watches that show each change. */
-export function leadSets(
+export function leadSetsOn(
   hub: SetHub,
-  { maxSetsPerNamespace = 100, log = silentLog }: Partial<FleetSetsOptions> = {},
-): LedSets {
+  { maxSetsPerNamespace = 100, log = silentLog, clock = hub.clock }: Partial<FleetSetsOptions> = {},
+  requests: SetHub["client"] = hub.client,
+): LedSets & AsyncDisposable {
   async function* watch(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
     const events: WatchEvent[] = [...hub.objects.values()].map((object) => ({
       type: "ADDED",
@@ -31,22 +40,20 @@ export function leadSets(
       events.push(event);
       wake.resolve();
     });
-    signal.addEventListener("abort", () => wake.reject(signal.reason));
     for (;;) {
       const event = events.shift();
       if (event === undefined) {
         // oxlint-disable-next-line no-await-in-loop -- a watch waits for its next event
-        await wake.promise;
+        await abortable(wake.promise, signal);
         wake = Promise.withResolvers<void>();
       } else if (event.type === "BOOKMARK" || event.object.kind === kind) yield event;
     }
   }
   const client = {
-    ...hub.client,
+    ...requests,
     list: () => Promise.reject(apiError(500, "Unexpected")),
     watch: (ref, _options, signal) => watch(ref.resource.kind, signal),
   } satisfies FleetSetsOptions["hub"];
-  const { clock } = hub;
   const { signal } = new AbortController();
   const components = new Components(
     {
@@ -81,11 +88,13 @@ export function leadSets(
     },
     signal,
   );
-  onTestFinished(async () => {
-    components[Symbol.dispose]();
-    await sets[Symbol.asyncDispose]();
+  return Object.assign(led, {
+    sets,
+    async [Symbol.asyncDispose](): Promise<void> {
+      components[Symbol.dispose]();
+      await sets[Symbol.asyncDispose]();
+    },
   });
-  return Object.assign(led, { sets });
 }
 
 /** Lets requests be answered and watches be read. */

@@ -106,8 +106,8 @@ export class SetHub {
   }
 
   set(key: string): FleetSet {
-    const set = this.#sets().get(key);
-    if (set === undefined) throw new Error(`No set ${key}`);
+    const set = this.objects.get(key);
+    if (set === undefined || !isFleetSet(set)) throw new Error(`No set ${key}`);
     return set;
   }
 
