@@ -22,16 +22,40 @@ export async function servedKinds(
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
 ): Promise<readonly ServedKind[]> {
+  return (await readServed(client, signal)).kinds;
+}
+
+interface Served {
+  readonly kinds: readonly ServedKind[];
+  /** Group versions whose server does not answer, so that their kinds may be missing. */
+  readonly stale: readonly string[];
+}
+
+/** `servedKinds`, with what may be missing there. */
+export async function readServed(
+  client: Pick<KubeClient, "request">,
+  signal: AbortSignal,
+): Promise<Served> {
   const lists = await Promise.all(
     ["/api", "/apis"].map((path) =>
       client.request("GET", path, undefined, signal, { accept: discoveryTypes }),
     ),
   );
-  const kinds = lists.flatMap((list) => itemsAt(list, "items").flatMap(kindsOfGroup));
-  return kinds.filter(({ group, plural }, at) => {
-    // The first version with a kind is its preferred version.
-    return kinds.findIndex((one) => one.group === group && one.plural === plural) === at;
-  });
+  const groups = lists.flatMap((list) => itemsAt(list, "items"));
+  const kinds = groups.flatMap(kindsOfGroup);
+  return {
+    kinds: kinds.filter(({ group, plural }, at) => {
+      // The first version with a kind is its preferred version.
+      return kinds.findIndex((one) => one.group === group && one.plural === plural) === at;
+    }),
+    stale: groups.flatMap(staleVersions),
+  };
+}
+
+function staleVersions(group: unknown): readonly string[] {
+  return itemsAt(group, "versions")
+    .filter((version) => stringAt(version, "freshness") === "Stale")
+    .map((version) => `${stringAt(group, "metadata", "name")}/${stringAt(version, "version")}`);
 }
 
 function kindsOfGroup(group: unknown): readonly ServedKind[] {

@@ -1,24 +1,25 @@
-import { unlessDenied } from "../../../../access/kube/api-error.ts";
-import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
+import { groupOf, type KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { isAllowed, type Right } from "../can-i/access-review.ts";
 
-/** The rights that the caller lacks on a cluster, in words. Throws the errors of KubeClient. */
+/** The rights that the caller lacks on a cluster. Throws the errors of KubeClient. */
 export async function missingRights(
   rights: readonly Right[],
   client: KubeClient,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly Right[]> {
   const answers = await Promise.all(rights.map((right) => isAllowed(right, client, signal)));
-  return rightTexts(rights.filter((_, at) => answers[at] === false));
+  return rights.filter((_, at) => answers[at] === false);
 }
 
 /** Rights in words: the verbs on a kind in one text. */
 export function rightTexts(rights: readonly Right[]): readonly string[] {
-  return [...Map.groupBy(rights, placeText)].map(
-    ([place, all]) => `${all.map(({ verb }) => verb).join(" and ")} ${place}`,
-  );
+  return [...Map.groupBy(rights, placeText)].map(([place, all]) => {
+    const verbs = new Set(all.map(({ verb }) => verb));
+    return `${[...verbs].join(" and ")} ${place}`;
+  });
 }
 
 function placeText({ resource, group, namespace }: Right): string {
@@ -26,12 +27,41 @@ function placeText({ resource, group, namespace }: Right): string {
   return `${resource}${group === "" ? "" : `.${group}`}${where}`;
 }
 
-/** A namespace; undefined when it does not exist or may not be read. Throws the errors of KubeClient. */
-export function readNamespace(
-  name: string,
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<KubeObject | undefined> {
-  const ref = { resource: knownResource("v1", "Namespace"), name };
-  return unlessDenied(client.get(ref, { metadataOnly: true }, signal));
+/** Reads objects on which a refusal depends. An object that may not be read does not count as absent: the right to read it is missing. */
+export class NeededReads implements Pick<KubeClient, "get"> {
+  readonly #client: Pick<KubeClient, "get">;
+  readonly #asked: { readonly right: Right; isDenied: boolean }[] = [];
+
+  constructor(client: Pick<KubeClient, "get">) {
+    this.#client = client;
+  }
+
+  /** The object; undefined when it does not exist or may not be read. Throws the other errors of KubeClient. */
+  async get(...[ref, options, signal]: Parameters<KubeClient["get"]>) {
+    const asked = { right: readRight(ref), isDenied: false };
+    this.#asked.push(asked);
+    try {
+      return await this.#client.get(ref, options, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 403) throw error;
+      asked.isDenied = true;
+      return undefined;
+    }
+  }
+
+  /** Metadata of a namespace. */
+  namespace(name: string, signal: AbortSignal): Promise<KubeObject | undefined> {
+    const ref = { resource: knownResource("v1", "Namespace"), name };
+    return this.get(ref, { metadataOnly: true }, signal);
+  }
+
+  /** The rights of the reads that were denied, in the order of the reads. */
+  get denied(): readonly Right[] {
+    return this.#asked.filter(({ isDenied }) => isDenied).map(({ right }) => right);
+  }
+}
+
+function readRight({ resource: { apiVersion, plural }, namespace }: ObjectRef): Right {
+  const right = { group: groupOf(apiVersion), resource: plural, verb: "get" };
+  return namespace === undefined ? right : { ...right, namespace };
 }

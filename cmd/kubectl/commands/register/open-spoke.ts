@@ -85,6 +85,9 @@ export async function onSpoke<Result>(
     if (why === undefined) throw error;
     throw new UsageError(`The cluster of context "${context}": ${why}`, [
       words("kubectl", "config", "view", "--minify", "--context", context),
+      ...(isLate(error)
+        ? ["Give each request more time with --spoke-timeout, or the command with --timeout."]
+        : []),
     ]);
   }
 }
@@ -96,8 +99,11 @@ function whyNot(error: unknown): string | undefined {
     return right === undefined ? error.message : `you lack ${right}`;
   }
   if (error instanceof ConnectionError) return error.message;
-  const isLate = error instanceof DOMException && error.name === "TimeoutError";
-  return isLate ? "it did not answer in time" : undefined;
+  return isLate(error) ? "it did not answer in time" : undefined;
+}
+
+function isLate(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "TimeoutError";
 }
 
 /** The addresses of the server's host, as this machine resolves it. Empty when it does not. */

@@ -26,7 +26,7 @@ import { listProfiles } from "../../hub/profiles.ts";
 import type { Right } from "../can-i/access-review.ts";
 import { listVisibleComponents } from "../check/hub-checks.ts";
 import { type HubReaders, readerOf, readersFor } from "./choose-reader.ts";
-import { missingRights, readNamespace } from "./missing-rights.ts";
+import { missingRights, NeededReads, rightTexts } from "./missing-rights.ts";
 import { hostOf, isLoopbackHost } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { HubFacts } from "./registration-facts.ts";
@@ -40,14 +40,15 @@ export async function readHubFacts(
 ): Promise<HubFacts> {
   const { client } = hub;
   const late = withTimeout(systemClock, flags.hub.requestTimeoutMs, signal);
+  const reads = new NeededReads(client);
   const [system, profileVersion, servesComponents, controllers, readers, profile, others] =
     await Promise.all([
-      readNamespace("kube-system", client, late),
+      reads.namespace("kube-system", late),
       profileVersionOf(client, late),
       isServed(operatorApiVersion, client, late),
       findControllers(client, late),
       readReaders({ hub, flags }, late),
-      unlessDenied(getProfile(client, request.profile, late)),
+      getProfile(reads, request.profile, late),
       readClusterUsers(client, late),
     ]);
   return {
@@ -60,7 +61,7 @@ export async function readHubFacts(
     readers,
     profile: profile !== undefined && isClusterProfile(profile) ? profile : undefined,
     ...others,
-    ...(await readPlaces(request, { client, readers }, late)),
+    ...(await readPlaces(request, { client, reads, readers }, late)),
   };
 }
 
@@ -104,30 +105,41 @@ function controllerFacts(
 /** Reads the places on the hub where the registration writes: namespaces, Secrets, and the rights there. */
 async function readPlaces(
   { profile }: RegisterRequest,
-  { client, readers }: { readonly client: KubeClient } & Pick<HubFacts, "readers">,
+  {
+    client,
+    reads,
+    readers,
+  }: { readonly client: KubeClient; readonly reads: NeededReads } & Pick<HubFacts, "readers">,
   signal: AbortSignal,
 ): Promise<Pick<HubFacts, "namespaces" | "secrets" | "missingRights">> {
   const refs = typeof readers === "string" ? [] : readersFor(readers, profile);
   const places = refs.map(({ secret }) => secret);
   const needed = [...new Set([profile, ...places].map(({ namespace }) => namespace))];
   const resource = knownResource("v1", "Secret");
-  const [namespaces, secrets, missing] = await Promise.all([
-    Promise.all(needed.map((name) => readNamespace(name, client, signal))),
+  const [found, secrets] = await Promise.all([
+    Promise.all(needed.map((name) => reads.namespace(name, signal))),
     Promise.all(
       places.map(async ({ namespace, name }) => {
         const ref = { resource, namespace, name };
-        const found = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
-        return found === undefined ? [] : [[idOf(ref), found] as const];
+        const secret = await reads.get(ref, { metadataOnly: true }, signal);
+        return secret === undefined ? [] : [[idOf(ref), secret] as const];
       }),
     ),
-    missingRights(hubRights(profile, places), client, signal),
   ]);
+  const namespaces = found.flatMap((namespace) => namespace ?? []);
+  const isOneAbsent =
+    namespaces.length < needed.length &&
+    reads.denied.every(({ resource: denied }) => denied !== "namespaces");
+  const rights = [...hubRights(profile, places), ...(isOneAbsent ? [createNamespaces] : [])];
+  const missing = await missingRights(rights, client, signal);
   return {
-    namespaces: new Set(namespaces.flatMap((one) => one?.metadata.name ?? [])),
+    namespaces,
     secrets: new Map(secrets.flat()),
-    missingRights: missing,
+    missingRights: rightTexts([...reads.denied, ...missing]),
   };
 }
+
+const createNamespaces: Right = { group: "", resource: "namespaces", verb: "create" };
 
 function hubRights(
   { namespace }: NamespacedName,
@@ -140,8 +152,7 @@ function hubRights(
     { group: "apps", resource: "deployments", verb: "list" },
     { group: "rbac.authorization.k8s.io", resource: "clusterrolebindings", verb: "list" },
     { group, resource: "clusterprofiles/status", verb: "patch", namespace },
-    // What may not be read would count as not there, and be overwritten.
-    ...["get", "create", "patch"].flatMap((verb) => [
+    ...["create", "patch"].flatMap((verb) => [
       { group, resource: "clusterprofiles", verb, namespace },
       ...secrets.map((place) => ({ group: "", resource: "secrets", verb, namespace: place })),
     ]),

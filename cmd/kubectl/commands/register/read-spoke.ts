@@ -1,5 +1,5 @@
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
-import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
+import type { ObjectRef } from "../../../../access/kube/kube-client.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
@@ -8,13 +8,23 @@ import { knownResource } from "../../../../api/resources.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import type { Right } from "../can-i/access-review.ts";
-import { missingRights, readNamespace } from "./missing-rights.ts";
+import { missingRights, NeededReads, rightTexts } from "./missing-rights.ts";
 import { certificateNames, onSpoke, type OpenSpoke, serverAddresses } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { SpokeFacts } from "./registration-facts.ts";
-import { type PresentObjects, spokeNamespace } from "./spoke-objects.ts";
+import {
+  isTokenSecretOf,
+  type PresentObjects,
+  registrarSelector,
+  spokeNamespace,
+} from "./spoke-objects.ts";
 
 const rbac = "rbac.authorization.k8s.io";
+const tokensRef = {
+  resource: knownResource("v1", "Secret"),
+  namespace: spokeNamespace,
+  labelSelector: registrarSelector,
+};
 
 /** Reads what a registration needs to know of the cluster. Throws UsageError when it does not answer. */
 export async function readSpokeFacts(
@@ -25,20 +35,20 @@ export async function readSpokeFacts(
   const { connection, cluster, timeoutMs } = spoke;
   const { client } = connection;
   const late = withTimeout(systemClock, timeoutMs, signal);
+  const reads = new NeededReads(client);
   const work = Promise.all([
     client.request("GET", "/version", undefined, late),
     connection.isWorking(late),
-    readNamespace("kube-system", client, late),
-    readPresent(request, client, late),
+    reads.namespace("kube-system", late),
+    readPresent(request, reads, late),
     listAnchors(client, late),
+    unlessDenied(client.list(tokensRef, { metadataOnly: true }, late)),
     missingRights(spokeRights(request), client, late),
     serverAddresses(cluster.server),
     certificateNames(spoke, late),
   ]);
-  const [version, isReady, system, present, anchors, missing, addresses, names] = await onSpoke(
-    spoke,
-    work,
-  );
+  const [version, isReady, system, present, anchors, secrets, missing, addresses, names] =
+    await onSpoke(spoke, work);
   return {
     cluster,
     addresses,
@@ -48,21 +58,23 @@ export async function readSpokeFacts(
     isReady,
     ...present,
     anchors: anchors ?? [],
-    missingRights: missing,
+    tokens: (secrets?.items ?? [])
+      .filter((secret) => isTokenSecretOf(secret, request.account))
+      .map((secret) => ({ ...secret, apiVersion: "v1", kind: "Secret" })),
+    missingRights: rightTexts([...reads.denied, ...missing]),
   };
 }
 
 /** Reads what is there of the objects that the registration would apply. */
 async function readPresent(
   { account: name }: RegisterRequest,
-  client: KubeClient,
+  reads: NeededReads,
   signal: AbortSignal,
 ): Promise<PresentObjects> {
-  const get = (ref: ObjectRef): Promise<KubeObject | undefined> =>
-    unlessDenied(client.get(ref, {}, signal));
+  const get = (ref: ObjectRef): Promise<KubeObject | undefined> => reads.get(ref, {}, signal);
   const accounts = knownResource("v1", "ServiceAccount");
   const [namespace, account, role, binding] = await Promise.all([
-    readNamespace(spokeNamespace, client, signal),
+    reads.namespace(spokeNamespace, signal),
     get({ resource: accounts, namespace: spokeNamespace, name }),
     get({ resource: knownResource(`${rbac}/v1`, "ClusterRole"), name: spokeRoleName }),
     get({ resource: knownResource(`${rbac}/v1`, "ClusterRoleBinding"), name }),
@@ -75,8 +87,7 @@ function spokeRights({ ttlSeconds }: RegisterRequest): readonly Right[] {
   const namespace = spokeNamespace;
   const mint = ttlSeconds === undefined ? "secrets" : "serviceaccounts/token";
   return [
-    // What may not be read would count as not there, and be overwritten.
-    ...["get", "create", "patch"].flatMap((verb) => [
+    ...["create", "patch"].flatMap((verb) => [
       { group: "", resource: "namespaces", verb },
       { group: "", resource: "serviceaccounts", verb, namespace },
       { group: rbac, resource: "clusterroles", verb },

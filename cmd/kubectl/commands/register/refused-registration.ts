@@ -1,4 +1,5 @@
 import { listAt } from "../../../../api/fields.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { isGrantedBy, rightsOf } from "../can-i/access-review.ts";
 import { spokeRights } from "../can-i/permissions.ts";
@@ -58,7 +59,17 @@ function refusedByHub({ profile }: RegisterRequest, hub: HubFacts): readonly Ref
       next: ["Take another name with --name, or another namespace with -n."],
     });
   }
-  return [...why, ...refusedByTrust(profile, hub), ...lackOfRights("the hub", missingRights)];
+  const deleted = refusedDeleted("the hub", [
+    ...hub.namespaces.map((one) => [`Namespace ${one.metadata.name}`, one] as const),
+    ...[...hub.secrets].map(([id, one]) => [`Secret ${id}`, one] as const),
+    [`ClusterProfile ${idOf(profile)}`, hub.profile],
+  ]);
+  return [
+    ...why,
+    ...deleted,
+    ...refusedByTrust(profile, hub),
+    ...lackOfRights("the hub", missingRights),
+  ];
 }
 
 function refusedByTrust(
@@ -91,7 +102,26 @@ function noProviderFile(why: string): Refusal {
   };
 }
 
-function lackOfRights(where: string, missing: readonly string[]): readonly Refusal[] {
+/** Why nothing is written while objects that it concerns are being deleted. */
+function refusedDeleted(
+  where: string,
+  objects: readonly (readonly [string, KubeObject | undefined])[],
+): readonly Refusal[] {
+  const deleted = objects.filter(([, one]) => one?.metadata.deletionTimestamp !== undefined);
+  if (deleted.length === 0) return [];
+  return [
+    {
+      why: `Being deleted on ${where}: ${deleted.map(([title]) => title).join(", ")}`,
+      next: ["Run the command again when that is done."],
+    },
+  ];
+}
+
+/** Why nothing is done without the rights for it. */
+export function lackOfRights(
+  where: "the hub" | "the cluster",
+  missing: readonly string[],
+): readonly Refusal[] {
   if (missing.length === 0) return [];
   return [
     {
@@ -130,6 +160,12 @@ function refusedBySpoke(
             next: [`Take another account with --account, such as --account ${nextName(account)}.`],
           },
         ]),
+    ...refusedDeleted("the cluster", [
+      [`Namespace ${spokeNamespace}`, spoke.namespace],
+      [`ServiceAccount ${spokeNamespace}/${account}`, spoke.account],
+      [`ClusterRole ${spokeRoleName}`, spoke.role],
+      [`ClusterRoleBinding ${account}`, spoke.binding],
+    ]),
     ...refusedRole(context, spoke),
     ...lackOfRights("the cluster", spoke.missingRights),
   ];

@@ -24,6 +24,7 @@ import { readSpokeFacts } from "./read-spoke.ts";
 import { type RegisterFlags, type RegisterRequest, registerRequest } from "./register-request.ts";
 import {
   chartValues,
+  leftLines,
   objectComment,
   objectName,
   objectsTable,
@@ -32,7 +33,7 @@ import {
 } from "./registration-text.ts";
 import { planRegistration, type Registration } from "./registration.ts";
 import { idOf } from "./spoke-objects.ts";
-import { writeRegistration } from "./write-registration.ts";
+import { type Left, writeRegistration } from "./write-registration.ts";
 
 type Input = ActionInput<RegisterFlags>;
 
@@ -70,11 +71,36 @@ export async function runRegister(input: Input, signal: AbortSignal): Promise<Ex
     { yes: options.yes === true, input: flags.input },
     terminal,
   );
-  const clusters = { hub: hub.client, hubTimeoutMs: flags.hub.requestTimeoutMs, spoke, signal };
+  const onLeft = (left: Left): void => {
+    sayLeft(left, { hub: context, spoke: request.context }, input);
+  };
+  const hubTimeoutMs = flags.hub.requestTimeoutMs;
+  const clusters = { hub: hub.client, hubTimeoutMs, spoke, onLeft, signal };
   const { endsAt } = await writeRegistration(plan, request, clusters);
   if (!isTable(flags)) await printObjects(objects, input);
   say(`ClusterProfile ${idOf(request.profile)} is registered. ${tokenText(endsAt)}`, input);
   return walkTo({ profile: request.profile, plan }, input, signal);
+}
+
+/** Says what a registration that failed has left. */
+function sayLeft(
+  left: Left,
+  contexts: Readonly<Record<"hub" | "spoke", string>>,
+  { flags: { hub }, options: { fromKubeconfig = hub.kubeconfig }, terminal: { stderr } }: Input,
+): void {
+  const lines = [
+    ...leftLines(left.hub, {
+      where: "the hub",
+      context: contexts.hub,
+      kubeconfig: hub.kubeconfig,
+    }),
+    ...leftLines(left.spoke, {
+      where: "the cluster",
+      context: contexts.spoke,
+      kubeconfig: fromKubeconfig,
+    }),
+  ];
+  stderr.write(lines.map((text) => `${plainText(text)}\n`).join(""));
 }
 
 /** Prints why nothing was written. */

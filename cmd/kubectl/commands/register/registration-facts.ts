@@ -16,6 +16,8 @@ export interface SpokeFacts extends PresentObjects {
   readonly isReady: boolean;
   /** Anchors of installations. Empty: there are none, or they may not be listed. */
   readonly anchors: readonly KubeObject[];
+  /** Metadata of the Secrets that earlier registrations made for tokens of the account. */
+  readonly tokens: readonly KubeObject[];
   /** Rights that the caller lacks there, in words. */
   readonly missingRights: readonly string[];
 }
@@ -41,6 +43,6 @@ export interface HubFacts {
   /** By `namespace/name`: the Secrets that a reader of the file would read. */
   readonly secrets: ReadonlyMap<string, KubeObject>;
   /** Namespaces that exist, of those that a registration needs. */
-  readonly namespaces: ReadonlySet<string>;
+  readonly namespaces: readonly KubeObject[];
   readonly missingRights: readonly string[];
 }

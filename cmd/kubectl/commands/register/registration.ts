@@ -8,7 +8,7 @@ import {
 } from "../../../../access/profiles/profile-objects.ts";
 import type { AccessCluster, ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { recordAt } from "../../../../api/fields.ts";
-import type { Manifest } from "../../../../api/kubernetes.ts";
+import type { KubeObject, Manifest } from "../../../../api/kubernetes.ts";
 import { type ChosenReader, chooseReader } from "./choose-reader.ts";
 import { otherProfiles, traitsOf } from "./known-cluster.ts";
 import { reachableServer, type Refusal } from "./reachable-server.ts";
@@ -43,6 +43,17 @@ export interface Registration {
   /** Whether this machine reaches the cluster under the address of the profile. */
   readonly isReachedHere: boolean;
   readonly warnings: readonly string[];
+  /** What was read of the objects that are there already. */
+  readonly present: Present;
+}
+
+interface Present {
+  /** By kind. */
+  readonly spoke: Readonly<Record<string, KubeObject | undefined>>;
+  /** Metadata of the Secrets with older tokens. */
+  readonly tokens: readonly KubeObject[];
+  readonly secret: KubeObject | undefined;
+  readonly profile: KubeObject | undefined;
 }
 
 /** What is known before a registration. */
@@ -83,6 +94,17 @@ export function planRegistration(
     server: server.cluster.server,
     isReachedHere: server.isOfKubeconfig,
     warnings: [...server.warnings, ...warningsOf(request, facts, server.cluster.server)],
+    present: {
+      spoke: {
+        Namespace: spoke.namespace,
+        ServiceAccount: spoke.account,
+        ClusterRole: spoke.role,
+        ClusterRoleBinding: spoke.binding,
+      },
+      tokens: spoke.tokens,
+      secret: hub.secrets.get(idOf(reader.secret)),
+      profile: hub.profile,
+    },
   };
 }
 
@@ -108,7 +130,7 @@ function missingNamespaces(
   { namespaces }: HubFacts,
 ): readonly Manifest[] {
   return [...new Set(names)]
-    .filter((name) => !namespaces.has(name))
+    .filter((name) => namespaces.every(({ metadata }) => metadata.name !== name))
     .map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
 }
 

@@ -5,6 +5,7 @@ import { type FleetSet, holdLabel } from "../../../../api/fleet-set.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { words } from "../../output/steps.ts";
+import { type NamespaceContents, othersIn, whyItStays } from "./namespace-contents.ts";
 import type { Refusal } from "./reachable-server.ts";
 import {
   idOf,
@@ -15,6 +16,7 @@ import {
   profileAnnotation,
   registeredAnnotations,
   registrar,
+  spokeNamespace,
 } from "./spoke-objects.ts";
 
 /** What a registration recorded in its ClusterProfile. Empty texts: nothing. */
@@ -113,18 +115,26 @@ export interface RemovalFacts {
   /** All ClusterRoleBindings. */
   readonly bindings: readonly KubeObject[];
   readonly namespace: KubeObject | undefined;
-  /** ServiceAccounts, Secrets, ConfigMaps and Pods in it. */
-  readonly contents: readonly KubeObject[];
+  readonly contents: NamespaceContents;
 }
 
-/** What `unregister` deletes on the cluster, in this order: rights before what they are for. Or why it does not. */
+/** What `unregister` deletes on the cluster. */
+export interface SpokeRemovals {
+  /** In this order: rights before what they are for. */
+  readonly objects: readonly KubeObject[];
+  /** The namespace, which goes last. Undefined: it stays. */
+  readonly namespace: KubeObject | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** Decides what `unregister` deletes on the cluster, or says why it does not. */
 export function spokeRemovals(
   profile: ClusterProfile,
   facts: RemovalFacts,
-): readonly KubeObject[] | Refusal {
+): SpokeRemovals | Refusal {
   const { clusterUid, account: name } = registeredOf(profile);
   const { context, uid, hubUid, account, binding, role, bindings, namespace, contents } = facts;
-  if (uid !== clusterUid) {
+  if (uid === "" || uid !== clusterUid) {
     return {
       why: `Context "${context}" leads to another cluster than the one that was registered as ${idOf(profile.metadata)}`,
       next: ["Name its context with --from-context, or leave the cluster alone with --keep-spoke."],
@@ -135,7 +145,7 @@ export function spokeRemovals(
     object !== undefined &&
     isRegistrars(object) &&
     otherRegistrant(object, registrant) === undefined;
-  const tokens = contents.filter(
+  const tokens = contents.objects.filter(
     (object) => object.kind === "Secret" && isOwn(account) && isTokenSecretOf(object, name),
   );
   const removals = [binding, ...tokens, account].filter(isOwn);
@@ -143,24 +153,16 @@ export function spokeRemovals(
   const isRoleInUse = bindings.some(
     (one) => !gone.has(one.metadata.uid) && roleNameOf(one) === spokeRoleName,
   );
-  const isEmpty = contents.every((object) => gone.has(object.metadata.uid) || isUsual(object));
-  return [
-    ...removals,
-    ...(isOwn(role) && !isRoleInUse ? [role] : []),
-    ...(isOwn(namespace) && isEmpty ? [namespace] : []),
-  ];
+  const stays = whyItStays(spokeNamespace, othersIn(contents, removals));
+  return {
+    objects: [...removals, ...(isOwn(role) && !isRoleInUse ? [role] : [])],
+    namespace: isOwn(namespace) && stays === undefined ? namespace : undefined,
+    warnings: isOwn(namespace) && stays !== undefined ? [stays] : [],
+  };
 }
 
 function roleNameOf({ roleRef }: KubeObject): string | undefined {
   return isRecord(roleRef) ? textAt(roleRef, "name") : undefined;
-}
-
-/** Whether every namespace has the object. */
-function isUsual({ kind, metadata: { name } }: KubeObject): boolean {
-  return (
-    (kind === "ServiceAccount" && name === "default") ||
-    (kind === "ConfigMap" && name === "kube-root-ca.crt")
-  );
 }
 
 /** What `unregister` deletes on the hub, in this order: the ClusterProfile comes last, so that another run finds what is left. */

@@ -63,8 +63,8 @@ export function otherRegistrant(
   { profile, hubUid }: Pick<Registrant, "profile" | "hubUid">,
 ): string | undefined {
   const { [profileAnnotation]: id, [hubAnnotation]: uid = "" } = object?.metadata.annotations ?? {};
-  // The uid is empty where somebody who may not read it has registered.
-  const isSameHub = [uid, hubUid].includes("") || uid === hubUid;
+  // An empty uid is not known, and equals no other.
+  const isSameHub = uid !== "" && uid === hubUid;
   if (id === undefined || (id === idOf(profile) && isSameHub)) return undefined;
   return isSameHub ? `ClusterProfile ${id}` : `ClusterProfile ${id} of another hub`;
 }

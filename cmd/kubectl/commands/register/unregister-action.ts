@@ -18,9 +18,11 @@ import { askForAgreement } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { otherProfiles, serversOf } from "./known-cluster.ts";
-import { readNamespace } from "./missing-rights.ts";
+import { NeededReads, rightTexts } from "./missing-rights.ts";
+import { othersIn, readContents, whyItStays } from "./namespace-contents.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";
+import { lackOfRights } from "./refused-registration.ts";
 import { refuse, writeWarnings } from "./register-action.ts";
 import { objectName, objectsTable, type ShownObject } from "./registration-text.ts";
 import {
@@ -29,10 +31,11 @@ import {
   registeredOf,
   type RemovalFacts,
   spokeRemovals,
+  type SpokeRemovals,
 } from "./removal.ts";
 import { selectingSets } from "./selecting-sets.ts";
 import { idOf, spokeNamespace } from "./spoke-objects.ts";
-import { refOf } from "./write-registration.ts";
+import { removeRead } from "./write-object.ts";
 
 /** Flags of `unregister` alone. */
 interface UnregisterFlags {
@@ -61,28 +64,48 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
   await using spoke = await spokeOf(profile, input);
   const [onHub, there] = await Promise.all([
     readHubRemovals(profile, access, signal),
-    spoke === undefined ? [] : readSpokeRemovals(profile, { access, spoke }, signal),
+    spoke === undefined
+      ? nothing
+      : readSpokeRemovals(profile, { access, components, spoke }, signal),
   ]);
   if ("why" in there) return refuse([there], input);
-  const warnings =
-    spoke === undefined ? [] : await warningsOf(profile, { access, components, spoke }, signal);
-  const shown = [...there.map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
+  const shown = [...objectsOf(there).map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
   if (!isTable(flags)) {
     terminal.stdout.write(shown.map((object) => `${objectName(object)}\n`).join(""));
   } else terminal.stdout.write(tableText(objectsTable(shown), flags, terminal));
-  if (!flags.quiet) writeWarnings(warnings, terminal);
+  if (!flags.quiet) writeWarnings(there.warnings, terminal);
   if (options.dryRun === true) return exitCodes.fine;
   const agreement = { yes: options.yes === true, input: flags.input };
   await askForAgreement(`Delete these ${shown.length} objects.`, agreement, terminal);
-  if (spoke !== undefined) {
-    const late = withTimeout(systemClock, spoke.timeoutMs, signal);
-    await onSpoke(spoke, removeAll(there, spoke.connection.client, late));
-  }
-  await removeAll(onHub, access.hub, withTimeout(systemClock, access.hubTimeoutMs, signal));
+  const stays = spoke === undefined ? [] : await removeOnSpoke(there, spoke, signal);
+  await removeRead(onHub, { client: access.hub, timeoutMs: access.hubTimeoutMs, signal });
   if (!flags.quiet) {
+    writeWarnings(stays, terminal);
     terminal.stderr.write(`ClusterProfile ${idOf(profile.metadata)} is no longer registered.\n`);
   }
   return exitCodes.fine;
+}
+
+function objectsOf({ objects, namespace }: SpokeRemovals): readonly KubeObject[] {
+  return namespace === undefined ? objects : [...objects, namespace];
+}
+
+const nothing: SpokeRemovals = { objects: [], namespace: undefined, warnings: [] };
+
+/** Deletes objects, and then the namespace when nothing has come into it since it was read. Returns why the namespace stays. */
+async function removeOnSpoke(
+  { objects, namespace }: SpokeRemovals,
+  spoke: OpenSpoke,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const target = { client: spoke.connection.client, timeoutMs: spoke.timeoutMs, signal };
+  await onSpoke(spoke, removeRead(objects, target));
+  if (namespace === undefined) return [];
+  const contents = await onSpoke(spoke, readContents(spokeNamespace, target));
+  const stays = whyItStays(spokeNamespace, othersIn(contents, objects));
+  if (stays !== undefined) return [stays];
+  await onSpoke(spoke, removeRead([namespace], target));
+  return [];
 }
 
 function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => ShownObject {
@@ -172,12 +195,19 @@ interface SpokeRemoval {
 
 async function readSpokeRemovals(
   profile: ClusterProfile,
-  { access, spoke }: SpokeRemoval,
+  { access, components, spoke }: SpokeRemoval & HubFacts,
   signal: AbortSignal,
-): Promise<readonly KubeObject[] | Refusal> {
+): Promise<SpokeRemovals | Refusal> {
   const { account } = registeredOf(profile);
+  if (account === "") {
+    return {
+      why: `ClusterProfile ${idOf(profile.metadata)} does not say which account register made`,
+      next: ["Leave the cluster alone with --keep-spoke."],
+    };
+  }
   const { client } = spoke.connection;
   const late = withTimeout(systemClock, spoke.timeoutMs, signal);
+  const reads = new NeededReads(access.hub);
   const read = reader(client, late);
   const work = Promise.all([
     read({ apiVersion: "v1", kind: "Namespace", name: "kube-system" }),
@@ -186,19 +216,15 @@ async function readSpokeRemovals(
     read({ apiVersion: rbac, kind: "ClusterRole", name: spokeRoleName }),
     read({ apiVersion: "v1", kind: "Namespace", name: spokeNamespace }),
     client.list({ resource: knownResource(rbac, "ClusterRoleBinding") }, {}, late),
-    ...["ServiceAccount", "Secret", "ConfigMap", "Pod"].map((kind) =>
-      contentsOf(kind, client, late),
-    ),
+    readContents(spokeNamespace, { client, timeoutMs: spoke.timeoutMs, signal }),
   ]);
-  const [hubSystem, [system, found, binding, role, namespace, bindings, ...contents]] =
+  const [hubSystem, [system, found, binding, role, namespace, bindings, contents]] =
     await Promise.all([
-      readNamespace(
-        "kube-system",
-        access.hub,
-        withTimeout(systemClock, access.hubTimeoutMs, signal),
-      ),
+      reads.namespace("kube-system", withTimeout(systemClock, access.hubTimeoutMs, signal)),
       onSpoke(spoke, work),
     ]);
+  const [lack] = lackOfRights("the hub", rightTexts(reads.denied));
+  if (lack !== undefined) return lack;
   const facts: RemovalFacts = {
     context: spoke.context,
     uid: system?.metadata.uid ?? "",
@@ -208,9 +234,12 @@ async function readSpokeRemovals(
     role,
     bindings: bindings.items,
     namespace,
-    contents: contents.flat(),
+    contents,
   };
-  return spokeRemovals(profile, facts);
+  const removals = spokeRemovals(profile, facts);
+  if ("why" in removals) return removals;
+  const warnings = await warningsOf(profile, { access, components, spoke }, signal);
+  return { ...removals, warnings: [...removals.warnings, ...warnings] };
 }
 
 function reader(client: KubeClient, signal: AbortSignal) {
@@ -220,25 +249,4 @@ function reader(client: KubeClient, signal: AbortSignal) {
     const found = await client.get(ref, { metadataOnly: true }, signal);
     return found === undefined ? undefined : kindOf(found, apiVersion, kind);
   };
-}
-
-async function contentsOf(
-  kind: string,
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<readonly KubeObject[]> {
-  const ref = { resource: knownResource("v1", kind), namespace: spokeNamespace };
-  const { items } = await client.list(ref, { metadataOnly: true }, signal);
-  return items.map((item) => kindOf(item, "v1", kind));
-}
-
-async function removeAll(
-  objects: readonly KubeObject[],
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const object of objects) {
-    // oxlint-disable-next-line no-await-in-loop -- in the order of the plan
-    await client.remove(refOf(object), {}, signal);
-  }
 }

@@ -1,15 +1,15 @@
-import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { credentialKeys } from "../../../../access/profiles/profile-objects.ts";
 import { pause } from "../../../../access/time/clock.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
-import { UsageError } from "../../errors.ts";
+import { messageOf, UsageError } from "../../errors.ts";
 import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import { credentialData, type Registration } from "./registration.ts";
-import { isTokenSecretOf, registrar, registrarSelector, spokeNamespace } from "./spoke-objects.ts";
+import { idOf, isTokenSecretOf, registrar, spokeNamespace } from "./spoke-objects.ts";
+import { limitOf, refOf, removeRead, type Target, write } from "./write-object.ts";
 
 interface Written {
   /** When the token ends, RFC 3339. Undefined: it stays. */
@@ -20,75 +20,122 @@ interface Clusters {
   readonly hub: KubeClient;
   readonly hubTimeoutMs: number;
   readonly spoke: OpenSpoke;
+  /** Called when the registration fails after it has made objects. */
+  readonly onLeft: (left: Left) => void;
+}
+
+/** The objects that a registration made before it failed, and that are still there. */
+export interface Left {
+  readonly spoke: readonly Manifest[];
+  readonly hub: readonly Manifest[];
 }
 
 /**
  * Writes a registration: identity and token on the spoke, Secret and ClusterProfile on the hub. Then deletes the older tokens that stay. When it fails
- * halfway, another run takes it up.
+ * halfway, it deletes its token unless the hub holds it, and another run takes it up. Throws UsageError when somebody else has changed an object since it was read.
  */
 export async function writeRegistration(
   registration: Registration,
   request: RegisterRequest,
-  { hub, hubTimeoutMs, spoke, signal }: Clusters & { readonly signal: AbortSignal },
+  { hub, hubTimeoutMs, spoke, onLeft, signal }: Clusters & { readonly signal: AbortSignal },
 ): Promise<Written> {
-  const { client } = spoke.connection;
-  const atSpoke = withTimeout(systemClock, spoke.timeoutMs, signal);
-  const minted = await onSpoke(
-    spoke,
-    applyAll(registration.spoke, client, atSpoke).then(() =>
-      mintToken(registration, request, { client, signal: atSpoke }),
-    ),
-  );
-  const { namespaces, profile, profileStatus, server } = registration;
-  const atHub = withTimeout(systemClock, hubTimeoutMs, signal);
-  const secret = credentialData(registration, server, minted.token);
-  // The Secret comes first: the controller may see the profile at once.
-  await applyAll([...namespaces, secret, profile], hub, atHub);
-  const options = { fieldManager: registrar, force: true, subresource: "status" } as const;
-  await hub.apply(refOf(profileStatus), profileStatus, options, atHub);
-  const isOld = (name: string): boolean => name !== registration.token?.metadata.name;
-  await onSpoke(spoke, deleteTokens(request.account, isOld, { client, signal }));
-  return { endsAt: minted.endsAt };
+  const atSpoke = { client: spoke.connection.client, timeoutMs: spoke.timeoutMs, signal };
+  const atHub = { client: hub, timeoutMs: hubTimeoutMs, signal };
+  const left = { spoke: new Array<Manifest>(), hub: new Array<Manifest>() };
+  let secret: Manifest | undefined;
+  let endsAt: string | undefined;
+  try {
+    await onSpoke(spoke, writeIdentity(registration, left.spoke, atSpoke));
+    const minted = await onSpoke(spoke, mintToken(registration, request, atSpoke));
+    ({ endsAt } = minted);
+    secret = credentialData(registration, registration.server, minted.token);
+    await writeOnHub(registration, { request, secret, made: left.hub }, atHub);
+    if (!(await holds(secret, atHub))) {
+      throw new UsageError("Another register gave the hub another token meanwhile");
+    }
+  } catch (error) {
+    // The command may be over. The token must not stay nevertheless.
+    const late = { signal: undefined };
+    const isHeld =
+      secret !== undefined && (await holds(secret, { ...atHub, ...late }).catch(() => true));
+    const token = registration.token === undefined ? [] : [registration.token];
+    const isGone = !isHeld && (await removeToken(registration, request, { ...atSpoke, ...late }));
+    onLeft({ ...left, spoke: [...left.spoke, ...(isGone ? [] : token)] });
+    throw error;
+  }
+  await removeOlder(registration, spoke, atSpoke);
+  return { endsAt };
 }
 
-async function applyAll(
-  manifests: readonly Manifest[],
-  client: KubeClient,
-  signal: AbortSignal,
+async function writeIdentity(
+  { spoke, present }: Registration,
+  made: Manifest[],
+  target: Target,
 ): Promise<void> {
-  for (const manifest of manifests) {
-    const options = { fieldManager: registrar, force: true, metadataOnly: true };
+  for (const manifest of spoke) {
     // oxlint-disable-next-line no-await-in-loop -- a namespace has to be there before what is in it
-    await client.apply(refOf(manifest), manifest, options, signal);
+    await write(manifest, { present: present.spoke[manifest.kind], made }, target);
   }
 }
 
-/** Names an object for a request. */
-export function refOf({ apiVersion, kind, metadata }: Manifest): ObjectRef {
-  const { namespace, name = "" } = metadata;
-  const resource = knownResource(apiVersion, kind);
-  return namespace === undefined ? { resource, name } : { resource, namespace, name };
+async function writeOnHub(
+  { namespaces, present, profile, profileStatus }: Registration,
+  {
+    request: { removedLabels },
+    secret,
+    made,
+  }: {
+    readonly request: RegisterRequest;
+    readonly secret: Manifest;
+    readonly made: Manifest[];
+  },
+  target: Target,
+): Promise<void> {
+  for (const manifest of namespaces) {
+    // oxlint-disable-next-line no-await-in-loop -- usually none, rarely more than one
+    await write(manifest, { present: undefined, made }, target);
+  }
+  // The Secret comes first: the controller may see the profile at once.
+  const data = { ...nulls(Object.values(credentialKeys)), ...recordAt(secret, "data") };
+  await write(secret, { present: present.secret, made, patch: { ...secret, data } }, target);
+  const labels = { ...nulls(removedLabels), ...profile.metadata.labels };
+  const patch = { ...profile, metadata: { ...profile.metadata, labels } };
+  const { uid } = (await write(profile, { present: present.profile, made, patch }, target))
+    .metadata;
+  const status = { ...profileStatus, metadata: { ...profileStatus.metadata, uid } };
+  const options = { fieldManager: registrar, force: true, subresource: "status" } as const;
+  // Not with the resourceVersion: the controller may note the health of the new profile at once.
+  await target.client.apply(refOf(status), status, options, limitOf(target));
 }
 
-interface Caller {
-  readonly client: KubeClient;
-  readonly signal: AbortSignal;
+/** What a merge patch has for fields that it removes. */
+function nulls(fields: readonly string[]): Readonly<Record<string, null>> {
+  return Object.fromEntries(fields.map((field) => [field, null]));
+}
+
+/** Whether the Secret of the hub has these data. */
+async function holds(secret: Manifest, target: Target): Promise<boolean> {
+  const found = recordAt(await target.client.get(refOf(secret), {}, limitOf(target)), "data");
+  const data = recordAt(secret, "data");
+  return Object.values(credentialKeys).every((key) => textAt(found, key) === textAt(data, key));
 }
 
 async function mintToken(
   { token: secret }: Registration,
   { account, ttlSeconds }: RegisterRequest,
-  { client, signal }: Caller,
+  target: Target,
 ): Promise<{ readonly token: string; readonly endsAt: string | undefined }> {
-  if (secret !== undefined)
-    return { token: await lastingToken(secret, { client, signal }), endsAt: undefined };
+  if (secret !== undefined) {
+    return { token: await lastingToken(secret, target), endsAt: undefined };
+  }
   const path = `/api/v1/namespaces/${spokeNamespace}/serviceaccounts/${account}/token`;
   const body = {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
     spec: { expirationSeconds: ttlSeconds },
   };
-  const status = recordAt(await client.request("POST", path, body, signal), "status");
+  const answer = await target.client.request("POST", path, body, limitOf(target));
+  const status = recordAt(answer, "status");
   const token = textAt(status, "token");
   if (token === undefined) throw new UsageError("The cluster minted no token");
   return { token, endsAt: textAt(status, "expirationTimestamp") };
@@ -96,48 +143,58 @@ async function mintToken(
 
 const pollMs = 100;
 
-/** Makes the Secret and waits until the cluster has filled it. */
-async function lastingToken(secret: Manifest, { client, signal }: Caller): Promise<string> {
-  const ref = refOf(secret);
-  const { namespace, name } = ref;
-  await client.create(
-    { resource: ref.resource, ...(namespace === undefined ? {} : { namespace }) },
-    secret,
-    { fieldManager: registrar },
-    signal,
-  );
+/** Makes the Secret and waits until the cluster has filled it: for the time of one request, and for the answer to one look at least. */
+async function lastingToken(secret: Manifest, target: Target): Promise<string> {
+  // Its failure takes the Secret back, so it is not counted as made.
+  await write(secret, { present: undefined, made: [] }, target);
+  const end = systemClock.now() + target.timeoutMs;
   for (;;) {
     // oxlint-disable no-await-in-loop -- a poll
-    const found = await client.get(ref, {}, signal).catch((error: unknown) => {
-      if (signal.aborted) return undefined;
-      throw error;
-    });
+    const found = await target.client.get(refOf(secret), {}, limitOf(target));
     const token = textAt(recordAt(found, "data"), "token") ?? "";
     if (token !== "") return Buffer.from(token, "base64").toString("utf8");
-    if (signal.aborted) {
+    if (systemClock.now() >= end) {
       throw new UsageError(
-        `The cluster put no token into Secret ${spokeNamespace}/${name} in time`,
+        `The cluster answered, and put no token into Secret ${idOf({ namespace: spokeNamespace, name: secret.metadata.name ?? "" })} in time`,
         ["A cluster whose controller manager makes no such tokens needs --ttl."],
       );
     }
-    await pause(systemClock, pollMs, signal);
+    await pause(systemClock, pollMs, limitOf(target));
     // oxlint-enable no-await-in-loop
   }
 }
 
-/** Deletes the chosen Secrets with tokens of a ServiceAccount that `register` made. */
-async function deleteTokens(
-  account: string,
-  isChosen: (name: string) => boolean,
-  { client, signal }: Caller,
+/** Deletes the Secret with the token of this registration. Returns whether it is gone; it may never have been made. */
+async function removeToken(
+  { token }: Registration,
+  { account }: RegisterRequest,
+  target: Target,
+): Promise<boolean> {
+  if (token === undefined) return true;
+  try {
+    const found = await target.client.get(refOf(token), { metadataOnly: true }, limitOf(target));
+    if (found === undefined || !isTokenSecretOf(found, account)) return true;
+    const { uid } = found.metadata;
+    await target.client.remove(refOf(token), { uid }, limitOf(target));
+    return true;
+  } catch {
+    // The failure of the registration is what the user is told, and this Secret with it.
+    return false;
+  }
+}
+
+/** Deletes the tokens that were there before, now that the hub has another one. */
+async function removeOlder(
+  { present, profile }: Registration,
+  spoke: OpenSpoke,
+  target: Target,
 ): Promise<void> {
-  const resource = knownResource("v1", "Secret");
-  const scope = { resource, namespace: spokeNamespace, labelSelector: registrarSelector };
-  const { items } = await client.list(scope, { metadataOnly: true }, signal);
-  const names = items
-    .filter((secret) => isTokenSecretOf(secret, account) && isChosen(secret.metadata.name))
-    .map(({ metadata }) => metadata.name);
-  await Promise.all(
-    names.map((name) => client.remove({ resource, namespace: spokeNamespace, name }, {}, signal)),
-  );
+  try {
+    await onSpoke(spoke, removeRead(present.tokens, target));
+  } catch (error) {
+    throw new UsageError(
+      `${messageOf(error)}. ClusterProfile ${profile.metadata.namespace}/${profile.metadata.name} is registered, and an older token stays on the cluster`,
+      ["Run the command again; it deletes older tokens."],
+    );
+  }
 }

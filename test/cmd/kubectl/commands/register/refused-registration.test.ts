@@ -94,6 +94,33 @@ describe("refused, each with a next step", () => {
       why: /in use by ClusterProfile fleet\/eu-1 of another hub/,
     },
     {
+      name: "an account whose hub cannot be told",
+      spoke: {
+        account: account({
+          "knfleet.dev/cluster-profile": "fleet/eu-1",
+          "knfleet.dev/hub-uid": "",
+        }),
+      },
+      why: /in use by ClusterProfile fleet\/eu-1 of another hub/,
+    },
+    {
+      name: "an account that is being deleted",
+      spoke: {
+        account: present("ServiceAccount", {
+          labels: own,
+          deletionTimestamp: "2026-11-01T00:00:00Z",
+        }),
+      },
+      why: /^Being deleted on the cluster: ServiceAccount knfleet\/knfleet-hub$/,
+    },
+    {
+      name: "a namespace of the hub that is being deleted",
+      hub: {
+        namespaces: [present("Namespace", { deletionTimestamp: "2026-11-01T00:00:00Z" })],
+      },
+      why: /^Being deleted on the hub: Namespace x$/,
+    },
+    {
       name: "an account that somebody made by hand",
       spoke: { account: present("ServiceAccount") },
       why: /^ServiceAccount knfleet\/knfleet-hub of the cluster was not made by register$/,

@@ -67,7 +67,13 @@ export const hub: HubFacts = {
   profiles: [],
   components: [],
   secrets: new Map(),
-  namespaces: new Set(["fleet-credentials"]),
+  namespaces: [
+    {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "fleet-credentials", uid: "x", resourceVersion: "1" },
+    },
+  ],
   missingRights: [],
 };
 export const spoke: SpokeFacts = {
@@ -82,6 +88,7 @@ export const spoke: SpokeFacts = {
   role: undefined,
   binding: undefined,
   anchors: [],
+  tokens: [],
   missingRights: [],
 };
 export const clock = { now: new Date("2026-11-01T00:00:00Z"), suffix: "abc" };

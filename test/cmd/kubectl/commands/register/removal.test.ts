@@ -53,6 +53,7 @@ const token = object("Secret", "knfleet-hub-token-abc", {
 const account = object("ServiceAccount", "knfleet-hub", { metadata: own });
 const binding = object("ClusterRoleBinding", "knfleet-hub", { metadata: own, roleRef });
 const usual = [object("ServiceAccount", "default"), object("ConfigMap", "kube-root-ca.crt")];
+const contents = (...objects: readonly KubeObject[]) => ({ objects, unread: [] });
 const facts: RemovalFacts = {
   context: "eu-1",
   uid: "spoke-uid",
@@ -62,12 +63,16 @@ const facts: RemovalFacts = {
   role: object("ClusterRole", "knfleet-spoke", { metadata: { labels } }),
   bindings: [binding],
   namespace: object("Namespace", "knfleet", { metadata: { labels } }),
-  contents: [token, account, ...usual],
+  contents: contents(token, account, ...usual),
 };
 
 function names(changes: Partial<RemovalFacts>): readonly string[] {
   const found = spokeRemovals(profile, { ...facts, ...changes });
-  return "why" in found ? [found.why] : found.map(({ metadata }) => metadata.uid);
+  if ("why" in found) return [found.why];
+  const { objects, namespace } = found;
+  return [...objects, ...(namespace === undefined ? [] : [namespace])].map(
+    ({ metadata }) => metadata.uid,
+  );
 }
 
 const other = {
@@ -99,8 +104,18 @@ describe("unregister deletes on the spoke", () => {
     },
     {
       name: "no namespace in which something else is",
-      changes: { contents: [token, account, ...usual, object("Pod", "mine")] },
+      changes: { contents: contents(token, account, ...usual, object("Pod", "mine")) },
       deleted: [...identity, "ClusterRole/knfleet-spoke"],
+    },
+    {
+      name: "no namespace in which something may be that could not be listed",
+      changes: { contents: { ...facts.contents, unread: ["leases.coordination.k8s.io"] } },
+      deleted: [...identity, "ClusterRole/knfleet-spoke"],
+    },
+    {
+      name: "nothing of a registration when the uid of the hub is not known",
+      changes: { hubUid: "" },
+      deleted: [],
     },
     {
       name: "no account of another registration, nor its tokens",
@@ -109,13 +124,39 @@ describe("unregister deletes on the spoke", () => {
     },
     {
       name: "what is left of an earlier try",
-      changes: { account: undefined, binding: undefined, bindings: [], contents: usual },
+      changes: {
+        account: undefined,
+        binding: undefined,
+        bindings: [],
+        contents: contents(...usual),
+      },
       deleted: ["ClusterRole/knfleet-spoke", "Namespace/knfleet"],
     },
   ])("$name", ({ changes, deleted }) => expect(names(changes)).toEqual(deleted));
 
-  test("nothing of another cluster", () =>
-    expect(names({ uid: "another" })).toEqual([expect.stringMatching(/another cluster/)]));
+  test.each(["another", ""])("nothing of another cluster (uid '%s')", (uid) =>
+    expect(names({ uid })).toEqual([expect.stringMatching(/another cluster/)]),
+  );
+
+  test("nothing when neither the cluster nor the registration has a uid", () => {
+    const annotations = { ...profile.metadata.annotations, "knfleet.dev/cluster-uid": "" };
+    const nameless = { ...profile, metadata: { ...profile.metadata, annotations } };
+    expect(spokeRemovals(nameless, { ...facts, uid: "" })).toMatchObject({
+      why: expect.stringMatching(/another cluster/),
+    });
+  });
+
+  test("no namespace of others, and says what is in it", () => {
+    const pods = ["a", "b", "c", "d"].map((name) => object("Pod", name));
+    const theirs = [...pods, object("PersistentVolumeClaim", "data")];
+    const found = spokeRemovals(profile, {
+      ...facts,
+      contents: { objects: [token, account, ...usual, ...theirs], unread: ["leases"] },
+    });
+    expect("warnings" in found && found.warnings).toEqual([
+      "Namespace knfleet of the cluster stays: it holds PersistentVolumeClaim data; Pod a, b, c and 1 more; could not list leases",
+    ]);
+  });
 });
 
 test("unregister deletes the Secret of the profile and the profile, in this order", () => {

@@ -1,0 +1,94 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../access/time/system-clock.ts";
+import type { KubeObject, Manifest } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { UsageError } from "../../errors.ts";
+import { registrar } from "./spoke-objects.ts";
+
+/** A cluster to write to, with a time limit for each request. */
+export interface Target {
+  readonly client: KubeClient;
+  /** Time for one request. */
+  readonly timeoutMs: number;
+  /** Undefined: the work goes on when the command is over. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The time limit of one request. */
+export function limitOf({ timeoutMs, signal }: Target): AbortSignal {
+  return withTimeout(systemClock, timeoutMs, signal);
+}
+
+interface Before {
+  readonly present: KubeObject | undefined;
+  /** Gets the objects that are created, also those whose answer was lost. */
+  readonly made: Manifest[];
+  /** The merge patch for an object that is there. Default: the whole manifest. */
+  readonly patch?: { readonly metadata: object; readonly [field: string]: unknown };
+}
+
+/**
+ * Creates an object that was not there, and changes one that was there only when it still is as it was read. Throws UsageError when somebody else was faster, and the
+ * errors of KubeClient.
+ */
+export async function write(
+  manifest: Manifest,
+  { present, made, patch = manifest }: Before,
+  target: Target,
+): Promise<KubeObject> {
+  const { client } = target;
+  const { name, ...collection } = refOf(manifest);
+  if (present !== undefined) {
+    const { uid, resourceVersion } = present.metadata;
+    const change = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
+    const options = { fieldManager: registrar, metadataOnly: true };
+    const ref = { ...collection, name };
+    return unlessChanged(manifest, client.patch(ref, change, options, limitOf(target)));
+  }
+  made.push(manifest);
+  const creating = client.create(
+    collection,
+    manifest,
+    { fieldManager: registrar },
+    limitOf(target),
+  );
+  return unlessChanged(manifest, creating).catch((error: unknown) => {
+    // The server has answered that it made nothing.
+    if (error instanceof ApiError || error instanceof UsageError) made.pop();
+    throw error;
+  });
+}
+
+/** Deletes objects that were read, one after the other. An object of the same name that somebody made since stays, and is a UsageError. Throws the errors of KubeClient. */
+export async function removeRead(objects: readonly KubeObject[], target: Target): Promise<void> {
+  for (const object of objects) {
+    const { uid } = object.metadata;
+    const removing = target.client.remove(refOf(object), { uid }, limitOf(target));
+    // oxlint-disable-next-line no-await-in-loop -- in the order of the plan
+    await unlessChanged(object, removing);
+  }
+}
+
+async function unlessChanged<Result>(
+  { kind, metadata: { namespace, name = "" } }: Manifest,
+  answer: Promise<Result>,
+): Promise<Result> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error;
+    const id = namespace === undefined ? name : `${namespace}/${name}`;
+    throw new UsageError(`${kind} ${id} was changed by somebody else meanwhile`, [
+      "Another register or unregister may be at work. Run the command again when it is done.",
+    ]);
+  }
+}
+
+/** Names an object for a request. */
+export function refOf({ apiVersion, kind, metadata }: Manifest): ObjectRef {
+  const { namespace, name = "" } = metadata;
+  const resource = knownResource(apiVersion, kind);
+  return namespace === undefined ? { resource, name } : { resource, namespace, name };
+}
