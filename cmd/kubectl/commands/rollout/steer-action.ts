@@ -76,10 +76,11 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
   const steering = await decide(set, user);
   if (steering.kind === "refused") return tellRefusal(steering, input);
   if (steering.kind === "unchanged") return await tell(set, steering.said, input);
-  const { namespace, name } = set.metadata;
+  const { namespace, name, uid } = set.metadata;
   const written = await access.hub.patch(
     { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name },
-    { metadata: { annotations: steering.annotations } },
+    // With the uid: a set that was made anew under the name was not looked at. The controller may write the status meanwhile.
+    { metadata: { uid, annotations: steering.annotations } },
     { fieldManager, dryRun: options.dryRun === true },
     withTimeout(systemClock, access.hubTimeoutMs, signal),
   );

@@ -112,7 +112,7 @@ async function write(
   return await tell({ ...set, ...written }, said, input);
 }
 
-/** The JSON Patch that replaces template and overrides. It fails when the spec was changed in the meantime. */
+/** The JSON Patch that replaces template and overrides. It fails when the spec was changed, or the set made anew, in the meantime. */
 export function undoPatch(
   { metadata, spec }: FleetSet,
   content: RevisionContent,
@@ -121,6 +121,7 @@ export function undoPatch(
   const path = "/spec/overrides";
   const ofOverrides = spec.overrides === undefined ? [] : [{ op: "remove", path }];
   return [
+    { op: "test", path: "/metadata/uid", value: metadata.uid },
     { op: "test", path: "/metadata/generation", value: metadata.generation },
     { op: "replace", path: "/spec/template", value: template },
     ...(overrides.length === 0 ? ofOverrides : [{ op: "add", path, value: overrides }]),

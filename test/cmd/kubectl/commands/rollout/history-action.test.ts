@@ -175,6 +175,7 @@ describe("rollout undo", () => {
     });
     expect(bodies).toEqual([
       [
+        { op: "test", path: "/metadata/uid", value: sampleSet().metadata.uid },
         { op: "test", path: "/metadata/generation", value: 7 },
         { op: "replace", path: "/spec/template", value: two.template },
         { op: "add", path: "/spec/overrides", value: two.overrides },
@@ -199,6 +200,6 @@ describe("rollout undo", () => {
   test("takes overrides away that the revision does not have", () => {
     const set = sampleSet({ spec: { overrides: two.overrides ?? [] } });
     expect(undoPatch(set, one)).toContainEqual({ op: "remove", path: "/spec/overrides" });
-    expect(undoPatch(sampleSet(), one)).toHaveLength(2);
+    expect(undoPatch(sampleSet(), one)).toHaveLength(3);
   });
 });

@@ -190,14 +190,19 @@ async function ran(set: FleetSet, args: readonly string[]) {
 }
 
 describe("on the hub", () => {
-  test("approve patches the annotation alone, and says what it did", async () => {
+  test("approve patches the annotation of the set that it read alone, and says what it did", async () => {
     expect(await ran(atEnd, ["approve"])).toEqual({
       exitCode: 0,
       stdout: `knativeservingset.knfleet.dev/prod approved the end of stage canary for revision ${update} as alice\n`,
       stderr: "",
       patches: [
         {
-          body: { metadata: { annotations: { "knfleet.dev/approve.canary-after": value } } },
+          body: {
+            metadata: {
+              uid: atEnd.metadata.uid,
+              annotations: { "knfleet.dev/approve.canary-after": value },
+            },
+          },
           query: "fieldManager=knfleet-cli",
         },
       ],
