@@ -1,3 +1,5 @@
 // @module-tag release-files
+import { migrateStory } from "./migrate-story.ts";
+
 // The same walk on Knative's own files.
-import "./migrate.fleet.test.ts";
+await migrateStory();
