@@ -131,7 +131,8 @@ export class FleetSets implements AsyncDisposable {
     if (set !== undefined && isChildOf(component, set)) {
       this.#record(set, deletionEvents(set, component));
     }
-    this.#wake(key === undefined ? this.#keysOn([component]) : [key]);
+    // Another set may have waited for the cluster.
+    this.#wake([key, ...this.#keysOn([component])]);
   }
 
   referencesChanged(): void {

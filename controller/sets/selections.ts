@@ -45,7 +45,9 @@ export class Selections {
 
   /** Finds the clusters of all sets, with pauses in which other work goes on. */
   async fill(sets: ReadonlyMap<string, FleetSet>, signal: AbortSignal): Promise<void> {
-    for (const [key, set] of sets) this.#inNamespace(set).set(key, set);
+    for (const [key, set] of sets) {
+      if (set.metadata.deletionTimestamp === undefined) this.#inNamespace(set).set(key, set);
+    }
     for (const namespace of this.#namespaces.keys()) this.#admit(namespace);
     for (const [index, key] of [...sets.keys()].entries()) {
       // oxlint-disable-next-line no-await-in-loop -- the pause
