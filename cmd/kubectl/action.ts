@@ -141,7 +141,7 @@ async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): P
 
 function namesText({ names }: Rendering): string {
   if (names === undefined) throw new UsageError("-o name: what this command prints has no names");
-  return names.map((name) => `${name}\n`).join("");
+  return names.map((name) => `${plainText(name)}\n`).join("");
 }
 
 /** Renders a table for standard output: on a terminal in colour and within its width, elsewhere whole. */

@@ -14,7 +14,7 @@ export function cleanTerminal(terminal: Terminal): Terminal {
     env,
     now,
     stdout: cleanOutput(terminal.stdout),
-    ...(terminal.stdout.isTTY === true ? {} : { data: terminal.stdout }),
+    data: dataOutput(terminal.stdout),
     stderr: cleanOutput(terminal.stderr),
     ...(terminal.stdout instanceof Writable ? { screen: terminal.stdout } : {}),
     ...(page === undefined ? {} : { page: (text) => page(cleanText(text)) }),
@@ -40,9 +40,14 @@ function cleanOutput(output: Output): Output {
   };
 }
 
-// Colours, bold and their ends. Hidden text and backgrounds are not among them.
+/** A document is not painted, so not even colours pass to a terminal. */
+function dataOutput(output: Output): Output {
+  return output.isTTY === true ? { write: (text) => output.write(plainLines(text)) } : output;
+}
+
+// What `painter` writes: red, green, yellow, and their end.
 // oxlint-disable-next-line no-control-regex -- finds control sequences
-const colours = /(\u001b\[(?:[0-247]|2[2-7]|3[0-79]|9[0-7])?m)/;
+const colours = /(\u001b\[3[1-39]m)/;
 
 function cleanText(text: string): string {
   return text

@@ -24,7 +24,7 @@ export interface Terminal {
   readonly stdin?: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Standard output for documents that a program reads: exact, because it is no terminal. Absent: it is one. */
+  /** Standard output for documents that a program reads: exact, but for a terminal. Absent: the same as `stdout`. */
   readonly data?: Output;
   /** Standard output without `cleanTerminal`, for a program that draws a whole screen. */
   readonly screen?: Writable;

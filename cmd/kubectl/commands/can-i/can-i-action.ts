@@ -11,6 +11,7 @@ import { unreadNotes } from "../../output/notes.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { type Commands, stepLine, words } from "../../output/steps.ts";
 import type { Cell, Table } from "../../output/table.ts";
+import { documentOutput } from "../../output/terminal.ts";
 import { readNames } from "../../selection/selection.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
@@ -82,7 +83,8 @@ async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const role = clusterRoleOf(spokeRoleName, permissions);
   const what = kinds.map((kind, at) => `${kind} ${needs[at]?.version ?? ""}`).join(" and ");
   const heading = `# What knfleet needs on a spoke for ${what}. Bind it cluster-wide to the identity that the hub uses there.\n`;
-  terminal.stdout.write(format === "json" ? renderJson(role) : `${heading}${yamlOfObject(role)}`);
+  const text = format === "json" ? renderJson(role) : `${heading}${yamlOfObject(role)}`;
+  documentOutput(terminal).write(text);
   const lacking = needs.flatMap((one) => one.lacking);
   if (lacking.length > 0) {
     const parts = lacking.join(", ");

@@ -7,7 +7,7 @@ import { byText } from "../../../../api/fields.ts";
 import { groupOf, type Manifest } from "../../../../api/kubernetes.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
 import { UsageError } from "../../errors.ts";
-import type { Terminal } from "../../output/terminal.ts";
+import { documentOutput, type Terminal } from "../../output/terminal.ts";
 import { makePrivateFolder } from "../../spokes/private-folder.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
 import { objectDiff } from "../render/unified-diff.ts";
@@ -100,16 +100,19 @@ async function writeSide(
 
 async function run(
   [command = "", ...args]: readonly string[],
-  { env, stdout, stderr }: Terminal,
+  terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
+  const { env, stdout, stderr } = terminal;
   const isTerminal = stdout.isTTY === true;
+  // The program of the user may paint.
+  const output = documentOutput(terminal);
   const child = spawn(command, args, {
     env,
     stdio: isTerminal ? "inherit" : ["ignore", "pipe", "pipe"],
     signal,
   });
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => stdout.write(text));
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => output.write(text));
   child.stderr?.setEncoding("utf8").on("data", (text: string) => stderr.write(text));
   const [code] = await ended(child, command, signal);
   if (code === 0 || code === 1) return;

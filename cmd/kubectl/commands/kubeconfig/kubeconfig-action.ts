@@ -9,7 +9,7 @@ import { profileId, profileHint, findProfile, listSelectedProfiles } from "../..
 import { unreadNotes } from "../../output/notes.ts";
 import { renderJson, renderYaml } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
-import { askForAgreement, type Terminal } from "../../output/terminal.ts";
+import { askForAgreement, documentOutput, type Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { unreadBecause, waysOf } from "../../spokes/spoke-reading.ts";
@@ -52,7 +52,7 @@ export async function runKubeconfig(
   if (entries.length > 0) {
     const isWritten = options.merge === true || options.file !== undefined;
     if (isWritten) await write(entries, input);
-    else terminal.stdout.write(await renderKubeconfig(entries, flags));
+    else documentOutput(terminal).write(await renderKubeconfig(entries, flags));
   }
   if (!flags.quiet) {
     const counts = { unread: all.length, clusters: entries.length + all.length };

@@ -14,7 +14,7 @@ import {
   withHub,
   withHubSteps,
 } from "../../output/steps.ts";
-import { askForAgreement } from "../../output/terminal.ts";
+import { askForAgreement, documentOutput } from "../../output/terminal.ts";
 import { walk } from "../diagnose/diagnose-action.ts";
 import { diagnosisRendering } from "../diagnose/diagnosis-text.ts";
 import { openSpoke } from "./open-spoke.ts";
@@ -143,22 +143,22 @@ export function writeWarnings(
 /** Prints the objects for `-o name`, `yaml` and `json`. */
 async function printObjects(
   objects: readonly ShownObject[],
-  { flags, terminal: { stdout } }: Input,
+  { flags, terminal }: Input,
 ): Promise<void> {
   if (flags.output === "name") {
-    stdout.write(objects.map((object) => `${objectName(object)}\n`).join(""));
+    terminal.stdout.write(objects.map((object) => `${objectName(object)}\n`).join(""));
     return;
   }
   const items = objects.map(({ manifest }) => manifest);
   if (flags.output === "json") {
-    stdout.write(renderJson({ apiVersion: "v1", kind: "List", items }));
+    documentOutput(terminal).write(renderJson({ apiVersion: "v1", kind: "List", items }));
     return;
   }
   const { yamlOfObject } = await import("../render/objects-text.ts");
   const documents = objects.map(
     (object) => `# ${objectComment(object)}\n${yamlOfObject(object.manifest)}`,
   );
-  stdout.write(documents.join("---\n"));
+  documentOutput(terminal).write(documents.join("---\n"));
 }
 
 function tokenText(endsAt: string | undefined): string {

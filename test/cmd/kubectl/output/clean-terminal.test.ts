@@ -71,7 +71,7 @@ afterAll(async () => {
 
 // What this program itself writes: colours. It moves the cursor only for a progress line and a watched rollout.
 // oxlint-disable-next-line no-control-regex -- finds control sequences
-const ownColours = /\u001b\[(?:[0-27]|2[27]|3[0-79]|9[0-7])m|\r\u001b\[K/g;
+const ownColours = /\u001b\[3[1-39]m|\r\u001b\[K/g;
 const controls = /(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 /** The lines of an output that have something which a terminal obeys. */
