@@ -27,7 +27,7 @@ export async function servedKinds(
 
 interface Served {
   readonly kinds: readonly ServedKind[];
-  /** Group versions whose server does not answer, so that their kinds may be missing. */
+  /** Group versions whose server does not answer, and paths whose answer names no kinds, so that kinds may be missing. */
   readonly stale: readonly string[];
 }
 
@@ -37,18 +37,23 @@ export async function readServed(
   signal: AbortSignal,
 ): Promise<Served> {
   const lists = await Promise.all(
-    ["/api", "/apis"].map((path) =>
-      client.request("GET", path, undefined, signal, { accept: discoveryTypes }),
-    ),
+    ["/api", "/apis"].map(async (path) => {
+      const answer = client.request("GET", path, undefined, signal, { accept: discoveryTypes });
+      return { path, groups: itemsAt(await answer, "items") };
+    }),
   );
-  const groups = lists.flatMap((list) => itemsAt(list, "items"));
+  const groups = lists.flatMap((list) => list.groups);
   const kinds = groups.flatMap(kindsOfGroup);
   return {
     kinds: kinds.filter(({ group, plural }, at) => {
       // The first version with a kind is its preferred version.
       return kinds.findIndex((one) => one.group === group && one.plural === plural) === at;
     }),
-    stale: groups.flatMap(staleVersions),
+    stale: [
+      // A server or proxy that does not know the format answers with names of groups alone.
+      ...lists.filter((list) => list.groups.length === 0).map(({ path }) => path),
+      ...groups.flatMap(staleVersions),
+    ],
   };
 }
 

@@ -33,24 +33,8 @@ export async function readContents(namespace: string, target: Target): Promise<N
   return {
     // Some kinds are served by two groups.
     objects: [...new Map(objects.map((object) => [object.metadata.uid, object])).values()],
-    unread: [
-      ...unlistedCoreKinds(kinds),
-      ...stale,
-      ...lists.filter((list) => typeof list === "string"),
-    ],
+    unread: [...stale, ...lists.filter((list) => typeof list === "string")],
   };
-}
-
-// Every cluster serves these. An answer without one of them, as of a proxy that changes requests, does not say what the cluster serves.
-const coreKinds = ["secrets", "configmaps", "pods"];
-
-function unlistedCoreKinds(kinds: readonly ServedKind[]): readonly string[] {
-  const served = kinds.filter(({ group }) => group === "").map(({ plural }) => plural);
-  const groups = new Set(kinds.map(({ group }) => group));
-  return [
-    ...coreKinds.filter((plural) => !served.includes(plural)),
-    ...(groups.has("apps") ? [] : ["the kinds of API groups"]),
-  ];
 }
 
 /** Whether objects of a kind only tell of others: nobody misses them. */

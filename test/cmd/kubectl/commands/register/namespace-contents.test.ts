@@ -23,6 +23,6 @@ test("a namespace stays when the answer to discovery does not say what the clust
   });
   const target = { client: hub.client, timeoutMs: 10_000, signal: undefined };
   expect(whyItStays("knfleet", await readContents("knfleet", target))).toBe(
-    "Namespace knfleet of the cluster stays: could not list secrets, configmaps, pods, the kinds of API groups",
+    "Namespace knfleet of the cluster stays: could not list /api, /apis",
   );
 });
