@@ -1,10 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 
-import { parseDocument } from "yaml";
-
-import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
+import { contentOf, invalid, parsed } from "./kubeconfig-file.ts";
 
 /** Where to look for the hub. */
 export interface KubeconfigSource {
@@ -126,46 +123,6 @@ function filesOf({ kubeconfig = "", environment }: KubeconfigSource): readonly s
   if (listed.length > 0) return listed;
   const home = environment["HOME"] ?? "";
   return home === "" ? [] : [join(home, ".kube", "config")];
-}
-
-// A thousand clusters with their certificates are some 5 MB. The parser takes 80 times the size of the file.
-const maxBytes = 10_000_000;
-
-/** Undefined for a file that cannot be read. Throws FleetError for one that is too large. */
-function contentOf(file: string): string | undefined {
-  let bytes: Buffer;
-  try {
-    if (statSync(file).size > maxBytes) throw tooLarge(file);
-    bytes = readFileSync(file);
-  } catch (error) {
-    if (error instanceof FleetError) throw error;
-    return undefined;
-  }
-  // A pipe has no size before it is read.
-  if (bytes.length > maxBytes) throw tooLarge(file);
-  return bytes.toString("utf8");
-}
-
-function tooLarge(file: string): FleetError {
-  return invalid(`The kubeconfig ${file} has more than ${maxBytes / 1e6} MB`);
-}
-
-function parsed(content: string, file: string): Fields {
-  const value = valueOf(content);
-  if (!isRecord(value)) throw invalid(`The kubeconfig ${file} is not valid YAML`);
-  return value;
-}
-
-/** Null for a text that is not YAML, or whose nesting or aliases have no end. */
-function valueOf(content: string): unknown {
-  try {
-    const document = parseDocument(content, { logLevel: "silent" });
-    if (document.errors.length > 0) return null;
-    // An empty file is an empty kubeconfig, as for client-go.
-    return document.toJS({ maxAliasCount: 100 }) ?? {};
-  } catch {
-    return null;
-  }
 }
 
 const pathFields = [
@@ -309,8 +266,4 @@ function inCluster({ environment, context }: KubeconfigSource): HubConfig {
     user: { tokenFile: `${serviceAccount}/token` },
     files: [],
   };
-}
-
-function invalid(message: string): FleetError {
-  return new FleetError("ConfigInvalid", message);
 }
