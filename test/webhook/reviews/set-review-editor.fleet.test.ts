@@ -12,10 +12,10 @@ import { silentLog } from "../../support/silent-log.ts";
 import { matchConditions } from "../match-conditions.ts";
 import { type Sent, sendAs } from "../send-as.ts";
 import { serve } from "../serving.ts";
+import { namespace, set } from "./platform-set.ts";
 
 const fleet = useFleet({ spokes: [] });
 const opened = new AsyncDisposableStack();
-const namespace = "platform";
 const sets = `/apis/knfleet.dev/v1alpha1/namespaces/${namespace}/knativeservingsets`;
 const components = `/apis/operator.knative.dev/v1beta1/namespaces/${namespace}/knativeservings`;
 const setKind = { apiGroups: ["knfleet.dev"], resources: ["knativeservingsets"] };
@@ -101,17 +101,6 @@ async function send(...sent: Sent) {
 
 async function patch(name: string, change: object) {
   return send("PATCH", `${sets}/${name}`, change);
-}
-
-const clusters = { from: "Selector", selector: { namespaces: ["fleet"] } };
-
-function set(name: string, spec: object) {
-  return {
-    apiVersion: "knfleet.dev/v1alpha1",
-    kind: "KnativeServingSet",
-    metadata: { name, namespace },
-    spec: { clusters, template: { spec: { version: "1.23.0" } }, ...spec },
-  };
 }
 
 test("an editor without the right to approve takes no gate off the path of a set, and an approver does", async () => {

@@ -10,10 +10,10 @@ import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { type Sent, sendAs } from "../send-as.ts";
 import { serve } from "../serving.ts";
+import { namespace, set } from "./platform-set.ts";
 
 const fleet = useFleet({ spokes: [] });
 const opened = new AsyncDisposableStack();
-const namespace = "platform";
 const sets = `/apis/knfleet.dev/v1alpha1/namespaces/${namespace}/knativeservingsets`;
 const writesSets = {
   apiGroups: ["knfleet.dev"],
@@ -119,17 +119,6 @@ afterAll(() => opened.disposeAsync());
 
 async function send(user: string, ...sent: Sent) {
   return sendAs(fleet().hub, tokens.get(user) ?? "", sent);
-}
-
-const clusters = { from: "Selector", selector: { namespaces: ["fleet"] } };
-
-function set(name: string, spec: object) {
-  return {
-    apiVersion: "knfleet.dev/v1alpha1",
-    kind: "KnativeServingSet",
-    metadata: { name, namespace },
-    spec: { clusters, template: { spec: { version: "1.23.0" } }, ...spec },
-  };
 }
 
 const account = (name: string) => `system:serviceaccount:${namespace}:${name}`;

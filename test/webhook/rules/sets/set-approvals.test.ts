@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Attempt } from "../../../../webhook/reviews/access-review.ts";
 import { linesOf } from "../../component-stage.ts";
-import { goodSpec, reviewSet, writtenSet } from "./set-stage.ts";
+import { approveProd, goodSpec, reviewSet, writtenSet } from "./set-stage.ts";
 
 const spec = {
   ...goodSpec,
@@ -30,15 +30,7 @@ describe("approvals", () => {
       const request = approved(gate, `${revision} alice`);
       const may = (_user: string, attempt: Attempt) => asked.push(attempt) > 0;
       expect(await reviewSet(request, { may })).toEqual({ violations: [], warnings: [] });
-      expect(asked).toEqual([
-        {
-          verb: "approve",
-          group: "knfleet.dev",
-          resource: "knativeservingsets",
-          namespace: "platform",
-          name: "prod",
-        },
-      ]);
+      expect(asked).toEqual([approveProd]);
     },
   );
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Attempt } from "../../../../webhook/reviews/access-review.ts";
 import { linesOf } from "../../component-stage.ts";
-import { goodSpec, reviewSet, writtenSet } from "./set-stage.ts";
+import { approveProd, goodSpec, reviewSet, writtenSet } from "./set-stage.ts";
 
 const canary = {
   name: "canary",
@@ -132,13 +132,5 @@ test("who may approve is asked about with the name of the set", async () => {
   const asked: Attempt[] = [];
   const may = (_user: string, attempt: Attempt) => asked.push(attempt) > 0;
   expect(linesOf(await reviewSet(changed(stages(main)), { may }))).toEqual([]);
-  expect(asked).toEqual([
-    {
-      verb: "approve",
-      group: "knfleet.dev",
-      resource: "knativeservingsets",
-      namespace: "platform",
-      name: "prod",
-    },
-  ]);
+  expect(asked).toEqual([approveProd]);
 });

@@ -36,6 +36,15 @@ export async function reviewSet(request: AdmissionRequest, stage: SetStage = {})
   return setReview(all)(request, AbortSignal.timeout(30_000));
 }
 
+/** The question whether a user may approve stages of the set `platform/prod`. */
+export const approveProd: Attempt = {
+  verb: "approve",
+  group: "knfleet.dev",
+  resource: "knativeservingsets",
+  namespace: "platform",
+  name: "prod",
+};
+
 /** A spec that nothing is wrong with. */
 export const goodSpec = {
   clusters: { from: "Selector", selector: { namespaces: ["fleet"], matchLabels: { env: "prod" } } },
