@@ -51,6 +51,11 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** True for a list of objects. */
+export function areRecords(value: unknown): value is readonly Fields[] {
+  return Array.isArray(value) && value.every(isRecord);
+}
+
 /** Compares by a text of each value, by code units and not by language. For `toSorted`. */
 export function byText<Value>(
   textOf: (value: Value) => string,

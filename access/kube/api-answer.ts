@@ -1,4 +1,4 @@
-import { isRecord } from "../../api/fields.ts";
+import { areRecords, isRecord } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { isServedEverywhere, type ResourceType } from "../../api/resources.ts";
@@ -82,22 +82,20 @@ export function isKubeObject(value: unknown): value is KubeObject {
     typeof metadata["name"] === "string" &&
     typeof metadata["uid"] === "string" &&
     typeof metadata["resourceVersion"] === "string" &&
-    [metadata["labels"], metadata["annotations"]].every(isAbsentOrRecord) &&
-    [metadata["ownerReferences"], metadata["managedFields"]].every(isAbsentOrRecords) &&
-    isAbsentOrList(metadata["finalizers"])
+    isWellFormed(metadata)
   );
 }
 
-function isAbsentOrRecord(value: unknown): boolean {
-  return value === undefined || isRecord(value);
-}
-
-function isAbsentOrList(value: unknown): value is readonly unknown[] | undefined {
-  return value === undefined || Array.isArray(value);
-}
-
-function isAbsentOrRecords(value: unknown): boolean {
-  return isAbsentOrList(value) && (value ?? []).every(isRecord);
+/** Whether the parts of metadata that are there have the right form. Called for every object of every list, so it makes nothing. */
+function isWellFormed(metadata: Readonly<Record<string, unknown>>): boolean {
+  const { labels, annotations, ownerReferences, managedFields, finalizers } = metadata;
+  return (
+    (labels === undefined || isRecord(labels)) &&
+    (annotations === undefined || isRecord(annotations)) &&
+    (ownerReferences === undefined || areRecords(ownerReferences)) &&
+    (managedFields === undefined || areRecords(managedFields)) &&
+    (finalizers === undefined || Array.isArray(finalizers))
+  );
 }
 
 function parsed(text: string): unknown {

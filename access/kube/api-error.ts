@@ -194,3 +194,13 @@ export async function unlessDenied<T>(answer: Promise<T>): Promise<T | undefined
     throw error;
   }
 }
+
+/** The answer about a kind that a server need not serve; undefined where it does not (404). Rejects with every other error, also for a right that is missing. */
+export async function ifServed<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}

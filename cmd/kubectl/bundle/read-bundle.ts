@@ -3,7 +3,7 @@ import { join, posix, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
-import { isRecord, jsonOf } from "../../../api/fields.ts";
+import { areRecords, isRecord, jsonOf } from "../../../api/fields.ts";
 import { messageOf, UsageError } from "../errors.ts";
 import { reportApiVersion } from "../output/report.ts";
 import { itemsAt, stringAt } from "../selection/fields.ts";
@@ -142,10 +142,6 @@ function isTable(value: unknown): value is RecordedTable {
 
 function isWords(value: unknown): boolean {
   return Array.isArray(value) && value.every((word) => typeof word === "string");
-}
-
-function areRecords(value: unknown): value is readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) && value.every(isRecord);
 }
 
 function isRow({ object, cells }: Readonly<Record<string, unknown>>): boolean {

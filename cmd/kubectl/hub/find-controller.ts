@@ -1,4 +1,4 @@
-import { ApiError } from "../../../access/kube/api-error.ts";
+import { ifServed } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
@@ -65,13 +65,8 @@ async function listBindings(
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
-  try {
-    return (await hub.list({ resource }, {}, signal)).items;
-  } catch (error) {
-    // A bundle without the kind proves no controller.
-    if (error instanceof ApiError && error.status === 404) return [];
-    throw error;
-  }
+  // A bundle without the kind proves no controller.
+  return (await ifServed(hub.list({ resource }, {}, signal)))?.items ?? [];
 }
 
 /**

@@ -1,7 +1,7 @@
-import { ApiError } from "../../../access/kube/api-error.ts";
+import { ifServed } from "../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
-import { isRecord } from "../../../api/fields.ts";
+import { areRecords, isRecord } from "../../../api/fields.ts";
 import {
   type FleetSet,
   fleetSetApiVersion,
@@ -97,20 +97,16 @@ async function listKind(
 ): Promise<ServedSets | undefined> {
   const { namespace, labelSelector } = selection;
   const resource = knownResource(fleetSetApiVersion, kind);
-  try {
-    const { items } = await hub.list({ resource, namespace, labelSelector }, {}, signal);
-    const read = items.map((item) => ({ item, set: fleetSetOf(item, kind) }));
-    return {
-      sets: read.flatMap(({ set }) => set ?? []),
-      malformed: read.flatMap(({ item: { metadata }, set }) => {
-        const { namespace: place = "", name } = metadata;
-        return set === undefined ? [{ kind, namespace: place, name }] : [];
-      }),
-    };
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
+  const list = await ifServed(hub.list({ resource, namespace, labelSelector }, {}, signal));
+  if (list === undefined) return undefined;
+  const read = list.items.map((item) => ({ item, set: fleetSetOf(item, kind) }));
+  return {
+    sets: read.flatMap(({ set }) => set ?? []),
+    malformed: read.flatMap(({ item: { metadata }, set }) => {
+      const { namespace: place = "", name } = metadata;
+      return set === undefined ? [{ kind, namespace: place, name }] : [];
+    }),
+  };
 }
 
 function notServed(kinds: readonly FleetSetKind[]): NotServedError {
@@ -136,10 +132,6 @@ function isFleetSet(object: KubeObject): object is FleetSet {
     isRecord(template) &&
     isRecord(rollout) &&
     isRecord(status["rollout"] ?? {}) &&
-    [...lists, rollout["stages"]].every(isAbsentOrRecords)
+    [...lists, rollout["stages"]].every((list) => areRecords(list ?? []))
   );
-}
-
-function isAbsentOrRecords(value: unknown): boolean {
-  return value === undefined || (Array.isArray(value) && value.every(isRecord));
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../access/kube/api-error.ts";
+import { ifServed } from "../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import {
@@ -9,7 +9,7 @@ import {
   operatorApiVersion,
 } from "../../../api/component.ts";
 import { conditionOf } from "../../../api/conditions.ts";
-import { isRecord } from "../../../api/fields.ts";
+import { areRecords, isRecord } from "../../../api/fields.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -106,13 +106,8 @@ async function listKind(
 ): Promise<readonly Component[] | undefined> {
   const { namespace, labelSelector } = selection;
   const resource = knownResource(operatorApiVersion, kind);
-  try {
-    const list = await hub.list({ resource, namespace, labelSelector }, {}, signal);
-    return list.items.map((item) => componentOf(item, kind));
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
+  const list = await ifServed(hub.list({ resource, namespace, labelSelector }, {}, signal));
+  return list?.items.map((item) => componentOf(item, kind));
 }
 
 /** An object or an item of a list of that kind, as a component. Throws UsageError for one that another CRD than ours has let in. */
@@ -135,7 +130,7 @@ function isComponent(object: KubeObject): object is Component {
   const isPlaced =
     ref === undefined ||
     [stringAt(ref, "namespace"), stringAt(ref, "name")].every((text) => text !== null);
-  return isPlaced && Array.isArray(conditions) && conditions.every(isRecord);
+  return isPlaced && areRecords(conditions);
 }
 
 /** `Outdated`: the status is about an older generation of the spec. */

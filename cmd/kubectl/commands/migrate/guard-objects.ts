@@ -1,4 +1,4 @@
-import { unlessDenied } from "../../../../access/kube/api-error.ts";
+import { ifServed, unlessDenied } from "../../../../access/kube/api-error.ts";
 import {
   type KubeClient,
   type ObjectRef,
@@ -7,7 +7,6 @@ import {
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { anchorAnnotations, guardLabels } from "../../../../installation/anchor.ts";
-import { listServed } from "./helm-release.ts";
 
 /** Something of the guard of a hub on a cluster. */
 interface GuardObject {
@@ -43,8 +42,8 @@ export async function guardObjects(
     const labelSelector = `${label ?? anchorAnnotations.hubId}=${hubId}`;
     const list = client.list({ resource, labelSelector }, { metadataOnly: true }, signal);
     // Policies are not served everywhere. A spoke is read with the identity of the hub, which has written none where it may not read them.
-    const items = id === "" ? await listServed(list) : ((await unlessDenied(list))?.items ?? []);
-    return items.map(({ metadata }: KubeObject) => ({
+    const found = await (id === "" ? ifServed(list) : unlessDenied(list));
+    return (found?.items ?? []).map(({ metadata }: KubeObject) => ({
       ref: objectRefOf(metadata, resource),
       uid: metadata.uid,
       resourceVersion: metadata.resourceVersion,

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
-import { ApiError } from "../../../../access/kube/api-error.ts";
+import { ifServed } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { jsonOf, recordAt, textAt } from "../../../../api/fields.ts";
 import { keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
@@ -26,9 +26,9 @@ export async function listReleaseObjects(
   const lists = builtInReleaseKinds.map(async (resource) => {
     const place = resource.namespaced ? { namespace } : {};
     const ref = { resource, ...place, labelSelector: "app.kubernetes.io/managed-by=Helm" };
-    const items = await listServed(hub.list(ref, { metadataOnly: true }, signal));
+    const list = await ifServed(hub.list(ref, { metadataOnly: true }, signal));
     const { apiVersion, kind } = resource;
-    return items
+    return (list?.items ?? [])
       .filter((object) => isOfRelease(object, release))
       .map((object) => leftObject({ ...object, apiVersion, kind }));
   });
@@ -52,18 +52,6 @@ export function isSameRelease(
 /** An object that can be removed, and no other of its name. */
 export function leftObject(object: KubeObject): LeftObject {
   return { ...keyOf(object), uid: object.metadata.uid };
-}
-
-/** A kind that the hub does not serve has no objects. */
-export async function listServed(
-  list: ReturnType<KubeClient["list"]>,
-): Promise<readonly KubeObject[]> {
-  try {
-    return (await list).items;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return [];
-    throw error;
-  }
 }
 
 /** Helm's records of a release: one Secret for each revision. Throws the errors of KubeClient. */

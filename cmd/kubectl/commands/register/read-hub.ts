@@ -1,4 +1,4 @@
-import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
+import { ifServed, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
 import { secretNamespace } from "../../../../access/plugins/built-in-plugins.ts";
@@ -178,13 +178,6 @@ async function isServed(
 ): Promise<boolean> {
   const answer = await ifServed(client.request("GET", `/apis/${apiVersion}`, undefined, signal));
   return answer !== undefined;
-}
-
-async function ifServed(answer: Promise<unknown>): Promise<unknown> {
-  return answer.catch((error: unknown) => {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  });
 }
 
 /** The readers of the named provider file, or of the hub's. A sentence when there is none. */

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../../../access/kube/api-error.ts";
+import { ApiError, ifServed } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../../../../access/kube/kube-client.ts";
 import { getProfile, ServedKind } from "../../../../../access/kube/profile-versions.ts";
 import {
@@ -46,13 +46,8 @@ export async function readProfile(
 }
 
 async function areProfilesServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<boolean> {
-  try {
-    await hub.request("GET", "/apis/multicluster.x-k8s.io", undefined, signal);
-    return true;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
-    throw error;
-  }
+  const group = hub.request("GET", "/apis/multicluster.x-k8s.io", undefined, signal);
+  return (await ifServed(group)) !== undefined;
 }
 
 const profilesType = "clusterprofiles.multicluster.x-k8s.io";
