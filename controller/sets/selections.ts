@@ -23,7 +23,7 @@ interface Entry {
   readonly clusters: Map<string, SelectedCluster>;
 }
 
-/** Sets whose clusters were found without a pause, at the start. */
+/** At the start the clusters of so many sets are found between two pauses. */
 const atOnce = 50;
 
 /**

@@ -180,7 +180,7 @@ async function migrate(
       return { plan, code: exitCodes.failed };
     }
     tellOpen(step, told, input);
-    // What somebody else has changed since the look is looked at again.
+    // An object that somebody else has changed since it was read is read again.
     if (step.by === "command")
       await carryOut(step.id, { ...reading, look }, signal).catch(ifChanged);
     if (step.by !== "command" || told.has(`again ${step.id}`)) {

@@ -54,7 +54,7 @@ export async function writeRegistration(
       throw new UsageError("Another register gave the hub another token meanwhile");
     }
   } catch (error) {
-    // The command may be over. The token must not stay nevertheless.
+    // The token must be deleted also when the command was interrupted.
     const late = { signal: undefined };
     const isHeld =
       secret !== undefined && (await holds(secret, { ...atHub, ...late }).catch(() => true));
@@ -143,9 +143,9 @@ async function mintToken(
 
 const pollMs = 100;
 
-/** Makes the Secret and waits until the cluster has filled it: for the time of one request, and for the answer to one look at least. */
+/** Makes the Secret and waits until the cluster has filled it. It waits for the time of one request, and reads the Secret at least once. */
 async function lastingToken(secret: Manifest, target: Target): Promise<string> {
-  // Its failure takes the Secret back, so it is not counted as made.
+  // When the registration fails, it deletes this Secret itself: the Secret is not listed as left.
   await write(secret, { present: undefined, made: [] }, target);
   const end = systemClock.now() + target.timeoutMs;
   for (;;) {
