@@ -10,7 +10,7 @@ import { clusterNameOf, hasFinalizer } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertPermitted, olderClaimantOf } from "../reconcile/claims.ts";
 import { isStillPushed } from "../reconcile/hand-over.ts";
-import { removeFinalizer } from "../reconcile/hold.ts";
+import { release } from "../reconcile/hold.ts";
 import type { Outcome } from "../reconcile/outcome.ts";
 import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
@@ -43,8 +43,8 @@ export async function removePulled(
   deps: PullDeps,
   signal: AbortSignal,
 ): Promise<Next> {
-  const { component, writer } = attempt;
-  if (!hasFinalizer(component)) return { kind: "done" };
+  const { component, installation, writer } = attempt;
+  if (installation.isReleased || !hasFinalizer(component)) return { kind: "done" };
   const outcome = await removeWorks(attempt, deps, signal);
   if (outcome !== undefined) return conclude({ ...attempt, outcome }, deps, signal);
   const isGivenUp = orphaningOf(component).kind === "granted";
@@ -56,7 +56,7 @@ export async function removePulled(
     const message = `Removed everything of this component from ${clusterNameOf(component)}`;
     await deps.events.record(component, { type: "Normal", reason: "Removed", message }, signal);
   }
-  await removeFinalizer(writer.latest, deps.hub, signal);
+  await release(attempt, deps.hub, signal);
   return { kind: "done" };
 }
 

@@ -100,13 +100,18 @@ export function addFinalizer(
   return editFinalizers(component, { client, isHeld: true, annotations }, signal);
 }
 
+interface Releasing extends Pick<Attempt, "installation"> {
+  readonly writer: Pick<StatusWriter, "latest">;
+}
+
 /** Removes our finalizer: the hub may delete the component. */
-export async function removeFinalizer(
-  component: Component,
+export async function release(
+  { installation, writer }: Releasing,
   client: Client,
   signal: AbortSignal,
 ): Promise<void> {
-  await editFinalizers(component, { client, isHeld: false, annotations: {} }, signal);
+  await editFinalizers(writer.latest, { client, isHeld: false, annotations: {} }, signal);
+  installation.isReleased = true;
 }
 
 interface Edit {

@@ -50,6 +50,8 @@ export class Installation implements AsyncDisposable {
   readonly toldJobs = new Set<string>();
   /** This process requested the finalizer, and nothing was ever written to the target. */
   isUntouched = false;
+  /** This process removed our finalizer. The watch may show the component with it for a moment longer. */
+  isReleased = false;
   /** The target was reached at least once by this process. */
   wasReached = false;
   readonly pendingChanges = new PendingChanges();
@@ -82,6 +84,7 @@ export class Installation implements AsyncDisposable {
   undo(): void {
     this.#undone += 1;
     this.#latest = undefined;
+    this.isReleased = false;
   }
 
   /** An attempt is running. */

@@ -10,7 +10,7 @@ import { releaseNamespaces } from "../guard/guarded-objects.ts";
 import { logFieldsOf } from "../log.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertPermitted, olderClaimantOf } from "../reconcile/claims.ts";
-import { removeFinalizer } from "../reconcile/hold.ts";
+import { release } from "../reconcile/hold.ts";
 import { fleetErrorOf, asLoss, type Steps } from "../reconcile/outcome.ts";
 import { type Removing, showsRemovalFailure } from "../reconcile/progress.ts";
 import type { Attempt, ReconcileDeps } from "../reconcile/reconcile-deps.ts";
@@ -30,8 +30,8 @@ export async function uninstall(
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Next> {
-  const { component, writer } = attempt;
-  if (!hasFinalizer(component)) {
+  const { component, installation, writer } = attempt;
+  if (installation.isReleased || !hasFinalizer(component)) {
     deps.guards.stopProtecting(component);
     return { kind: "done" };
   }
@@ -40,7 +40,7 @@ export async function uninstall(
   if (retry !== undefined) return retry;
   // From here on only the hub can fail, and such a failure is not written to the status.
   await writer.stopProgress();
-  await removeFinalizer(writer.latest, deps.hub, signal);
+  await release(attempt, deps.hub, signal);
   return { kind: "done" };
 }
 

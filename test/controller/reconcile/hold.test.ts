@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import { hold, NotHeld, wasWritten } from "../../../controller/reconcile/hold.ts";
+import { hold, NotHeld, release, wasWritten } from "../../../controller/reconcile/hold.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { openStatusWriter } from "../../../controller/reconcile/status-writer.ts";
 import { uninstall } from "../../../controller/uninstall/uninstall.ts";
@@ -135,6 +135,17 @@ test("a component that was deleted before the first write to its cluster is remo
   );
   expect(gone).toEqual({ kind: "done" });
   expect(hub.stored().metadata["finalizers"]).toEqual([]);
+});
+
+test("a component that was released asks no cluster again while the watch of the hub lags, unless the hub was restored", async () => {
+  const metadata = { deletionTimestamp, finalizers: [finalizer, "other"] };
+  const { subject, deps, stored } = holding(serving({ spec, metadata }));
+  await release(subject, deps.hub, signal);
+  expect(stored().metadata["finalizers"]).toEqual(["other"]);
+  const unasked = { ...deps, onChange: unexpected };
+  expect(await uninstall(subject, unasked, signal)).toEqual({ kind: "done" });
+  subject.installation.undo();
+  expect(subject.installation.isReleased).toBe(false);
 });
 
 test("status and memory show whether anything was written", () => {
