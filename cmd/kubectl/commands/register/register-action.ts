@@ -53,10 +53,9 @@ export async function runRegister(input: Input, signal: AbortSignal): Promise<Ex
     ],
   });
   const { context } = loadKubeconfig(hub.source);
-  const [hubFacts, spokeFacts] = await Promise.all([
-    readHubFacts(request, { hub, flags, context }, signal),
-    readSpokeFacts(request, spoke, signal),
-  ]);
+  const hubFacts = await readHubFacts(request, { hub, flags, context }, signal);
+  // After the hub: so the older tokens, which are deleted at the end, include the one that the hub has now, also when another run minted it a moment ago.
+  const spokeFacts = await readSpokeFacts(request, spoke, signal);
   const plan = planRegistration(
     request,
     { hub: hubFacts, spoke: spokeFacts },
