@@ -38,8 +38,13 @@ export const pulledAnnotations = {
 /** Label of a ClusterProfile that Open Cluster Management wrote: name of its ManagedCluster, and of the namespace of the works for it. */
 export const managedClusterLabel = "open-cluster-management.io/cluster-name";
 
+/** `spec.clusterManager.name` of ClusterProfiles that Open Cluster Management wrote. */
+export const ocmManager = "open-cluster-management";
+
 export const workApiVersion = "work.open-cluster-management.io/v1";
 export const managedClusterApiVersion = "cluster.open-cluster-management.io/v1";
+/** Of ManagedClusterSet and ManagedClusterSetBinding. */
+export const clusterSetApiVersion = "cluster.open-cluster-management.io/v1beta2";
 
 /** Name of the work that brings the controller to a spoke. */
 export const agentWorkName = "knfleet-agent";

@@ -101,7 +101,7 @@ export const reasons = {
   ReferenceNotPermitted: {
     condition: "TargetClusterResolved",
     retry: "change",
-    next: "Ask the operator of the hub for a grant, or for trust in the ClusterProfile: --reference-mode, --reference-grants and the --trusted flags of the controller.",
+    next: "Ask the operator of the hub for a grant, or for trust in the ClusterProfile: --reference-mode, --reference-grants and the flags --trusted-inventory-namespace, --trusted-cluster-manager and --pull-namespace of the controller.",
   },
   VersionNotEligible: {
     condition: "VersionMigrationEligible",

@@ -99,15 +99,17 @@ async function bringCrds(
 /** Throws FleetError `ConfigInvalid` for flags that contradict each other. */
 function settingsOf(flags: ControllerFlags): ControllerSettings {
   const { healthAddress, auditInterval: auditMs, delivery: mode, agentImage } = flags;
-  if (mode === "Auto" && agentImage === undefined) {
-    throw new FleetError("ConfigInvalid", "--delivery=Auto needs --agent-image");
+  const { pullNamespace: namespaces } = flags;
+  if (mode === "Auto" && (agentImage === undefined || namespaces.length === 0)) {
+    const message = "--delivery=Auto needs --agent-image and --pull-namespace";
+    throw new FleetError("ConfigInvalid", message);
   }
   return {
     ...flags,
     pollMs: pollIntervalOf(flags.remoteDeploymentsPollInterval),
     auditMs,
     healthAddress: healthAddress === "nowhere" ? undefined : healthAddress,
-    ...(agentImage === undefined ? {} : { pull: { mode, agentImage } }),
+    ...(agentImage === undefined ? {} : { pull: { mode, agentImage, namespaces } }),
   };
 }
 

@@ -49,6 +49,7 @@ export interface ControllerFlags extends ReferenceFlags, LeaseFlags {
   readonly maxSetsPerNamespace: number;
   readonly delivery: DeliveryMode;
   readonly agentImage: string | undefined;
+  readonly pullNamespace: readonly string[];
   readonly installCrds: boolean;
   readonly discover: readonly Producer[];
   readonly discoverNamespace: string | undefined;
@@ -165,6 +166,12 @@ function workOptions(): readonly Option[] {
       .choices(deliveryModes)
       .default("Push"),
     new Option("--agent-image <image>", "image of the controller on clusters that pull"),
+    new Option(
+      "--pull-namespace <name>",
+      "namespace where Open Cluster Management alone writes ClusterProfiles, whose clusters may pull; can be given several times",
+    )
+      .argParser(withText)
+      .default([], "none"),
   ];
 }
 

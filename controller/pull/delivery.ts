@@ -4,7 +4,8 @@ import { FleetError } from "../../api/errors.ts";
 import { hasFinalizer, targetIdOf } from "../component-identity.ts";
 import { refusalOf } from "../reconcile/claims.ts";
 import { managedClusterRef } from "./find-works.ts";
-import { getFrom, managedClusterFor } from "./hub-works.ts";
+import { getFrom } from "./hub-works.ts";
+import { managedClusterFor } from "./managed-cluster.ts";
 import type { PullDeps } from "./pull-deps.ts";
 
 /** The reasons of a ClusterProfile that offers no way in which the provider file serves. */

@@ -1,19 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
-import { ServedKind } from "../../access/kube/profile-versions.ts";
-import { distrustedProfile } from "../../access/providers/reference-policy.ts";
-import {
-  type ClusterProfile,
-  clusterProfileApiVersion,
-  isClusterProfile,
-} from "../../api/cluster-profile.ts";
-import type { Component, ClusterProfileRef } from "../../api/component.ts";
-import {
-  agentWorkName,
-  managedClusterLabel,
-  type ManifestWork,
-  workApiVersion,
-} from "../../api/delivery.ts";
+import type { Component } from "../../api/component.ts";
+import { agentWorkName, type ManifestWork, workApiVersion } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord, recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
@@ -26,44 +14,7 @@ import { asWork, isWork, workRef } from "./find-works.ts";
 import { isApplied } from "./judge.ts";
 import { componentWork, workLabel } from "./works.ts";
 
-type HubDeps = Pick<ReconcileDeps, "hub" | "hubId" | "references">;
-
-/** The ManagedCluster that a ClusterProfile stands for. Throws FleetError with a reason of `TargetClusterResolved` when there is none, or the profile is not trusted. */
-export async function managedClusterFor(
-  ref: ClusterProfileRef,
-  { hub, references }: Pick<HubDeps, "hub" | "references">,
-  signal: AbortSignal,
-): Promise<string> {
-  const name = describe({ kind: "ClusterProfile", ...ref });
-  const profile = await readProfile(ref, hub, signal);
-  if (profile === undefined) {
-    throw new FleetError("ClusterProfileNotFound", `${name} does not exist`);
-  }
-  const distrust = distrustedProfile(profile, references?.policy ?? {});
-  if (distrust !== undefined) throw new FleetError("ReferenceNotPermitted", distrust);
-  const cluster = profile.metadata.labels?.[managedClusterLabel];
-  if (cluster !== undefined) return cluster;
-  const message = `${name} has no label ${managedClusterLabel}`;
-  throw new FleetError("AccessProviderFailed", message, { code: "NotManagedByOCM" });
-}
-
-async function readProfile(
-  { namespace, name }: ClusterProfileRef,
-  hub: KubeClient,
-  signal: AbortSignal,
-): Promise<ClusterProfile | undefined> {
-  const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
-  // The controller may list ClusterProfiles, and not get them.
-  const ref = { resource, namespace, fieldSelector: `metadata.name=${name}` };
-  try {
-    const { items } = await new ServedKind(hub).list(ref, {}, signal);
-    return items.find(isClusterProfile);
-  } catch (cause) {
-    if (!(cause instanceof ApiError)) throw cause;
-    const message = "ClusterProfiles cannot be read on the hub";
-    throw new FleetError("ClusterProfileUnavailable", message, { cause });
-  }
-}
+type HubDeps = Pick<ReconcileDeps, "hub" | "hubId">;
 
 /** Reads an object of the hub for pull delivery; undefined when there is none, or the hub knows no such kind. Throws FleetError for what the hub refuses. */
 export function getFrom(hub: Pick<KubeClient, "get">, signal: AbortSignal) {
@@ -71,7 +22,7 @@ export function getFrom(hub: Pick<KubeClient, "get">, signal: AbortSignal) {
     orRefusal(ref, () => hub.get(ref, {}, signal));
 }
 
-interface WorkDeps extends Pick<HubDeps, "hub" | "hubId"> {
+interface WorkDeps extends HubDeps {
   readonly stored: ManifestWork | undefined;
 }
 

@@ -15,6 +15,8 @@ export interface PullSettings {
   readonly mode: DeliveryMode;
   /** Image of the controller on spokes. */
   readonly agentImage: string;
+  /** Namespaces whose ClusterProfiles are written by Open Cluster Management alone, so that their clusters may pull. */
+  readonly namespaces: readonly string[];
 }
 
 /** What pull delivery needs beside what every attempt needs. */

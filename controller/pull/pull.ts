@@ -14,14 +14,9 @@ import { writeFirstConditions } from "../reconcile/reconcile.ts";
 import { conclude } from "../reconcile/report.ts";
 import { stopManaging } from "../reconcile/resolve.ts";
 import { findWorks, workRef } from "./find-works.ts";
-import {
-  ensureComponentWork,
-  ensureWork,
-  getFrom,
-  managedClusterFor,
-  removeOrphanedWorks,
-} from "./hub-works.ts";
+import { ensureComponentWork, ensureWork, getFrom, removeOrphanedWorks } from "./hub-works.ts";
 import { isAvailable, judge, type PullFacts, silenceOf } from "./judge.ts";
+import { managedClusterFor } from "./managed-cluster.ts";
 import type { PullDeps } from "./pull-deps.ts";
 import { agentWork } from "./works.ts";
 

@@ -24,10 +24,10 @@ import {
   getFrom,
   isOrphaned,
   listWorks,
-  managedClusterFor,
   orphanWork,
 } from "./hub-works.ts";
 import { isApplied, silenceOf } from "./judge.ts";
+import { managedClusterFor } from "./managed-cluster.ts";
 import type { PullDeps } from "./pull-deps.ts";
 import { assertSameCluster } from "./pull.ts";
 

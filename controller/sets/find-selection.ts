@@ -4,7 +4,7 @@ import {
   type PlacementDecision,
 } from "../../access/providers/placement.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
-import { managedClusterLabel } from "../../api/delivery.ts";
+import { managedClusterLabel, ocmManager } from "../../api/delivery.ts";
 import { isRecord, listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
@@ -37,9 +37,6 @@ export const ocmLabels = {
   /** Label of a ClusterProfile: the name of its ManagedCluster. */
   cluster: managedClusterLabel,
 } as const;
-
-/** `spec.clusterManager.name` of ClusterProfiles that Open Cluster Management wrote. */
-const ocmManager = "open-cluster-management";
 
 /** The clusters that a set selects. A placement that does not exist or cannot be read gives `unusable`, never an empty selection. Spec: sets.md 5, R11. */
 export function findSelection(set: FleetSet, sources: SelectionSources): Selection {

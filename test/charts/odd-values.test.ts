@@ -42,6 +42,10 @@ describe("values that a person writes by mistake are refused in words", () => {
       says: "sets.enabled: needs webhook.enabled=true",
     },
     {
+      flags: ["--set=controller.delivery=Auto"],
+      says: "controller.pullNamespaces: name the namespaces where Open Cluster Management alone",
+    },
+    {
       flags: ["--set=discovery.producers={cluster-api}"],
       says: "discovery.producers: needs multicluster.enabled=true",
     },

@@ -24,7 +24,7 @@ import {
   ready,
   remove,
 } from "./installation.ts";
-import { playAgent, usePullScene } from "./pull-scene.ts";
+import { playAgent, pullFlags, usePullScene } from "./pull-scene.ts";
 import { releaseDir } from "./release-dir.ts";
 import { guardWritesTo, writesTo } from "./requests.ts";
 import { childrenOf, phase, removeSet, setKey, setNamespace, setOf } from "./set-scene.ts";
@@ -54,7 +54,7 @@ beforeAll(async () => {
     providerFile: await fleet.providerFile(),
     releaseDir: releases,
     leaderElection: true,
-    flags: ["--shards=2", "--sets", "--delivery=Auto", "--agent-image=registry.example/knfleet:1"],
+    flags: ["--shards=2", "--sets", "--delivery=Auto", ...pullFlags],
   };
   for (let count = 0; count < 2; count += 1) {
     replicas.push(stack.use(await startControllerProcess(options)));

@@ -2,7 +2,6 @@ import { join, resolve } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import { agentWorkName, managedClusterAnnotation, workApiVersion } from "../../api/delivery.ts";
 import { steering } from "../../api/fleet-set.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
@@ -12,7 +11,7 @@ import { startOcm } from "../fleet/ocm/ocm.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
-import { playAgent } from "./pull-scene.ts";
+import { giveWayIn, playAgent } from "./pull-scene.ts";
 import {
   annotateSet,
   childrenOf,
@@ -50,7 +49,7 @@ beforeAll(async () => {
     const ring = spoke === spokes[0] ? "canary" : "rest";
     await hub.admin.patch(key, { metadata: { labels: { ring } } });
   }
-  await dialSecond();
+  await giveWayIn(fleet(), fleet().spoke(1), setNamespace);
   for (const role of ["pull-role.yaml", "sets-role.yaml"]) await applyFile(hub, join(docs, role));
   releaseDir = await writeThinRelease(folder, 2, ["1.22.0", "1.23.0"]);
   stack.use(
@@ -58,7 +57,12 @@ beforeAll(async () => {
       kubeconfig,
       providerFile: await fleet().providerFile(),
       releaseDir,
-      flags: ["--sets", "--delivery=Auto", "--agent-image=registry.example/knfleet:test"],
+      flags: [
+        "--sets",
+        "--delivery=Auto",
+        "--agent-image=registry.example/knfleet:test",
+        `--pull-namespace=${setNamespace}`,
+      ],
     }),
   );
 }, 1_800_000);
@@ -77,17 +81,6 @@ async function bindNamespace(): Promise<void> {
       spec: { clusterSet: "global" },
     }),
   );
-}
-
-/** Gives the profile that Open Cluster Management wrote for the second spoke a way in, as its cluster-proxy does. */
-async function dialSecond(): Promise<void> {
-  const { admin } = fleet().hub;
-  const type = { apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" };
-  const other = await fleet().addProfile(fleet().spoke(1), { plugin: "secretreader" });
-  const found = await admin.get({ ...type, namespace: other.namespace, name: other.name });
-  const status = { accessProviders: valueAt(found, "status", "accessProviders") };
-  const metadata = { namespace: setNamespace, name: "spoke-2" };
-  await admin.apply({ ...type, metadata, status }, { subresource: "status" });
 }
 
 /** A Placement with the decision groups `canary` and `rest`. */

@@ -3,12 +3,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import {
   agentWorkName,
   deliveryAnnotation,
   managedClusterAnnotation,
-  managedClusterLabel,
   workApiVersion,
 } from "../../api/delivery.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
@@ -36,7 +34,7 @@ import {
   ready,
   remove,
 } from "./installation.ts";
-import { playAgent, usePullScene } from "./pull-scene.ts";
+import { giveWayIn, playAgent, pullFlags, usePullScene } from "./pull-scene.ts";
 
 const kind = "KnativeServing";
 const name = "knative-serving";
@@ -59,14 +57,10 @@ beforeAll(async () => {
   const kubeconfig = await fleet.controllerKubeconfig();
   await applyFile(hub, join(import.meta.dirname, "../../docs/pull-role.yaml"));
   // Of one cluster, that can be dialled and has an agent.
-  const on = await fleet.addProfile(spoke, { plugin: "secretreader", name: "both" });
-  const labels = { [managedClusterLabel]: spoke.name };
-  const profile = { apiVersion: clusterProfileApiVersion, kind: "ClusterProfile", ...on };
-  await hub.admin.patch(profile, { metadata: { labels } });
+  const on = await giveWayIn(fleet, spoke, "fleet");
   before = await inventoryOf(spoke);
   const options = { kubeconfig, providerFile: await fleet.providerFile(), releaseDir };
-  const flags = ["--agent-image=registry.example/knfleet:v0.1.0"];
-  controller = stack.use(await startControllerProcess({ ...options, flags }));
+  controller = stack.use(await startControllerProcess({ ...options, flags: pullFlags }));
   await create(hub, { kind, on });
   await condition(hub, kind, ["AnchorProtected", { status: "True" }]);
   lasting = await marksOf((await ready(hub, kind)).metadata.uid);

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 
 import { afterAll, beforeAll } from "vitest";
 
+import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import { agentWorkName } from "../../api/delivery.ts";
 import type { NamespacedName } from "../../api/kubernetes.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
@@ -26,6 +27,12 @@ export interface PullScene {
   /** For its part that carries out works: the rights that Open Cluster Management gives it. */
   readonly workKubeconfig: string;
 }
+
+/** Flags of a controller whose components may pull in the namespace of `docs/examples/ocm/hub.yaml`. */
+export const pullFlags = [
+  "--agent-image=registry.example/knfleet:v0.1.0",
+  "--pull-namespace=fleet",
+] as const;
 
 const examples = resolve(import.meta.dirname, "../../docs/examples/ocm");
 const patience = { timeoutMs: 180_000 };
@@ -58,6 +65,24 @@ export function usePullScene({ mayExecute = true } = {}): () => PullScene {
 
 function printLine(line: string): void {
   console.error(line);
+}
+
+/** Gives the profile that Open Cluster Management wrote for a spoke a way in, as its cluster-proxy does. Returns its name. */
+export async function giveWayIn(
+  fleet: Fleet,
+  spoke: Cluster,
+  namespace: string,
+): Promise<NamespacedName> {
+  const { admin } = fleet.hub;
+  const type = { apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" };
+  const other = await fleet.addProfile(spoke, { plugin: "secretreader", name: `to-${spoke.name}` });
+  const found = await admin.get({ ...type, namespace: other.namespace, name: other.name });
+  const status = { accessProviders: valueAt(found, "status", "accessProviders") };
+  const metadata = { namespace, name: spoke.name };
+  const profile = { ...type, ...metadata };
+  await waitFor("the profile", () => admin.get(profile));
+  await admin.apply({ ...type, metadata, status }, { subresource: "status" });
+  return metadata;
 }
 
 /** What docs/removal.md grants for `knfleet.dev/keep-while-used`, here to the controller on the spoke. */

@@ -28,13 +28,13 @@ import {
   remove,
 } from "./installation.ts";
 import { runOneWriteLives } from "./one-write-lives.ts";
-import { letLookForUsers, playAgent, usePullScene } from "./pull-scene.ts";
+import { letLookForUsers, playAgent, pullFlags, usePullScene } from "./pull-scene.ts";
 
 const kind = "KnativeServing";
 const scene = usePullScene({ mayExecute: false });
 const stack = new AsyncDisposableStack();
 const profile = { namespace: "fleet", name: "spoke-1" };
-const flags = ["--delivery=Auto", "--agent-image=registry.example/knfleet:test"];
+const flags = ["--delivery=Auto", ...pullFlags];
 const clusterKey = {
   apiVersion: "cluster.open-cluster-management.io/v1",
   kind: "ManagedCluster",
@@ -201,11 +201,14 @@ describe("a component whose cluster has only an agent", () => {
     const work = await ownWork();
     await hub.admin.patch(keyOf(work), { spec: { manifestConfigs: null } });
     await expect.poll(async () => (await ownWork())["spec"]).toEqual(work["spec"]);
-    const component = await ready(hub, kind);
-    const { name, namespace } = component.metadata;
-    const path = `/apis/${component.apiVersion}/namespaces/${namespace}/knativeservings/${name}/status`;
     const conditions = [{ type: "Ready", status: "False", reason: "Lie" }];
-    await hub.admin.request("PUT", path, { ...component, status: { conditions } });
+    // The controller may write its own status between reading and writing.
+    await waitFor("the lie to be stored", async () => {
+      const component = await ready(hub, kind);
+      const { name, namespace } = component.metadata;
+      const path = `/apis/${component.apiVersion}/namespaces/${namespace}/knativeservings/${name}/status`;
+      return hub.admin.request("PUT", path, { ...component, status: { conditions } });
+    });
     await ready(hub, kind);
   });
 

@@ -8,6 +8,7 @@ describe("readControllerFlags", () => {
   test("has a default for everything", () => {
     expect(read()).toEqual({
       delivery: "Push",
+      pullNamespace: [],
       manifestSource: [],
       referenceMode: "Any",
       trustedInventoryNamespace: [],

@@ -30,7 +30,7 @@ interface Case {
   readonly label?: string;
 }
 
-const auto: Case = { mode: "Auto", refusal: "AccessProviderNotConfigured", label: "managed" };
+const auto: Case = { mode: "Auto", refusal: "AccessProviderNotConfigured", label: "spoke" };
 
 test.each<readonly [string, Case, string]>([
   ["without the annotation", {}, "Push"],
@@ -52,7 +52,7 @@ test.each<readonly [string, Case, string]>([
   ["Auto, no way in", auto, "Pull"],
   ["Auto, no provider that serves it", { ...auto, refusal: "MulticlusterDisabled" }, "Pull"],
   ["Auto, a way in that does not work now", { ...auto, refusal: "SpokeUnreachable" }, "Push"],
-  ["Auto, a way in", { mode: "Auto", label: "managed" }, "Push"],
+  ["Auto, a way in", { mode: "Auto", label: "spoke" }, "Push"],
   [
     "Auto, not of Open Cluster Management",
     { mode: "Auto", refusal: "MulticlusterDisabled" },
@@ -69,8 +69,12 @@ test.each<readonly [string, Case, string]>([
   const { metadata = {}, spec = { clusterProfileRef }, mode = "Push", refusal, label } = one;
   const { memory, deps } = hubWithNone();
   const labels = label === undefined ? {} : { "open-cluster-management.io/cluster-name": label };
-  memory.edit("ClusterProfile", "spoke", { metadata: { ...clusterProfileRef, labels } });
-  memory.edit("ManagedCluster", "managed", {});
+  const profile = { spec: { clusterManager: { name: "open-cluster-management" } } };
+  memory.edit("ClusterProfile", "spoke", {
+    ...profile,
+    metadata: { ...clusterProfileRef, labels },
+  });
+  memory.edit("ManagedCluster", "spoke", {});
   const { signal } = new AbortController();
   const connection = {
     client: deps.hub,
@@ -87,7 +91,8 @@ test.each<readonly [string, Case, string]>([
     state: () => undefined,
   };
   const hub = { ...deps.hub, list: memory.list };
-  const pull = { mode, agentImage: "image", watch: { open: () => undefined } };
+  const namespaces = ["knative-serving"];
+  const pull = { mode, agentImage: "image", namespaces, watch: { open: () => undefined } };
   const component = serving({ metadata, spec });
   const all = { ...deps, hub, spokes, pull, onChange: () => undefined };
   expect(await deliveryOf(component, all, signal)).toBe(delivery);

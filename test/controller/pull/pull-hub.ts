@@ -20,10 +20,19 @@ export function pulled(metadata: Partial<ObjectMeta> = {}): Component {
 }
 
 interface ClusterOptions {
-  /** The ManagedCluster that the ClusterProfile stands for. */
+  /** The ManagedCluster that the ClusterProfile stands for; another than `spoke-1` is in a set that is bound to its namespace. */
   readonly label?: string;
   /** Of the condition of the ManagedCluster; default: True. */
   readonly available?: "True" | "Unknown";
+}
+
+/** Stores a ManagedCluster, a set of all clusters, and the binding of the namespace of these tests to it. */
+function bindAll(memory: MemoryHub, cluster: string): void {
+  memory.edit("ManagedCluster", cluster, {});
+  const clusterSelector = { selectorType: "LabelSelector", labelSelector: {} };
+  memory.edit("ManagedClusterSet", "all", { spec: { clusterSelector } });
+  const binding = { metadata: { namespace: name, name: "all" }, spec: { clusterSet: "all" } };
+  memory.edit("ManagedClusterSetBinding", "all", binding);
 }
 
 /** A hub with the ManagedCluster `spoke-1`, and attempts for its components. */
@@ -34,7 +43,9 @@ export function hubThatPulls({ label = "spoke-1", available = "True" }: ClusterO
   memory.edit("ManagedCluster", "spoke-1", { status: { conditions: [condition] } });
   const labels = { "open-cluster-management.io/cluster-name": label };
   const profile = { namespace: name, name: "spoke-1", labels };
-  memory.edit("ClusterProfile", "spoke-1", { metadata: profile });
+  const spec = { clusterManager: { name: "open-cluster-management" } };
+  memory.edit("ClusterProfile", "spoke-1", { metadata: profile, spec });
+  if (label !== "spoke-1") bindAll(memory, label);
   const requests: string[] = [];
   const hub = {
     ...deps.hub,
@@ -54,7 +65,8 @@ export function hubThatPulls({ label = "spoke-1", available = "True" }: ClusterO
     },
   };
   const events = { record: () => Promise.resolve(), audit: () => Promise.resolve() };
-  const pull = { mode: "Auto", agentImage: "image", watch: { open: () => undefined } } as const;
+  const settings = { mode: "Auto", agentImage: "image", namespaces: [name] } as const;
+  const pull = { ...settings, watch: { open: () => undefined } };
   return {
     now: clock.date().toISOString(),
     /** Writes to works, in their order. */

@@ -1,0 +1,144 @@
+import { ApiError, ifServed } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { ServedKind } from "../../access/kube/profile-versions.ts";
+import { distrustedProfile } from "../../access/providers/reference-policy.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  isClusterProfile,
+} from "../../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../../api/component.ts";
+import { clusterSetApiVersion, managedClusterLabel, ocmManager } from "../../api/delivery.ts";
+import { FleetError } from "../../api/errors.ts";
+import { listAt, recordAt, textAt } from "../../api/fields.ts";
+import { foreignText } from "../../api/foreign-text.ts";
+import { describe, type KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { type LabelSelector, matchesLabels } from "../../sets/select-clusters.ts";
+import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
+import { managedClusterRef } from "./find-works.ts";
+import type { PullDeps } from "./pull-deps.ts";
+
+type HubDeps = Pick<ReconcileDeps, "hub" | "references"> & Pick<PullDeps, "pull">;
+
+/**
+ * The ManagedCluster in whose namespace works may be written for a ClusterProfile. Its label alone proves nothing: whoever may write ClusterProfiles writes it, and whoever writes works is
+ * administrator of the cluster. So the profile has to be of Open Cluster Management, its namespace has to be in `--pull-namespace`, and it has the name of the ManagedCluster, or a
+ * ManagedClusterSetBinding of its namespace holds a set with the ManagedCluster. Spec: pull.md, "Who may send works to a cluster".
+ *
+ * Throws FleetError `ClusterProfileNotFound`, `ClusterProfileUnavailable`, `ReferenceNotPermitted` (not trusted), or `AccessProviderFailed` with code `NotManagedByOCM`.
+ */
+export async function managedClusterFor(
+  ref: ClusterProfileRef,
+  deps: HubDeps,
+  signal: AbortSignal,
+): Promise<string> {
+  const { hub } = deps;
+  const { namespace, name } = ref;
+  const subject = describe({ kind: "ClusterProfile", ...ref });
+  const profile = await readProfile(ref, hub, signal);
+  if (profile === undefined) {
+    throw new FleetError("ClusterProfileNotFound", `${subject} does not exist`);
+  }
+  const cluster = claimedCluster(profile, subject, deps);
+  if (cluster === name || (await isBound(cluster, { hub, namespace }, signal))) return cluster;
+  const message = `${subject} is labelled as ManagedCluster ${cluster}, whose name it does not have, and no ManagedClusterSetBinding of its namespace holds a set with that cluster`;
+  throw new FleetError("ReferenceNotPermitted", message);
+}
+
+/** The ManagedCluster that the label of a ClusterProfile names. Throws unless the profile is of Open Cluster Management and its clusters may pull. */
+function claimedCluster(
+  profile: ClusterProfile,
+  subject: string,
+  { references, pull }: Pick<HubDeps, "references" | "pull">,
+): string {
+  const { namespace, labels = {} } = profile.metadata;
+  const distrust =
+    distrustedProfile(profile, references?.policy ?? {}) ?? unlisted(namespace, pull);
+  if (distrust !== undefined) throw new FleetError("ReferenceNotPermitted", distrust);
+  const cluster = labels[managedClusterLabel];
+  if (cluster === undefined) throw unmanaged(`${subject} has no label ${managedClusterLabel}`);
+  const manager = profile.spec?.clusterManager?.name ?? "";
+  if (manager === ocmManager) return cluster;
+  const name = JSON.stringify(foreignText(manager, longestName));
+  throw unmanaged(`${subject} is of the cluster manager ${name}, and not of ${ocmManager}`);
+}
+
+const longestName = 253;
+
+function unlisted(namespace: string, pull: PullDeps["pull"]): string | undefined {
+  if (pull?.namespaces.includes(namespace) === true) return undefined;
+  return `Clusters of ClusterProfiles in namespace ${JSON.stringify(namespace)} may not pull (--pull-namespace)`;
+}
+
+function unmanaged(message: string): FleetError {
+  return new FleetError("AccessProviderFailed", message, { code: "NotManagedByOCM" });
+}
+
+async function readProfile(
+  { namespace, name }: ClusterProfileRef,
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<ClusterProfile | undefined> {
+  const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
+  // The controller may list ClusterProfiles, and not get them.
+  const ref = { resource, namespace, fieldSelector: `metadata.name=${name}` };
+  try {
+    const { items } = await new ServedKind(hub).list(ref, {}, signal);
+    return items.find(isClusterProfile);
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause;
+    const message = "ClusterProfiles cannot be read on the hub";
+    throw new FleetError("ClusterProfileUnavailable", message, { cause });
+  }
+}
+
+/** Whether a namespace is bound to a set that a ManagedCluster is in: Open Cluster Management asks for the right `managedclustersets/bind` before it stores such a binding. */
+async function isBound(
+  cluster: string,
+  { hub, namespace }: { readonly hub: KubeClient; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const managed = await hub.get(managedClusterRef(cluster), {}, signal);
+  if (managed === undefined) return false;
+  const resource = knownResource(clusterSetApiVersion, "ManagedClusterSetBinding");
+  const sets = knownResource(clusterSetApiVersion, "ManagedClusterSet");
+  const bindings = await ifServed(hub.list({ resource, namespace }, {}, signal));
+  for (const binding of bindings?.items ?? []) {
+    const name = textAt(recordAt(binding, "spec"), "clusterSet");
+    if (name === undefined) continue;
+    const set = await hub.get({ resource: sets, name }, {}, signal);
+    if (set !== undefined && isInSet(managed, set)) return true;
+  }
+  return false;
+}
+
+const setLabel = "cluster.open-cluster-management.io/clusterset";
+
+/** Whether a ManagedClusterSet has a ManagedCluster, by its label or by the selector of the set. */
+function isInSet({ metadata: { labels = {} } }: KubeObject, set: KubeObject): boolean {
+  const { selectorType, labelSelector } = recordAt(set, "spec", "clusterSelector");
+  if (selectorType === "LabelSelector") return matchesLabels(selectorOf(labelSelector), labels);
+  return labels[setLabel] === set.metadata.name;
+}
+
+/** A selector as the API server stores it, which has checked it against the CRD. */
+function selectorOf(selector: unknown): LabelSelector {
+  const expressions = listAt(recordAt(selector), "matchExpressions").map((one) => recordAt(one));
+  return {
+    matchLabels: textsOf(recordAt(selector, "matchLabels")),
+    matchExpressions: expressions.map((one) => ({
+      key: textAt(one, "key") ?? "",
+      operator: textAt(one, "operator") ?? "",
+      values: listAt(one, "values").filter((value) => typeof value === "string"),
+    })),
+  };
+}
+
+function textsOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, value]) =>
+      typeof value === "string" ? [[key, value] as const] : [],
+    ),
+  );
+}
