@@ -11,12 +11,15 @@ import type { ServerDeps } from "./server-process.ts";
 /** The servers that make a cluster live: controllers, scheduler and fake kubelets. */
 export interface Companions extends AsyncDisposable {
   readonly pids: readonly number[];
+  /** The fake kubelets. Undefined: there are none, or they are being started again. */
+  readonly kubelets: number | undefined;
   stop(): Promise<void>;
   /** Starts them again. */
   start(): Promise<void>;
 }
 
-const nodeNames = ["node-1", "node-2"];
+/** Names of the nodes of a cluster that has some. */
+export const nodeNames: readonly string[] = ["node-1", "node-2"];
 const nodesTimeoutMs = 120_000;
 
 /** Starts them, and with `kwok` two nodes; waits until the nodes are ready. */
@@ -46,6 +49,9 @@ export async function startCompanions(
   return {
     get pids() {
       return servers.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+    },
+    get kubelets() {
+      return kwok ? servers.at(-1)?.pid : undefined;
     },
     stop,
     start,

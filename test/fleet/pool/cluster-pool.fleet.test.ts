@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
+import { keyOf } from "../../../api/kubernetes.ts";
 import { openAdminClient } from "../admin-client.ts";
 import { ensureBinaries } from "../binaries.ts";
 import { serverBinaries } from "../binary-catalogue.ts";
 import type { Cluster, ClusterPlan } from "../cluster.ts";
+import { conditionOf } from "../json-record.ts";
 import { runClusters } from "../running-clusters.ts";
 import { waitFor } from "../wait-for.ts";
 import { ClusterPool } from "./cluster-pool.ts";
@@ -65,6 +67,32 @@ describe("a pool of clusters", () => {
       return (await auditLog.requests()).map(({ uri }) => uri);
     });
     expect(uris).toEqual(["/version?of=second"]);
+  });
+
+  test("lends one cluster with nodes on which pods become ready, and without", async () => {
+    const isAvailable = async ({ admin }: Cluster): Promise<boolean> => {
+      const found = await admin.get(keyOf(deployment));
+      return conditionOf(found, "Available")?.status === "True";
+    };
+    const runs = async (cluster: Cluster): Promise<string> => {
+      await cluster.admin.create({
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: { name: "left" },
+      });
+      await cluster.admin.create(deployment);
+      await waitFor("the Deployment to be available", () => isAvailable(cluster));
+      return cluster.server;
+    };
+    const first = await lend(runs);
+    const second = await lend(
+      async (cluster) => {
+        expect(await cluster.admin.list({ apiVersion: "v1", kind: "Node" })).toEqual([]);
+        return cluster.server;
+      },
+      { kwok: false },
+    );
+    expect([second, await lend(runs)]).toEqual([first, first]);
   });
 
   test("does not lend a cluster again of which a server was harmed", async () => {

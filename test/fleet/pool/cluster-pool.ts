@@ -11,6 +11,7 @@ import {
   type ClusterPlan,
   type ClusterServers,
 } from "../cluster.ts";
+import { nodeNames } from "../companions.ts";
 import { etcdSocketOf } from "../control-plane.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { waitFor } from "../wait-for.ts";
@@ -64,8 +65,8 @@ export class ClusterPool implements AsyncDisposable {
   /** Lends an idle cluster that was started like this one, or starts one. */
   async lend(plan: ClusterPlan, folder: string, deps: PoolDeps): Promise<LentCluster> {
     const idle = this.#takeIdle(kindOf(plan));
-    if (idle !== undefined) await wake(idle);
     const pooled = idle ?? (await this.#start(plan, deps));
+    await wake(pooled, plan);
     let isHarmed = false;
     let isKept = false;
     const cluster = await openCluster(pooled.servers, {
@@ -109,7 +110,8 @@ export class ClusterPool implements AsyncDisposable {
     const deps = { binary, log, watchdog: this.#watchdog };
     const name = `${plan.role}-of-pool-${this.#started}`;
     await using undo = new AsyncDisposableStack();
-    const servers = undo.use(await startServers({ ...plan, name, folder }, deps));
+    // A cluster without nodes is one with nodes that are taken away: it serves files of both kinds.
+    const servers = undo.use(await startServers({ ...plan, kwok: true, name, folder }, deps));
     await using first = await openCluster(servers, { name, folder });
     await plan.prepare(first);
     const store = undo.use(openEtcdStore(etcdSocketOf(servers.files)));
@@ -138,18 +140,27 @@ export class ClusterPool implements AsyncDisposable {
   }
 }
 
-/** An idle cluster is frozen: five servers that do nothing still cost a fortieth of a core. */
-async function wake(pooled: PooledServers): Promise<void> {
+/** An idle cluster is frozen: five servers that do nothing still cost a fortieth of a core. For who wants no nodes its kubelets stay so, and the nodes go. */
+async function wake({ servers }: PooledServers, { kwok = true }: ClusterPlan): Promise<void> {
+  const { apiServer, companions } = servers;
+  const { kubelets } = companions;
+  if (!kwok && kubelets !== undefined) process.kill(kubelets, "SIGSTOP");
   // In the order of their start: nobody waits for a server that is still frozen.
-  signalAll(pidsOf(pooled.servers), "SIGCONT");
-  const { admin } = pooled.servers.apiServer;
+  signalAll(
+    pidsOf(servers).filter((pid) => kwok || pid !== kubelets),
+    "SIGCONT",
+  );
+  const { admin } = apiServer;
   await waitFor("an idle cluster to be ready again", () => admin.request("GET", "/readyz"));
+  if (kwok) return;
+  const nodes = nodeNames.map((name) => ({ apiVersion: "v1", kind: "Node", name }));
+  await Promise.all(nodes.map((node) => admin.remove(node)));
 }
 
 function signalAll(pids: readonly number[], signal: "SIGSTOP" | "SIGCONT"): void {
   for (const pid of pids) process.kill(pid, signal);
 }
 
-function kindOf({ role, kwok = true, admissionWebhooks = false }: ClusterPlan): string {
-  return JSON.stringify({ role, kwok, admissionWebhooks });
+function kindOf({ role, admissionWebhooks = false }: ClusterPlan): string {
+  return JSON.stringify({ role, admissionWebhooks });
 }

@@ -237,7 +237,9 @@ export async function migrateStory(): Promise<void> {
           ],
         ],
       );
-      expect(second).toMatchObject({ stderr: "", exitCode: 0 });
+      expect(second.exitCode).toBe(0);
+      // On a busy machine it says meanwhile how many clusters it has read.
+      expect(second.stderr).toMatch(/^(?:spokes \d\/\d\n)*$/);
       expect(second.stdout).toMatch(/done: 6 compare: (\d+) of \1 Deployments have the generation/);
       expect([await generationsOf(remote), await generationsOf(local)]).toEqual(before);
     });
