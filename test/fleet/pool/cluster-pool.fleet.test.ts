@@ -70,10 +70,6 @@ describe("a pool of clusters", () => {
   });
 
   test("lends one cluster with nodes on which pods become ready, and without", async () => {
-    const isAvailable = async ({ admin }: Cluster): Promise<boolean> => {
-      const found = await admin.get(keyOf(deployment));
-      return conditionOf(found, "Available")?.status === "True";
-    };
     const runs = async (cluster: Cluster): Promise<string> => {
       await cluster.admin.create({
         apiVersion: "v1",
@@ -123,6 +119,11 @@ describe("a pool of clusters", () => {
     expect(await lend(async (cluster) => cluster.server)).not.toBe(server);
   });
 });
+
+async function isAvailable({ admin }: Cluster): Promise<boolean> {
+  const found = await admin.get(keyOf(deployment));
+  return conditionOf(found, "Available")?.status === "True";
+}
 
 async function prepare({ admin }: Cluster): Promise<void> {
   await admin.create(configMap("baseline", { is: "new" }));
