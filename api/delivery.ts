@@ -25,6 +25,14 @@ export function managedClusterOf({ metadata }: Pick<Component, "metadata">): str
   return metadata.annotations?.[managedClusterAnnotation];
 }
 
+/** On a pulled component that was pushed before: what the hub installed may still be its own. The controller takes it off when the spoke tells that it has taken over. */
+export const pushedBeforeAnnotation = "knfleet.dev/pushed-before";
+
+/** Whether what the hub installed for a pulled component may still be its own. */
+export function wasPushed({ metadata }: Pick<Component, "metadata">): boolean {
+  return metadata.annotations?.[pushedBeforeAnnotation] !== undefined;
+}
+
 /** Annotations of the component that a work brings to a spoke. */
 export const pulledAnnotations = {
   /** Id of the hub that it comes from. */
@@ -57,7 +65,12 @@ export function componentWorkName({
   readonly kind: ComponentKind;
   readonly metadata: { readonly uid: string };
 }): string {
-  return `knfleet-${kind.toLowerCase()}-${uid.slice(0, 8)}`;
+  return `${componentWorkPrefix(kind)}${uid.slice(0, 8)}`;
+}
+
+/** How the name of each work begins that brings a component of a kind. */
+export function componentWorkPrefix(kind: ComponentKind): string {
+  return `knfleet-${kind.toLowerCase()}-`;
 }
 
 /** What the agent of Open Cluster Management tells of one manifest of a work. */

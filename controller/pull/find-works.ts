@@ -9,12 +9,13 @@ import {
 } from "../../api/delivery.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import type { PullFacts } from "./judge.ts";
 
 /** Reads an object of the hub; undefined when there is none. */
 type Get = (ref: ObjectRef) => Promise<KubeObject | undefined>;
 
-/** What the hub holds of a component that a cluster pulls: three requests. Rejects as `get` does. */
+/** What the hub holds of a component that a cluster pulls: three requests. A work that does not carry the uid of the component is none of its own. Rejects as `get` does. */
 export async function findWorks(
   component: Component,
   cluster: string,
@@ -27,7 +28,11 @@ export async function findWorks(
     work(agentWorkName),
     work(componentWorkName(component)),
   ]);
-  return { managed, agent, work: own };
+  return { managed, agent, work: own !== undefined && isOf(component, own) ? own : undefined };
+}
+
+function isOf({ metadata: { uid } }: Component, { metadata: { labels } }: ManifestWork): boolean {
+  return labels?.[componentUidLabel] === uid;
 }
 
 /** Names a ManagedCluster. */

@@ -31,9 +31,28 @@ export async function handBack(
   }
   const next = await reconcile(attempt, deps, signal);
   if (!isTakenOver(attempt)) return next;
-  if ((await removeWorks(attempt, deps, signal)) !== undefined) return { kind: "backoff" };
+  const outcome = await removeWorks(attempt, deps, signal);
+  if (outcome?.kind === "failed")
+    await tellFailure({ ...attempt, error: outcome.error }, deps, signal);
+  if (outcome !== undefined) return { kind: "backoff" };
   await forgetCluster(attempt, deps, signal);
   return next;
+}
+
+interface Failed extends Attempt {
+  readonly error: FleetError;
+}
+
+/** Tells by an Event why the works of an installation that the hub has taken over are still there: its conditions tell of the installation, which is well. */
+async function tellFailure(
+  { installation, writer: { latest }, error: { reason, message } }: Failed,
+  { events }: Pick<PullDeps, "events">,
+  signal: AbortSignal,
+): Promise<void> {
+  const text = `The works of the component stay: ${message}`;
+  if (installation.removalEvents.has(text)) return;
+  await events.record(latest, { type: "Warning", reason, message: text }, signal);
+  installation.removalEvents.add(text);
 }
 
 /** One attempt for such a component that is being deleted: removes the works first, and then what the hub has taken over already. */

@@ -90,18 +90,18 @@ export async function orphanWork(
   return false;
 }
 
-/** Deletes works that were orphaned while their cluster was silent. Throws FleetError `ClusterBusy` until they are gone: they would write the same objects as new ones. */
+/** Deletes those works of a cluster that were orphaned while it was silent. Throws FleetError `ClusterBusy` until they are gone: they would write the same objects as new ones. */
 export async function removeOrphanedWorks(
-  cluster: string,
-  hub: Pick<KubeClient, "list" | "patch" | "remove">,
+  all: readonly ManifestWork[],
+  hub: Pick<KubeClient, "patch" | "remove">,
   signal: AbortSignal,
 ): Promise<void> {
-  const all = await listWorks(cluster, hub, signal);
   const orphaned = all.filter((work) => isOrphaned(work) && work.metadata.name !== agentWorkName);
   await Promise.all(orphaned.map((work) => orphanWork(work, hub, signal)));
   const [first] = orphaned;
   if (first === undefined) return;
-  const message = `ManifestWork ${cluster}/${first.metadata.name} of a removed component has yet to go`;
+  const { namespace, name } = first.metadata;
+  const message = `ManifestWork ${namespace}/${name} of a removed component has yet to go`;
   throw new FleetError("ClusterBusy", message);
 }
 

@@ -6,6 +6,7 @@ import {
   type ManifestWork,
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
+import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import type { Told } from "../reconcile/told.ts";
@@ -42,7 +43,7 @@ export function judge(facts: PullFacts): Told | FleetError {
   if (!isCurrent(values, generation)) {
     return waiting("the agent on the spoke to take up the component");
   }
-  const version = values.get("version");
+  const version = shaped(values.get("version"), shapes.version);
   return {
     conditions: [reached, ...toldConditions.flatMap((type) => conditionFrom(values, type))],
     ...(version === undefined ? {} : { version }),
@@ -123,14 +124,28 @@ function manifestsOf({ status }: ManifestWork): readonly ManifestStatus[] {
   return status?.resourceStatus?.manifests ?? [];
 }
 
-/** The values that the feedback rules of a work asked for, by name; none without a work. */
+/** The values that the feedback rules of a work asked for, by name; none without a work. Of other types than the rules ask for there are none. */
 function feedbackOf(work: ManifestWork | undefined): ReadonlyMap<string, string> {
   const values = (work === undefined ? [] : manifestsOf(work)).flatMap(
     ({ statusFeedback }) => statusFeedback?.values ?? [],
   );
   return new Map(
-    values.map(({ name, fieldValue: { string, integer } }) => [name, string ?? `${integer ?? ""}`]),
+    values.flatMap(({ name, fieldValue }) => {
+      const { string, integer } = recordAt(fieldValue);
+      if (typeof string === "string") return [[name, string] as const];
+      return typeof integer === "number" ? [[name, `${integer}`] as const] : [];
+    }),
   );
+}
+
+// What a spoke says goes to the status of the hub, so it has the shape and length that the API asks for, or it is dropped.
+const shapes = {
+  version: /^\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+][\w.+-]{1,64})?$/,
+  reason: /^[A-Za-z](?:[\w,:]{0,126}\w)?$/,
+};
+
+function shaped(value: string | undefined, shape: RegExp): string | undefined {
+  return value !== undefined && shape.test(value) ? value : undefined;
 }
 
 /** The cluster carries out works. */
@@ -155,7 +170,7 @@ type Entry = Told["conditions"][number];
 function conditionFrom(values: ReadonlyMap<string, string>, type: string): readonly Entry[] {
   const status = values.get(feedbackName(type, "status"));
   if (status !== "True" && status !== "False" && status !== "Unknown") return [];
-  const reason = values.get(feedbackName(type, "reason"));
+  const reason = shaped(values.get(feedbackName(type, "reason")), shapes.reason);
   const message = values.get(feedbackName(type, "message"));
   return [
     {

@@ -1,9 +1,18 @@
 import { type Component, componentKeyOf } from "../../api/component.ts";
-import { componentWorkName, managedClusterOf } from "../../api/delivery.ts";
+import { conditionOf } from "../../api/conditions.ts";
+import {
+  componentWorkPrefix,
+  managedClusterOf,
+  type ManifestWork,
+  pushedBeforeAnnotation,
+  wasPushed,
+} from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { describe } from "../../api/kubernetes.ts";
+import { byText } from "../../api/fields.ts";
+import { describe, type KubeObject } from "../../api/kubernetes.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
-import { clusterNameOf } from "../component-identity.ts";
+import { asComponent, clusterNameOf, refOf } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertOnlyOne, assertPermitted } from "../reconcile/claims.ts";
 import { hold, whileHeld } from "../reconcile/hold.ts";
@@ -13,8 +22,16 @@ import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { writeFirstConditions } from "../reconcile/reconcile.ts";
 import { conclude } from "../reconcile/report.ts";
 import { stopManaging } from "../reconcile/resolve.ts";
-import { findWorks, workRef } from "./find-works.ts";
-import { ensureComponentWork, ensureWork, getFrom, removeOrphanedWorks } from "./hub-works.ts";
+import { findWorks } from "./find-works.ts";
+import {
+  deleteWork,
+  ensureComponentWork,
+  ensureWork,
+  getFrom,
+  isOrphaned,
+  listWorks,
+  removeOrphanedWorks,
+} from "./hub-works.ts";
 import { isAvailable, judge, type PullFacts, silenceOf } from "./judge.ts";
 import { managedClusterFor } from "./managed-cluster.ts";
 import type { PullDeps } from "./pull-deps.ts";
@@ -48,12 +65,28 @@ async function pullComponent(
     steps.resolved = true;
     const answer = judge(facts);
     if (answer instanceof FleetError) throw answer;
+    if (conditionOf(answer.conditions, "InstallSucceeded")?.status === "True") {
+      await forgetPush(attempt, deps, signal);
+    }
     return { kind: "told", ...answer };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;
     return { kind: "failed", steps, error };
   }
+}
+
+/** The spoke has installed the component: if the hub did so before, the spoke has taken it over. */
+async function forgetPush(
+  { writer }: Attempt,
+  { hub }: Pick<PullDeps, "hub">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!wasPushed(writer.latest)) return;
+  const { uid } = writer.latest.metadata;
+  const patch = { metadata: { uid, annotations: { [pushedBeforeAnnotation]: null } } };
+  const written = asComponent(await hub.patch(refOf(writer.latest), patch, {}, signal));
+  if (written !== undefined) writer.noteNewer(written);
 }
 
 /** Writes the works of a component where they differ. That of the component waits for the agent, which brings the CRD. Resolves with what the hub holds then. */
@@ -72,11 +105,10 @@ async function writeWorks(
   watch.open();
   const cluster = await managedClusterFor(ref, deps, signal);
   assertSameCluster(component, cluster);
-  await assertFree(component, { cluster, deps }, signal);
   const { managed, agent, work } = await findWorks(component, cluster, getFrom(deps.hub, signal));
-  // A cluster that is silent for now gets its works when it is back.
-  const silence = silenceOf(cluster, managed);
-  if (managed === undefined && silence !== undefined) throw silence;
+  assertManaged(cluster, managed);
+  const works = work === undefined ? await listWorks(cluster, deps.hub, signal) : [];
+  assertFree(component, works, deps.components);
   const namespace = installationNamespace(component, deps.spokeNamespace);
   await hold(attempt, { ...deps, namespace, cluster }, signal);
   const writtenAgent = await ensureWork(
@@ -85,17 +117,28 @@ async function writeWorks(
     signal,
   );
   const isDue = work !== undefined || isAvailable(writtenAgent);
-  if (isDue && work === undefined) await removeOrphanedWorks(cluster, deps.hub, signal);
-  const writtenWork = isDue
-    ? await ensureComponentWork(component, { ...deps, cluster, stored: work }, signal)
-    : undefined;
+  const place = { ...deps, cluster, stored: work };
+  const writtenWork = isDue ? await writeOwn(component, { works, place }, signal) : undefined;
   const { generation = 0 } = component.metadata;
   const isInstalled = component.status?.version !== undefined;
   return { cluster, managed, agent: writtenAgent, work: writtenWork, generation, isInstalled };
 }
 
+/**
+ * Throws when a ManagedCluster gets no works: it does not exist, or it is being deleted, and with it go its namespace and all works (`ClusterBusy`). One that is silent for now gets
+ * its works when it is back.
+ */
+function assertManaged(cluster: string, managed: KubeObject | undefined): void {
+  const silence = silenceOf(cluster, managed);
+  if (managed === undefined && silence !== undefined) throw silence;
+  const since = managed?.metadata.deletionTimestamp;
+  if (since === undefined) return;
+  const message = `ManagedCluster ${cluster} has been going since ${since}, and gets no works`;
+  throw new FleetError("ClusterBusy", message);
+}
+
 /** Throws FleetError `AccessProviderFailed` when the works of a component are recorded for another cluster than its ClusterProfile stands for. */
-export function assertSameCluster(component: Component, cluster: string): void {
+function assertSameCluster(component: Component, cluster: string): void {
   const recorded = managedClusterOf(component);
   if (recorded === undefined || recorded === cluster) return;
   const message = `${clusterNameOf(component)} stands for ManagedCluster ${cluster} now, and the works are for ${recorded}`;
@@ -103,27 +146,67 @@ export function assertSameCluster(component: Component, cluster: string): void {
 }
 
 /**
- * Throws FleetError `DuplicateComponent` when another component of the kind has the cluster through another ClusterProfile: both works would write the same objects. Its work proves it, and not
- * its record, which anybody can write who may write the component.
+ * Throws FleetError `DuplicateComponent` when the namespace of a cluster holds the work of another component of the kind: both would write the same objects. The works prove it, and not the
+ * records of components, which anybody can write who may write the component.
  */
-async function assertFree(
+function assertFree(
   component: Component,
-  { cluster, deps }: { readonly cluster: string; readonly deps: PullDeps },
-  signal: AbortSignal,
-): Promise<void> {
-  const get = getFrom(deps.hub, signal);
-  const isHere = managedClusterOf(component) !== undefined;
-  for (const other of deps.components.all()) {
-    if (other.kind !== component.kind || managedClusterOf(other) !== cluster) continue;
-    if (other.metadata.uid === component.metadata.uid) continue;
-    if (isHere && ageOf(component) < ageOf(other)) continue;
-    const work = await get(workRef(cluster, componentWorkName(other)));
-    if (work === undefined) continue;
-    const message = `${describe(componentKeyOf(other))} is installed on the same cluster already`;
-    throw new FleetError("DuplicateComponent", message);
-  }
+  works: readonly ManifestWork[],
+  components: PullDeps["components"],
+): void {
+  const [first] = works
+    .filter((work) => isOfAnother(component, work) && !isOrphaned(work))
+    .toSorted(byText(ageOf));
+  if (first === undefined) return;
+  const { namespace, name, labels } = first.metadata;
+  const uid = labels?.[componentUidLabel];
+  const other = [...components.all()].find(({ metadata }) => metadata.uid === uid);
+  const holder =
+    other === undefined ? `ManifestWork ${namespace}/${name}` : describe(componentKeyOf(other));
+  throw new FleetError("DuplicateComponent", `${holder} is installed on the same cluster already`);
 }
 
-function ageOf({ metadata: { creationTimestamp = "", uid } }: Component): string {
+/** Whether a work brings another component of the same kind. */
+function isOfAnother({ kind, metadata: { uid } }: Component, { metadata }: ManifestWork): boolean {
+  const { name, labels } = metadata;
+  return name.startsWith(componentWorkPrefix(kind)) && labels?.[componentUidLabel] !== uid;
+}
+
+function ageOf({ metadata: { creationTimestamp = "", uid } }: ManifestWork): string {
   return `${creationTimestamp}|${uid}`;
+}
+
+/** Writes the work of a component, before the first one without those that were orphaned. `works` is what the cluster has, read for the first one. */
+async function writeOwn(
+  component: Component,
+  { works, place }: { readonly works: readonly ManifestWork[]; readonly place: OwnPlace },
+  signal: AbortSignal,
+): Promise<ManifestWork> {
+  await removeOrphanedWorks(works, place.hub, signal);
+  const work = await ensureComponentWork(component, place, signal);
+  if (place.stored === undefined) await yieldToOlder({ component, work }, place, signal);
+  return work;
+}
+
+interface OwnPlace extends PullDeps {
+  readonly cluster: string;
+  readonly stored: ManifestWork | undefined;
+}
+
+/**
+ * Of two components that wrote their first works at the same moment the one with the younger work takes it back. Both see the other's: each looks after it has written.
+ */
+async function yieldToOlder(
+  { component, work }: { readonly component: Component; readonly work: ManifestWork },
+  { cluster, hub, components }: OwnPlace,
+  signal: AbortSignal,
+): Promise<void> {
+  const works = await listWorks(cluster, hub, signal);
+  const older = works.filter((one) => ageOf(one) < ageOf(work));
+  try {
+    assertFree(component, older, components);
+  } catch (error) {
+    await deleteWork(work, hub, signal);
+    throw error;
+  }
 }

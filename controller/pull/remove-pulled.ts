@@ -1,9 +1,11 @@
+import { ApiError } from "../../access/kube/api-error.ts";
 import { type Component, orphaningOf } from "../../api/component.ts";
 import {
   agentWorkName,
   componentWorkName,
   managedClusterOf,
   type ManifestWork,
+  wasPushed,
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
 import { clusterNameOf, hasFinalizer } from "../component-identity.ts";
@@ -11,7 +13,7 @@ import type { Next } from "../queue/delays.ts";
 import { assertPermitted, olderClaimantOf } from "../reconcile/claims.ts";
 import { isStillPushed } from "../reconcile/hand-over.ts";
 import { release } from "../reconcile/hold.ts";
-import type { Outcome } from "../reconcile/outcome.ts";
+import { fleetErrorOf, type Outcome } from "../reconcile/outcome.ts";
 import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
 import { reportOrphaned, withOrphanHint } from "../uninstall/force-orphan.ts";
@@ -29,7 +31,6 @@ import {
 import { isApplied, silenceOf } from "./judge.ts";
 import { managedClusterFor } from "./managed-cluster.ts";
 import type { PullDeps } from "./pull-deps.ts";
-import { assertSameCluster } from "./pull.ts";
 
 // The controller on a spoke removes an installation within seconds. Nothing is told of it meanwhile.
 const patienceMs = 600_000;
@@ -48,8 +49,10 @@ export async function removePulled(
   const outcome = await removeWorks(attempt, deps, signal);
   if (outcome !== undefined) return conclude({ ...attempt, outcome }, deps, signal);
   const isGivenUp = orphaningOf(component).kind === "granted";
-  if (!isGivenUp && (await isStillPushed(attempt, deps, signal))) {
-    return uninstall(attempt, deps, signal);
+  if (!isGivenUp && wasPushed(component)) {
+    const answer = await orFailure(component, () => isStillPushed(attempt, deps, signal));
+    if (answer === true) return uninstall(attempt, deps, signal);
+    if (answer !== false) return conclude({ ...attempt, outcome: answer }, deps, signal);
   }
   await writer.stopProgress();
   if (!isGivenUp) {
@@ -58,6 +61,21 @@ export async function removePulled(
   }
   await release(attempt, deps.hub, signal);
   return { kind: "done" };
+}
+
+/** An answer, or the failed removal that its error makes. */
+async function orFailure<T>(
+  component: Component,
+  ask: () => Promise<T>,
+): Promise<T | Extract<Outcome, { kind: "failed" }>> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof FleetError || error instanceof ApiError)) throw error;
+    const cause = fleetErrorOf(error, clusterNameOf(component));
+    const steps = { eligible: false, resolved: false };
+    return { kind: "failed", steps, error: withOrphanHint(cause, component), isRemoval: true };
+  }
 }
 
 /** Undefined when the works are gone, and with them what they brought to the spoke. */
@@ -73,10 +91,10 @@ export async function removeWorks(
   deps.pull?.watch.open();
   const removal = { attempt, cluster, deps };
   try {
-    if (orphaningOf(component).kind === "granted") return await orphan(removal, signal);
-    assertPermitted(component, deps);
-    await assertRecord(component, deps, signal);
-    return await remove(removal, signal);
+    const isGivenUp = orphaningOf(component).kind === "granted";
+    if (!isGivenUp) assertPermitted(component, deps);
+    const works = await findProven(removal, signal);
+    return isGivenUp ? await orphan(works, removal, signal) : await remove(works, removal, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;
@@ -85,23 +103,38 @@ export async function removeWorks(
   }
 }
 
-/** Checks the record of the cluster, which anybody can write who may write the component. A ClusterProfile that is gone, or is none of Open Cluster Management any more, contradicts nothing. */
-async function assertRecord(
-  component: Component,
-  deps: PullDeps,
+type Works = Awaited<ReturnType<typeof findWorks>>;
+
+/**
+ * What the hub holds of a component. Anybody can write the record of the cluster who may write the component: it is believed when a work carries the uid of the component, or did so in this
+ * process, or when the ClusterProfile leads to the same cluster. Otherwise there is nothing.
+ */
+async function findProven(
+  { attempt: { component, installation }, cluster, deps }: Removal,
   signal: AbortSignal,
-): Promise<void> {
-  const ref = component.spec?.clusterProfileRef;
-  if (ref === undefined) return;
-  let cluster: string;
-  try {
-    cluster = await managedClusterFor(ref, deps, signal);
-  } catch (error) {
-    const isNone = error instanceof FleetError && error.reason !== "ReferenceNotPermitted";
-    if (!isNone) throw error;
-    return;
+): Promise<Works> {
+  const works = await findWorks(component, cluster, getFrom(deps.hub, signal));
+  if (works.work !== undefined) installation.wasReached = true;
+  if (installation.wasReached || (await isClusterOf(component, { cluster, deps }, signal))) {
+    return works;
   }
-  assertSameCluster(component, cluster);
+  return { managed: works.managed, agent: undefined, work: undefined };
+}
+
+/** Whether the ClusterProfile of a component leads to a ManagedCluster. */
+async function isClusterOf(
+  { spec }: Component,
+  { cluster, deps }: Pick<Removal, "cluster" | "deps">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ref = spec?.clusterProfileRef;
+  if (ref === undefined) return false;
+  try {
+    return (await managedClusterFor(ref, deps, signal)) === cluster;
+  } catch (error) {
+    if (error instanceof FleetError) return false;
+    throw error;
+  }
 }
 
 interface Removal {
@@ -114,13 +147,12 @@ interface Removal {
  * Deletes the works and leaves what they brought on the spoke, with the agent. The works for a cluster that is silent stay, because their deletion could not be taken back: they go with the
  * ManagedCluster, or before the next component that is brought to it.
  */
-async function orphan(removal: Removal, signal: AbortSignal): Promise<Outcome | undefined> {
+async function orphan(
+  { work, agent, managed }: Works,
+  removal: Removal,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
   const { attempt, cluster, deps } = removal;
-  const { work, agent, managed } = await findWorks(
-    attempt.component,
-    cluster,
-    getFrom(deps.hub, signal),
-  );
   const isUnused = agent !== undefined && (await isLast(removal, signal));
   const orphaned = await Promise.all([
     work === undefined || orphanWork(work, deps.hub, signal),
@@ -133,10 +165,12 @@ async function orphan(removal: Removal, signal: AbortSignal): Promise<Outcome | 
 }
 
 /** Deletes the work of a component, and after it that of the agent. Undefined when both are done. */
-async function remove(removal: Removal, signal: AbortSignal): Promise<Outcome | undefined> {
-  const { attempt, cluster, deps } = removal;
-  const { component } = attempt;
-  const { work, agent, managed } = await findWorks(component, cluster, getFrom(deps.hub, signal));
+async function remove(
+  { work, agent, managed }: Works,
+  removal: Removal,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const { cluster, deps } = removal;
   if (work !== undefined) {
     // Until the cluster answers, the user may still order to orphan the installation.
     const silence = silenceOf(cluster, managed);
@@ -181,15 +215,16 @@ function assertInTime(
 
 /** Whether nothing on a cluster needs the agent any more. The works tell of components that are being removed at the same time, the components of those that have no work yet. */
 async function isLast(
-  { attempt: { component }, cluster, deps: { hub, components } }: Removal,
+  { attempt: { component }, cluster, deps }: Removal,
   signal: AbortSignal,
 ): Promise<boolean> {
-  for (const other of components.all()) {
-    const isOther = other.metadata.uid !== component.metadata.uid;
-    const stays = other.metadata.deletionTimestamp === undefined;
-    if (isOther && stays && managedClusterOf(other) === cluster) return false;
+  for (const other of deps.components.all()) {
+    const { uid, deletionTimestamp } = other.metadata;
+    const isOther = uid !== component.metadata.uid && deletionTimestamp === undefined;
+    if (!isOther || managedClusterOf(other) !== cluster) continue;
+    if (await isClusterOf(other, { cluster, deps }, signal)) return false;
   }
-  const all = await listWorks(cluster, hub, signal);
+  const all = await listWorks(cluster, deps.hub, signal);
   const own = [agentWorkName, componentWorkName(component)];
   return all.every((work) => own.includes(work.metadata.name) || isOrphaned(work));
 }

@@ -10,11 +10,15 @@ import {
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
 import { protectedCondition, contestedCondition, conditionTypes } from "../../api/reasons.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
+import { hashOf } from "../../render/fields.ts";
 import { keepWhileUsedAnnotation } from "../uninstall/in-use.ts";
 import { agentManifests, agentNamespace, agentNamespaceLabels } from "./agent.ts";
 
 /** Label with the value `knfleet` on all works, by which they are watched. */
 export const workLabel = { key: "app.kubernetes.io/managed-by", value: "knfleet" } as const;
+
+/** Annotation of a work: hash of what was written. A field that the hub takes away changes it, while the work would still hold every field that is left. */
+export const workHashAnnotation = "knfleet.dev/work-hash";
 
 /** A field that the agent of Open Cluster Management reports back, and its JSONPath. */
 type Feedback = readonly (readonly [name: string, path: string])[];
@@ -157,6 +161,14 @@ function work(
   { manifests, namespace, configs }: Content,
 ): Manifest {
   const stays = { group: "", resource: "namespaces", name: namespace, namespace: "" };
+  const spec = {
+    workload: { manifests },
+    manifestConfigs: configs,
+    deleteOption: {
+      propagationPolicy: "SelectivelyOrphan",
+      selectivelyOrphans: { orphaningRules: [stays] },
+    },
+  };
   return {
     apiVersion: workApiVersion,
     kind: "ManifestWork",
@@ -164,14 +176,8 @@ function work(
       name,
       namespace: cluster,
       labels: { [workLabel.key]: workLabel.value, ...labels },
+      annotations: { [workHashAnnotation]: hashOf(spec) },
     },
-    spec: {
-      workload: { manifests },
-      manifestConfigs: configs,
-      deleteOption: {
-        propagationPolicy: "SelectivelyOrphan",
-        selectivelyOrphans: { orphaningRules: [stays] },
-      },
-    },
+    spec,
   };
 }

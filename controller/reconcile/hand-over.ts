@@ -119,9 +119,16 @@ export async function letGo(
   throw handedOver;
 }
 
+/** Reasons of a ClusterProfile that offers the hub no way to its cluster. */
+const wayless: readonly string[] = [
+  "ClusterProfileNotFound",
+  "AccessProviderNotConfigured",
+  "MulticlusterDisabled",
+];
+
 /**
- * Whether the installation of a pulled component is still the hub's own: the component was pushed before, and no controller on the spoke has ever taken it over. False where the hub
- * has no way to the spoke.
+ * Whether the installation of a component that was pushed before it was pulled is still the hub's own, because no controller on the spoke has ever taken it over. False where the hub
+ * has no way to the spoke. Throws the error of the connection: an outage proves nothing.
  */
 export async function isStillPushed(
   subject: Subject,
@@ -136,8 +143,9 @@ export async function isStillPushed(
     return (
       anchor?.metadata.annotations?.[anchorAnnotations.componentUid] === component.metadata.uid
     );
-  } catch {
+  } catch (error) {
     signal.throwIfAborted();
-    return false;
+    if (error instanceof FleetError && wayless.includes(error.reason)) return false;
+    throw error;
   }
 }

@@ -1,7 +1,11 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../../api/component.ts";
-import { managedClusterAnnotation, managedClusterOf } from "../../api/delivery.ts";
+import {
+  managedClusterAnnotation,
+  managedClusterOf,
+  pushedBeforeAnnotation,
+} from "../../api/delivery.ts";
 import {
   recordedNamespace,
   spokeNamespaceAnnotation,
@@ -166,9 +170,11 @@ function recordsOf(
   if (component.spec?.clusterProfileRef === undefined) return {};
   const hasNamespace = namespace === undefined || recordedNamespace(component) === namespace;
   const hasCluster = cluster === undefined || managedClusterOf(component) === cluster;
+  const isPushed = !hasCluster && hasFinalizer(component);
   return {
     ...(hasNamespace ? {} : { [spokeNamespaceAnnotation]: namespace }),
     ...(hasCluster ? {} : { [managedClusterAnnotation]: cluster }),
+    ...(isPushed ? { [pushedBeforeAnnotation]: "true" } : {}),
   };
 }
 

@@ -58,6 +58,7 @@ function workStatus(values: readonly object[], conditions: readonly object[] = [
 }
 
 const pulled = component({ cluster });
+const labels = { "knfleet.dev/component-uid": pulled.metadata.uid };
 const serving: KubeObject = {
   ...pulled,
   metadata: {
@@ -122,7 +123,7 @@ const work = (values: readonly object[], conditions?: readonly object[]): KubeOb
     {
       apiVersion: workApiVersion,
       kind: "ManifestWork",
-      metadata: { namespace: cluster, name: componentWorkName(pulled) },
+      metadata: { namespace: cluster, name: componentWorkName(pulled), labels },
     },
     workStatus(values, conditions),
   );

@@ -47,6 +47,12 @@ describe("a work is ensured", () => {
     ["is missing", undefined],
     ["has another label", stored({ metadata: { ...stored().metadata, labels: {} } })],
     ["has other manifests", stored({ spec: { workload: { manifests: [] } } })],
+    [
+      "has a field that was taken away since",
+      stored({
+        metadata: { ...stored().metadata, annotations: { "knfleet.dev/work-hash": "of more" } },
+      }),
+    ],
   ])("by a write when it %s", async (_, found) => {
     const written = stored();
     expect(await ensure(found, () => Promise.resolve(written))).toBe(written);

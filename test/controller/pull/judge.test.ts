@@ -83,6 +83,43 @@ const connecting =
   "TargetClusterResolved=Unknown Connecting Waiting for the work agent of ManagedCluster spoke-1 to apply the works";
 const noAgent = work(telling({ available: 0 }));
 
+describe("what a spoke tells", () => {
+  const lie = (values: Values): string => {
+    const answer = judge({ ...whole, work: work(telling({ ...ready, ...values })) });
+    return JSON.stringify(answer);
+  };
+
+  test.each([
+    "1.23",
+    "1.23.0\u001b[2J",
+    `1.23.${"0".repeat(400_000)}`,
+    "latest",
+    "1.23.0-\u202Egnp",
+  ])("is no version unless it looks like one: %j", (version) => {
+    expect(lie({ version })).not.toContain('"version"');
+  });
+
+  test.each(["No spaces", "R\u001b[31m", "R".repeat(1_000), "", "\u202Eyd"])(
+    "is no reason unless it looks like one: %j",
+    (reason) => {
+      const told = { "InstallSucceeded.status": "False", "InstallSucceeded.reason": reason };
+      expect(lie(told)).toContain('{"type":"InstallSucceeded","status":"False"}');
+    },
+  );
+
+  test("of another type, or without a value, tells nothing and breaks nothing", () => {
+    const values: readonly unknown[] = [
+      { name: "version", fieldValue: { type: "Boolean", boolean: true } },
+      { name: "available", fieldValue: { type: "JsonRaw", jsonRaw: "{}" } },
+      { name: "generation" },
+    ];
+    const manifest: object = { statusFeedback: { values } };
+    expect(said({ work: work(manifest) })).toBe(
+      `${waiting} agent on the spoke to take up the component`,
+    );
+  });
+});
+
 describe("what the hub knows of a pulled component", () => {
   test.each<readonly [string, Partial<PullFacts>, string]>([
     [

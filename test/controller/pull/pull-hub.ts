@@ -1,11 +1,14 @@
 import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
 import type { ObjectMeta } from "../../../api/kubernetes.ts";
+import type { Reason } from "../../../api/reasons.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
 import { deliver } from "../../../controller/deliver.ts";
+import type { NewEvent } from "../../../controller/events.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
-import { hubWithNone, kind, name } from "../dispatched-hub.ts";
+import { hubWithNone, kind, name, unexpected } from "../dispatched-hub.ts";
 
 /** Annotation of a component that was pulled to the ManagedCluster of these tests. */
 export const record = { "knfleet.dev/managed-cluster": "spoke-1" };
@@ -24,6 +27,12 @@ interface ClusterOptions {
   readonly label?: string;
   /** Of the condition of the ManagedCluster; default: True. */
   readonly available?: "True" | "Unknown";
+  /** Since when the ManagedCluster is being deleted; absent: it stays. */
+  readonly goingSince?: string;
+  /** Why the hub has no connection to the spoke. Absent: nobody is to ask. */
+  readonly refusal?: Reason;
+  /** Called after each write of a work, with its name. */
+  readonly onApplied?: (workName: string, memory: MemoryHub) => void;
 }
 
 /** Stores a ManagedCluster, a set of all clusters, and the binding of the namespace of these tests to it. */
@@ -36,11 +45,18 @@ function bindAll(memory: MemoryHub, cluster: string): void {
 }
 
 /** A hub with the ManagedCluster `spoke-1`, and attempts for its components. */
-export function hubThatPulls({ label = "spoke-1", available = "True" }: ClusterOptions = {}) {
+export function hubThatPulls({
+  label = "spoke-1",
+  available = "True",
+  goingSince,
+  refusal,
+  onApplied,
+}: ClusterOptions = {}) {
   const memory = new MemoryHub();
   const { deps, clock } = hubWithNone({ memory });
   const condition = { type: "ManagedClusterConditionAvailable", status: available };
-  memory.edit("ManagedCluster", "spoke-1", { status: { conditions: [condition] } });
+  const managed = { metadata: { name: "spoke-1", deletionTimestamp: goingSince } };
+  memory.edit("ManagedCluster", "spoke-1", { ...managed, status: { conditions: [condition] } });
   const labels = { "open-cluster-management.io/cluster-name": label };
   const profile = { namespace: name, name: "spoke-1", labels };
   const spec = { clusterManager: { name: "open-cluster-management" } };
@@ -61,20 +77,36 @@ export function hubThatPulls({ label = "spoke-1", available = "True" }: ClusterO
     },
     apply: async (ref: { readonly name: string }, object: object) => {
       requests.push(`apply ${ref.name}`);
-      return memory.edit("ManifestWork", ref.name, { ...object });
+      const written = memory.edit("ManifestWork", ref.name, { ...object });
+      onApplied?.(ref.name, memory);
+      return written;
     },
   };
-  const events = { record: () => Promise.resolve(), audit: () => Promise.resolve() };
+  const told: string[] = [];
+  const take = (_: unknown, { reason, message }: NewEvent): Promise<void> => {
+    told.push(`${reason}: ${message}`);
+    return Promise.resolve();
+  };
+  const events = { record: take, audit: take };
+  const acquire = (): Promise<never> =>
+    refusal === undefined
+      ? unexpected()
+      : Promise.reject(new FleetError(refusal, "the hub has no connection"));
   const settings = { mode: "Auto", agentImage: "image", namespaces: [name] } as const;
   const pull = { ...settings, watch: { open: () => undefined } };
   return {
     now: clock.date().toISOString(),
+    memory,
+    /** Events, in their order. */
+    told,
     /** Writes to works, in their order. */
     requests,
+    /** A work of the component of these tests, unless `metadata` says otherwise. */
     storeWork: (workName: string, metadata: object = {}): void => {
+      const own = { "knfleet.dev/component-uid": serving().metadata.uid };
       memory.edit("ManifestWork", workName, {
         apiVersion: "work.open-cluster-management.io/v1",
-        metadata: { namespace: "spoke-1", uid: "u", name: workName, ...metadata },
+        metadata: { namespace: "spoke-1", uid: "u", name: workName, labels: own, ...metadata },
       });
     },
     /** One attempt for a component, beside others; the component as it is stored then. */
@@ -82,7 +114,8 @@ export function hubThatPulls({ label = "spoke-1", available = "True" }: ClusterO
       memory.edit(kind, name, component);
       const installation = new Installation(component.metadata.uid);
       const components = { all: () => [component, ...others] };
-      const all = { ...deps, hub, events, components, pull, onChange: () => undefined };
+      const spokes = { ...deps.spokes, acquire };
+      const all = { ...deps, hub, events, components, pull, spokes, onChange: () => undefined };
       await installation.attempt(
         { component, ...all },
         (writer, signal) => deliver({ component, installation, writer }, all, signal),

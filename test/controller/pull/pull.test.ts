@@ -2,11 +2,41 @@ import { describe, expect, test } from "vitest";
 
 import { conditionOf } from "../../../api/conditions.ts";
 import { componentWorkName } from "../../../api/delivery.ts";
+import type { MemoryHub } from "../../support/memory-hub.ts";
 import { hubThatPulls, pulled } from "./pull-hub.ts";
 
 const annotations = { "knfleet.dev/delivery": "Pull" };
 const fresh = pulled({ annotations });
 const rival = pulled({ namespace: "other", uid: "other" });
+
+function uidLabel(uid: string): Readonly<Record<string, string>> {
+  return { "knfleet.dev/component-uid": uid };
+}
+
+/** What the agent of Open Cluster Management tells of a work. */
+function tell(memory: MemoryHub, name: string, values: readonly object[]): void {
+  const work = memory.find("ManifestWork", name);
+  memory.edit("ManifestWork", name, {
+    ...work,
+    status: {
+      conditions: [{ type: "Applied", status: "True" }],
+      resourceStatus: { manifests: [{ statusFeedback: { values } }] },
+    },
+  });
+}
+
+/** The work of the agent is there, and its controller runs. */
+function runAgent(memory: MemoryHub): void {
+  memory.edit("ManifestWork", "knfleet-agent", { metadata: { namespace: "spoke-1" } });
+  tell(memory, "knfleet-agent", [{ name: "available", fieldValue: { integer: 1 } }]);
+}
+
+const installedFeedback = [
+  { name: "hubGeneration", fieldValue: { string: "3" } },
+  { name: "generation", fieldValue: { integer: 5 } },
+  { name: "observed", fieldValue: { integer: 5 } },
+  { name: "InstallSucceeded.status", fieldValue: { string: "True" } },
+];
 
 describe("an attempt for a component that pulls", () => {
   test("records the cluster and writes the work of the agent, before which there is no CRD", async () => {
@@ -39,12 +69,63 @@ describe("an attempt for a component that pulls", () => {
 
   test("writes nothing for a second component of the kind whose cluster is the same", async () => {
     const { requests, storeWork, attempt } = hubThatPulls();
-    storeWork(componentWorkName(rival));
+    storeWork(componentWorkName(rival), { labels: uidLabel("other") });
     const stored = await attempt(fresh, [rival]);
     expect(requests).toEqual([]);
     expect(conditionOf(stored?.status?.conditions, "InstallSucceeded")?.reason).toBe(
       "DuplicateComponent",
     );
+  });
+
+  test("takes its first work back when an older one of another component came at the same moment", async () => {
+    const own = componentWorkName(fresh);
+    const { requests, memory, storeWork, attempt } = hubThatPulls({
+      onApplied: (name) => {
+        if (name !== own) return;
+        storeWork(own, { creationTimestamp: "2026-01-01T00:00:02Z" });
+        const creationTimestamp = "2026-01-01T00:00:01Z";
+        storeWork(componentWorkName(rival), { labels: uidLabel("other"), creationTimestamp });
+      },
+    });
+    runAgent(memory);
+    const stored = await attempt(fresh, [rival]);
+    expect(requests).toEqual(["apply knfleet-agent", `apply ${own}`, `delete ${own}`]);
+    expect(conditionOf(stored?.status?.conditions, "InstallSucceeded")).toMatchObject({
+      reason: "DuplicateComponent",
+      message: "KnativeServing other/knative-serving is installed on the same cluster already",
+    });
+  });
+
+  test("names the work of a component that the hub does not know", async () => {
+    const { requests, storeWork, attempt } = hubThatPulls();
+    storeWork("knfleet-knativeserving-1234abcd", { labels: uidLabel("1234abcd-5") });
+    const stored = await attempt(fresh);
+    expect(requests).toEqual([]);
+    expect(conditionOf(stored?.status?.conditions, "InstallSucceeded")?.message).toBe(
+      "ManifestWork spoke-1/knfleet-knativeserving-1234abcd is installed on the same cluster already",
+    );
+  });
+
+  test("writes nothing while its ManagedCluster is being deleted", async () => {
+    const { requests, attempt } = hubThatPulls({ goingSince: "2026-01-01T00:00:00Z" });
+    const stored = await attempt(fresh);
+    expect(requests).toEqual([]);
+    expect(JSON.stringify(stored?.status?.conditions)).toContain(
+      "ManagedCluster spoke-1 has been going since 2026-01-01T00:00:00Z, and gets no works",
+    );
+  });
+
+  test("remembers that it was pushed before, until the spoke tells that it has installed it", async () => {
+    const finalizers = ["knativeservings.operator.knative.dev"];
+    const { memory, storeWork, attempt } = hubThatPulls();
+    const begun = await attempt(pulled({ annotations, finalizers, generation: 3 }));
+    expect(begun?.metadata.annotations).toMatchObject({ "knfleet.dev/pushed-before": "true" });
+    runAgent(memory);
+    storeWork(componentWorkName(fresh));
+    tell(memory, componentWorkName(fresh), installedFeedback);
+    const { metadata } = begun ?? fresh;
+    const done = await attempt(pulled({ ...metadata, generation: 3 }));
+    expect(done?.metadata.annotations?.["knfleet.dev/pushed-before"]).toBeNull();
   });
 
   test("does not believe the record of another component that has no work", async () => {

@@ -15,11 +15,17 @@ interface Scene {
   readonly work?: object;
   /** Names of further components that are pulled to the same cluster. */
   readonly others?: readonly string[];
+  /** ClusterProfile of the further components; default: the same. */
+  readonly othersRef?: string;
+  /** The ClusterProfile is gone. */
+  readonly withoutProfile?: boolean;
 }
 
 /** A pulled component that is being deleted, and one attempt for it. */
-async function removed({ cluster, annotations = {}, work, others = [] }: Scene) {
-  const { now, requests, storeWork, attempt } = hubThatPulls(cluster);
+async function removed(scene: Scene) {
+  const { cluster, annotations = {}, work, others = [], othersRef = "spoke-1" } = scene;
+  const { now, requests, told, memory, storeWork, attempt } = hubThatPulls(cluster);
+  if (scene.withoutProfile === true) memory.drop("ClusterProfile", "spoke-1");
   storeWork("knfleet-agent");
   if (work !== undefined) storeWork(workName, work);
   const stored = await attempt(
@@ -29,14 +35,20 @@ async function removed({ cluster, annotations = {}, work, others = [] }: Scene) 
       deletionTimestamp: now,
     }),
     // A younger one: of two components of a cluster the older one removes the works.
-    others.map((other) => pulled({ name: other, uid: `d${uid}` })),
+    others.map((other) => ({
+      ...pulled({ name: other, uid: `d${uid}` }),
+      spec: { clusterProfileRef: { namespace: "knative-serving", name: othersRef } },
+    })),
   );
   return {
     requests,
+    told,
     stored,
     installed: conditionOf(stored?.status?.conditions, "InstallSucceeded"),
   };
 }
+
+const orphaning = { "knfleet.dev/force-orphan": uid };
 
 test("a removal deletes the work and waits until it is gone", async () => {
   const { requests, stored, installed } = await removed({ work: {} });
@@ -57,10 +69,56 @@ test("the agent stays for another component of the cluster", async () => {
   expect(stored?.metadata.finalizers).toEqual([]);
 });
 
-test("a record that the ClusterProfile contradicts is not believed", async () => {
+test("a record that the ClusterProfile contradicts is not believed: the component has nothing there", async () => {
   const { requests, stored } = await removed({ cluster: { label: "spoke-2" } });
   expect(requests).toEqual([]);
+  expect(stored?.metadata.finalizers).toEqual([]);
+});
+
+test("a record of a component whose ClusterProfile is gone is not believed without a work with its uid", async () => {
+  const labels = { "knfleet.dev/component-uid": "other" };
+  const { requests, stored } = await removed({ withoutProfile: true, work: { labels } });
+  expect(requests).toEqual([]);
+  expect(stored?.metadata.finalizers).toEqual([]);
+});
+
+test("a record that is forged does not orphan the agent either", async () => {
+  const { requests } = await removed({ annotations: orphaning, withoutProfile: true });
+  expect(requests).toEqual([]);
+});
+
+test("its own work is deleted, whatever became of the ClusterProfile", async () => {
+  const { requests } = await removed({ withoutProfile: true, work: {} });
+  expect(requests).toEqual([`delete ${workName}`]);
+});
+
+test("the agent does not stay for a component whose ClusterProfile does not lead to the cluster", async () => {
+  const { requests } = await removed({ others: ["b"], othersRef: "spoke-9" });
+  expect(requests).toEqual(["delete knfleet-agent"]);
+});
+
+const pushed = { "knfleet.dev/pushed-before": "true" };
+
+test("a component that was pushed before does not go while the hub cannot look whether it still is", async () => {
+  const { stored, told } = await removed({
+    annotations: pushed,
+    cluster: { refusal: "SpokeUnreachable" },
+  });
   expect(stored?.metadata.finalizers).toHaveLength(1);
+  expect(told).toEqual([
+    expect.stringMatching(/^SpokeUnreachable: the hub has no connection; .*force-orphan=/),
+  ]);
+});
+
+test("a component that was pushed before goes where the hub has no way any more", async () => {
+  const { stored, told } = await removed({
+    annotations: pushed,
+    cluster: { refusal: "AccessProviderNotConfigured" },
+  });
+  expect(stored?.metadata.finalizers).toEqual([]);
+  expect(told).toEqual([
+    "Removed: Removed everything of this component from ClusterProfile knative-serving/spoke-1",
+  ]);
 });
 
 test("a work that has been going for ten minutes is told", async () => {
@@ -87,12 +145,11 @@ test("the work of a silent cluster is not deleted yet, so that it can still be o
   );
 });
 
-const annotations = { "knfleet.dev/force-orphan": uid };
 const both = [`patch ${workName}`, "patch knfleet-agent"];
 
 test("an orphaned component of a silent cluster goes at once, and its works stay as orphans", async () => {
   const { requests, stored } = await removed({
-    annotations,
+    annotations: orphaning,
     cluster: { available: "Unknown" },
     work: {},
   });
@@ -101,13 +158,13 @@ test("an orphaned component of a silent cluster goes at once, and its works stay
 });
 
 test("an orphaned component of another cluster waits until its agent knows", async () => {
-  const { requests, stored } = await removed({ annotations, work: {} });
+  const { requests, stored } = await removed({ annotations: orphaning, work: {} });
   expect(requests).toEqual(both);
   expect(stored?.metadata.finalizers).toHaveLength(1);
 });
 
 test("the agent is not orphaned while another component of the cluster needs it", async () => {
-  const { requests } = await removed({ annotations, work: {}, others: ["b"] });
+  const { requests } = await removed({ annotations: orphaning, work: {}, others: ["b"] });
   expect(requests).toEqual([`patch ${workName}`]);
 });
 

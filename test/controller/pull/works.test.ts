@@ -5,6 +5,7 @@ import { listAt, recordAt } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { agentWork, componentWork } from "../../../controller/pull/works.ts";
 import { spokeRole } from "../../../installation/spoke-role.ts";
+import { hashOf } from "../../../render/fields.ts";
 import { serving } from "../../support/component.ts";
 
 const place = { cluster: "spoke-1", namespace: "knative-serving", hubId: "hub-id" };
@@ -38,6 +39,7 @@ describe("the work of a component", () => {
         "app.kubernetes.io/managed-by": "knfleet",
         "knfleet.dev/component-uid": component.metadata.uid,
       },
+      annotations: { "knfleet.dev/work-hash": hashOf(work["spec"]) },
     });
   });
 
