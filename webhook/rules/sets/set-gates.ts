@@ -4,22 +4,47 @@ import { below, elementsOf, type Fields } from "../rule.ts";
 import { rightToApprove } from "./set-approvals.ts";
 import type { NeededRight, SetChange } from "./set-rule.ts";
 
-const stagesPath = below("spec", "rollout", "stages");
+const rolloutPath = below("spec", "rollout");
+const stagesPath = below(rolloutPath, "stages");
 
 /**
- * The right `approve`, for a change that lets clusters pass the stages of a set more easily: an approval, a part of a soak, a stage or clusters are taken off the path.
- * Between two rollouts it is needed too, because the gates could be taken off before the revision is written. Spec: sets.md R9.
+ * The right `approve`, for a change that lets clusters pass the stages of a set more easily: an approval, a part of a soak or of the time that a cluster has to be
+ * ready, a stage or clusters are taken off the path, or clusters of no stage come onto it. Limits, windows and deadlines are no gates: each approval and soak holds
+ * with any of them. Between two rollouts it is needed too, because the gates could be taken off before the revision is written. Spec: sets.md R9.
  */
 export function rightsToLoosen(change: SetChange): readonly NeededRight[] {
   const { spec, before, namespace } = change;
-  const old = elementsOf(recordAt(before, "rollout")["stages"], stagesPath);
+  const was = recordAt(before, "rollout");
+  const rollout = recordAt(spec, "rollout");
+  const old = elementsOf(was["stages"], stagesPath);
   if (old.length === 0) return [];
-  const stages = elementsOf(recordAt(spec, "rollout")["stages"], stagesPath);
+  const stages = elementsOf(rollout["stages"], stagesPath);
   const loosened = [
     ...loosenedClusters(recordAt(before, "clusters"), recordAt(spec, "clusters"), namespace),
-    ...old.flatMap(([was], index) => loosenedStage(was, stages[index]?.[0] ?? {}, index)),
+    ...loosenedRollout(was, rollout),
+    ...(stages.length > old.length && unmatchedOf(was) !== "Last" ? [stagesPath] : []),
+    ...old.flatMap(([stage], index) => loosenedStage(stage, stages[index]?.[0] ?? {}, index)),
   ];
   return [...new Set(loosened)].map((path) => rightToApprove(change, path));
+}
+
+/** The gates of the whole rollout. Clusters of no stage are kept from the revision unless `unmatched` is `Last`; with `Exclude` the rollout goes on without them. */
+function loosenedRollout(was: Fields, rollout: Fields): readonly string[] {
+  const unmatched = unmatchedOf(rollout);
+  const isUnmatched = unmatched !== "Refuse" && unmatched !== unmatchedOf(was);
+  const isReadySooner = minReadySeconds(rollout) < minReadySeconds(was);
+  return [
+    ...(isUnmatched ? [below(rolloutPath, "unmatched")] : []),
+    ...(isReadySooner ? [below(rolloutPath, "minReadySeconds")] : []),
+  ];
+}
+
+function unmatchedOf(rollout: Fields): string {
+  return textAt(rollout, "unmatched") ?? "Last";
+}
+
+function minReadySeconds({ minReadySeconds: seconds }: Fields): number {
+  return typeof seconds === "number" ? seconds : 0;
 }
 
 /** The fields of a stage that let more pass. A stage that is new, renamed or moved takes clusters of the stages after it. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { fleetSetFields } from "../../../../api/schema/fleet-set-spec.ts";
 import type { Attempt } from "../../../../webhook/reviews/access-review.ts";
 import { linesOf } from "../../component-stage.ts";
 import { approveProd, goodSpec, reviewSet, writtenSet } from "./set-stage.ts";
@@ -117,6 +118,103 @@ describe("a plain editor may", () => {
 
   test("create a set with gates", async () => {
     expect(await refusedFields(writtenSet(spec))).toEqual([]);
+  });
+});
+
+describe("each field by which a revision comes sooner to a cluster, or to one more", () => {
+  const windows = [{ cron: "0 2 * * *", duration: "1h" }];
+  const gated = { ...main, before: { approval: true, windows } };
+  const strict = { stages: [canary, gated], unmatched: "Refuse", windows, minReadySeconds: 600 };
+  const before = { ...goodSpec, clusters, adoption: "Never", rollout: strict };
+  const looser = (change: object) => ({ rollout: { ...strict, ...change } });
+  const first = (change: object) => looser({ stages: [{ ...canary, ...change }, gated] });
+  const second = (change: object) =>
+    looser({ stages: [canary, { ...gated, before: { ...gated.before, ...change } }] });
+  const more = { name: "rest", selector: {} };
+  const stagesPath = "spec.rollout.stages";
+
+  const gates: readonly (readonly [field: string, path: string, change: object])[] = [
+    ["clusters", "spec.clusters.exclude", { clusters: { ...clusters, exclude: [{ name: "a" }] } }],
+    ["rollout.stages[].name", stagesPath, first({ name: "first" })],
+    ["rollout.stages[].selector", stagesPath, first({ selector: {} })],
+    ["rollout.stages[].decisionGroup", stagesPath, first({ decisionGroup: "a" })],
+    [
+      "rollout.stages[].before.approval",
+      `${stagesPath}[1].before.approval`,
+      second({ approval: false }),
+    ],
+    [
+      "rollout.stages[].after.soak",
+      `${stagesPath}[0].after.soak`,
+      first({ after: { approval: true } }),
+    ],
+    [
+      "rollout.stages[].after.approval",
+      `${stagesPath}[0].after.approval`,
+      first({ after: { soak: "1h" } }),
+    ],
+    ["rollout.stages[]", stagesPath, looser({ stages: [canary, gated, more] })],
+    ["rollout.unmatched", "spec.rollout.unmatched", looser({ unmatched: "Last" })],
+    ["rollout.unmatched", "spec.rollout.unmatched", looser({ unmatched: "Exclude" })],
+    ["rollout.unmatched", "spec.rollout.unmatched", looser({ unmatched: undefined })],
+    ["rollout.minReadySeconds", "spec.rollout.minReadySeconds", looser({ minReadySeconds: 599 })],
+    [
+      "rollout.minReadySeconds",
+      "spec.rollout.minReadySeconds",
+      looser({ minReadySeconds: undefined }),
+    ],
+  ];
+  /** A new revision meets every gate; a limit, a window or a deadline opens none. */
+  const free: readonly (readonly [field: string, change: object])[] = [
+    ["template", { template: { spec: { version: "1.22" } } }],
+    ["overrides", { overrides: [{ name: "a", clusters: ["*"], patch: { version: "1.22" } }] }],
+    ["adoption", { adoption: "Always" }],
+    ["whenUnselected", { whenUnselected: { policy: "Delete", after: "0s" } }],
+    ["deletionPolicy", { deletionPolicy: "Delete" }],
+    ["revisionHistoryLimit", { revisionHistoryLimit: 1 }],
+    ["rollout.order", looser({ order: "Name" })],
+    ["rollout.windows", looser({ windows: [] })],
+    ["rollout.progressDeadline", looser({ progressDeadline: "1s" })],
+    ["rollout.maxUnreachable", looser({ maxUnreachable: "100%" })],
+    ["rollout.onFailure", looser({ onFailure: "Rollback" })],
+    ["rollout.paused", looser({ paused: false })],
+    ["rollout.stages[].maxConcurrency", first({ maxConcurrency: "100%" })],
+    ["rollout.stages[].maxFailures", first({ maxFailures: "100%" })],
+    ["rollout.stages[].maxUnreachable", first({ maxUnreachable: "100%" })],
+    ["rollout.stages[].before.windows", second({ windows: [] })],
+  ];
+
+  test.each(gates)("%s needs the right to approve (%#)", async (_field, path, change) => {
+    expect(await refusedFields(changed(change, before))).toContain(path);
+  });
+
+  test.each(free)("%s needs no such right", async (_field, change) => {
+    expect(await refusedFields(changed(change, before))).toEqual([]);
+  });
+
+  test("is one of these", () => {
+    const { rollout: all, ...rest } = fleetSetFields;
+    const { stages: list, ...ofRollout } = all.properties;
+    const { before: gate, after, ...ofStage } = list.items.properties;
+    const fields = [
+      ...Object.keys(rest),
+      "template",
+      ...Object.keys(ofRollout).map((name) => `rollout.${name}`),
+      ...Object.keys(ofStage).map((name) => `rollout.stages[].${name}`),
+      ...Object.keys(gate.properties).map((name) => `rollout.stages[].before.${name}`),
+      ...Object.keys(after.properties).map((name) => `rollout.stages[].after.${name}`),
+    ];
+    const known = [...gates, ...free].map(([field]) => field);
+    expect(fields.filter((field) => !known.includes(field))).toEqual([]);
+  });
+
+  test.each([
+    ["ask for longer readiness", { minReadySeconds: 601 }],
+    ["stop at a cluster of no stage", { unmatched: "Refuse" }],
+  ])("to %s needs no such right", async (_name, change) => {
+    const open = { ...strict, unmatched: "Last" };
+    const fields = { rollout: { ...open, ...change } };
+    expect(await refusedFields(changed(fields, { ...before, rollout: open }))).toEqual([]);
   });
 });
 
