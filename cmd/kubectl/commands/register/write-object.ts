@@ -2,6 +2,7 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
+import { isSameJson } from "../../../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
@@ -21,44 +22,77 @@ export function limitOf({ timeoutMs, signal }: Target): AbortSignal {
   return withTimeout(systemClock, timeoutMs, signal);
 }
 
+/** A merge patch. */
+interface Patch {
+  readonly metadata: object;
+  readonly [field: string]: unknown;
+}
+
 interface Before {
   readonly present: KubeObject | undefined;
   /** Gets the objects that are created, also those whose answer was lost. */
   readonly made: Manifest[];
   /** The merge patch for an object that is there. Default: the whole manifest. */
-  readonly patch?: { readonly metadata: object; readonly [field: string]: unknown };
+  readonly patch?: Patch;
 }
 
 /**
- * Creates an object that was not there, and changes one that was there only when it still is as it was read. Throws UsageError when somebody else was faster, and the
- * errors of KubeClient.
+ * Creates an object that was not there, and changes one that was there only when it still is as it was read; its status may be another one. Throws UsageError when
+ * somebody else was faster, and the errors of KubeClient.
  */
 export async function write(
   manifest: Manifest,
   { present, made, patch = manifest }: Before,
   target: Target,
 ): Promise<KubeObject> {
-  const { client } = target;
-  const { name, ...collection } = refOf(manifest);
   if (present !== undefined) {
-    const { uid, resourceVersion } = present.metadata;
-    const change = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
-    const options = { fieldManager: registrar, metadataOnly: true };
-    const ref = { ...collection, name };
-    return unlessChanged(manifest, client.patch(ref, change, options, limitOf(target)));
+    return unlessChanged(manifest, change(refOf(manifest), { present, patch }, target));
   }
+  const { name: _name, ...collection } = refOf(manifest);
   made.push(manifest);
-  const creating = client.create(
-    collection,
-    manifest,
-    { fieldManager: registrar },
-    limitOf(target),
-  );
+  const options = { fieldManager: registrar };
+  const creating = target.client.create(collection, manifest, options, limitOf(target));
   return unlessChanged(manifest, creating).catch((error: unknown) => {
     // The server has answered that it made nothing.
     if (error instanceof ApiError || error instanceof UsageError) made.pop();
     throw error;
   });
+}
+
+/** How often a write may meet another status before it fails. */
+const tries = 5;
+
+/** Changes an object that was read. The controller writes the status of a ClusterProfile at any time: after such a write the change is sent again. */
+async function change(
+  ref: ObjectRef,
+  { present, patch }: { readonly present: KubeObject; readonly patch: Patch },
+  target: Target,
+): Promise<KubeObject> {
+  const options = { fieldManager: registrar, metadataOnly: true };
+  let { uid, resourceVersion } = present.metadata;
+  for (let left = tries; ; left -= 1) {
+    const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
+    // oxlint-disable no-await-in-loop -- each try follows from the one before
+    try {
+      return await target.client.patch(ref, body, options, limitOf(target));
+    } catch (error) {
+      const isConflict = error instanceof ApiError && error.status === 409;
+      if (!isConflict || left === 0) throw error;
+      const now = await target.client.get(ref, {}, limitOf(target));
+      if (now === undefined || !isSameBesideStatus(now, present)) throw error;
+      ({ resourceVersion } = now.metadata);
+    }
+    // oxlint-enable no-await-in-loop
+  }
+}
+
+/** Whether two readings differ by their status alone. A reading of the metadata alone equals no object. */
+function isSameBesideStatus(one: KubeObject, other: KubeObject): boolean {
+  const [a, b] = [one, other].map(({ status: _status, metadata, ...rest }) => {
+    const { resourceVersion: _version, managedFields: _fields, ...stays } = metadata;
+    return { ...rest, metadata: stays };
+  });
+  return isSameJson(a, b);
 }
 
 /** Deletes objects that were read, one after the other. An object of the same name that somebody made since stays, and is a UsageError. Throws the errors of KubeClient. */

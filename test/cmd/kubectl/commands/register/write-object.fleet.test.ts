@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { connectHub } from "../../../../../access/hub/hub.ts";
+import { systemClock } from "../../../../../access/time/system-clock.ts";
+import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import { type Target, write } from "../../../../../cmd/kubectl/commands/register/write-object.ts";
+import { useFleet } from "../../../../fleet/use-fleet.ts";
+
+const fleet = useFleet({ spokes: [] });
+const opened = new AsyncDisposableStack();
+const apiVersion = "multicluster.x-k8s.io/v1alpha1";
+const key = { apiVersion, kind: "ClusterProfile", namespace: "fleet", name: "eu-1" };
+const manifest = {
+  apiVersion,
+  kind: key.kind,
+  metadata: { namespace: "fleet", name: "eu-1", labels: { env: "prod" } },
+};
+let target: Target;
+let read: KubeObject;
+
+beforeAll(async () => {
+  const { hub } = fleet();
+  const login = { kubeconfig: hub.adminKubeconfigPath, environment: {}, userAgent: "test" };
+  const { client } = opened.use(await connectHub({ clock: systemClock, ...login }));
+  target = { client, timeoutMs: 10_000, signal: undefined };
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "fleet" } });
+  const spec = { displayName: "eu-1", clusterManager: { name: "knfleet-register" } };
+  await hub.admin.create({ ...manifest, metadata: { ...manifest.metadata, labels: {} }, spec });
+  read = await present();
+});
+afterAll(() => opened.disposeAsync());
+
+async function present(): Promise<KubeObject> {
+  const { namespace, name } = key;
+  const ref = { resource: knownResource(apiVersion, key.kind), namespace, name };
+  const found = await target.client.get(ref, {}, AbortSignal.timeout(10_000));
+  if (found === undefined) throw new Error("The ClusterProfile is not there");
+  return found;
+}
+
+const version = (kubernetes: string) => ({ status: { version: { kubernetes } } });
+
+test("a status that was written since the reading does not hold up a write", async () => {
+  await fleet().hub.admin.patch(key, version("v1.34.0"), { subresource: "status" });
+  await write(manifest, { present: read, made: [] }, target);
+  expect(await present()).toMatchObject({
+    metadata: { labels: { env: "prod" } },
+    ...version("v1.34.0"),
+  });
+});
+
+test.each([
+  ["a label", { metadata: { labels: { env: "lab" } } }],
+  ["a field of the spec", { spec: { displayName: "mine" } }],
+])("%s that was changed since the reading stays, and the write says so", async (_what, change) => {
+  const before = await present();
+  await fleet().hub.admin.patch(key, change);
+  await fleet().hub.admin.patch(key, version("v1.35.0"), { subresource: "status" });
+  await expect(write(manifest, { present: before, made: [] }, target)).rejects.toThrow(
+    "ClusterProfile fleet/eu-1 was changed by somebody else meanwhile",
+  );
+  expect(await present()).toMatchObject(change);
+});
+
+test("an object of the same name that somebody made since stays", async () => {
+  const { admin } = fleet().hub;
+  const before = await present();
+  const { uid: _uid, resourceVersion: _version, ...metadata } = before.metadata;
+  await admin.remove(key);
+  await admin.create({ ...before, metadata });
+  await expect(write(manifest, { present: before, made: [] }, target)).rejects.toThrow("meanwhile");
+  expect((await present()).metadata.labels).toEqual(before.metadata.labels);
+});
+
+test("a Secret of which only the metadata was read is not written over new data", async () => {
+  const { admin } = fleet().hub;
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: "fleet", name: "eu-1" },
+  };
+  await admin.create(secret);
+  const ref = { resource: knownResource("v1", "Secret"), namespace: "fleet", name: "eu-1" };
+  const before = await target.client.get(ref, { metadataOnly: true }, AbortSignal.timeout(10_000));
+  await admin.patch({ ...secret, ...secret.metadata }, { data: { token: "YQ==" } });
+  await expect(
+    write({ ...secret, data: { token: "Yg==" } }, { present: before, made: [] }, target),
+  ).rejects.toThrow("Secret fleet/eu-1 was changed by somebody else meanwhile");
+  expect(await admin.get({ ...secret, ...secret.metadata })).toMatchObject({
+    data: { token: "YQ==" },
+  });
+});
