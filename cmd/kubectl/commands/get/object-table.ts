@@ -12,6 +12,8 @@ export interface ServedKind extends ResourceType {
   /** Plural, singular, short names and the kind itself, in lower case. */
   readonly words: readonly string[];
   readonly categories: readonly string[];
+  /** Present for a view of other objects, such as metrics: nobody can create, change or delete its objects. */
+  readonly isView?: true;
 }
 
 const discoveryTypes =
@@ -80,7 +82,8 @@ function kindOf(
 ): readonly ServedKind[] {
   const plural = stringAt(resource, "resource");
   const kind = stringAt(resource, "responseKind", "kind");
-  if (plural === null || kind === null || !textsAt(resource, "verbs").includes("list")) return [];
+  const verbs = textsAt(resource, "verbs");
+  if (plural === null || kind === null || !verbs.includes("list")) return [];
   const singular = stringAt(resource, "singularResource") ?? "";
   const words = [plural, singular, ...textsAt(resource, "shortNames"), kind.toLowerCase()];
   return [
@@ -92,9 +95,12 @@ function kindOf(
       namespaced: stringAt(resource, "scope") === "Namespaced",
       words: words.filter((word) => word !== ""),
       categories: textsAt(resource, "categories"),
+      ...(verbs.every((verb) => readVerbs.has(verb)) ? { isView: true } : {}),
     },
   ];
 }
+
+const readVerbs: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
 function textsAt(value: unknown, field: string): readonly string[] {
   const list = isRecord(value) ? value[field] : undefined;

@@ -1,24 +1,33 @@
 import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { words } from "../../output/steps.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import { readServed, type ServedKind } from "../get/object-table.ts";
+import { readServed } from "../get/object-table.ts";
 import { limitOf, type Target } from "./write-object.ts";
 
 /** What is in a namespace. */
 export interface NamespaceContents {
   /** Metadata of the objects of all kinds that can be listed. */
   readonly objects: readonly KubeObject[];
-  /** The kinds that could not be listed. */
+  /** The kinds that could not be listed; those of an API that does not answer with the command that says why. */
   readonly unread: readonly string[];
+}
+
+interface ReadContents extends NamespaceContents {
+  /** The group versions of views that do not answer. Kubernetes deletes the namespace when they do. */
+  readonly silentViews: readonly string[];
 }
 
 const listsAtOnce = 16;
 
 /** Lists the objects of all namespaced kinds that a cluster serves. Throws what KubeClient throws when the kinds are not known. */
-export async function readContents(namespace: string, target: Target): Promise<NamespaceContents> {
+export async function readContents(namespace: string, target: Target): Promise<ReadContents> {
   const { client } = target;
   const { kinds, stale } = await readServed(client, limitOf(target));
-  const namespaced = kinds.filter((kind) => kind.namespaced && !isPassing(kind));
-  const lists = await mapLimited(namespaced, listsAtOnce, async (resource) => {
+  const kept = kinds.filter(({ namespaced, kind, isView }) => {
+    // Events and views only tell of other objects: nobody misses them.
+    return namespaced && kind !== "Event" && isView !== true;
+  });
+  const lists = await mapLimited(kept, listsAtOnce, async (resource) => {
     try {
       const options = { metadataOnly: true };
       const { items } = await client.list({ resource, namespace }, options, limitOf(target));
@@ -33,13 +42,31 @@ export async function readContents(namespace: string, target: Target): Promise<N
   return {
     // Some kinds are served by two groups.
     objects: [...new Map(objects.map((object) => [object.metadata.uid, object])).values()],
-    unread: [...stale, ...lists.filter((list) => typeof list === "string")],
+    unread: [
+      ...stale.filter((one) => !isSilentView(one)).map(unreadText),
+      ...lists.filter((list) => typeof list === "string"),
+    ],
+    silentViews: stale.filter(isSilentView),
   };
 }
 
-/** Whether objects of a kind only tell of others: nobody misses them. */
-function isPassing({ group, kind }: ServedKind): boolean {
-  return kind === "Event" || group === "metrics.k8s.io";
+const viewGroups = ["metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"];
+
+/** While the server of a group does not answer, only its name tells that it has views alone. */
+function isSilentView(groupVersion: string): boolean {
+  return viewGroups.some((group) => groupVersion.startsWith(`${group}/`));
+}
+
+/** A group version whose server does not answer, or a path of discovery, which is as it is. */
+function unreadText(stale: string): string {
+  if (stale.startsWith("/")) return stale;
+  return `${stale} (to see why: ${apiServiceCommand(stale)})`;
+}
+
+/** The command that shows why an API does not answer. */
+export function apiServiceCommand(groupVersion: string): string {
+  const [group = "", version = ""] = groupVersion.split("/");
+  return words("kubectl", "get", "apiservice", `${version}.${group}`);
 }
 
 /** What is in a namespace besides the objects that go: what others would lose with it. */

@@ -1,8 +1,8 @@
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ComponentKey } from "../../../../api/component.ts";
-import { isRecord, textAt } from "../../../../api/fields.ts";
+import { areRecords, recordAt, textAt } from "../../../../api/fields.ts";
 import { type FleetSet, holdLabel } from "../../../../api/fleet-set.ts";
-import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
+import { describe, type KubeObject, nameFirst } from "../../../../api/kubernetes.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { words } from "../../output/steps.ts";
 import { type NamespaceContents, othersIn, whyItStays } from "./namespace-contents.ts";
@@ -112,7 +112,7 @@ export interface RemovalFacts {
   readonly account: KubeObject | undefined;
   readonly binding: KubeObject | undefined;
   readonly role: KubeObject | undefined;
-  /** All ClusterRoleBindings. */
+  /** All ClusterRoleBindings and RoleBindings. */
   readonly bindings: readonly KubeObject[];
   readonly namespace: KubeObject | undefined;
   readonly contents: NamespaceContents;
@@ -151,18 +151,43 @@ export function spokeRemovals(
   const removals = [binding, ...tokens, account].filter(isOwn);
   const gone = new Set(removals.map(({ metadata }) => metadata.uid));
   const isRoleInUse = bindings.some(
-    (one) => !gone.has(one.metadata.uid) && roleNameOf(one) === spokeRoleName,
+    (one) => !gone.has(one.metadata.uid) && clusterRoleOf(one) === spokeRoleName,
   );
+  const naming = isOwn(account)
+    ? bindings.filter((one) => !gone.has(one.metadata.uid) && namesAccount(one, name))
+    : [];
   const stays = whyItStays(spokeNamespace, othersIn(contents, removals));
   return {
     objects: [...removals, ...(isOwn(role) && !isRoleInUse ? [role] : [])],
     namespace: isOwn(namespace) && stays === undefined ? namespace : undefined,
-    warnings: isOwn(namespace) && stays !== undefined ? [stays] : [],
+    warnings: [
+      ...(isOwn(namespace) && stays !== undefined ? [stays] : []),
+      ...(naming.length === 0 ? [] : [namingText(naming, name)]),
+    ],
   };
 }
 
-function roleNameOf({ roleRef }: KubeObject): string | undefined {
-  return isRecord(roleRef) ? textAt(roleRef, "name") : undefined;
+/** The ClusterRole of a binding; undefined for a Role. */
+function clusterRoleOf({ roleRef }: KubeObject): string | undefined {
+  const ref = recordAt(roleRef);
+  return ref["kind"] === "Role" ? undefined : textAt(ref, "name");
+}
+
+/** Whether a binding gives rights to a ServiceAccount of the namespace of `register`. */
+function namesAccount(binding: KubeObject, account: string): boolean {
+  const { subjects } = binding;
+  return (
+    areRecords(subjects) &&
+    subjects.some(
+      ({ kind, namespace, name }) =>
+        kind === "ServiceAccount" && namespace === spokeNamespace && name === account,
+    )
+  );
+}
+
+function namingText(bindings: readonly KubeObject[], account: string): string {
+  const names = bindings.map(({ kind, metadata }) => describe({ kind, ...metadata }));
+  return `${nameFirst(names.toSorted(), 3)} still names ServiceAccount ${spokeNamespace}/${account}: another account of this name gets these rights`;
 }
 
 /** What `unregister` deletes on the hub, in this order: the ClusterProfile comes last, so that another run finds what is left. */

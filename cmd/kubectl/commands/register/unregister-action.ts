@@ -19,7 +19,7 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { otherProfiles, serversOf } from "./known-cluster.ts";
 import { NeededReads, rightTexts } from "./missing-rights.ts";
-import { othersIn, readContents, whyItStays } from "./namespace-contents.ts";
+import { apiServiceCommand, othersIn, readContents, whyItStays } from "./namespace-contents.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";
 import { lackOfRights } from "./refused-registration.ts";
@@ -92,7 +92,7 @@ function objectsOf({ objects, namespace }: SpokeRemovals): readonly KubeObject[]
 
 const nothing: SpokeRemovals = { objects: [], namespace: undefined, warnings: [] };
 
-/** Deletes objects, and then the namespace when nothing has come into it since it was read. Returns why the namespace stays. */
+/** Deletes objects, and then the namespace when nothing has come into it since it was read. Returns why the namespace stays, or stays for a while. */
 async function removeOnSpoke(
   { objects, namespace }: SpokeRemovals,
   spoke: OpenSpoke,
@@ -105,7 +105,10 @@ async function removeOnSpoke(
   const stays = whyItStays(spokeNamespace, othersIn(contents, objects));
   if (stays !== undefined) return [stays];
   await onSpoke(spoke, removeRead([namespace], target));
-  return [];
+  return contents.silentViews.map(
+    (view) =>
+      `Kubernetes deletes namespace ${spokeNamespace} of the cluster when ${view} answers again; to see why it does not: ${apiServiceCommand(view)}`,
+  );
 }
 
 function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => ShownObject {
@@ -215,7 +218,7 @@ async function readSpokeRemovals(
     read({ apiVersion: rbac, kind: "ClusterRoleBinding", name: account }),
     read({ apiVersion: rbac, kind: "ClusterRole", name: spokeRoleName }),
     read({ apiVersion: "v1", kind: "Namespace", name: spokeNamespace }),
-    client.list({ resource: knownResource(rbac, "ClusterRoleBinding") }, {}, late),
+    listBindings(client, late),
     readContents(spokeNamespace, { client, timeoutMs: spoke.timeoutMs, signal }),
   ]);
   const [hubSystem, [system, found, binding, role, namespace, bindings, contents]] =
@@ -232,7 +235,7 @@ async function readSpokeRemovals(
     account: found,
     binding,
     role,
-    bindings: bindings.items,
+    bindings,
     namespace,
     contents,
   };
@@ -240,6 +243,18 @@ async function readSpokeRemovals(
   if ("why" in removals) return removals;
   const warnings = await warningsOf(profile, { access, components, spoke }, signal);
   return { ...removals, warnings: [...removals.warnings, ...warnings] };
+}
+
+/** All ClusterRoleBindings and RoleBindings of a cluster. */
+async function listBindings(
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const lists = ["ClusterRoleBinding", "RoleBinding"].map(async (kind) => {
+    const { items } = await client.list({ resource: knownResource(rbac, kind) }, {}, signal);
+    return items.map((item) => kindOf(item, rbac, kind));
+  });
+  return (await Promise.all(lists)).flat();
 }
 
 function reader(client: KubeClient, signal: AbortSignal) {

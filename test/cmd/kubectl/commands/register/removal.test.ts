@@ -95,6 +95,31 @@ describe("unregister deletes on the spoke", () => {
       deleted: [...identity, "Namespace/knfleet"],
     },
     {
+      name: "no role that a binding of a namespace names",
+      changes: {
+        bindings: [
+          binding,
+          object("RoleBinding", "other", {
+            metadata: { namespace: "team-a" },
+            roleRef: { ...roleRef, kind: "ClusterRole" },
+          }),
+        ],
+      },
+      deleted: [...identity, "Namespace/knfleet"],
+    },
+    {
+      name: "the role beside a binding to a Role of its name",
+      changes: {
+        bindings: [
+          object("RoleBinding", "other", {
+            metadata: { namespace: "team-a" },
+            roleRef: { ...roleRef, kind: "Role" },
+          }),
+        ],
+      },
+      deleted: [...identity, "ClusterRole/knfleet-spoke", "Namespace/knfleet"],
+    },
+    {
       name: "no role and no namespace that somebody else made",
       changes: {
         role: object("ClusterRole", "knfleet-spoke"),
