@@ -1,9 +1,10 @@
-import { mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { mkdir, open, readFile, realpath, rm, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 
 import { type Document, isMap, isSeq, parseDocument, YAMLSeq } from "yaml";
 
 import { UsageError } from "../../errors.ts";
+import { writePrivateFile } from "../../output/private-file.ts";
 import { words } from "../../output/steps.ts";
 import { isOurUser, type SpokeEntry } from "./exec-user.ts";
 
@@ -113,9 +114,6 @@ function put(document: Document, list: YAMLSeq | undefined, part: { readonly nam
   }
 }
 
-/** A file that only its owner reads. */
-const ownMode = 0o600;
-
 /**
  * Changes a kubeconfig atomically, under the lock that kubectl uses, too. `change` gets the present text, undefined without a file, and returns the new
  * text, or undefined to change nothing. Only the owner can read the file afterwards.
@@ -132,25 +130,13 @@ export async function changeKubeconfig(
   await checkPrivate(file);
   const text = await change(await readIfThere(file));
   if (text === undefined) return;
-  const fresh = join(dirname(file), `.knfleet-${process.pid}-${Date.now()}`);
-  try {
-    await explainFailure(path, () => writeOwn(fresh, text));
-    await explainFailure(path, () => rename(fresh, file));
-  } finally {
-    await rm(fresh, { force: true });
-  }
-}
-
-async function writeOwn(path: string, text: string): Promise<void> {
-  await using handle = await open(path, "wx", ownMode);
-  await handle.writeFile(text);
-  await handle.sync();
+  await explainFailure(path, () => writePrivateFile(file, text));
 }
 
 /** Takes the lock file that kubectl takes while it writes. */
 async function lock(file: string): Promise<AsyncDisposable> {
   const path = `${file}.lock`;
-  const handle = await explainFailure(path, () => open(path, "wx", ownMode)).catch(
+  const handle = await explainFailure(path, () => open(path, "wx", 0o600)).catch(
     (error: unknown) => {
       if (!(error instanceof UsageError) || !error.message.includes("EEXIST")) throw error;
       throw new UsageError(`${file} is being changed by somebody else: ${path} is there`, [

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { access as accessFile, constants, writeFile } from "node:fs/promises";
+import { access as accessFile, constants, lstat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { withTimeout } from "../../../../access/time/deadline.ts";
@@ -7,6 +7,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type ActionInput, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { writePrivateFile } from "../../output/private-file.ts";
 import { commandsOf } from "../../output/steps.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -95,14 +96,18 @@ async function writeOnce(
   const documents = await writtenDocuments(sources, signal);
   const { report } = feed.state();
   const text = statusHtml(report, { ...fromOf(input.flags), documents });
-  // The page has what only its reader may see. A file that is there already keeps its mode.
-  await writeFile(path, text, { mode: 0o600 }).catch(unwritable(path));
+  // The page has what only its reader may see.
+  await writePrivateFile(path, text).catch(unwritable(path));
   input.terminal.stderr.write(`Wrote ${path}\n`);
   return report.complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
 async function checkFolderOf(path: string): Promise<void> {
   if (path === "") throw new UsageError("Name a file with --once");
+  const found = await lstat(path).catch(() => undefined);
+  // The page would take the place of a device, a pipe or a link.
+  const isOther = found !== undefined && !found.isFile() && !found.isDirectory();
+  if (isOther) throw new UsageError(`The file ${path} cannot be written: it is no plain file`);
   await accessFile(dirname(path), constants.W_OK).catch(unwritable(path));
 }
 

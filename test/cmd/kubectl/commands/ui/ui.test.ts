@@ -1,4 +1,13 @@
-import { readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
@@ -239,6 +248,31 @@ describe("the command line", () => {
     expect(readFileSync(file, "utf8")).toContain("team-fine");
     // Nobody else on the machine may read it.
     expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test("--once lets nobody else read a file that is there already", async () => {
+    const file = join(folder, "again.html");
+    writeFileSync(file, "old", { mode: 0o666 });
+    chmodSync(file, 0o666);
+    const before = openSync(file, "r");
+    await runText(["ui", "--once", file, ...bundle]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).toContain("team-fine");
+    // Who opened the file before does not see the page.
+    expect(readFileSync(before, "utf8")).toBe("old");
+    closeSync(before);
+    expect(readdirSync(folder).filter((name) => name.startsWith(".knfleet"))).toEqual([]);
+  });
+
+  test("--once does not follow a link into another file", async () => {
+    const theirs = join(folder, "theirs.html");
+    writeFileSync(theirs, "theirs");
+    const link = join(folder, "link.html");
+    symlinkSync(theirs, link);
+    const { exitCode, stderr } = await runText(["ui", "--once", link, ...bundle]);
+    expect(stderr).toContain(`The file ${link} cannot be written: it is no plain file`);
+    expect(exitCode).toBe(2);
+    expect(readFileSync(theirs, "utf8")).toBe("theirs");
   });
 
   test("--once for a file that cannot be written fails before anything is read", async () => {
