@@ -115,22 +115,20 @@ export class FleetSets implements AsyncDisposable {
 
   componentChanged(component: Component, before: Component | undefined): void {
     this.#components.see(keyTextOf(component), component);
-    const [key, owner] = [ownerKeyOf(component), before && ownerKeyOf(before)];
+    const [owner, owned] = [component, before].map((one) => one && this.#ownerOf(one));
     const isNews = before?.metadata.generation !== component.metadata.generation;
-    if (before !== undefined && key !== owner) {
-      this.#wake([key, owner, ...this.#keysOn([component, before])]);
-    } else if (key !== undefined) this.#wake([key]);
-    // The status of a component without a set does not matter to the sets of its cluster.
+    if (before !== undefined && owner !== owned) {
+      this.#wake([owner, owned, ...this.#keysOn([component, before])]);
+    } else if (owner !== undefined) this.#wake([owner]);
+    // The status of a component that no set wrote does not matter to the sets of its cluster.
     else if (isNews) this.#wake(this.#keysOn([component]));
   }
 
   componentDeleted(component: Component): void {
     this.#components.delete(keyTextOf(component));
-    const key = ownerKeyOf(component);
+    const key = this.#ownerOf(component);
     const set = key === undefined ? undefined : this.#caches.sets.get(key);
-    if (set !== undefined && isChildOf(component, set)) {
-      this.#record(set, deletionEvents(set, component));
-    }
+    if (set !== undefined) this.#record(set, deletionEvents(set, component));
     // Another set may have waited for the cluster.
     this.#wake([key, ...this.#keysOn([component])]);
   }
@@ -187,6 +185,13 @@ export class FleetSets implements AsyncDisposable {
     const places = Object.values(fleetSetKinds).map(({ component }) => placeOf(component, cluster));
     const owners = places.flatMap((place) => this.#components.in(place).map(ownerKeyOf));
     this.#wake([...this.#selections.profileChanged(cluster, profile), ...owners]);
+  }
+
+  /** The key of the set that wrote a component. Its labels alone may name a set that does not exist, or that did not write it. */
+  #ownerOf(component: Component): string | undefined {
+    const key = ownerKeyOf(component);
+    const set = key === undefined ? undefined : this.#caches.sets.get(key);
+    return set !== undefined && isChildOf(component, set) ? key : undefined;
   }
 
   /** The sets that select the clusters of components. */

@@ -102,6 +102,18 @@ test("after any changes the sets select what they would select from the start, a
   );
 });
 
+test("at the start a set that is being deleted takes no place of the oldest ones, and has its clusters", async () => {
+  const profiles = [profileOf(0, "a")];
+  const sources = { profiles: () => profiles, placements: () => undefined };
+  const selections = new Selections({ sources, maxSetsPerNamespace });
+  const sets = Array.from({ length: 6 }, (_, at) => setOf(at, "a", at === 0));
+  const byKey = new Map(sets.map((set) => [setKeyOf(set), set]));
+  const { signal } = new AbortController();
+  // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- it is no array
+  await selections.fill(byKey, signal);
+  expect(sets.map((set) => clustersIn(selections.of(set)).length)).toEqual([1, 1, 1, 1, 1, 0]);
+});
+
 interface World {
   readonly sets: Map<string, FleetSet>;
   readonly profiles: Map<string, ClusterProfile>;
