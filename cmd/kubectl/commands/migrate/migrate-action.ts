@@ -115,6 +115,7 @@ async function show(plan: MigrationPlan, { flags, terminal }: Input): Promise<Ex
       footer: migrationDetails(plan, { wide: flags.output === "wide", commands }),
       names: plan.items.map(({ id }) => id),
       notes: [
+        ...plan.summary.remarks.map(plainText),
         ...(plan.summary.toDo > 0 ? ["Nothing was changed; --apply does it."] : []),
         ...unreadNotes(plan.errors, {
           unread: plan.errors.length,
@@ -141,6 +142,7 @@ function showBefore(plan: MigrationPlan, input: Input): void {
     shown,
   );
   output.write(`${table}${migrationDetails(plan, { wide, commands: commandsOf(flags) })}\n`);
+  for (const remark of plan.summary.remarks) tell(remark, input);
 }
 
 interface Ended {

@@ -15,6 +15,7 @@ interface MigrationSummary {
   readonly blocked: number;
   readonly components: number;
   readonly clusters: number;
+  readonly remarks: readonly string[];
 }
 
 /** The document of `migrate`. */
@@ -43,6 +44,7 @@ export function migrationPlan(
       blocked: count("Blocked"),
       components: facts.components.length,
       clusters: facts.clusters.length,
+      remarks: facts.remarks,
     },
     items: steps.map((step, at) => ({ number: at + 1, ...step })),
     errors,

@@ -10,10 +10,11 @@ import {
   listControllers,
   onlyController,
 } from "../../hub/find-controller.ts";
-import { controllerLeasesIn, isHeldAt, listLeases } from "../../hub/replicas.ts";
+import { listLeases } from "../../hub/replicas.ts";
 import { numberAt } from "../../selection/fields.ts";
 import { deploymentFactOf } from "../../spokes/spoke-facts.ts";
 import { releaseOf } from "./helm-release.ts";
+import { readLeaseHolders } from "./lease-holders.ts";
 import type { ControllerFact, Direction, HelmRelease, MigrationFacts } from "./migration-facts.ts";
 import { readRecord } from "./migration-record.ts";
 import { readLeft, upstreamRelease } from "./read-left.ts";
@@ -32,7 +33,7 @@ const configMaps = knownResource("v1", "ConfigMap");
 /** What is on the hub, apart from the components. */
 interface HubState extends Pick<
   MigrationFacts,
-  "upstream" | "knfleet" | "definitions" | "left" | "record"
+  "upstream" | "knfleet" | "definitions" | "left" | "record" | "remarks"
 > {
   readonly recordPlace: RecordPlace;
 }
@@ -63,8 +64,8 @@ export async function readHub(
     readDefinitions(hub, deadline),
     hub.list({ resource: configMaps, labelSelector: migrationLabel }, {}, deadline),
   ]);
-  const nowMs = now.getTime();
-  const held = controllerLeasesIn(leases).filter((lease) => isHeldAt(lease, nowMs));
+  const found = { leases, bindings, nowMs: now.getTime() };
+  const { remarks, ...holders } = await readLeaseHolders(found, hub, deadline);
   const operator = onlyController(deployments, "upstream");
   const ours = onlyController(deployments, "knfleet");
   const recordPlace = placeOfRecord(records.items, [operator, ours]);
@@ -74,16 +75,17 @@ export async function readHub(
     upstream: {
       controllers:
         operator === undefined ? [] : [controllerFactOf(operator, upstreamRelease(bindings))],
-      holders: [...new Set(upstreamHolders(leases, nowMs))],
+      holders: holders.upstream,
     },
     knfleet: {
       controllers: ours === undefined ? [] : [controllerFactOf(ours, releaseOf(ours.object))],
-      holders: [...new Set(held.map(({ holder }) => holder))],
+      holders: holders.knfleet,
     },
     definitions,
     left: isGoing ? await readLeft({ hub, operator, bindings, record }, deadline) : [],
     record: readRecord(textAt(recordAt(record, "data"), recordKey) ?? "", direction),
     recordPlace,
+    remarks,
   };
 }
 
@@ -119,18 +121,6 @@ function controllerFactOf(
     version: deploymentFactOf(object).version,
     release,
   };
-}
-
-/** Knative names a Lease after the package of its reconciler. */
-function upstreamHolders(found: readonly KubeObject[], nowMs: number): readonly string[] {
-  return found.flatMap((lease) => {
-    if (!/knative\.dev\.operator\.pkg\.reconciler\./.test(lease.metadata.name)) return [];
-    const spec = recordAt(lease, "spec");
-    const holder = textAt(spec, "holderIdentity") ?? "";
-    const renewed = Date.parse(textAt(spec, "renewTime") ?? "");
-    const seconds = numberAt(spec, "leaseDurationSeconds") ?? 60;
-    return holder !== "" && renewed + seconds * 1_000 > nowMs ? [holder] : [];
-  });
 }
 
 async function readDefinitions(

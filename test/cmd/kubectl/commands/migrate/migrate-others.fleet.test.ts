@@ -10,7 +10,7 @@ import { valueAt } from "../../../../fleet/json-record.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { controllerBinding } from "../../controller-binding.ts";
 import { type Ran, runKnfleet } from "../../run-knfleet.ts";
-import { deploymentOf, helmRecordOf, operatorBindings } from "./upstream-chart-objects.ts";
+import { deploymentOf, helmRecordOf, leaseOf, operatorBindings } from "./upstream-chart-objects.ts";
 
 const fleet = useFleet({ spokes: 0 });
 const helm = useHelm();
@@ -60,16 +60,7 @@ function stopped(namespace: string, name: string): Manifest {
 }
 
 /** With it knfleet is at work, so that the migration comes to its last step. */
-const heldLease: Manifest = {
-  apiVersion: "coordination.k8s.io/v1",
-  kind: "Lease",
-  metadata: { namespace: "knfleet-system", name: "knfleet-controller" },
-  spec: {
-    holderIdentity: "pod-a",
-    leaseDurationSeconds: 3_600,
-    renewTime: new Date().toISOString().replace("Z", "000Z"),
-  },
-};
+const heldLease = leaseOf("knfleet-system", "knfleet-controller");
 
 beforeAll(async () => {
   for (const name of [
@@ -81,6 +72,7 @@ beforeAll(async () => {
   ])
     await made({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   for (const manifest of [...shopObjects, namedAsOperator, namedAsRecord]) await made(manifest);
+  await made(controllerBinding("knfleet", "knfleet-system"));
   await made(heldLease);
 });
 

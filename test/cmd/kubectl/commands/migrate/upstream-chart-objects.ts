@@ -114,3 +114,17 @@ export function helmRecordOf({ name, namespace }: Release, chart: string): Manif
     data: { release: Buffer.from(packed).toString("base64") },
   };
 }
+
+/** A Lease that is held for an hour. */
+export function leaseOf(namespace: string, name: string): Manifest {
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace, name },
+    spec: {
+      holderIdentity: "pod-a",
+      leaseDurationSeconds: 3_600,
+      renewTime: new Date().toISOString().replace("Z", "000Z"),
+    },
+  };
+}
