@@ -122,6 +122,8 @@ export interface MigrationFacts {
   readonly sets: readonly SetFact[];
   /** Of this direction; undefined: none. */
   readonly record: MigrationRecord | undefined;
+  /** The namespace where the record is, or comes. */
+  readonly recordNamespace: string;
   /** What was read of the hub and does not count, in sentences. */
   readonly remarks: readonly string[];
 }

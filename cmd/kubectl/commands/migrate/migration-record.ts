@@ -8,6 +8,9 @@ import {
   type Workload,
 } from "./migration-facts.ts";
 
+/** Name of the ConfigMap with the record. */
+export const recordName = "knfleet-migration";
+
 /** How the Deployments of now differ from the record. */
 export interface Comparison {
   /** Deployments that have other pods than before. */

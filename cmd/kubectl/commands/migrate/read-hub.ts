@@ -16,14 +16,11 @@ import { deploymentFactOf } from "../../spokes/spoke-facts.ts";
 import { releaseOf } from "./helm-release.ts";
 import { readLeaseHolders } from "./lease-holders.ts";
 import type { ControllerFact, Direction, HelmRelease, MigrationFacts } from "./migration-facts.ts";
-import { readRecord } from "./migration-record.ts";
+import { readRecord, recordName } from "./migration-record.ts";
 import { readLeft, upstreamRelease } from "./read-left.ts";
 
 /** Label of the ConfigMap with the state before a migration; its value is the direction. */
 export const migrationLabel = "knfleet.dev/migration";
-
-/** Name of that ConfigMap. */
-export const recordName = "knfleet-migration";
 
 /** Key of its text. */
 export const recordKey = "before";

@@ -92,6 +92,7 @@ export async function readMigration(
       direction,
       hubId,
       ...hubFacts,
+      recordNamespace: recordPlace.namespace,
       sets: sets.map(setFactOf),
       components: components.map((component) => ({
         ...componentStateOf(component),

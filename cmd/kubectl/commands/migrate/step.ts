@@ -1,5 +1,6 @@
 import { describe } from "../../../../api/kubernetes.ts";
 import { countOf } from "../../output/notes.ts";
+import { words } from "../../output/steps.ts";
 import {
   clusterName,
   type ComponentState,
@@ -8,7 +9,7 @@ import {
   type MigrationFacts,
   type OperatorFacts,
 } from "./migration-facts.ts";
-import { compareWithRecord } from "./migration-record.ts";
+import { compareWithRecord, recordName } from "./migration-record.ts";
 
 export type StepId =
   | "record"
@@ -76,7 +77,7 @@ export function withRecord(
 
 /** Compares with the record. `before`: the steps that have to be done first. */
 export function compareStep(
-  { direction, record, clusters }: MigrationFacts,
+  { direction, record, recordNamespace, clusters }: MigrationFacts,
   before: readonly Step[],
 ): Step {
   const isReached = before.every(({ state }) => state === "Done");
@@ -94,7 +95,8 @@ export function compareStep(
       pending: restarted,
       next: [
         "When you changed them yourself, forget the state before, and run the command again:",
-        "kubectl delete configmaps --all-namespaces --selector knfleet.dev/migration",
+        // Others may have ConfigMaps with the label of the record.
+        words("kubectl", "delete", "configmap", recordName, "--namespace", recordNamespace),
       ],
     });
   }

@@ -101,6 +101,7 @@ export function factsOf(
     clusters: [{ id: "fleet/eu-1", workloads: [workload], guards: 0 }],
     sets: [],
     record: undefined,
+    recordNamespace: "knative-operator",
     remarks: [],
     ...changes,
   };

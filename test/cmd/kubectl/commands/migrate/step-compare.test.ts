@@ -3,6 +3,20 @@ import { expect, test } from "vitest";
 import { compareStep } from "../../../../../cmd/kubectl/commands/migrate/step.ts";
 import { factsOf, recorded, workload } from "./migration-input.ts";
 
+test("who changed the Deployments is told to delete the record, and no other ConfigMap", () => {
+  const clusters = [
+    { id: "fleet/eu-1", workloads: [{ ...workload, template: "other" }], guards: 0 },
+  ];
+  const facts = { ...recorded(factsOf("from-upstream")), clusters };
+  expect(compareStep(facts, [])).toMatchObject({
+    state: "Blocked",
+    next: [
+      expect.stringContaining("forget the state before"),
+      "kubectl delete configmap knfleet-migration --namespace knative-operator",
+    ],
+  });
+});
+
 test.each([
   {
     direction: "from-upstream" as const,
