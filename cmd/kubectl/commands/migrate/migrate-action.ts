@@ -182,9 +182,10 @@ async function migrate(
       return { plan, code: exitCodes.failed };
     }
     tellOpen(step, told, input);
-    // An object that somebody else has changed since it was read is read again.
-    if (step.by === "command")
-      await carryOut(step.id, { ...reading, look }, signal).catch(ifChanged);
+    if (step.by === "command") {
+      const carryingOut = carryOut(step.id, { ...reading, look }, signal);
+      await carryingOut.catch((error: unknown) => tellChanged(error, step, input));
+    }
     if (step.by !== "command" || told.has(`again ${step.id}`)) {
       if (over.aborted) return lateEnd(plan, step, input);
       await delay(pauseMs, undefined, { signal });
@@ -193,9 +194,13 @@ async function migrate(
   }
 }
 
-/** Throws all errors again but that of an object that has another version, or uid, than the one that was read. */
-function ifChanged(error: unknown): void {
+/** Says that an object has another version, or uid, than the one that was read: it stays as it is, and is read again. Throws all other errors. */
+function tellChanged(error: unknown, { number, id }: NumberedStep, input: Input): void {
   if (!(error instanceof ApiError) || error.reason !== "Conflict") throw error;
+  tell(
+    `again: ${number} ${id}: changed by somebody else since it was read: ${error.message}`,
+    input,
+  );
 }
 
 function lateEnd(plan: MigrationPlan, { number, id, message }: NumberedStep, input: Input): Ended {
