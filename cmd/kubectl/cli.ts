@@ -33,12 +33,7 @@ export async function runCli(process: Terminal, signal: AbortSignal): Promise<nu
       isPaged && isForReading(entry, asked)
         ? { ...asked, terminal: withOutput(terminal, paged) }
         : asked;
-    const { bundle } = shown.flags;
-    const input =
-      bundle === undefined
-        ? shown
-        : await (await import("./bundle/on-bundle.ts")).onBundle(bundle, shown, entry);
-    exitCode = await runAction({ entry, input }, signal);
+    exitCode = await runAction({ entry, input: shown }, signal);
     return exitCode;
   };
   const program = createProgram(terminal, run, help);

@@ -16,7 +16,22 @@ export interface Chosen {
 export async function runAction({ entry, input }: Chosen, signal: AbortSignal): Promise<number> {
   const deadline = deadlineOf({ entry, input }, signal);
   const action = await entry.load();
-  return await action(input, deadline);
+  return await action(await onFleet({ entry, input }, deadline, signal), deadline);
+}
+
+/** The input of a command, with the bundle read when it works on one. The time for the whole command counts for that, too. */
+async function onFleet(
+  { entry, input }: Chosen,
+  deadline: AbortSignal,
+  signal: AbortSignal,
+): Promise<Chosen["input"]> {
+  const { bundle: path, recorded, timeoutGiven, timeoutMs } = input.flags;
+  // The page and the tools for assistants run commands on the bundle that they have read.
+  if (path === undefined || recorded !== undefined) return input;
+  const isOwn = entry.ownTimeout === true && timeoutGiven && timeoutMs > 0;
+  const limit = isOwn ? withTimeout(systemClock, timeoutMs, signal) : deadline;
+  const { onBundle } = await import("./bundle/on-bundle.ts");
+  return await onBundle(input, { ...entry, path }, limit);
 }
 
 /** A command that watches has no time limit without `--timeout`. */

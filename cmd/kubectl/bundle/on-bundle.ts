@@ -8,12 +8,17 @@ import { readBundle } from "./read-bundle.ts";
 
 /**
  * Runs a command line on a bundle instead of a fleet. `now` is the time of the bundle, so that ages are those of that time. Standard error says how old the
- * bundle is. Throws UsageError.
+ * bundle is. Throws UsageError, also when the signal ends the reading.
  */
 export async function onBundle<Options>(
-  path: string,
   input: ActionInput<Options>,
-  { name, readsBundles, needsFleet }: Pick<CommandEntry, "name" | "readsBundles" | "needsFleet">,
+  {
+    path,
+    name,
+    readsBundles,
+    needsFleet,
+  }: Pick<CommandEntry, "name" | "readsBundles" | "needsFleet"> & { readonly path: string },
+  signal: AbortSignal,
 ): Promise<ActionInput<Options>> {
   if (readsBundles !== true) {
     const why = needsFleet ?? "it asks no cluster";
@@ -24,7 +29,7 @@ export async function onBundle<Options>(
   }
   const { flags, options, terminal } = input;
   if (isFollowing(options)) throw new UsageError("A bundle does not change: it cannot be watched");
-  const recorded = await readBundle(path);
+  const recorded = await readBundle(path, signal);
   const { recordedAt } = recorded;
   // A document has the time of its data.
   if (!flags.quiet && flags.output !== "json" && flags.output !== "yaml") {

@@ -3,6 +3,9 @@ import { join, posix, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
+import { pause } from "../../../access/time/clock.ts";
+import { abortable } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
 import { areRecords, isRecord, jsonOf } from "../../../api/fields.ts";
 import { messageOf, UsageError } from "../errors.ts";
 import { reportApiVersion } from "../output/report.ts";
@@ -24,12 +27,34 @@ import { type ArchiveFile, unpackTar } from "./tar.ts";
 // A bundle comes from somebody else: a small archive must not fill the memory.
 const maxBytes = 512 * 1024 * 1024;
 
-/** Reads a bundle of `gather`: a tar.gz, or the folder with its files. Throws UsageError. */
-export async function readBundle(path: string): Promise<RecordedFleet> {
-  const files = await readFilesAt(path).catch((error: unknown) => {
+/** Reads a bundle of `gather`: a tar.gz, or the folder with its files. Throws UsageError, also when the time is over; the reason of the signal when the user interrupts. */
+export async function readBundle(path: string, signal: AbortSignal): Promise<RecordedFleet> {
+  try {
+    const files = await readFilesAt(path, signal);
+    const fleet = recordedFleet(path, files);
+    await checkTime(signal);
+    return fleet;
+  } catch (error) {
+    // A read of a file has an AbortError of its own.
+    if (isTimeout(signal.aborted ? signal.reason : error)) {
+      throw new UsageError(`The bundle ${path} was not read in time`, [
+        "Give it more time with --timeout.",
+      ]);
+    }
+    signal.throwIfAborted();
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`The bundle ${path} cannot be read: ${messageOf(error)}`, again);
-  });
-  return recordedFleet(path, files);
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "TimeoutError";
+}
+
+/** Throws when the time is over. No timer ends while a bundle is unpacked or parsed, so an end of the time is heard here. */
+async function checkTime(signal: AbortSignal): Promise<void> {
+  await pause(systemClock, 1, signal);
+  signal.throwIfAborted();
 }
 
 /** Parses the files of a bundle. `path`: its name in messages. Throws UsageError for files of something else. */
@@ -64,10 +89,13 @@ type FilesByFolder = ReadonlyMap<string, readonly (readonly [path: string, text:
 const again = ["kubectl knfleet gather -o fleet.tgz"];
 const documentFiles = [diagnosisFile, logsFile, checkFile, diffFile];
 
-async function readFilesAt(path: string): Promise<readonly ArchiveFile[]> {
-  if ((await stat(path)).isDirectory()) return readFilesBelow(path);
-  const archive = await promisify(gunzip)(await readFile(path), { maxOutputLength: maxBytes });
-  return unpackTar(archive);
+async function readFilesAt(path: string, signal: AbortSignal): Promise<readonly ArchiveFile[]> {
+  if ((await stat(path)).isDirectory()) return abortable(readFilesBelow(path), signal);
+  const packed = await readFile(path, { signal });
+  const unzipping = promisify(gunzip)(packed, { maxOutputLength: maxBytes });
+  const files = await unpackTar(await abortable(unzipping, signal));
+  await checkTime(signal);
+  return files;
 }
 
 async function readFilesBelow(folder: string): Promise<readonly ArchiveFile[]> {

@@ -91,7 +91,7 @@ async function changesSince(
   if (options.since === undefined) return {};
   const { Before, changedSince, sinceOf } = await import("./status-since.ts");
   const moment = flags.recorded?.recordedAt ?? now();
-  const since = await sinceOf(options.since, moment);
+  const since = await sinceOf(options.since, moment, signal);
   if (since.kind === "time") {
     return { keep: (component, known) => changedSince(since.atMs, component, known) };
   }

@@ -14,7 +14,7 @@ type Since =
 const dayMs = 86_400_000;
 
 /** Reads the value of `--since`: `2h`, `3d`, a time with its zone or a date, or a bundle of gather. Throws UsageError. */
-export async function sinceOf(text: string, now: Date): Promise<Since> {
+export async function sinceOf(text: string, now: Date, signal: AbortSignal): Promise<Since> {
   const [, days] = /^(\d{1,4})d$/.exec(text) ?? [];
   const spanMs = days === undefined ? goDurationMs(text) : Number(days) * dayMs;
   if (spanMs !== undefined && spanMs >= 0) return { kind: "time", atMs: now.getTime() - spanMs };
@@ -24,7 +24,7 @@ export async function sinceOf(text: string, now: Date): Promise<Since> {
   if (!Number.isNaN(atMs)) return { kind: "time", atMs };
   if (/^[-+\d.]+[a-z]*$|^\d{4}-/.test(text)) throw wrong(text);
   const { readBundle } = await import("../../bundle/read-bundle.ts");
-  return { kind: "bundle", fleet: await readBundle(text) };
+  return { kind: "bundle", fleet: await readBundle(text, signal) };
 }
 
 function wrong(text: string): UsageError {

@@ -21,7 +21,10 @@ describe("--since", () => {
     ["2026-11-20T08:00:00Z", "2026-11-20T08:00:00Z"],
     ["2026-11-20T08:00:00+02:00", "2026-11-20T06:00:00Z"],
   ])("%s at noon of 2026-11-21 is %s", async (text, at) => {
-    expect(await sinceOf(text, now)).toEqual({ kind: "time", atMs: Date.parse(at) });
+    expect(await sinceOf(text, now, new AbortController().signal)).toEqual({
+      kind: "time",
+      atMs: Date.parse(at),
+    });
   });
 
   test.each(["2x", "-1h", "2026-13-45", "0.5y", "nothing.tgz"])(
