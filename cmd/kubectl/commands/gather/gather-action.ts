@@ -147,7 +147,7 @@ async function collect(
     isWhole: isWhole && gathered.isWhole,
     missing: gathered.missing,
     namespace: access.namespace,
-    rest,
+    rest: { ...rest, errors: [...gathered.errors, ...rest.errors] },
   };
 }
 

@@ -6,7 +6,7 @@ import { allKinds, type Component, componentKeyOf } from "../../../../api/compon
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import { byText, isRecord } from "../../../../api/fields.ts";
 import { isNarrowed } from "../../action.ts";
-import type { RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
+import type { Bundle, RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
 import { findControllers } from "../../hub/find-controller.ts";
 import { listInstallations } from "../../hub/installations.ts";
@@ -38,6 +38,8 @@ interface Gathered {
   readonly isWhole: boolean;
   /** Names in the selection that no installation has. */
   readonly missing: readonly string[];
+  /** What of the hub could not be found out. */
+  readonly errors: Bundle["errors"];
 }
 
 /** Reads the selected installations and their clusters; nothing is redacted yet. Throws only when the hub cannot be read. */
@@ -55,10 +57,8 @@ export async function gather(
   );
   const traces = profiles !== undefined;
   const providers = new Map<string, string | null>();
-  const [hub, readings] = await Promise.all([
-    planHub([...components, ...stands], { access, selection, traces }, signal).then((plan) =>
-      gatherCluster(access.hub, plan, signal),
-    ),
+  const [{ hub, errors }, readings] = await Promise.all([
+    gatherHub([...components, ...stands], { access, selection, traces }, signal),
     readEach(
       remote,
       {
@@ -81,7 +81,7 @@ export async function gather(
     }),
   ];
   const missing = missingNames(selection, components.map(componentKeyOf));
-  return { clusters, isWhole: traces, missing };
+  return { clusters, isWhole: traces, missing, errors };
 }
 
 /** Whether a selection has every installation. */
@@ -106,26 +106,38 @@ async function listProfiles(
 
 type HubPlanDeps = Pick<GatherDeps, "access" | "selection"> & Pick<ClusterPlan, "traces">;
 
+async function gatherHub(
+  components: readonly Component[],
+  deps: HubPlanDeps,
+  signal: AbortSignal,
+): Promise<{ readonly hub: ClusterFacts; readonly errors: Gathered["errors"] }> {
+  const { plan, errors } = await planHub(components, deps, signal);
+  return { hub: await gatherCluster(deps.access.hub, plan, signal), errors };
+}
+
+const controllersUnknown =
+  "The namespaces of the controllers are not in the bundle: you lack the right to list deployments.apps or clusterrolebindings.rbac.authorization.k8s.io in the whole hub";
+
 async function planHub(
   components: readonly Component[],
   { access, selection, traces }: HubPlanDeps,
   signal: AbortSignal,
-): Promise<ClusterPlan> {
+): Promise<{ readonly plan: ClusterPlan; readonly errors: Gathered["errors"] }> {
   const { hub, hubTimeoutMs } = access;
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
-  const [{ deployments = [] }, sets] = await Promise.all([
+  const [{ deployments }, sets] = await Promise.all([
     findControllers(hub, deadline),
     planSets(components, { access, selection, isWhole: traces }, deadline),
   ]);
   const places = [
     ...components.flatMap(({ metadata: { namespace } }) => (namespace === "" ? [] : [namespace])),
     ...components.flatMap(({ spec }) => spec?.clusterProfileRef?.namespace ?? []),
-    ...deployments.map(({ namespace }) => namespace),
+    ...(deployments ?? []).map(({ namespace }) => namespace),
     ...(sets?.sets ?? []).map(({ metadata: { namespace } }) => namespace),
   ];
   const uids = new Set(components.map(({ metadata }) => metadata.uid));
   const profiles = new Set(components.map(clusterIdOf));
-  return {
+  const plan: ClusterPlan = {
     namespaces: [...new Set(places)],
     pulled: [...new Set(components.flatMap((one) => managedClusterOf(one) ?? []))],
     traces,
@@ -139,6 +151,8 @@ async function planHub(
       return uids.has(uid) || profiles.has(`${namespace ?? ""}/${name ?? ""}`);
     },
   };
+  const unknown = { reason: "Forbidden", message: controllersUnknown, cluster: null } as const;
+  return { plan, errors: deployments === undefined ? [unknown] : [] };
 }
 
 function planSpoke(id: string, components: readonly Component[]): Pick<ClusterPlan, "namespaces"> {

@@ -1,15 +1,47 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 
 import { expect, onTestFinished, test } from "vitest";
 
+import { unpackTar } from "../../../../../cmd/kubectl/bundle/tar.ts";
 import { recordedBinding } from "../../controller-binding.ts";
 import { component, deployment } from "../../fleet-facts.ts";
 import { lease } from "../../hub/lease-facts.ts";
 import { runText } from "../../run-text.ts";
 import { startStubHub } from "../../stub-hub.ts";
 import { answersTables } from "../../stub-tables.ts";
+
+test.each(["deployments", "clusterrolebindings"])(
+  "a bundle that was gathered without the right to list %s says that the controllers are not in it",
+  async (plural) => {
+    const folder = await mkdtemp(join(tmpdir(), "knfleet-gathered-controllers-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const objects = [component({ cluster: null })];
+    const tables = answersTables(objects);
+    await using hub = await startStubHub(objects, (request) =>
+      new RegExp(`^/apis/[^/]+/v1/${plural}$`).test(request.path)
+        ? {
+            status: 403,
+            body: { kind: "Status", status: "Failure", reason: "Forbidden", code: 403 },
+          }
+        : tables(request),
+    );
+    const path = join(folder, "fleet.tgz");
+    const args = ["gather", "--no-live", "--tail", "0", "-A", "-o", path];
+    const { stderr, exitCode } = await runText(args, { env: hub.env });
+    const message = "The namespaces of the controllers are not in the bundle: you lack the right";
+    expect(stderr).toContain(message);
+    expect(exitCode).toBe(3);
+    const files = await unpackTar(gunzipSync(await readFile(path)));
+    const index = files.find((file) => file.path.endsWith("/bundle.json"));
+    expect(JSON.parse(index?.text ?? "")).toMatchObject({
+      complete: false,
+      errors: [{ reason: "Forbidden", message: expect.stringContaining(message) }],
+    });
+  },
+);
 
 test.each([[["-A"]], [["-n", "team-a"]]])(
   "a bundle of %s tells a controller from a Deployment of its name",
