@@ -12,8 +12,6 @@ export interface ServedKind extends ResourceType {
   /** Plural, singular, short names and the kind itself, in lower case. */
   readonly words: readonly string[];
   readonly categories: readonly string[];
-  /** Present for a view of other objects, such as metrics: nobody can create, change or delete its objects. */
-  readonly isView?: true;
 }
 
 const discoveryTypes =
@@ -27,8 +25,16 @@ export async function servedKinds(
   return (await readServed(client, signal)).kinds;
 }
 
+/** A view of other objects, such as metrics, has `isView`: nobody can create, change or delete its objects. */
+interface FoundKind {
+  readonly kind: ServedKind;
+  readonly isView: boolean;
+}
+
 interface Served {
   readonly kinds: readonly ServedKind[];
+  /** The kinds among them that are views of other objects. */
+  readonly views: ReadonlySet<ServedKind>;
   /** Group versions whose server does not answer, and paths whose answer names no kinds, so that kinds may be missing. */
   readonly stale: readonly string[];
 }
@@ -45,8 +51,10 @@ export async function readServed(
     }),
   );
   const groups = lists.flatMap((list) => list.groups);
-  const kinds = groups.flatMap(kindsOfGroup);
+  const found = groups.flatMap(kindsOfGroup);
+  const kinds = found.map(({ kind }) => kind);
   return {
+    views: new Set(found.flatMap(({ kind, isView }) => (isView ? [kind] : []))),
     kinds: kinds.filter(({ group, plural }, at) => {
       // The first version with a kind is its preferred version.
       return kinds.findIndex((one) => one.group === group && one.plural === plural) === at;
@@ -65,7 +73,7 @@ function staleVersions(group: unknown): readonly string[] {
     .map((version) => `${stringAt(group, "metadata", "name")}/${stringAt(version, "version")}`);
 }
 
-function kindsOfGroup(group: unknown): readonly ServedKind[] {
+function kindsOfGroup(group: unknown): readonly FoundKind[] {
   const name = stringAt(group, "metadata", "name") ?? "";
   return itemsAt(group, "versions").flatMap((version) => {
     const number = stringAt(version, "version") ?? "";
@@ -79,25 +87,25 @@ function kindsOfGroup(group: unknown): readonly ServedKind[] {
 function kindOf(
   resource: unknown,
   { group, apiVersion }: { readonly group: string; readonly apiVersion: string },
-): readonly ServedKind[] {
+): readonly FoundKind[] {
   const plural = stringAt(resource, "resource");
   const kind = stringAt(resource, "responseKind", "kind");
   const verbs = textsAt(resource, "verbs");
   if (plural === null || kind === null || !verbs.includes("list")) return [];
   const singular = stringAt(resource, "singularResource") ?? "";
   const words = [plural, singular, ...textsAt(resource, "shortNames"), kind.toLowerCase()];
-  return [
-    {
-      apiVersion,
-      group,
-      kind,
-      plural,
-      namespaced: stringAt(resource, "scope") === "Namespaced",
-      words: words.filter((word) => word !== ""),
-      categories: textsAt(resource, "categories"),
-      ...(verbs.every((verb) => readVerbs.has(verb)) ? { isView: true } : {}),
-    },
-  ];
+  const isView = verbs.every((verb) => readVerbs.has(verb));
+  const named = words.filter((word) => word !== "");
+  const served: ServedKind = {
+    apiVersion,
+    group,
+    kind,
+    plural,
+    namespaced: stringAt(resource, "scope") === "Namespaced",
+    words: named,
+    categories: textsAt(resource, "categories"),
+  };
+  return [{ kind: served, isView }];
 }
 
 const readVerbs: ReadonlySet<string> = new Set(["get", "list", "watch"]);

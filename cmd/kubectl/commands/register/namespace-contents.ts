@@ -22,11 +22,9 @@ const listsAtOnce = 16;
 /** Lists the objects of all namespaced kinds that a cluster serves. Throws what KubeClient throws when the kinds are not known. */
 export async function readContents(namespace: string, target: Target): Promise<ReadContents> {
   const { client } = target;
-  const { kinds, stale } = await readServed(client, limitOf(target));
-  const kept = kinds.filter(({ namespaced, kind, isView }) => {
-    // Events and views only tell of other objects: nobody misses them.
-    return namespaced && kind !== "Event" && isView !== true;
-  });
+  const { kinds, views, stale } = await readServed(client, limitOf(target));
+  // Events and views only tell of other objects: nobody misses them.
+  const kept = kinds.filter((one) => one.namespaced && one.kind !== "Event" && !views.has(one));
   const lists = await mapLimited(kept, listsAtOnce, async (resource) => {
     try {
       const options = { metadataOnly: true };
