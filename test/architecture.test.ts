@@ -106,6 +106,8 @@ const ownTime: Readonly<Record<string, string>> = {
   "controller/sets/selections.ts": "lets other work go on (setImmediate), and waits for no time",
   "webhook/rules/rendered/rendered-problems.ts":
     "lets other reviews go on (setImmediate), and waits for no time",
+  "webhook/rules/rights/author-rights.ts":
+    "lets other reviews go on (setImmediate), and waits for no time",
 };
 
 const closets = /^(?:index|types|utils?|common|helpers?|shared|lib)(?:\.ts)?$/;

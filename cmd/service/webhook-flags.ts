@@ -193,7 +193,7 @@ function ruleOptions(): readonly Option[] {
     ),
     new Option(
       "--manifest-right [bool]",
-      "who changes a component's own manifests needs the verb apply-cluster-scoped",
+      "manifests, images and whatever reaches beyond Knative's settings need the verb apply-cluster-scoped",
     )
       .argParser(switchOf)
       .default(false),

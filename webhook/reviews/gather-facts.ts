@@ -7,8 +7,8 @@ import type { Provider } from "../../access/providers/provider-config.ts";
 import type { References } from "../../access/providers/references.ts";
 import { componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { needsApplyRight } from "../rules/manifests.ts";
 import { providerFor } from "../rules/reference.ts";
+import { newStrongParts } from "../rules/rights/author-rights.ts";
 import type { ComponentFacts, RenderCheck, RenderFindings, Subject } from "../rules/rule.ts";
 import type { AccessReviews } from "./access-review.ts";
 import type { HubFacts } from "./hub-facts.ts";
@@ -39,9 +39,9 @@ export async function gatherFacts(
 ): Promise<ComponentFacts> {
   const { facts } = deps;
   const { ref } = subject;
-  const [mayUse, mayApply, cluster, components, render] = await Promise.all([
+  const [mayUse, apply, cluster, components, render] = await Promise.all([
     orUnknown(mayUseCluster(subject, deps, signal)),
-    orUnknown(mayApplyManifests(subject, deps, signal)),
+    applyFacts(subject, deps, signal),
     ref === undefined ? undefined : clusterFacts(ref, deps, signal),
     orUnknown(facts.components(subject.kind, signal)),
     renderFindings(subject, deps, signal),
@@ -50,7 +50,7 @@ export async function gatherFacts(
   signal.throwIfAborted();
   return {
     mayUse,
-    mayApply,
+    ...apply,
     profile: cluster?.profile,
     providers: cluster?.providers,
     pluginProblem: cluster?.pluginProblem,
@@ -89,15 +89,17 @@ async function mayUseCluster(
   return accessReviews.may(request.userInfo, { verb: "use", ...resource, ...ref }, signal);
 }
 
-async function mayApplyManifests(
+async function applyFacts(
   { kind, namespace, name, spec, before }: Subject,
   { accessReviews, request, manifestRight = false }: Gathering,
   signal: AbortSignal,
-): Promise<boolean | undefined> {
-  if (!manifestRight || !needsApplyRight(spec, before)) return undefined;
+): Promise<Pick<ComponentFacts, "mayApply" | "strongParts">> {
+  const strongParts = manifestRight ? await newStrongParts(spec, before, signal) : [];
+  if (strongParts.length === 0) return { mayApply: undefined, strongParts };
   const resource = { group: "operator.knative.dev", resource: componentKinds[kind].plural };
   const attempt = { verb: "apply-cluster-scoped", ...resource, namespace, name };
-  return accessReviews.may(request.userInfo, attempt, signal);
+  const mayApply = await orUnknown(accessReviews.may(request.userInfo, attempt, signal));
+  return { mayApply, strongParts };
 }
 
 type ClusterFacts = Pick<ComponentFacts, "profile" | "providers" | "pluginProblem">;

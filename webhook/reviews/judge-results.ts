@@ -92,6 +92,7 @@ function problemsOfSet<Kind extends Problem>(
 const noCluster = {
   mayUse: true,
   mayApply: undefined,
+  strongParts: [],
   profile: undefined,
   components: [],
   providers: undefined,

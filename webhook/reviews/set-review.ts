@@ -67,7 +67,7 @@ export function setReview(sources: SetSources): Review {
     }
     const subject: SetSubject = { ...change, spec, changed };
     const needed = [
-      ...rightsForSpec(subject, sources),
+      ...(await rightsForSpec(subject, sources, signal)),
       ...rightsToLoosen(change),
       ...rightsToApprove(change),
     ];

@@ -1,11 +1,5 @@
 import { probes, resources } from "./containers.ts";
-import {
-  manifestContent,
-  manifestRight,
-  manifestRightUnknown,
-  manifestSource,
-  manifestUrl,
-} from "./manifests.ts";
+import { manifestContent, manifestSource, manifestUrl } from "./manifests.ts";
 import {
   componentName,
   configKeys,
@@ -51,6 +45,7 @@ import {
   unmatched,
   version,
 } from "./release.ts";
+import { manifestRight, manifestRightUnknown } from "./rights/author-rights.ts";
 import type { Check, Rule } from "./rule.ts";
 import { notRendered } from "./shape.ts";
 import { variables } from "./variables.ts";

@@ -5,12 +5,11 @@ import {
 } from "../../access/manifests/manifest-url.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
 import { FleetError } from "../../api/errors.ts";
-import { isSameJson, listAt, recordAt } from "../../api/fields.ts";
+import { isSameJson, listAt } from "../../api/fields.ts";
 import {
   below,
   type Check,
   entriesOf,
-  type Entry,
   type Fields,
   problemAt,
   problemIf,
@@ -83,58 +82,18 @@ function isAllowed(url: string, sources: readonly AllowedSource[]): boolean {
   }
 }
 
-/** Whether the spec has other manifests than the stored one. */
-function changesManifests(spec: Fields, before: Fields | undefined): boolean {
-  return fields.some((field) => {
-    const now: unknown = spec[field] ?? [];
-    const isNone = Array.isArray(now) && now.length === 0;
-    return !isNone && !isSameJson(now, before?.[field] ?? []);
-  });
-}
-
-/** Whether the spec has something new that may give rights on the target: manifests, or patches of roles and bindings. Security: T-33. */
-export function needsApplyRight(spec: Fields, before: Fields | undefined): boolean {
-  const now = rightPatchesOf(spec).map(([entry]) => entry);
-  const stored = rightPatchesOf(before ?? {}).map(([entry]) => entry);
-  return changesManifests(spec, before) || (now.length > 0 && !isSameJson(now, stored));
-}
-
-function rightPatchesOf(spec: Fields): readonly Entry[] {
-  return entriesOf(spec, "patches").filter(([entry]) => {
-    const apiVersion = recordAt(entry, "target")["apiVersion"];
-    return typeof apiVersion === "string" && apiVersion.startsWith("rbac.authorization.k8s.io/");
-  });
-}
-
-/** What an address will serve is not known yet, so it needs the right, as patches of roles and bindings do. Security: T-33. */
-export const manifestRight: Check = (subject, { mayApply }) =>
-  problemIf(
-    mayApply === false && needsApplyRight(subject.spec, subject.before),
-    pathOfRight(subject),
-    `user ${quoteValue(subject.username)} may not "apply-cluster-scoped", which manifests of one's own and patches of roles and bindings need`,
-  );
-
-/** Security: T-03. */
-export const manifestRightUnknown: Check = (subject, { mayApply }) =>
-  problemIf(
-    mayApply === "unknown" && needsApplyRight(subject.spec, subject.before),
-    pathOfRight(subject),
-    "the SubjectAccessReview for the right to bring manifests was not answered; try again",
-  );
-
 /** The content of manifests is not known at admission. */
 export const manifestContent: Check = ({ spec, before }) =>
   problemIf(
-    changesManifests(spec, before),
+    fields.some((field) => changes(spec, before, field)),
     pathOfManifests(spec),
     "what stands at the URLs is looked at when it is installed, not now",
   );
 
-function pathOfRight({ spec, before }: Subject): string {
-  if (changesManifests(spec, before)) return pathOfManifests(spec);
-  return rightPatchesOf(spec)[0]?.[1] ?? "spec.patches";
-}
-
 function pathOfManifests(spec: Fields): string {
   return below("spec", fields.find((field) => listAt(spec, field).length > 0) ?? "manifests");
+}
+
+function changes(spec: Fields, before: Fields | undefined, field: string): boolean {
+  return listAt(spec, field).length > 0 && !isSameJson(spec[field], before?.[field]);
 }

@@ -62,11 +62,22 @@ export interface StoredComponent extends ComponentKey {
 /** The hub did not answer. Never counts as a yes. */
 export type Unknown = "unknown";
 
+/** A part of a spec that can bring more to the cluster than the settings of Knative do. */
+export interface StrongPart {
+  readonly path: string;
+  /** The part, for a message. */
+  readonly what: string;
+  /** Equal for a part that is stored already. */
+  readonly value: unknown;
+}
+
 /** All that rules use besides the request. A fact that is undefined was not asked for. */
 export interface ComponentFacts {
   /** Whether the user may use the ClusterProfile. */
   readonly mayUse: boolean | Unknown | undefined;
-  /** Whether the user may bring manifests whose content is not known yet. */
+  /** The new parts of the spec that need the right `apply-cluster-scoped`; empty where nobody asks for it. */
+  readonly strongParts: readonly StrongPart[];
+  /** Whether the user has that right. */
   readonly mayApply: boolean | Unknown | undefined;
   /** The ClusterProfile; "absent" when there is none. */
   readonly profile: ClusterProfile | "absent" | Unknown | undefined;

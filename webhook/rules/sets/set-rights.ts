@@ -1,19 +1,20 @@
 import { componentKinds } from "../../../api/component.ts";
-import { isRecord, listAt, recordAt, textAt } from "../../../api/fields.ts";
+import { isRecord, listAt } from "../../../api/fields.ts";
 import { fleetSetKinds, type FleetSetSpec } from "../../../api/fleet-set.ts";
 import { referenceStart } from "../../../sets/values.ts";
-import { needsApplyRight } from "../manifests.ts";
-import { below, type Fields, type Problem, quoteValue } from "../rule.ts";
+import { newStrongParts } from "../rights/author-rights.ts";
+import { below, type Problem, quoteValue } from "../rule.ts";
 import type { AnsweredRight, NeededRight, SetSubject } from "./set-rule.ts";
 
 /**
  * The rights that the author of a change needs, because the controller makes the change on components with its own rights. Changes of the rollout
  * need none. Spec: sets.md R13.
  */
-export function rightsForSpec(
+export async function rightsForSpec(
   subject: SetSubject,
   { manifestRight }: { readonly manifestRight: boolean },
-): readonly NeededRight[] {
+  signal: AbortSignal,
+): Promise<readonly NeededRight[]> {
   const { changed, spec } = subject;
   const writes = changed.clusters || changed.content;
   const deletes = changed.clusters || changed.removal;
@@ -21,7 +22,7 @@ export function rightsForSpec(
   const paths = {
     create: writes ? "spec.template" : undefined,
     patch: adopts && spec.adoption === "Always" ? "spec.adoption" : undefined,
-    "apply-cluster-scoped": writes && manifestRight ? pathOfManifests(spec) : undefined,
+    "apply-cluster-scoped": writes && manifestRight ? await pathOfStrong(spec, signal) : undefined,
     delete: deletes ? pathOfDeletion(spec) : undefined,
   };
   return [
@@ -60,29 +61,33 @@ function componentRight({ kind, namespace }: SetSubject, verb: string, path: str
     attempt: { verb, group: "operator.knative.dev", resource, namespace },
     deed:
       verb === "apply-cluster-scoped"
-        ? `"apply-cluster-scoped" for ${place}, which manifests of one's own and patches of roles and bindings need`
+        ? `"apply-cluster-scoped" for ${place}, which images, manifests and patches of one's own need`
         : `${verb} ${place}`,
   };
 }
 
-/** The path of the first spec or patch with its own manifests, or with patches that may change roles and bindings. */
-function pathOfManifests({ template, overrides = [] }: FleetSetSpec): string | undefined {
+/** The path of the first spec or patch with something that needs the right. */
+async function pathOfStrong(
+  { template, overrides = [] }: FleetSetSpec,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const places: readonly (readonly [unknown, string])[] = [
     [template.spec, below("spec", "template", "spec")],
     ...overrides.map(
       ({ patch }, index) => [patch, below("spec", "overrides", index, "patch")] as const,
     ),
   ];
-  return places.find(([spec]) => isRecord(spec) && needsRight(spec))?.[1];
+  for (const [spec, path] of places) {
+    if (!isRecord(spec)) continue;
+    if (listAt(spec, "patches").some(isOpen)) return path;
+    if ((await newStrongParts(spec, undefined, signal)).length > 0) return path;
+  }
+  return undefined;
 }
 
-function needsRight(spec: Fields): boolean {
-  return needsApplyRight(spec, undefined) || listAt(spec, "patches").some(hasOpenTarget);
-}
-
-/** True when the target of a patch has a reference, so that a value of a cluster could make it a role. */
-function hasOpenTarget(patch: unknown): boolean {
-  return textAt(recordAt(patch, "target"), "apiVersion")?.includes(referenceStart) === true;
+/** True when a patch has a reference, so that a value of a cluster decides what it writes. */
+function isOpen(patch: unknown): boolean {
+  return JSON.stringify(patch).includes(referenceStart);
 }
 
 function pathOfDeletion({ whenUnselected, deletionPolicy }: FleetSetSpec): string | undefined {

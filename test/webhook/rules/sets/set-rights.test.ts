@@ -22,8 +22,13 @@ const serving = (verb: string) => `${verb} knativeservings.operator.knative.dev 
 const usual = [use("fleet"), serving("create")];
 const manifests = [{ URL: "https://example.com/a.yaml" }];
 const all = { ...goodSpec, whenUnselected: { policy: "Delete" }, deletionPolicy: "Delete" };
+const patchOf = (content: string) => ({
+  target: { apiVersion: "apps/v1", kind: "Deployment", name: "activator" },
+  patch: { type: "strategic", content },
+});
+const plainSpec = { ...goodSpec, template: { spec: { version: "1.23" } } };
 const overridden = (patch: object) => ({
-  ...goodSpec,
+  ...plainSpec,
   overrides: [{ name: "eu", clusters: ["eu-*"], patch }],
 });
 const changed = (before: object, after: object) => writtenSet({ ...before, ...after }, { before });
@@ -168,7 +173,25 @@ describe("the rights that are asked for", () => {
       false,
     ],
     ["an override that removes manifests", overridden({ manifests: null }), false],
-    ["none", goodSpec, false],
+    ["none", plainSpec, false],
+    ["images in the template", goodSpec, true],
+    ["an image in an override", overridden({ registry: { override: { a: "b" } } }), true],
+    [
+      "the network of the node",
+      overridden({ workloads: [{ name: "activator", hostNetwork: true }] }),
+      true,
+    ],
+    [
+      "patches of pods",
+      overridden({ patches: [patchOf("spec: {template: {spec: {hostPID: true}}}")] }),
+      true,
+    ],
+    [
+      "patches with a value of the cluster",
+      overridden({ patches: [patchOf("spec: {replicas: $(cluster.labels[a]:-1)}")] }),
+      true,
+    ],
+    ["harmless patches", overridden({ patches: [patchOf("spec: {replicas: 2}")] }), false],
   ])("%s: apply-cluster-scoped %s %s", async (_name, spec, expected) => {
     const right = serving("apply-cluster-scoped");
     const asked = await askedFor(writtenSet(spec), { manifestRight: true });
@@ -207,7 +230,7 @@ describe("an author who lacks a right", () => {
     ],
     [
       "apply-cluster-scoped",
-      '403 spec.template.spec: user "alice" may not "apply-cluster-scoped" for KnativeServings in namespace "platform", which manifests of one\'s own and patches of roles and bindings need',
+      '403 spec.template.spec: user "alice" may not "apply-cluster-scoped" for KnativeServings in namespace "platform", which images, manifests and patches of one\'s own need',
     ],
   ])("%s is refused", async (verb, line) => {
     expect(linesOf(await reviewSet(writtenSet(wants), lacking(verb)))).toEqual([line]);
