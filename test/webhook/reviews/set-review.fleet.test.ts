@@ -136,6 +136,15 @@ const demanding = {
   ],
 };
 
+const patched = (content: string) => ({
+  patches: [
+    {
+      target: { apiVersion: "apps/v1", kind: "Deployment", name: "webhook" },
+      patch: { type: "strategic", content },
+    },
+  ],
+});
+
 describe("the author of a set, on a real API server", () => {
   test.each([
     [
@@ -162,6 +171,18 @@ describe("the author of a set, on a real API server", () => {
     expect((await send("alice", "POST", `${sets}?dryRun=All`, set("a", demanding))).status).toBe(
       201,
     );
+  });
+
+  test("needs the right to apply-cluster-scoped for images and for patches that give a pod more", async () => {
+    const user = "without-apply-cluster-scoped";
+    const store = async (patch: object) => {
+      const overrides = [{ name: "extra", clusters: ["eu-*"], patch }];
+      const sent = set("patched", { overrides });
+      return (await send(user, "POST", `${sets}?dryRun=All`, sent)).status;
+    };
+    expect(await store(patched("spec: {template: {spec: {hostPID: true}}}"))).toBe(403);
+    expect(await store({ registry: { override: { webhook: "example.com/a" } } })).toBe(403);
+    expect(await store(patched("spec: {minReadySeconds: 1}"))).toBe(201);
   });
 
   test("needs the right to use every cluster, not only one by its name", async () => {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { isSameJson, listAt, recordAt, textAt } from "../../../api/fields.ts";
+import { canonicalJson, isSameJson, listAt, recordAt, textAt } from "../../../api/fields.ts";
 import { maxPatches } from "../../../render/patches/patches.ts";
 import { textsOf } from "../names.ts";
 import {
@@ -29,9 +29,9 @@ export async function newStrongParts(
   before: Fields | undefined,
   signal: AbortSignal,
 ): Promise<readonly StrongPart[]> {
-  const stored = settingsIn(before ?? {}).map(({ value }) => value);
+  const stored = new Set(settingsIn(before ?? {}).map(({ value }) => canonicalJson(value)));
   return [
-    ...settingsIn(spec).filter(({ value }) => !stored.some((one) => isSameJson(one, value))),
+    ...settingsIn(spec).filter(({ value }) => !stored.has(canonicalJson(value))),
     ...(await newPatches(spec, before, signal)),
   ];
 }

@@ -2,23 +2,24 @@ import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
 import { without } from "../../../render/fields.ts";
 import { patchContent } from "../../../render/patches/patch-content.ts";
 import { PatchProblem, tokensOf } from "../../../render/patches/patch.ts";
-import type { Fields } from "../rule.ts";
+import { type Fields, quoteValue } from "../rule.ts";
 import { type HarmlessField, harmlessFields } from "./harmless-fields.ts";
 
 /**
- * What of an entry of `spec.patches` needs a right, for a message; undefined for a patch that writes harmless fields only. The object is not known, so whatever depends
- * on it counts as harmful: copies, moves, and a merge patch that replaces the list of containers. Security: T-33.
+ * What of an entry of `spec.patches` needs a right, for a message; undefined for a patch that writes harmless fields only. The patch is judged without
+ * its object, so that the answer holds for each release and for whatever else the spec comes to say. What depends on the object counts as harmful:
+ * copies, moves, and a merge patch that replaces the list of containers. Security: T-33.
  */
 export function harmIn(patch: Fields): string | undefined {
   const target = recordAt(patch, "target");
   const [apiVersion = "", kind = ""] = [textAt(target, "apiVersion"), textAt(target, "kind")];
   const fields = harmlessFields(apiVersion, kind, textAt(target, "name") ?? "");
-  if (fields === undefined) return `a patch of ${apiVersion} ${kind}`;
+  if (fields === undefined) return `a patch of ${quoteValue(`${apiVersion} ${kind}`)}`;
   const { type, content } = recordAt(patch, "patch");
   if (typeof content !== "string") return undefined;
   const harm = harmOf(type, documentOf(content), fields);
   if (harm === undefined) return undefined;
-  return `a patch of ${harm.length === 0 ? "the whole object" : harm.join(".")}`;
+  return `a patch of ${harm.length === 0 ? "the whole object" : quoteValue(harm.join("."))}`;
 }
 
 type Path = readonly string[];
@@ -89,7 +90,8 @@ function harmOfOperation(operation: unknown, root: HarmlessField): Path | undefi
   if (op === "test") return undefined;
   const steps = typeof path === "string" ? tokensOf(path) : [];
   if (op === "copy" || op === "move") return [`what ${op} brings`];
-  const isPlain = op === "add" || op === "replace" || op === "remove";
+  // Null is a value here, and stands for a removal elsewhere.
+  const isPlain = op === "remove" || ((op === "add" || op === "replace") && value !== null);
   const field = steps.reduce((above: HarmlessField | undefined, step) => above?.at(step), root);
   return isPlain && field?.allows(op === "remove" ? null : value) === true ? undefined : steps;
 }

@@ -68,7 +68,7 @@ describe("a setting that brings more than Knative needs the right, and the store
     ],
     [
       { patches: [patch("merge", inPod({ hostPID: true }))] },
-      "spec.patches[0]: a patch of spec.template.spec.hostPID",
+      'spec.patches[0]: a patch of "spec.template.spec.hostPID"',
     ],
   ])("%j", async (spec, line) => {
     expect(await refusedFor(spec)).toEqual([line]);

@@ -107,8 +107,18 @@ const leaf = fc.constantFrom<unknown>(
   },
 );
 const directive = fc.constantFrom("delete", "replace", "merge");
+/** An object with one or two of the fields: with more, hardly a patch would be harmless. */
 const optional = (fields: Readonly<Record<string, fc.Arbitrary<unknown>>>) =>
-  fc.record(fields, { requiredKeys: [] });
+  fc
+    .subarray(Object.keys(fields), {
+      minLength: 1,
+      maxLength: Math.min(2, Object.keys(fields).length),
+    })
+    .chain((names) =>
+      fc.record(
+        Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name))),
+      ),
+    );
 const variables = fc.array(
   fc.record({ name: fc.constantFrom("A", "PING_IMAGE", "ping_image"), value: fc.constant("mine") }),
   { maxLength: 2 },
@@ -155,50 +165,45 @@ const document = optional({
     },
   ),
 });
-const steps = [
-  "spec",
-  "template",
-  "containers",
-  "0",
-  "-1",
-  "-",
-  "1",
-  "env",
-  "args",
-  "image",
-  "livenessProbe",
-  "securityContext",
-  "privileged",
-  "value",
-  "name",
-  "replicas",
-  "hostPID",
-  "volumes",
-  "annotations",
-  "metadata",
-  "a",
-  "container.apparmor.security.beta.kubernetes.io~1controller",
-  "tolerations",
-  "automountServiceAccountToken",
+const spec = "/spec/template/spec";
+const strongAnnotation = "container.apparmor.security.beta.kubernetes.io~1controller";
+const containerFields = [
+  "",
+  "/args",
+  "/args/0",
+  "/env",
+  "/env/-",
+  "/env/0",
+  "/env/-2",
+  "/env/1/value",
+  "/image",
+  "/livenessProbe",
+  "/livenessProbe/periodSeconds",
+  "/livenessProbe/exec",
+  "/securityContext",
+  "/securityContext/privileged",
+  "/securityContext/runAsNonRoot",
 ];
-const inContainer = [
-  "/spec/template/spec/containers/0",
-  "/spec/template/spec/containers/-1",
-  "x/spec/template/spec/containers/1",
-];
-const pointer = fc
-  .tuple(
-    fc.constantFrom(
-      "",
-      "/spec",
-      "/spec/template/metadata",
-      "/spec/template/spec",
-      ...inContainer,
-      ...inContainer,
+const pointer = fc.oneof(
+  fc.constantFrom(
+    "",
+    "/metadata/labels",
+    "/spec/replicas",
+    "/spec/template/metadata/annotations",
+    "/spec/template/metadata/annotations/a",
+    `/spec/template/metadata/annotations/${strongAnnotation}`,
+    ...["hostPID", "volumes", "volumes/-", "tolerations", "automountServiceAccountToken"].map(
+      (field) => `${spec}/${field}`,
     ),
-    fc.array(fc.constantFrom(...steps), { maxLength: 3 }),
-  )
-  .map(([start, rest]) => [start, ...rest].join("/"));
+  ),
+  fc
+    .tuple(
+      fc.constantFrom(spec, `ignored${spec}`),
+      fc.constantFrom("0", "-1", "+1", "-"),
+      fc.constantFrom(...containerFields),
+    )
+    .map(([start, position, field]) => `${start}/containers/${position}${field}`),
+);
 const operation = fc.record({
   op: fc.constantFrom("add", "add", "replace", "remove", "copy", "move"),
   path: pointer,

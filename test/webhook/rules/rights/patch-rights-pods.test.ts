@@ -141,7 +141,7 @@ describe("a pod gets nothing that its author may not give it", () => {
       const [apiVersion, kind] = one.split(" ");
       const target = { apiVersion, kind, name: "a" };
       expect(await refusals(patch("merge", inPod({ hostPID: true }), target))).toEqual([
-        "spec.template.spec.hostPID needs",
+        '"spec.template.spec.hostPID" needs',
       ]);
     },
   );

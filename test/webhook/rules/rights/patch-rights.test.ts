@@ -100,7 +100,7 @@ describe("what is never patched without the right", () => {
     ["toString", "constructor", "merge", {}],
   ])("%s %s", async (...[apiVersion, kind, type, content]) => {
     const target = { apiVersion, kind, name: "a" };
-    expect(await refusals(patch(type, content, target))).toEqual([`${apiVersion} ${kind} needs`]);
+    expect(await refusals(patch(type, content, target))).toEqual([`"${apiVersion} ${kind}" needs`]);
   });
 
   test.each([
