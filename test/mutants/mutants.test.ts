@@ -19,6 +19,7 @@ test.each([
   { name: "without a path", args: [], problem: "Name the files or folders to change" },
   { name: "with a path that is not there", args: ["nowhere"], problem: "nowhere does not exist" },
   { name: "without a runner", args: ["sets", "--concurrency", "0"], problem: "from 1 (is 0)" },
+  { name: "with an empty sample", args: ["sets", "--sample", "0"], problem: "above 0 (is 0)" },
 ])("a call $name is told why it is wrong, and how the command is used", ({ args, problem }) => {
   const { status, stderr } = mutants(...args);
   expect(status).toBe(2);
