@@ -1,0 +1,285 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { describe as nameOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
+import { HubUsers } from "../../../controller/guard/policy.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { eventing } from "../hand-made-installation.ts";
+import { MemorySpoke } from "./memory-spoke.ts";
+
+const hubId = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
+const minute = 60_000;
+// A proof is made anew after 9 to 11 minutes.
+const recheck = 11 * minute;
+const { signal } = new AbortController();
+
+interface Scene {
+  readonly protection?: "Auto" | "Policy" | "TwinOwner";
+  /** What is special about the cluster. */
+  readonly changed?: (client: KubeClient, spoke: MemorySpoke) => Partial<KubeClient>;
+}
+
+/** A guard over a cluster that may refuse something, what it has told so far, and the withdrawn confirmations. */
+function guardOver({ protection = "Policy", changed = () => ({}) }: Scene) {
+  const clock = new FakeClock();
+  const spoke = new MemorySpoke(hubId);
+  const life = new AbortController();
+  onTestFinished(() => life.abort(new Error("The test is over")));
+  const client = spoke.clientOf("a");
+  const said: string[] = [];
+  const withdrawn: string[] = [];
+  let told: ClusterGuard | undefined;
+  const guard = new ClusterGuard(
+    {
+      client: { ...client, ...changed(client, spoke) },
+      fieldManager: "knfleet-test",
+      signal: life.signal,
+    },
+    {
+      clock,
+      log: silentLog,
+      hubId,
+      users: new HubUsers(),
+      protection,
+      crds: false,
+      onChange: () => said.push(told?.protection.reason ?? "at once"),
+      onWithdrawn: (key, components) => {
+        const names = components.map(({ metadata }) => metadata.name);
+        withdrawn.push(`${nameOf(key)} of ${names.join()}`);
+      },
+    },
+  );
+  told = guard;
+  const protect = (word: string, anchorNamespace = word): void => {
+    const anchor = { namespace: anchorNamespace, name: `anchor-of-${word}` };
+    guard.protect({ component: eventing(word), anchor });
+  };
+  return { clock, spoke, guard, said, withdrawn, protect };
+}
+
+function apiError(status: number): ApiError {
+  const facts = { status, message: `status ${status}`, reason: "", causes: [], isStatus: true };
+  return new ApiError({ ...facts, request: "POST /memory" });
+}
+
+const forbidden = () => ({ create: () => Promise.reject(apiError(403)) });
+
+describe("a cluster on which the controller may not install policies", () => {
+  test("gets a second owner where the flag leaves the choice, and is asked again in ten minutes", async () => {
+    const { clock, spoke, guard, said, protect } = guardOver({
+      protection: "Auto",
+      changed: forbidden,
+    });
+    protect("a");
+    await clock.advance(10 * minute - 1);
+    expect(guard.protection).toEqual({
+      reason: "PolicyForbidden",
+      message:
+        "No policies, the controller may not install policies there: a second owner keeps the objects when the anchor is deleted",
+    });
+    expect(await guard.needsSecondOwner(signal)).toBe(true);
+    await guard.waitUntilOpen(signal);
+    const { requests } = spoke.objects;
+    await clock.advance(1);
+    expect(spoke.objects.requests).toBeGreaterThan(requests);
+    expect(said).toEqual(["PolicyForbidden"]);
+  });
+
+  test("gets no anchor where the flag asks for policies", async () => {
+    const { clock, guard, protect } = guardOver({ changed: forbidden });
+    protect("a");
+    await clock.advance(minute);
+    expect(guard.protection.reason).toBe("PolicyForbidden");
+    expect(guard.protection.message).toMatch(/and --anchor-protection=Policy asks for them$/);
+    await expect(guard.waitUntilOpen(signal)).rejects.toMatchObject({
+      reason: "AnchorUnprotected",
+    });
+    expect(await guard.needsSecondOwner(signal)).toBe(false);
+  });
+});
+
+test.each([
+  { name: "says that it has no such kinds", answer: () => Promise.resolve({ resources: [] }) },
+  { name: "knows no such group", answer: () => Promise.reject(apiError(404)) },
+  {
+    name: "has policies without bindings",
+    answer: () => Promise.resolve({ resources: [{ name: "validatingadmissionpolicies" }] }),
+  },
+])("a cluster that $name gets a second owner, and is asked again", async ({ answer }) => {
+  let isOld = true;
+  const { clock, guard, protect } = guardOver({
+    protection: "Auto",
+    changed: (client) => ({
+      get: (...args) => (isOld ? Promise.reject(apiError(404)) : client.get(...args)),
+      request: (...args) => (isOld && args[1].endsWith("/v1") ? answer() : client.request(...args)),
+    }),
+  });
+  protect("a");
+  await clock.advance(0);
+  expect(guard.protection.reason).toBe("NotSupported");
+  expect(guard.protection.message).toMatch(/^No policies, the cluster does not serve them: /);
+  expect(await guard.needsSecondOwner(signal)).toBe(true);
+  isOld = false;
+  await clock.advance(10 * minute - 1);
+  expect(guard.protection.reason).toBe("NotSupported");
+  await clock.advance(minute);
+  expect(guard.protection.reason).toBe("Enforced");
+});
+
+test("a refusal is told as such where policies are served, or nobody can tell", async () => {
+  const served = guardOver({ changed: () => ({ get: () => Promise.reject(apiError(404)) }) });
+  const untold = guardOver({
+    changed: (client) => ({
+      get: () => Promise.reject(apiError(404)),
+      request: (...args) =>
+        args[1].endsWith("/v1") ? Promise.reject(apiError(500)) : client.request(...args),
+    }),
+  });
+  for (const { clock, guard, protect } of [served, untold]) {
+    protect("a");
+    // oxlint-disable-next-line no-await-in-loop -- each has its own clock
+    await clock.advance(0);
+    const message = "The guard could not be installed";
+    expect(guard.protection).toEqual({ reason: "NotEnforced", message });
+  }
+});
+
+test("an API server that refuses no probe is not trusted, and gets anchors all the same", async () => {
+  let isDeaf = true;
+  const { clock, guard, said, protect } = guardOver({
+    changed: (client) => ({
+      request: (...args) =>
+        isDeaf && args[1].includes("dryRun") ? Promise.resolve({}) : client.request(...args),
+    }),
+  });
+  protect("a");
+  await clock.advance(30_000);
+  expect(said).toEqual([]);
+  // Tries every half second: the first one after 30 s is the last.
+  await clock.advance(1_000);
+  expect(said).toEqual(["NotEnforced"]);
+  expect(guard.protection.message).toBe(
+    "The API server did not refuse an anchor of nobody for 30 s",
+  );
+  await guard.waitUntilOpen(signal);
+  isDeaf = false;
+  await clock.advance(10_000);
+  expect(said).toEqual(["NotEnforced", "Enforced"]);
+});
+
+test("a guard that cannot be installed makes anchors wait, and is tried again with pauses that grow", async () => {
+  const tries: number[] = [];
+  let isAway = true;
+  const { clock, guard, said, protect } = guardOver({
+    protection: "Auto",
+    changed: (client) => ({
+      create: (...args) => {
+        if (!isAway) return client.create(...args);
+        if (tries.at(-1) !== clock.now()) tries.push(clock.now());
+        return Promise.reject(new Error("The spoke is away"));
+      },
+    }),
+  });
+  protect("a");
+  await clock.advance(10 * minute);
+  expect(said).toEqual(["NotEnforced"]);
+  await expect(guard.waitUntilOpen(signal)).rejects.toMatchObject({ reason: "AnchorUnprotected" });
+  const pauses = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+  expect(pauses[0]).toBeLessThanOrEqual(1_500);
+  expect(Math.max(...pauses)).toBeGreaterThan(10_000);
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(40_000);
+  isAway = false;
+  await clock.advance(minute);
+  expect(said).toEqual(["NotEnforced", "Enforced"]);
+});
+
+test.each([
+  { name: "deleted", reason: "BindingMissing", kind: "ValidatingAdmissionPolicyBinding" },
+  { name: "changed", reason: "Probing", kind: undefined },
+])("policies that were $name are told until they are proven again", async ({ reason, kind }) => {
+  const { clock, spoke, said, protect } = guardOver({});
+  protect("a");
+  await clock.advance(minute);
+  if (kind === undefined) spoke.edit("denied as intended", "denied by mistake");
+  else for (const { metadata } of spoke.objects.all(kind)) spoke.objects.drop(kind, metadata.name);
+  await clock.advance(minute);
+  expect(said).toEqual(["Enforced", reason, "Enforced"]);
+});
+
+test("a cluster that would let an anchor be deleted is told, and proven anew", async () => {
+  let isDeaf = false;
+  const { clock, guard, said, protect } = guardOver({
+    changed: (client) => ({
+      request: (...args) =>
+        isDeaf && args[0] === "DELETE" ? Promise.resolve({}) : client.request(...args),
+    }),
+  });
+  protect("a");
+  await clock.advance(minute);
+  isDeaf = true;
+  await clock.advance(recheck);
+  isDeaf = false;
+  expect(said.slice(0, 2)).toEqual(["Enforced", "NotEnforced"]);
+  await guard.waitUntilOpen(signal);
+  await clock.advance(minute);
+  expect(said.at(-1)).toBe("Enforced");
+});
+
+test("a guard that is to leave its cluster alone sends nothing more, and leaves the policies", async () => {
+  const { clock, spoke, guard, withdrawn, protect } = guardOver({});
+  protect("a");
+  protect("b");
+  await clock.advance(minute);
+  guard.noteAnchor(confirmed("a"));
+  guard.stopProtecting(eventing("a"));
+  guard.stopProtecting(eventing("unknown"));
+  expect(guard.isAtWork).toBe(true);
+  guard.stopProtecting(eventing("b"));
+  expect(guard.isAtWork).toBe(false);
+  const { policy } = spoke;
+  await clock.advance(0);
+  const { requests } = spoke.objects;
+  await clock.advance(3 * recheck);
+  expect([spoke.objects.requests, spoke.policy, withdrawn]).toEqual([requests, policy, []]);
+  expect(policy).toContain("denied as intended");
+});
+
+test("a second owner that the flag asks for needs nothing of the cluster", async () => {
+  const { clock, spoke, guard, protect } = guardOver({ protection: "TwinOwner" });
+  guard.prepare();
+  protect("a");
+  await clock.advance(minute);
+  expect([spoke.objects.requests, spoke.writes, guard.isAtWork]).toEqual([0, 0, false]);
+  expect(guard.protection.reason).toBe("TwinOwner");
+  expect(await guard.needsSecondOwner(signal)).toBe(true);
+  await guard.waitUntilOpen(signal);
+  await guard.waitUntilSent(signal);
+});
+
+/** The anchor of a component as a user has confirmed its deletion. */
+function confirmed(word: string, kind: "ConfigMap" | "Namespace" = "ConfigMap"): KubeObject {
+  const annotations = { "operator.knative.dev/confirm-deletion": "u1" };
+  const [name, place] =
+    kind === "Namespace" ? [word, {}] : [`anchor-of-${word}`, { namespace: "shared" }];
+  const metadata = { ...place, name, uid: `${kind} ${word}`, resourceVersion: "1", annotations };
+  return { apiVersion: "v1", kind, metadata };
+}
+
+test("a withdrawn confirmation concerns the component of the anchor, or all in the namespace", async () => {
+  const { clock, spoke, guard, withdrawn, protect } = guardOver({
+    changed: () => ({ patch: () => Promise.resolve(confirmed("a")) }),
+  });
+  protect("a", "shared");
+  protect("b", "shared");
+  protect("c", "other");
+  guard.noteAnchor(confirmed("b"));
+  await clock.advance(16 * minute);
+  expect(withdrawn).toEqual(["ConfigMap shared/anchor-of-b of b"]);
+  // The recheck reads the namespaces.
+  spoke.objects.edit("Namespace", "shared", confirmed("shared", "Namespace"));
+  await clock.advance(15 * minute + recheck);
+  expect(withdrawn.slice(1)).toEqual(["Namespace shared of a,b"]);
+});
