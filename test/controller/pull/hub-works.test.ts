@@ -4,8 +4,9 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import type { ManifestWork } from "../../../api/delivery.ts";
 import { recordAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
-import { ensureWork } from "../../../controller/pull/hub-works.ts";
+import { ensureWork, orphanWork, removeOrphanedWorks } from "../../../controller/pull/hub-works.ts";
 import { agentWork } from "../../../controller/pull/works.ts";
+import { MemoryHub } from "../../support/memory-hub.ts";
 import { hubWithNone, unexpected } from "../dispatched-hub.ts";
 
 const desired = agentWork("spoke-1", "image");
@@ -81,5 +82,87 @@ describe("a work is ensured", () => {
 
   test("and an error that may pass is left to the queue", async () => {
     await expect(ensure(undefined, refusing(503, "busy"))).rejects.toBeInstanceOf(ApiError);
+  });
+});
+
+const orphaning = { propagationPolicy: "Orphan" } as const;
+
+/** A work that the agent of Open Cluster Management has applied in this generation, while it is in generation 2. */
+function applied(observedGeneration: number, deleteOption: object = {}): ManifestWork {
+  const condition = { type: "Applied", status: "True", observedGeneration } as const;
+  const { metadata } = stored();
+  const spec: object = { deleteOption };
+  return stored({
+    metadata: { ...metadata, name: "work", generation: 2 },
+    spec,
+    status: { conditions: [condition] },
+  });
+}
+
+/** A hub with works, and the writes that it gets. */
+function hubWith(works: readonly ManifestWork[]) {
+  const writes: unknown[] = [];
+  const hub = {
+    list: async () => ({ items: works, resourceVersion: "1" }),
+    patch: async (ref: { readonly name: string }, patch: unknown) => {
+      writes.push({ patch: ref.name, with: patch });
+      return stored();
+    },
+    remove: async (ref: { readonly name: string }, options: object) => {
+      writes.push({ remove: ref.name, ...options });
+      return "gone" as const;
+    },
+  };
+  return { hub, writes };
+}
+
+describe("a work that is orphaned", () => {
+  test("says so first, and does not go before its agent knows", async () => {
+    const { hub, writes } = hubWith([]);
+    expect(await orphanWork(applied(2), hub, signal)).toBe(false);
+    const deleteOption = { propagationPolicy: "Orphan", selectivelyOrphans: null };
+    expect(writes).toEqual([
+      { patch: "work", with: { metadata: { uid: "u" }, spec: { deleteOption } } },
+    ]);
+  });
+
+  test("waits without a write until its agent has applied that", async () => {
+    const { hub, writes } = hubWith([]);
+    expect(await orphanWork(applied(1, orphaning), hub, signal)).toBe(false);
+    expect(writes).toEqual([]);
+  });
+
+  test("goes when its agent has applied that", async () => {
+    const { hub, writes } = hubWith([]);
+    expect(await orphanWork(applied(2, orphaning), hub, signal)).toBe(true);
+    expect(writes).toEqual([{ remove: "work", uid: "u" }]);
+  });
+
+  test("is left alone while it is going", async () => {
+    const { hub, writes } = hubWith([]);
+    const work = applied(2);
+    const metadata = { ...work.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
+    expect(await orphanWork({ ...work, metadata }, hub, signal)).toBe(true);
+    expect(writes).toEqual([]);
+  });
+});
+
+describe("before the next work of a cluster", () => {
+  test("the orphaned ones go, but not that of the agent, and nothing is written meanwhile", async () => {
+    const agent = { ...applied(2, orphaning), metadata: stored().metadata };
+    const all = [agent, applied(2), applied(2, orphaning)];
+    const { hub, writes } = hubWith(all);
+    await expect(removeOrphanedWorks(all, hub, signal)).rejects.toMatchObject({
+      reason: "ClusterBusy",
+      message: "ManifestWork spoke-1/work of a removed component has yet to go",
+    });
+    expect(writes).toEqual([{ remove: "work", uid: "u" }]);
+  });
+
+  test("nothing is waited for where none is orphaned", async () => {
+    const agent = { ...applied(2, orphaning), metadata: stored().metadata };
+    const { hub, writes } = hubWith([agent, applied(2)]);
+    await removeOrphanedWorks([agent, applied(2)], hub, signal);
+    expect(writes).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { FleetError } from "../../../api/errors.ts";
 import { managedClusterFor } from "../../../controller/pull/managed-cluster.ts";
@@ -125,4 +125,25 @@ test.each<readonly [string, Case, string]>([
   ["the set is gone", { ...taken, prod: { [setLabel]: "blue" }, bound: "blue" }, notIts],
 ])("the ManagedCluster of a ClusterProfile when %s", async (_, one, answer) => {
   expect(await answerTo(one)).toBe(answer);
+});
+
+describe("the ManagedCluster of a ClusterProfile", () => {
+  const clusterOf = (list: MemoryHub["list"]) => {
+    const { deps } = hubWithNone();
+    return managedClusterFor(ref, { hub: { ...deps.hub, list }, references: undefined }, signal);
+  };
+
+  test("is not known while the hub answers errors", async () => {
+    const memory = new MemoryHub();
+    memory.fail();
+    await expect(clusterOf(memory.list)).rejects.toMatchObject({
+      reason: "ClusterProfileUnavailable",
+      cause: { status: 500 },
+    });
+  });
+
+  test("is not known for a bug, which stays what it is", async () => {
+    const bug = new TypeError("bug");
+    await expect(clusterOf(() => Promise.reject(bug))).rejects.toBe(bug);
+  });
 });

@@ -23,8 +23,8 @@ export function pulled(metadata: Partial<ObjectMeta> = {}): Component {
 }
 
 interface ClusterOptions {
-  /** The ManagedCluster that the ClusterProfile stands for; another than `spoke-1` is in a set that is bound to its namespace. */
-  readonly label?: string;
+  /** The ManagedCluster that the ClusterProfile stands for; another than `spoke-1` is in a set that is bound to its namespace. Null: there is no ClusterProfile. */
+  readonly label?: string | null;
   /** Of the condition of the ManagedCluster; default: True. */
   readonly available?: "True" | "Unknown";
   /** Since when the ManagedCluster is being deleted; absent: it stays. */
@@ -57,11 +57,13 @@ export function hubThatPulls({
   const condition = { type: "ManagedClusterConditionAvailable", status: available };
   const managed = { metadata: { name: "spoke-1", deletionTimestamp: goingSince } };
   memory.edit("ManagedCluster", "spoke-1", { ...managed, status: { conditions: [condition] } });
-  const labels = { "open-cluster-management.io/cluster-name": label };
-  const profile = { namespace: name, name: "spoke-1", labels };
-  const spec = { clusterManager: { name: "open-cluster-management" } };
-  memory.edit("ClusterProfile", "spoke-1", { metadata: profile, spec });
-  if (label !== "spoke-1") bindAll(memory, label);
+  if (label !== null) {
+    const labels = { "open-cluster-management.io/cluster-name": label };
+    const profile = { namespace: name, name: "spoke-1", labels };
+    const spec = { clusterManager: { name: "open-cluster-management" } };
+    memory.edit("ClusterProfile", "spoke-1", { metadata: profile, spec });
+    if (label !== "spoke-1") bindAll(memory, label);
+  }
   const requests: string[] = [];
   const hub = {
     ...deps.hub,

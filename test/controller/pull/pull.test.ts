@@ -128,6 +128,12 @@ describe("an attempt for a component that pulls", () => {
     expect(done?.metadata.annotations?.["knfleet.dev/pushed-before"]).toBeNull();
   });
 
+  test("writes the works of a cluster that is silent for now", async () => {
+    const { requests, attempt } = hubThatPulls({ available: "Unknown" });
+    await attempt(fresh);
+    expect(requests).toEqual(["apply knfleet-agent"]);
+  });
+
   test("does not believe the record of another component that has no work", async () => {
     const { requests, attempt } = hubThatPulls();
     await attempt(fresh, [rival]);

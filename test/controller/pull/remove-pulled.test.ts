@@ -121,6 +121,11 @@ test("a component that was pushed before goes where the hub has no way any more"
   ]);
 });
 
+test("a record that no ClusterProfile contradicts any more is believed", async () => {
+  const { requests } = await removed({ cluster: { label: null }, work: {} });
+  expect(requests).toEqual([`delete ${workName}`]);
+});
+
 test("a work that has been going for ten minutes is told", async () => {
   const { requests, installed } = await removed({
     work: { deletionTimestamp: "2020-01-01T00:00:00Z" },
