@@ -132,16 +132,12 @@ export function hasDesiredFields(live: unknown, desired: unknown): boolean {
   return Object.entries(desired).every(([key, value]) => hasDesiredFields(fields.get(key), value));
 }
 
-/** Fields that change the effect of a policy and that our policies never have. */
-const foreignFields: readonly (readonly [string, string])[] = [
-  ["spec", "paramKind"],
-  ["spec", "paramRef"],
-  ["spec", "matchResources"],
-];
+/** Fields of a spec that change the effect of a policy and that our policies never have. */
+const foreignFields = ["paramKind", "paramRef", "matchResources"];
 
 function isAsDesired(live: KubeObject, manifest: Manifest): boolean {
   const spec = new Map<string, unknown>(Object.entries(live["spec"] ?? {}));
-  const isForeign = foreignFields.some(([, field]) => spec.get(field) !== undefined);
+  const isForeign = foreignFields.some((field) => spec.get(field) !== undefined);
   const constraints = new Map<string, unknown>(Object.entries(spec.get("matchConstraints") ?? {}));
   // The server adds empty selectors. Others would exempt objects from the policy.
   const selectors = ["namespaceSelector", "objectSelector", "excludeResourceRules"];

@@ -116,3 +116,16 @@ test("what is disturbed after many proofs is put right at once, and proven anew 
     expect(spoke.objects.requests).toBeGreaterThan(requests);
   }
 });
+
+test("no anchor is made between the disturbance of a policy and its repair", async () => {
+  const { clock, spoke, guard } = await enforcing();
+  spoke.objects.fail();
+  spoke.edit("denied as intended", "denied by mistake");
+  const { signal } = new AbortController();
+  await clock.advance(0);
+  await expect(guard.waitUntilOpen(signal)).rejects.toMatchObject({ reason: "AnchorUnprotected" });
+  spoke.objects.work();
+  await clock.advance(minute);
+  await guard.waitUntilOpen(signal);
+  expect(guard.protection.reason).toBe("Enforced");
+});

@@ -208,3 +208,84 @@ test("an attempt that comes to its guard when its connection has ended does not 
   await enforced(clock, guard);
   expect(guards.protectionOf(component)).toMatchObject({ reason: "Enforced" });
 });
+
+/** Guards of a controller with this flag, and a component on a cluster. */
+function flagged(protection: "Auto" | "Policy" | "TwinOwner" | "None") {
+  const clock = new FakeClock();
+  const spoke = new MemorySpoke(hubId);
+  const common = { clock, log: silentLog, hubId, crds: false };
+  const hooks = { onChange: () => undefined, onEvent: () => undefined };
+  const guards = new Guards({ ...common, ...hooks, protection });
+  const life = new AbortController();
+  onTestFinished(() => life.abort(new Error("The test is over")));
+  const profile = { namespace: "fleet", name: "a" };
+  const component = { ...eventing("a"), spec: { clusterProfileRef: profile } };
+  const way = { client: spoke.clientOf("a"), fieldManager: "knfleet-test" };
+  const guarded = { target: { ...way, profile, namespace: "a", hubId }, signal: life.signal };
+  return { clock, spoke, guards, component, guarded };
+}
+
+test("a removal from a cluster without our policies makes none", async () => {
+  const { clock, spoke, guards, component, guarded } = flagged("Policy");
+  const guard = await guards.prepareRemoval(component, guarded, signal);
+  await clock.advance(minute);
+  expect([guard?.isAtWork, spoke.writes]).toEqual([false, 0]);
+});
+
+test("a removal from a cluster with our policies waits until they let this controller in", async () => {
+  const { clock, spoke, guards, component, guarded } = flagged("Policy");
+  const { install, end } = controller(clock);
+  await enforced(clock, install(spoke, "b").guard);
+  end();
+  const guard = await guards.prepareRemoval(component, guarded, signal);
+  expect(guard?.isAtWork).toBe(true);
+  expect(spoke.policy).toContain(String.raw`request.userInfo.username == \"a\"`);
+  const { requests } = spoke.objects;
+  expect(await guards.prepareRemoval(component, guarded, signal)).toBe(guard);
+  expect(spoke.objects.requests).toBe(requests);
+});
+
+test("a removal goes on when nobody knows what the guard does, and not when it is to end", async () => {
+  const { spoke, guards, component, guarded } = flagged("Policy");
+  spoke.objects.fail();
+  const guard = await guards.prepareRemoval(component, guarded, signal);
+  expect(guard?.isAtWork).toBe(false);
+  const ended = AbortSignal.abort(new Error("Enough"));
+  await expect(guards.prepareRemoval(component, guarded, ended)).rejects.toThrow("Enough");
+});
+
+test("a removal asks nothing of a cluster with second owners", async () => {
+  const { spoke, guards, component, guarded } = flagged("TwinOwner");
+  await guards.prepareRemoval(component, guarded, signal);
+  expect(spoke.objects.requests).toBe(0);
+});
+
+test("the condition is off where nothing is guarded, and stays while nothing is known", async () => {
+  const { guards, component, guarded } = flagged("Policy");
+  const { clusterProfileRef: _, ...spec } = component.spec;
+  expect(guards.protectionOf({ ...component, spec })).toBe("off");
+  expect(guards.protectionOf(component)).toBeUndefined();
+  guards.protect(component, guarded);
+  expect(guards.protectionOf(component)).toMatchObject({ reason: "Probing" });
+  const ready = { type: "Ready", status: "True" } as const;
+  const told = { type: "AnchorProtected", status: "True" } as const;
+  const conditions = (...all: readonly (typeof ready | typeof told)[]) => ({
+    ...component,
+    status: { conditions: all },
+  });
+  expect(guards.protectionOf(conditions(ready))).toMatchObject({ reason: "Probing" });
+  expect(guards.protectionOf(conditions(ready, told))).toBeUndefined();
+  const none = flagged("None");
+  expect(none.guards.protect(none.component, none.guarded)).toBeUndefined();
+  expect(none.guards.protectionOf(none.component)).toBe("off");
+});
+
+test("a component is not protected any more, and the others of its cluster are", async () => {
+  const { clock, guards, component, guarded } = flagged("Policy");
+  const guard = guards.protect(component, guarded);
+  await clock.advance(minute);
+  guards.stopProtecting({ ...eventing("other"), spec: component.spec });
+  expect(guard?.isAtWork).toBe(true);
+  guards.stopProtecting(component);
+  expect(guard?.isAtWork).toBe(false);
+});

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
-import { probeMessages, ProbeRounds, verdictOn } from "../../../controller/guard/prober.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import {
+  isUnguarded,
+  probeMessages,
+  Prober,
+  ProbeRounds,
+  verdictOn,
+} from "../../../controller/guard/prober.ts";
 import { guardRules } from "../../../installation/guard/guard-rules.ts";
 import { guardViewOf } from "../../../installation/guard/guard-view.ts";
 
@@ -106,4 +113,86 @@ test.each([0, 40, 600])("of rounds that take %i ms each the sixth is the last on
     now += rounds.waitMs(now);
   }
   expect(sent).toBe(6);
+});
+
+const { signal } = new AbortController();
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+  /** Over a connection of its own. */
+  readonly isAlone: boolean;
+}
+
+/** A prober of a cluster that answers each request so, and what it sends. */
+function probing(answer: (method: string) => Promise<unknown>) {
+  const sent: Sent[] = [];
+  const request: KubeClient["request"] = (...[method, path, body, , options]) => {
+    sent.push({ method, path, body, isAlone: options?.ownConnection !== undefined });
+    return answer(method);
+  };
+  return { prober: new Prober({ request }, "hub"), sent };
+}
+
+const place = { namespace: "a b", name: "anchor" };
+
+describe("probes are dry runs:", () => {
+  test.each(["new", "usual"] as const)("creations over the %s connection", async (over) => {
+    const { prober, sent } = probing(async () => ({}));
+    expect(await prober.probeCreations("a b", over, signal)).toEqual(["allowed", "allowed"]);
+    expect(sent.map(({ method, path, isAlone }) => [method, path, isAlone])).toEqual([
+      ["POST", "/api/v1/namespaces?dryRun=All", over === "new"],
+      ["POST", "/api/v1/namespaces/a%20b/configmaps?dryRun=All", over === "new"],
+    ]);
+  });
+
+  test("the deletion, also in its body, over a new connection", async () => {
+    const { prober, sent } = probing(async () => ({}));
+    expect(await prober.probeDeletion(place, signal)).toBe("allowed");
+    expect(sent).toEqual([
+      {
+        method: "DELETE",
+        path: "/api/v1/namespaces/a%20b/configmaps/anchor?dryRun=All",
+        body: { kind: "DeleteOptions", apiVersion: "v1", dryRun: ["All"] },
+        isAlone: true,
+      },
+    ]);
+  });
+});
+
+test.each([
+  { status: 404, verdict: "gone" },
+  { status: 500, verdict: "unknown" },
+])("a deletion that the server answers with $status: $verdict", async ({ status, verdict }) => {
+  const { prober } = probing(() => Promise.reject(refusal(status).error));
+  expect(await prober.probeDeletion(place, signal)).toBe(verdict);
+});
+
+/** What is read of the namespaces for a recheck. */
+const namespaces: Pick<KubeClient, "list"> = {
+  list: async (_ref, options) => {
+    expect(options).toEqual({ metadataOnly: true });
+    return { items: [], resourceVersion: "1" };
+  },
+};
+
+test.each([
+  { allowed: "DELETE", anchors: [place], is: true },
+  { allowed: "POST", anchors: [place], is: true },
+  { allowed: "nothing", anchors: [place], is: false },
+  { allowed: "POST", anchors: [], is: false },
+])("a cluster that allows $allowed with $anchors.length anchors is unguarded: $is", async (row) => {
+  const { prober } = probing((method) =>
+    method === row.allowed ? Promise.resolve({}) : Promise.reject(refusal(500).error),
+  );
+  const work = { client: namespaces, hubId: "hub", prober, onNamespace: () => undefined };
+  expect(await isUnguarded({ ...work, anchors: row.anchors }, signal)).toBe(row.is);
+});
+
+test("a recheck that cannot read the namespaces probes all the same", async () => {
+  const { prober } = probing(async () => ({}));
+  const client = { list: () => Promise.reject(new Error("Not now")) };
+  const work = { client, hubId: "hub", prober, onNamespace: () => undefined, anchors: [place] };
+  expect(await isUnguarded(work, signal)).toBe(true);
 });
