@@ -31,11 +31,12 @@ export function compilableChanges<T extends Change>(
     writeFileSync(join(folder, copyOf(file, "same")), readFileSync(join(folder, file)));
   });
   const compiler = join(projectRoot, "node_modules/typescript/bin/tsc");
-  const { stdout } = spawnSync(process.execPath, [compiler, "--pretty", "false"], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [compiler, "--pretty", "false"], {
     cwd: folder,
     encoding: "utf8",
     maxBuffer: 2 ** 28,
   });
+  if (status === null || stderr !== "") throw new Error(`The compiler did not end: ${stderr}`);
   const refused = new Set(stdout.split("\n").map((line) => line.split("(")[0]));
   return changes.filter(
     ({ file }, index) =>
