@@ -126,3 +126,31 @@ test.each([
 test("a key that no PlacementDecision has selects nothing by mistake", () => {
   expect(decided({ placementKey: "prod" }, [{ name: "a" }])).toBe("PlacementNotFound");
 });
+
+test("a cluster has the decision group of its slice, and a decision without a name gives none", () => {
+  const { set } = new SetWorld({}, []);
+  const clusters = { from: "OCMPlacement", ocmPlacement: { name: "prod" } } as const;
+  const slices = [
+    { name: "one", group: "canary", decisions: [{ clusterName: "a" }, {}, { clusterName: "" }] },
+    { name: "two", group: "", decisions: [{ clusterName: "b" }, "no record"] },
+  ].map(({ name, group, decisions }) => ({
+    apiVersion: "cluster.open-cluster-management.io/v1beta1",
+    kind: "PlacementDecision",
+    metadata: {
+      namespace: "fleet",
+      name,
+      uid: name,
+      resourceVersion: "1",
+      labels: { [ocmLabels.placement]: "prod", [ocmLabels.group]: group },
+    },
+    status: { decisions },
+  }));
+  const sources = { profiles: () => [], placements: () => slices };
+  expect(findSelection({ ...set, spec: { ...set.spec, clusters } }, sources)).toEqual({
+    kind: "clusters",
+    clusters: [
+      { namespace: "fleet", name: "a", group: "canary" },
+      { namespace: "fleet", name: "b" },
+    ],
+  });
+});

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { WriteRefusedError } from "../../../access/http/write-permit.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
 import {
   ChangedMeanwhileError,
   isOutdated,
@@ -45,6 +46,22 @@ test.each([400, 403, 422])("status %s refuses a component for good", async (stat
 test.each([400, 404, 403, 422])("status %s refuses no deletion for good", async (status) => {
   const { refused, errors } = await noted(apiError(status, "Invalid", "no"), false);
   expect([refused.size, errors.length]).toEqual([0, 1]);
+});
+
+test.each([
+  { reasons: ["FieldManagerConflict"], isRefused: true },
+  { reasons: ["Other", "FieldManagerConflict"], isRefused: true },
+  { reasons: ["Other"], isRefused: false },
+])("409 with the causes $reasons refuses a component: $isRefused", async (row) => {
+  const causes = row.reasons.map((reason) => ({ reason }));
+  const facts = { status: 409, reason: "Conflict", message: "owned", isStatus: true };
+  const { refused, errors } = await noted(
+    new ApiError({ ...facts, causes, request: "PATCH /memory" }),
+    true,
+  );
+  const diverged = new Map([["fleet/a", { reason: "Diverged", message: "owned" }]]);
+  expect(refused).toEqual(row.isRefused ? diverged : new Map());
+  expect(errors).toHaveLength(row.isRefused ? 0 : 1);
 });
 
 test("a conflict of versions is no failure, and the look is done again", async () => {

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 
 import type { FleetSetStatus } from "../../../api/fleet-set.ts";
-import { deletionEvents, editEvents, setEvents } from "../../../controller/sets/set-events.ts";
+import {
+  deletionEvents,
+  editEvents,
+  setEvents,
+  stampEvents,
+} from "../../../controller/sets/set-events.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 
 const stage = {
@@ -150,4 +155,31 @@ test("an approval of another revision is told once, when it is written", () => {
   ]);
   expect(editEvents(old, old)).toEqual([]);
   expect(editEvents(seen, right)).toEqual([]);
+});
+
+test.each([
+  { name: "values that changed", revision: "prod-1", hash: "old", isTold: true },
+  { name: "the same values", revision: "prod-1", hash: "new", isTold: false },
+  { name: "another revision", revision: "prod-0", hash: "old", isTold: false },
+])("a stamp of a component with $name is told: $isTold", ({ revision, hash, isTold }) => {
+  const { set } = new SetWorld({}, []);
+  const labels = { "knfleet.dev/set-revision": revision };
+  const annotations = { "knfleet.dev/set-spec": hash };
+  const metadata = { namespace: "fleet", name: "prod-a", uid: "1", resourceVersion: "1" };
+  const stamp = {
+    cluster: "fleet/a",
+    revision: "prod-1",
+    stage: "all",
+    template: set.spec.template,
+    desired: { spec: {}, hash: "new" },
+    child: {
+      apiVersion: "operator.knative.dev/v1beta1",
+      kind: "KnativeServing",
+      metadata: { ...metadata, labels, annotations },
+    },
+  } as const;
+  const message = "Values of fleet/a changed; they get them now";
+  const wanted = isTold ? [{ type: "Normal", reason: "ValuesChanged", message }] : [];
+  expect(stampEvents([stamp])).toEqual(wanted);
+  expect(stampEvents([{ ...stamp, child: undefined }])).toEqual([]);
 });
