@@ -26,6 +26,18 @@ describe("the name of a component", () => {
     expect(childNameOf(both, { namespace: "lab", name: "eu-1" })).toBe("prod-lab-eu-1");
   });
 
+  test("has the namespace in it where the only one of the set is another one", () => {
+    const clusters = { from: "Selector", selector: { namespaces: ["lab"] } } as const;
+    const other = { ...set, spec: { ...set.spec, clusters } };
+    expect(childNameOf(other, { namespace: "fleet", name: "eu-1" })).toBe("prod-fleet-eu-1");
+    expect(childNameOf(other, { namespace: "lab", name: "eu-1" })).toBe("prod-eu-1");
+  });
+
+  test("of 200 characters is not cut", () => {
+    const name = "x".repeat(195);
+    expect(childNameOf(set, { namespace: "fleet", name })).toBe(`prod-${name}`);
+  });
+
   test("is cut with a hash, so that two long names stay two", () => {
     const names = ["a", "b"].map((end) =>
       childNameOf(set, { namespace: "fleet", name: "x".repeat(240) + end }),
@@ -54,6 +66,11 @@ describe("the managedFields of a component that is taken over", () => {
         operation: "Apply",
       },
     ]);
+  });
+
+  test("leave a spec that was written through a subresource to who wrote it", () => {
+    const scale = { ...written("scaler", spec({ "f:replicas": {} })), subresource: "scale" };
+    expect(adoptedFields([scale])).toEqual([scale]);
   });
 
   test("stay as they are where nobody owns a spec", () => {

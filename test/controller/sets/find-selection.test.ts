@@ -154,3 +154,22 @@ test("a cluster has the decision group of its slice, and a decision without a na
     ],
   });
 });
+
+test("a Placement without a PlacementDecision of its own cannot be used", () => {
+  const { set } = new SetWorld({}, []);
+  const clusters = { from: "OCMPlacement", ocmPlacement: { name: "prod" } } as const;
+  const metadata = { namespace: "fleet", name: "one", uid: "one", resourceVersion: "1" };
+  const slice = (labels: Readonly<Record<string, string>>) => ({
+    apiVersion: "cluster.open-cluster-management.io/v1beta1",
+    kind: "PlacementDecision",
+    metadata: { ...metadata, labels },
+    status: { decisions: [{ clusterName: "a" }] },
+  });
+  const placements = () => [slice({ [ocmLabels.placement]: "other" }), slice({})];
+  const sources = { profiles: () => [], placements };
+  expect(findSelection({ ...set, spec: { ...set.spec, clusters } }, sources)).toEqual({
+    kind: "unusable",
+    reason: "PlacementNotFound",
+    message: "No PlacementDecision is for the Placement prod",
+  });
+});

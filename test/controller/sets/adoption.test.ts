@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+
+import type { Component } from "../../../api/component.ts";
+import { judgeAdoption } from "../../../controller/sets/adoption.ts";
+import { DesiredSpecs } from "../../../sets/desired-spec.ts";
+import { SetWorld } from "../../sets/set-world.ts";
+
+const { set: example } = new SetWorld({}, []);
+const clusterProfileRef = { namespace: "fleet", name: "a" };
+const profile = {
+  apiVersion: "multicluster.x-k8s.io/v1alpha1",
+  kind: "ClusterProfile",
+  metadata: { ...clusterProfileRef, uid: "a", resourceVersion: "1" },
+} as const;
+
+interface Row {
+  readonly name: string;
+  readonly adoption?: "Always" | "IfEqual" | "Never";
+  readonly namespace?: string;
+  readonly spec?: object;
+  /** Name of the set whose label the component has; it belongs to that set. */
+  readonly owner?: string;
+  /** Why it is left; absent: it is taken. */
+  readonly why?: string;
+}
+
+test.each<Row>([
+  { name: "with the spec that the set wants is taken" },
+  {
+    name: "with another version is left",
+    spec: { version: "1.20.0" },
+    why: "NotOwned: KnativeServing fleet/mine has the cluster, and its spec.version differs",
+  },
+  {
+    name: "with a field more is left",
+    spec: { version: "1.22.0", config: { network: {} } },
+    why: "NotOwned: KnativeServing fleet/mine has the cluster, and its spec.config differs",
+  },
+  { name: "with any spec is taken by Always", adoption: "Always", spec: { version: "1.20.0" } },
+  {
+    name: "with the same spec is left by Never",
+    adoption: "Never",
+    why: "NotOwned: KnativeServing fleet/mine has the cluster, and adoption is Never",
+  },
+  {
+    name: "of another namespace is left, also by Always",
+    adoption: "Always",
+    namespace: "other",
+    why: "NotOwned: KnativeServing other/mine has the cluster, in another namespace than the set",
+  },
+  {
+    name: "of another set is left, also by Always",
+    adoption: "Always",
+    owner: "rival",
+    why: "Duplicate: KnativeServing fleet/mine belongs to the set fleet/rival",
+  },
+])("a component $name", ({ adoption = "IfEqual", namespace = "fleet", owner, why, ...row }) => {
+  const { spec = { version: "1.22.0" } } = row;
+  const labels: Record<string, string> = owner === undefined ? {} : { "knfleet.dev/set": owner };
+  const component: Component = {
+    apiVersion: "operator.knative.dev/v1beta1",
+    kind: "KnativeServing",
+    metadata: { namespace, name: "mine", uid: "1", resourceVersion: "1", labels },
+    spec: { ...spec, clusterProfileRef },
+  };
+  const set = { ...example, spec: { ...example.spec, adoption } };
+  const found = { component, isOwned: owner !== undefined };
+  const judged = judgeAdoption(set, found, { profile, specs: new DesiredSpecs(set.spec) });
+  const reason =
+    judged.kind === "leave" ? `${judged.obstacle.reason}: ${judged.obstacle.message}` : undefined;
+  expect(reason).toBe(why);
+});
