@@ -88,6 +88,11 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
   ],
   [
     "custom-certs",
+    { "controller-custom-certs": { type: "", name: "a" } },
+    "422 spec.controller-custom-certs.type: must be ConfigMap or Secret",
+  ],
+  [
+    "custom-certs",
     { "controller-custom-certs": { type: "Secret", name: "" } },
     "422 spec.controller-custom-certs.name: must be",
   ],

@@ -79,6 +79,17 @@ describe("versions", () => {
     expect(linesOf(await review(written({ version: "x" }), beside()))).toHaveLength(1);
   });
 
+  test.each([undefined, "", "1.99.0"])(
+    "beside another operator manifests of the user need a version too: %j",
+    async (version) => {
+      const manifests = [{ URL: "https://example.com/a.yaml" }];
+      const spec = { manifests, ...(version === undefined ? {} : { version }) };
+      const refusal = "422 spec.version: is required together with spec.manifests";
+      const isSaid = (version ?? "") === "";
+      expect(linesOf(await review(written(spec), beside()))).toEqual(isSaid ? [refusal] : []);
+    },
+  );
+
   test("a version problem hides no other problem", async () => {
     const spec = {
       ...kourier,

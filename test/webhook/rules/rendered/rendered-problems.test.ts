@@ -66,6 +66,23 @@ describe("what a cluster would refuse of a release as it was rendered", () => {
     ]);
   });
 
+  test.each([
+    { kind: "Job", wanted: "storage-", isOf: true },
+    { kind: "Job", wanted: "storage-migration", isOf: true },
+    { kind: "Job", wanted: "migration", isOf: false },
+    { kind: "Job", wanted: "", isOf: false },
+    { kind: "Deployment", wanted: "storage-migration", isOf: false },
+    { kind: "Deployment", wanted: "storage-migration-1.23", isOf: true },
+  ])("of a $kind, with an override of $wanted: $isOf", ({ kind, wanted, isOf }) => {
+    const manifest = {
+      ...deployment(labels, { cpu: "4" }, { cpu: "1" }),
+      kind,
+      metadata: { name: "storage-migration-1.23", generateName: "storage-" },
+    };
+    const workloads = [{ name: wanted, resources: [settings({ cpu: "4" })] }];
+    expect(linesOf({ spec: { workloads } }, manifest)).toHaveLength(isOf ? 1 : 0);
+  });
+
   test.each<readonly [string, Amounts, Amounts]>([
     ["equal amounts", { cpu: "1" }, { cpu: "1000m" }],
     ["amounts in other units", { memory: "1Gi" }, { memory: "2000Mi" }],
