@@ -132,9 +132,8 @@ async function resultsOf(
 }
 
 function report(results: readonly MutantResult[], { sample }: Options, folder: string): number {
-  const byTests = results.filter(
-    ({ status }) => status === "Killed" || status === "Timeout",
-  ).length;
+  const killed = results.filter(({ status }) => status === "Killed");
+  const timedOut = results.filter(({ status }) => status === "Timeout");
   const unseen = results.filter(({ status }) => status === "Survived" || status === "NoCoverage");
   const missed = compilableChanges(unseen.map(survivorOf), folder);
   const byTypes = unseen.length - missed.length;
@@ -148,10 +147,10 @@ function report(results: readonly MutantResult[], { sample }: Options, folder: s
   for (const { file, line, change } of outdated) {
     stderr.write(`Error: remove from test/mutants/judged.json: ${file}\n  ${line}\n  ${change}\n`);
   }
-  const found = byTests + byTypes;
+  const found = killed.length + timedOut.length + byTypes;
   const share = (100 * found) / Math.max(1, found + open.length);
   stdout.write(
-    `${found} of ${found + open.length} changes found (${share.toFixed(1)} %; ${byTests} by tests, ${byTypes} by the compiler), ${missed.length - open.length} judged\n`,
+    `${found} of ${found + open.length} changes found (${share.toFixed(1)} %; ${killed.length} by tests, ${timedOut.length} by time-outs, ${byTypes} by the compiler), ${missed.length - open.length} judged\n`,
   );
   return outdated.length === 0 ? 0 : 1;
 }

@@ -67,6 +67,19 @@ function apiError(status: number): ApiError {
 
 const forbidden = () => ({ create: () => Promise.reject(apiError(403)) });
 
+test.each([
+  { isNew: true, reason: "Enforced" },
+  { isNew: false, reason: "NotEnforced" },
+])("policies are read first unless nothing was ever installed: $isNew", async (row) => {
+  const { clock, guard } = guardOver({
+    changed: () => ({ get: () => Promise.reject(new Error("Nobody is to be asked")) }),
+  });
+  const anchor = { namespace: "a", name: "anchor" };
+  guard.protect({ component: eventing("a"), anchor, isNew: row.isNew });
+  await clock.advance(minute);
+  expect(guard.protection.reason).toBe(row.reason);
+});
+
 describe("a cluster on which the controller may not install policies", () => {
   test("gets a second owner where the flag leaves the choice, and is asked again in ten minutes", async () => {
     const { clock, spoke, guard, said, protect } = guardOver({

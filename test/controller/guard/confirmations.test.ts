@@ -7,6 +7,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const resource = knownResource("v1", "ConfigMap");
+const namespaces = knownResource("v1", "Namespace");
 const minute = 60_000;
 
 function anchor(value?: string, uid = "u1"): KubeObject {
@@ -19,12 +20,14 @@ function anchor(value?: string, uid = "u1"): KubeObject {
 function scene() {
   const clock = new FakeClock();
   const patches: unknown[] = [];
+  const refs: unknown[] = [];
   const withdrawn: string[] = [];
   const end = new AbortController();
   const failures: Error[] = [];
   const confirmations = new Confirmations({
     client: {
-      patch: (_ref, patch) => {
+      patch: (ref, patch) => {
+        refs.push(ref);
         patches.push(patch);
         const failure = failures.shift();
         return failure === undefined ? Promise.resolve(anchor()) : Promise.reject(failure);
@@ -36,7 +39,7 @@ function scene() {
     onWithdrawn: (key) => withdrawn.push(nameOf(key)),
     signal: end.signal,
   });
-  return { clock, patches, withdrawn, end, failures, confirmations };
+  return { clock, refs, patches, withdrawn, end, failures, confirmations };
 }
 
 test("a confirmation that nobody used is withdrawn after 15 minutes", async () => {
@@ -91,4 +94,17 @@ test("a withdrawal that fails is tried again until it succeeds, or nobody wants 
   confirmations.forget();
   await clock.advance(60 * minute);
   expect(patches).toHaveLength(4);
+});
+
+test("a confirmation is withdrawn from the object that has it, in a namespace or in none", async () => {
+  const { clock, refs, withdrawn, confirmations } = scene();
+  const { namespace: _, ...metadata } = anchor("u2", "u2").metadata;
+  confirmations.note(anchor("u1"), resource);
+  confirmations.note({ apiVersion: "v1", kind: "Namespace", metadata }, namespaces);
+  await clock.advance(15 * minute);
+  expect(refs).toEqual([
+    { resource, namespace: "ns", name: "anchor" },
+    { resource: namespaces, name: "anchor" },
+  ]);
+  expect(withdrawn).toEqual(["ConfigMap ns/anchor", "Namespace anchor"]);
 });
