@@ -114,6 +114,8 @@ async function resultsOf(
     checkers: sample < 100 ? ["sample"] : [],
     vitest: { configFile: "test/mutants/vitest.config.ts" },
     coverageAnalysis: "perTest",
+    // A room with many slow tests needs more than the usual five on a busy machine.
+    dryRunTimeoutMinutes: 30,
     // What users read is not compared word by word, and each of a module's constants needs a run of all tests.
     mutator: { excludedMutations: ["StringLiteral"] },
     ignoreStatic: true,

@@ -32,6 +32,11 @@ test.each<Row>([
     blocks: true,
   },
   {
+    name: "that is being deleted",
+    metadata: { deletionTimestamp: "2026-11-25T12:00:00Z" },
+    blocks: false,
+  },
+  {
     name: "that may not use it",
     spec: { clusters: { from: "Selector", selector } },
     metadata: { namespace: "team" },
