@@ -83,12 +83,13 @@ const connecting =
   "TargetClusterResolved=Unknown Connecting Waiting for the work agent of ManagedCluster spoke-1 to apply the works";
 const noAgent = work(telling({ available: 0 }));
 
-describe("what a spoke tells", () => {
-  const lie = (values: Values): string => {
-    const answer = judge({ ...whole, work: work(telling({ ...ready, ...values })) });
-    return JSON.stringify(answer);
-  };
+/** The answer when the spoke tells something else than usual. */
+function lie(values: Values): string {
+  const answer = judge({ ...whole, work: work(telling({ ...ready, ...values })) });
+  return JSON.stringify(answer);
+}
 
+describe("what a spoke tells", () => {
   test.each([
     "1.23",
     "1.23.0\u001b[2J",

@@ -70,16 +70,6 @@ describe("a pool of clusters", () => {
   });
 
   test("lends one cluster with nodes on which pods become ready, and without", async () => {
-    const runs = async (cluster: Cluster): Promise<string> => {
-      await cluster.admin.create({
-        apiVersion: "v1",
-        kind: "Namespace",
-        metadata: { name: "left" },
-      });
-      await cluster.admin.create(deployment);
-      await waitFor("the Deployment to be available", () => isAvailable(cluster));
-      return cluster.server;
-    };
     const first = await lend(runs);
     const second = await lend(
       async (cluster) => {
@@ -119,6 +109,18 @@ describe("a pool of clusters", () => {
     expect(await lend(async (cluster) => cluster.server)).not.toBe(server);
   });
 });
+
+/** Runs a Deployment until it is available. */
+async function runs(cluster: Cluster): Promise<string> {
+  await cluster.admin.create({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "left" },
+  });
+  await cluster.admin.create(deployment);
+  await waitFor("the Deployment to be available", () => isAvailable(cluster));
+  return cluster.server;
+}
 
 async function isAvailable({ admin }: Cluster): Promise<boolean> {
   const found = await admin.get(keyOf(deployment));
