@@ -127,12 +127,13 @@ test.each<readonly [string, Case, string]>([
   expect(await answerTo(one)).toBe(answer);
 });
 
-describe("the ManagedCluster of a ClusterProfile", () => {
-  const clusterOf = (list: MemoryHub["list"]) => {
-    const { deps } = hubWithNone();
-    return managedClusterFor(ref, { hub: { ...deps.hub, list }, references: undefined }, signal);
-  };
+/** The ManagedCluster as a hub answers that lists like this. */
+function clusterOf(list: MemoryHub["list"]): Promise<string> {
+  const { deps } = hubWithNone();
+  return managedClusterFor(ref, { hub: { ...deps.hub, list }, references: undefined }, signal);
+}
 
+describe("the ManagedCluster of a ClusterProfile", () => {
   test("is not known while the hub answers errors", async () => {
     const memory = new MemoryHub();
     memory.fail();
