@@ -56,7 +56,7 @@ export interface Observation extends AsyncDisposable {
   /** Identities of Jobs that were deleted before they had finished, and that do not exist again. */
   cutShort(): ReadonlySet<string>;
   /**
-   * Workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`, as last seen, without pod template and managedFields. A later write of ours
+   * Workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`, as last seen, with the fields of workload-part.ts only. A later write of ours
    * that was noted raises the generation, so that the last status does not count for it.
    */
   workloads(): ReadonlyMap<string, KubeObject>;

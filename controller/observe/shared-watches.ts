@@ -2,8 +2,7 @@ import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { KeepingReflector, type Listing } from "../../access/kube/reflector.ts";
 import type { Clock } from "../../access/time/clock.ts";
-import { isRecord } from "../../api/fields.ts";
-import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import {
   componentUidLabel,
@@ -12,13 +11,14 @@ import {
 } from "../../installation/anchor.ts";
 import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
 import { isWorkload } from "../../installation/readiness.ts";
+import { workloadPart } from "../../installation/workload-part.ts";
 
 /** The kept part of an object. */
 export interface WatchedObject {
   readonly metadata: ObservedObject;
   /** Uid of the component in the label of the object. */
   readonly owner: string | undefined;
-  /** Only for a workload: the object without managedFields and pod template, which readiness does not need. */
+  /** Only for a workload: the part of it that readiness needs. */
   readonly workload?: KubeObject;
 }
 
@@ -272,14 +272,6 @@ function watchedObjectOf(object: KubeObject, fieldManager: string): WatchedObjec
   const metadata = sightingOf(object, fieldManager);
   const owner = object.metadata.labels?.[componentUidLabel];
   return isWorkload(object)
-    ? { metadata, owner, workload: withoutBulk(object) }
+    ? { metadata, owner, workload: workloadPart(object) }
     : { metadata, owner };
-}
-
-function withoutBulk(workload: KubeObject): KubeObject {
-  const { spec } = workload;
-  return {
-    ...withoutManagedFields(workload),
-    spec: isRecord(spec) ? { ...spec, template: undefined } : spec,
-  };
 }

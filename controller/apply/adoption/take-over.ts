@@ -11,12 +11,7 @@ import {
   unionOfFields,
   withoutFields,
 } from "../../../installation/managed-fields.ts";
-
-/** Annotations in which upstream's apply library remembers what it wrote. Spec: knative-operator.md, Appendix A. */
-const upstreamAnnotations = [
-  "kubectl.kubernetes.io/last-applied-configuration",
-  "manifestival",
-] as const;
+import { upstreamAnnotations } from "../../../installation/workload-part.ts";
 
 const libraryManager = "manifestival";
 const upstreamManagers: readonly (string | undefined)[] = [libraryManager, "operator"];
