@@ -6,6 +6,7 @@ import type { TransportAnswer } from "../http/request.ts";
 import { retryAfterMs } from "../http/retry.ts";
 import { isJson, parseJson } from "../json.ts";
 import { ApiError, foreignAnswerError, standInError, type StatusCause } from "./api-error.ts";
+import type { ObjectRef } from "./kube-client.ts";
 
 /**
  * The parsed JSON body of a successful answer. Throws the ApiError of an error answer, and ConnectionError `standIn` for a body that is not JSON.
@@ -71,7 +72,7 @@ export function emptyError(
   };
 }
 
-/** True for a value with the fields that every stored object has, and with metadata of the right form. */
+/** True for a value with the fields that every stored object has, with metadata of the right form, and with no name longer than Kubernetes allows. */
 export function isKubeObject(value: unknown): value is KubeObject {
   if (!isRecord(value)) return false;
   const { apiVersion, kind, metadata } = value;
@@ -79,22 +80,56 @@ export function isKubeObject(value: unknown): value is KubeObject {
     typeof apiVersion === "string" &&
     typeof kind === "string" &&
     isRecord(metadata) &&
-    typeof metadata["name"] === "string" &&
-    typeof metadata["uid"] === "string" &&
-    typeof metadata["resourceVersion"] === "string" &&
+    isNameOf(metadata["name"], longest.name) &&
+    isNameOf(metadata["uid"], longest.name) &&
+    isNameOf(metadata["resourceVersion"], longest.name) &&
+    (metadata["namespace"] === undefined || isNameOf(metadata["namespace"], longest.label)) &&
     isWellFormed(metadata)
   );
+}
+
+/** The most characters that Kubernetes allows. A longer name is a lie that takes memory. */
+const longest = {
+  /** Also of a uid and a version, which are far shorter. */
+  name: 253,
+  /** A namespace, and the value of a label. */
+  label: 63,
+  /** The key of a label: a prefix, a slash and a name. */
+  key: 317,
+} as const;
+
+function isNameOf(value: unknown, most: number): boolean {
+  return typeof value === "string" && value.length <= most;
+}
+
+/** A version of a collection; empty when it is none. */
+export function versionText(value: unknown): string {
+  return typeof value === "string" && value.length <= longest.name ? value : "";
+}
+
+function areLabels(labels: unknown): boolean {
+  if (!isRecord(labels)) return false;
+  for (const key in labels) {
+    const value = labels[key];
+    if (key.length > longest.key) return false;
+    if (typeof value === "string" && value.length > longest.label) return false;
+  }
+  return true;
+}
+
+function areShort(texts: unknown): boolean {
+  return Array.isArray(texts) && texts.every((text) => isNameOf(text, longest.key));
 }
 
 /** Whether the parts of metadata that are there have the right form. Called for every object of every list, so it makes nothing. */
 function isWellFormed(metadata: Readonly<Record<string, unknown>>): boolean {
   const { labels, annotations, ownerReferences, managedFields, finalizers } = metadata;
   return (
-    (labels === undefined || isRecord(labels)) &&
+    (labels === undefined || areLabels(labels)) &&
     (annotations === undefined || isRecord(annotations)) &&
     (ownerReferences === undefined || areRecords(ownerReferences)) &&
     (managedFields === undefined || areRecords(managedFields)) &&
-    (finalizers === undefined || Array.isArray(finalizers))
+    (finalizers === undefined || areShort(finalizers))
   );
 }
 
@@ -138,6 +173,17 @@ export function storedObject(body: unknown, resource: ResourceType): KubeObject 
   return object;
 }
 
+/** The same, for an answer about one object. Throws ConnectionError `standIn` also when the answer is about another one. */
+export function namedObject(body: unknown, { resource, name, namespace }: ObjectRef): KubeObject {
+  const object = storedObject(body, resource);
+  const { metadata } = object;
+  const isThere = !resource.namespaced || (metadata.namespace ?? namespace) === namespace;
+  if (metadata.name !== name || !isThere) {
+    throw foreignAnswerError(`another ${resource.kind} than was asked for`);
+  }
+  return object;
+}
+
 /**
  * The object in the answer to a DELETE when it still exists, because of a finalizer or a grace period. Undefined when it is gone, since
  * servers also answer with the last state of an object that is gone.
@@ -164,7 +210,7 @@ export function listedObjects(body: unknown, resource: ResourceType): ListPage {
   const { resourceVersion, continue: next } = metadata;
   return {
     items: items.map((item: unknown) => storedObject(item, resource)),
-    resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
+    resourceVersion: versionText(resourceVersion),
     next: typeof next === "string" && next !== "" ? next : undefined,
   };
 }

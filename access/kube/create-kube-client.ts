@@ -8,6 +8,7 @@ import { writeTimeoutMs } from "../http/requester.ts";
 import {
   bodyOf,
   listedObjects,
+  namedObject,
   type ListPage,
   nextPage,
   type PageQuery,
@@ -16,7 +17,7 @@ import {
   unlessStandIn,
 } from "./api-answer.ts";
 import { ApiError, ConnectionError } from "./api-error.ts";
-import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
+import type { CollectionRef, KubeClient, KubeList, ObjectRef } from "./kube-client.ts";
 import { collectionPath, objectPath, type Query } from "./kube-path.ts";
 import { logStream } from "./log-stream.ts";
 import { watchStream } from "./watch-stream.ts";
@@ -116,7 +117,7 @@ function readsOf(
       const { resource } = ref;
       const request = { method: "GET", path, verb: "get", accept, resource } as const;
       const body = await unlessNotFound(call(request, signal));
-      return body === undefined ? undefined : storedObject(body, resource);
+      return body === undefined ? undefined : namedObject(body, ref);
     },
     list: (ref, options, signal) => listAll(call, { ref, server, answers, ...options }, signal),
     watch: (ref, options, signal) => watchStream(requester, { ref, ...options }, signal),
@@ -178,19 +179,14 @@ async function listAll(
 }
 
 function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" | "replace"> {
-  const write = async (
-    request: Call,
-    resource: ResourceType,
-    signal: AbortSignal,
-  ): Promise<KubeObject> => storedObject(await call({ ...request, resource }, signal), resource);
+  const write = async (request: Call, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> =>
+    namedObject(await call({ ...request, resource: ref.resource }, signal), ref);
   return {
-    create: (ref, body, { fieldManager }, signal) => {
+    create: async (ref, body, { fieldManager }, signal) => {
+      const { resource } = ref;
       const path = collectionPath(ref, { fieldManager });
-      return write(
-        { method: "POST", path, verb: "create", accept: json, body },
-        ref.resource,
-        signal,
-      );
+      const request = { method: "POST", path, verb: "create", accept: json, body } as const;
+      return storedObject(await call({ ...request, resource }, signal), resource);
     },
     apply: (ref, body, options, signal) => {
       const { fieldManager, force, dryRun, metadataOnly, subresource } = options;
@@ -200,7 +196,7 @@ function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" |
       // The body is JSON, which is YAML.
       const contentType = "application/apply-patch+yaml";
       const request = { method: "PATCH", path, verb: "apply", accept, body, contentType } as const;
-      return write({ ...request, idempotent: true }, ref.resource, signal);
+      return write({ ...request, idempotent: true }, ref, signal);
     },
     patch: (ref, body, { fieldManager, dryRun, subresource, metadataOnly }, signal) => {
       const query: Query = { fieldManager, dryRun: dryRun === true ? "All" : undefined };
@@ -209,15 +205,11 @@ function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" |
       const operations = Array.isArray(body);
       const contentType = `application/${operations ? "json-patch" : "merge-patch"}+json`;
       const request = { method: "PATCH", path, verb: "patch", accept, body, contentType } as const;
-      return write({ ...request, idempotent: !operations }, ref.resource, signal);
+      return write({ ...request, idempotent: !operations }, ref, signal);
     },
     replace: (ref, body, { subresource }, signal) => {
       const path = objectPath(ref, subresource, {});
-      return write(
-        { method: "PUT", path, verb: "update", accept: json, body },
-        ref.resource,
-        signal,
-      );
+      return write({ method: "PUT", path, verb: "update", accept: json, body }, ref, signal);
     },
   };
 }

@@ -3,7 +3,14 @@ import { type AnswerHold, answerLimits, crowdedError, excessError } from "../ans
 import type { Requester, TransportStream } from "../http/request.ts";
 import { beginningOf } from "../http/streamed-answer.ts";
 import { JsonShape, parseJson } from "../json.ts";
-import { apiErrorOf, emptyError, statusError, storedObject, unlessStandIn } from "./api-answer.ts";
+import {
+  apiErrorOf,
+  emptyError,
+  statusError,
+  storedObject,
+  unlessStandIn,
+  versionText,
+} from "./api-answer.ts";
 import { ApiError, type ConnectionError } from "./api-error.ts";
 import type { CollectionRef, WatchEvent, WatchOptions } from "./kube-client.ts";
 import { collectionPath } from "./kube-path.ts";
@@ -222,10 +229,9 @@ function eventOf(line: string, ref: CollectionRef): WatchEvent {
 function bookmarkOf(object: unknown): WatchEvent {
   const metadata = isRecord(object) && isRecord(object["metadata"]) ? object["metadata"] : {};
   const annotations = isRecord(metadata["annotations"]) ? metadata["annotations"] : {};
-  const version = metadata["resourceVersion"];
   return {
     type: "BOOKMARK",
-    resourceVersion: typeof version === "string" ? version : "",
+    resourceVersion: versionText(metadata["resourceVersion"]),
     initialEventsEnd: annotations[initialEventsEnd] === "true",
   };
 }
