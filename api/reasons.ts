@@ -215,6 +215,7 @@ export const codes = [
   "Unreachable",
   "NotKubernetes",
   "TLSUntrusted",
+  "TooLarge",
   "NotManagedByOCM",
   "WorkForbidden",
 ] as const;

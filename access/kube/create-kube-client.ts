@@ -127,13 +127,14 @@ function readsOf(
 interface WholeList {
   readonly ref: CollectionRef;
   readonly metadataOnly?: boolean;
+  readonly onCount?: (objects: number) => void;
   readonly server: string;
   readonly answers: ClusterAnswers | undefined;
 }
 
 async function listAll(
   call: Caller,
-  { ref, metadataOnly, server, answers }: WholeList,
+  { ref, metadataOnly, onCount, server, answers }: WholeList,
   signal: AbortSignal,
 ): Promise<KubeList> {
   const accept = metadataOnly === true ? metadataList : json;
@@ -170,6 +171,7 @@ async function listAll(
     const { page: list, isAnew } = answer;
     if (isAnew) items.length = 0;
     for (const item of list.items) items.push(item);
+    onCount?.(items.length);
     if (list.next === undefined) return { items, resourceVersion: list.resourceVersion };
     // The token of the page that was just read: the list would repeat forever.
     if (list.next === next) throw endless;

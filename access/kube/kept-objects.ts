@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { type KeepHold, sizeOf } from "./keep-budget.ts";
 
 /** The fields that are always kept of an object. */
 export interface Kept {
@@ -21,17 +22,20 @@ export interface KeptHandlers<Item extends Kept> {
   readonly onDelete: (object: Item) => void;
 }
 
-/** The kept objects of a collection, by key. Calls the handlers for each difference. */
-export class KeptObjects<Item extends Kept> {
+/** The kept objects of a collection, by key. Calls the handlers for each difference. Disposing it gives back what it took of the budget. */
+export class KeptObjects<Item extends Kept> implements Disposable {
   readonly #objects = new Map<string, Item>();
   readonly #keep: (object: KubeObject) => Item;
   readonly #handlers: KeptHandlers<Item>;
+  readonly #hold: KeepHold | undefined;
   /** Keys of the relist that runs; undefined while none runs. */
   #relisted: Set<string> | undefined;
 
-  constructor(keep: (object: KubeObject) => Item, handlers: KeptHandlers<Item>) {
+  /** `hold`: the account in the budget of the cluster. Absent: no limit. */
+  constructor(keep: (object: KubeObject) => Item, handlers: KeptHandlers<Item>, hold?: KeepHold) {
     this.#keep = keep;
     this.#handlers = handlers;
+    this.#hold = hold;
   }
 
   get(key: string): Item | undefined {
@@ -57,6 +61,7 @@ export class KeptObjects<Item extends Kept> {
     return keys;
   }
 
+  /** Throws ConnectionError `tooLarge` above a limit of the budget. Nothing is kept then, because a part of a collection is no picture of it. */
   change(object: KubeObject): void {
     const key = reflectorKey(object.metadata);
     this.#relisted?.add(key);
@@ -65,26 +70,56 @@ export class KeptObjects<Item extends Kept> {
     if (isSame && before.metadata.resourceVersion === object.metadata.resourceVersion) return;
     if (before !== undefined && !isSame) {
       // The object was deleted and created again while we did not watch.
-      this.#objects.delete(key);
+      this.#drop(key, before);
       this.#handlers.onDelete(before);
     }
     const kept = this.#keep(object);
-    this.#objects.set(key, kept);
+    if (isSame) this.#drop(key, before);
+    this.#add(key, kept);
     this.#handlers.onChange(kept, isSame ? before : undefined);
   }
 
   delete(object: KubeObject): void {
     const key = reflectorKey(object.metadata);
     this.#relisted?.delete(key);
-    if (this.#objects.delete(key)) this.#handlers.onDelete(this.#keep(object));
+    const before = this.#objects.get(key);
+    if (before === undefined) return;
+    this.#drop(key, before);
+    this.#handlers.onDelete(this.#keep(object));
   }
 
   /** Deletes each object whose key is not among `keys`. */
   deleteExcept(keys: ReadonlySet<string>): void {
     for (const [key, object] of this.#objects) {
       if (keys.has(key)) continue;
-      this.#objects.delete(key);
+      this.#drop(key, object);
       this.#handlers.onDelete(object);
     }
+  }
+
+  /** Throws as `change` does when a list has already more objects than may be kept. */
+  foresee(objects: number): void {
+    this.#hold?.foresee(objects);
+  }
+
+  [Symbol.dispose](): void {
+    this.#hold?.[Symbol.dispose]();
+  }
+
+  #add(key: string, item: Item): void {
+    try {
+      this.#hold?.add(sizeOf(item));
+    } catch (error) {
+      this.#objects.clear();
+      this.#relisted?.clear();
+      this.#hold?.[Symbol.dispose]();
+      throw error;
+    }
+    this.#objects.set(key, item);
+  }
+
+  #drop(key: string, item: Item): void {
+    this.#objects.delete(key);
+    this.#hold?.remove(sizeOf(item));
   }
 }

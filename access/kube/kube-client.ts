@@ -1,5 +1,6 @@
 import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
+import type { ClusterKeep } from "./keep-budget.ts";
 
 /** Names one object. `namespace` is required for namespaced resources and ignored for others. */
 export interface ObjectRef {
@@ -89,10 +90,12 @@ export interface KubeClient {
     options: { readonly metadataOnly?: boolean },
     signal: AbortSignal,
   ): Promise<KubeObject | undefined>;
-  /** Lists in pages of 500; `items: null` reads as empty. */
+  /** Budget of what watches of this cluster keep; absent: no limit. */
+  readonly keep?: ClusterKeep;
+  /** Lists in pages of 500; `items: null` reads as empty. Calls `onCount` with the number of objects so far; rejects with what it throws. */
   list(
     ref: CollectionRef,
-    options: { readonly metadataOnly?: boolean },
+    options: { readonly metadataOnly?: boolean; readonly onCount?: (objects: number) => void },
     signal: AbortSignal,
   ): Promise<KubeList>;
   /**

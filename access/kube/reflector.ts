@@ -24,7 +24,7 @@ export interface Listing {
 }
 
 export interface ReflectorOptions<Item extends Kept = KubeObject> {
-  readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly client: Pick<KubeClient, "watch" | "list" | "keep">;
   readonly clock: Clock;
   readonly ref: CollectionRef;
   readonly metadataOnly?: boolean;
@@ -82,7 +82,8 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   constructor(options: Keeping<Item>, handlers: ReflectorHandlers<Item>, signal?: AbortSignal) {
     this.#options = options;
     this.#handlers = handlers;
-    this.#objects = new KeptObjects(options.keep, handlers);
+    const hold = options.client.keep?.open(options.ref.resource.plural);
+    this.#objects = new KeptObjects(options.keep, handlers, hold);
     this.#lastVersion = options.after ?? "";
     // Callers may ignore `synced`; its rejection must not be unhandled.
     this.#synced.promise.catch(() => undefined);
@@ -139,6 +140,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     if (this.#stopped !== undefined) return;
     this.#stopped = { reason };
     this.#outer?.removeEventListener("abort", this.#onEnd);
+    this.#objects[Symbol.dispose]();
     this.#synced.reject(reason);
     this.#refreshed?.reject(reason);
     this.#attempt.abort(reason);
@@ -242,7 +244,8 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { client, ref, metadataOnly = false } = this.#options;
-    const { items, resourceVersion } = await client.list(ref, { metadataOnly }, signal);
+    const onCount = (objects: number): void => this.#objects.foresee(objects);
+    const { items, resourceVersion } = await client.list(ref, { metadataOnly, onCount }, signal);
     signal.throwIfAborted();
     this.#objects.beginRelist();
     for (const object of items) this.#objects.change(object);

@@ -5,6 +5,7 @@ import { describe, type KubeObject, withoutManagedFields } from "../../api/kuber
 import { knownResource } from "../../api/resources.ts";
 import { AnswerBudget } from "../answer-limits.ts";
 import { WriteRefusedError } from "../http/write-permit.ts";
+import { KeepBudget } from "../kube/keep-budget.ts";
 import { reflectorKey } from "../kube/kept-objects.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { ServedKind } from "../kube/profile-versions.ts";
@@ -32,7 +33,10 @@ import { SpokeKeeper } from "./spoke-keeper.ts";
 import { type SpokeLog, SpokeLogger } from "./spoke-logger.ts";
 import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
 
-export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "answers" | "hub"> {
+export interface SpokesOptions extends Omit<
+  SpokeDeps,
+  "plugins" | "turns" | "answers" | "kept" | "hub"
+> {
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file. Without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
@@ -88,6 +92,7 @@ class SpokeFleet implements Spokes {
       plugins: this.#plugins,
       turns: new ConnectTurns(clock),
       answers: new AnswerBudget(),
+      kept: new KeepBudget(),
     };
     this.#deps = { ...options, ...limits, onSharedToken };
     this.#providers = providers;

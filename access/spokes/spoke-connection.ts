@@ -28,6 +28,7 @@ const rejectedPauseMs = 5_000;
 const codes: Partial<Record<ConnectionFailure, Code>> = {
   untrusted: "TLSUntrusted",
   notAllowed: "EndpointInvalid",
+  tooLarge: "TooLarge",
 };
 
 /**
@@ -42,11 +43,7 @@ export async function connectSpoke(
 ): Promise<SpokeConnection & AsyncDisposable> {
   const { clock } = deps;
   const startMs = clock.now();
-  const link = new SpokeLink(
-    resolveAccess(profile, providers, clock.date().getTime()),
-    deps,
-    () => undefined,
-  );
+  const link = new SpokeLink(resolveAccess(profile, providers, clock.date().getTime()), deps, {});
   try {
     await link.connect(signal, { startMs, endMs: clock.now() });
     return link;
@@ -62,6 +59,13 @@ function isReachable(status: number): boolean {
   return status === 200 || status === 403 || status === 429;
 }
 
+interface LinkHandlers {
+  /** The connection broke, the credential was rejected, or a load balancer without a server answered a watch. */
+  readonly onTrouble?: () => void;
+  /** The spoke has more objects than may be kept. Called from inside a watch, at most once. */
+  readonly onExcess?: (error: FleetError) => void;
+}
+
 /** One connection to a spoke, for one fingerprint. */
 export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly client: KubeClient;
@@ -75,8 +79,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly #steps: AttemptSteps;
   readonly #waits: TurnWaits;
 
-  /** Opens no connection yet. `onTrouble` is called when the connection broke, the credential was rejected, or a load balancer without a server answered a watch. */
-  constructor(access: ResolvedAccess, deps: SpokeDeps, onTrouble: () => void) {
+  /** Opens no connection yet. */
+  constructor(access: ResolvedAccess, deps: SpokeDeps, handlers: LinkHandlers) {
+    const { onTrouble = () => undefined, onExcess } = handlers;
     this.profile = access.profile;
     this.provider = access.provider;
     this.fingerprint = access.fingerprint;
@@ -107,7 +112,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
     });
     this.#gate = new Gate(this.#requester, deps.clock, onTrouble);
-    this.client = createKubeClient(this.#gate, answers);
+    const client = createKubeClient(this.#gate, answers);
+    const keep = deps.kept?.cluster((error) => onExcess?.(this.#excessOf(error)));
+    this.client = keep === undefined ? client : { ...client, keep };
   }
 
   get signal(): AbortSignal {
@@ -223,6 +230,11 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       `${this.#profileName()}: ${this.#requester.server} answered ${status} to GET ${path}`,
       { code: "Unreachable" },
     );
+  }
+
+  #excessOf(cause: ConnectionError): FleetError {
+    const message = `${this.#profileName()}: ${cause.message}`;
+    return new FleetError("RemoteClientCreationFailed", message, { code: "TooLarge", cause });
   }
 
   #fleetErrorFor(error: unknown): unknown {

@@ -4,6 +4,7 @@ import { addressGuard, type AddressGuard } from "../http/address-guard.ts";
 import type { Silence } from "../http/liveness.ts";
 import type { RequestCounters } from "../http/request-counters.ts";
 import type { RequestObserver } from "../http/request.ts";
+import type { KeepBudget } from "../kube/keep-budget.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { isBuiltIn, runBuiltIn } from "../plugins/built-in-plugins.ts";
 import type { Credential } from "../plugins/credential.ts";
@@ -36,6 +37,8 @@ export interface SpokeDeps {
   readonly plugins?: PluginLimits;
   /** Limits what spokes may answer at the same time. */
   readonly answers?: AnswerBudget;
+  /** Limits what is kept of spokes. Absent: no limit. */
+  readonly kept?: KeepBudget;
   /** Limits how many connections are attempted at the same time. */
   readonly turns?: ConnectTurns;
   /** Counts the time in which a plugin waits for its place. */

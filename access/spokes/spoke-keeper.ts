@@ -5,6 +5,7 @@ import { backoffMs } from "../time/backoff.ts";
 import { pause } from "../time/clock.ts";
 import { abortable, TurnWaits, withTimeout } from "../time/deadline.ts";
 import { ConnectTurns } from "./connect-turns.ts";
+import { ExcessPause } from "./excess-pause.ts";
 import type { AccessOutcome } from "./resolved-access.ts";
 import { checkTimeMs, SpokeLink } from "./spoke-connection.ts";
 import type { SpokeDeps } from "./spoke-deps.ts";
@@ -43,6 +44,7 @@ export class SpokeKeeper {
   #attempt: AbortController | undefined;
   #attemptError: FleetError | undefined;
   #attemptedAt = Number.NEGATIVE_INFINITY;
+  readonly #excess = new ExcessPause();
   #grace: Disposable | undefined;
   #closed = false;
 
@@ -105,6 +107,7 @@ export class SpokeKeeper {
   }
 
   #applyOutcome(): void {
+    this.#excess.end();
     this.#grace?.[Symbol.dispose]();
     this.#attempt?.abort();
     this.#attempt = undefined;
@@ -139,10 +142,14 @@ export class SpokeKeeper {
 
   async #connectUntil({ access, resolved }: ResolvedOutcome, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    await pause(clock, this.#attemptedAt + attemptIntervalMs - clock.now(), signal);
+    const mayBeginAt = Math.max(this.#attemptedAt + attemptIntervalMs, this.#excess.endsAt);
+    await pause(clock, mayBeginAt - clock.now(), signal);
     for (let failures = 1; !signal.aborted; failures += 1) {
       const isFirst = failures === 1;
-      const link: SpokeLink = new SpokeLink(access, this.#deps, () => this.#check(link));
+      const link: SpokeLink = new SpokeLink(access, this.#deps, {
+        onTrouble: () => this.#check(link),
+        onExcess: (error) => this.#exceed(link, error),
+      });
       using waiting = this.#waits.begin();
       const connect = (): Promise<void> => {
         waiting[Symbol.dispose]();
@@ -188,6 +195,20 @@ export class SpokeKeeper {
     this.#down = undefined;
     this.#refresh();
     void link?.close(stale(why));
+  }
+
+  /** Closes a link whose spoke has more than may be kept, and connects again after a pause that grows. */
+  #exceed(link: SpokeLink, error: FleetError): void {
+    if (this.#closed || link !== this.#link) return;
+    this.#excess.begin(this.#deps.clock.now());
+    this.#link = undefined;
+    this.#down = undefined;
+    if (this.#attempt === undefined && this.#outcome.kind === "access") {
+      this.#attemptError = error;
+      this.#connect(this.#outcome);
+    }
+    this.#refresh();
+    void link.close(error);
   }
 
   /** Checks the server until it answers, after trouble or silence of the link. */

@@ -82,6 +82,12 @@ export const spokeCodes = {
     meaning: "The API server, or something in front of it, answers with an error.",
     next: "Look at the log of the spoke's API server.",
   },
+  KNF4017: {
+    name: "TooLarge",
+    meaning:
+      "The cluster answers with more, or has more objects with the label of an installation, than the controller reads or keeps.",
+    next: "Look what answers at this address; delete the objects with the label knfleet.dev/component-uid that no installation made.",
+  },
   KNF5001: {
     name: "CredentialRejected",
     meaning:

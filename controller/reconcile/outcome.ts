@@ -1,7 +1,13 @@
-import { ApiError, ConnectionError, missingRightIn } from "../../access/kube/api-error.ts";
+import {
+  ApiError,
+  ConnectionError,
+  type ConnectionFailure,
+  missingRightIn,
+} from "../../access/kube/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
+import type { Code } from "../../api/reasons.ts";
 import type { ChangeSet, Progress } from "../apply/change-set.ts";
 import {
   askedMsOf,
@@ -134,6 +140,11 @@ function remembersCluster(status: ComponentStatus | undefined): boolean {
   return resolved?.status === "True" || resolved?.reason === "SpokeUnreachable";
 }
 
+const codesOfLoss: Partial<Record<ConnectionFailure, Code>> = {
+  standIn: "NotKubernetes",
+  tooLarge: "TooLarge",
+};
+
 function unreachable(error: ConnectionError, cluster: string): FleetError {
   const message = `${cluster}: ${error.message}`;
   if (error.failure === "untrusted") {
@@ -141,7 +152,7 @@ function unreachable(error: ConnectionError, cluster: string): FleetError {
     return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }
   // The error came after the connection, so the cluster was reached.
-  const code = error.failure === "standIn" ? "NotKubernetes" : "Unreachable";
+  const code = codesOfLoss[error.failure] ?? "Unreachable";
   return new FleetError("SpokeUnreachable", message, { code, cause: error });
 }
 

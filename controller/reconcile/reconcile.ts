@@ -84,6 +84,8 @@ async function installComponent(
       (one) => one?.reason === "ReferenceNotPermitted",
     );
     if (refused) await stopManaging(attempt, deps);
+    // What was kept of the cluster is given back. A connection that is opened later lists everything again.
+    if (failure.code === "TooLarge") await attempt.installation.closeView();
     return { kind: "failed", steps, error: failure };
   }
 }

@@ -22,6 +22,7 @@ export const knfOfCode: Readonly<Record<Code, KnfCode>> = {
   Unreachable: "KNF4009",
   NotKubernetes: "KNF4015",
   TLSUntrusted: "KNF4010",
+  TooLarge: "KNF4017",
   NotManagedByOCM: "KNF2009",
   WorkForbidden: "KNF5005",
 };
@@ -81,6 +82,7 @@ const knfOnHub: Readonly<Partial<Record<Code | OwnReason, KnfCode>>> = {
   TLSUntrusted: "KNF1001",
   Unreachable: "KNF1001",
   NotKubernetes: "KNF1001",
+  TooLarge: "KNF1001",
 };
 
 const onSpokes: Readonly<Partial<Record<string, KnfCode>>> = {

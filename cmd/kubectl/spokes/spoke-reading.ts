@@ -75,12 +75,14 @@ export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {
 const codeOfFailure: Readonly<Partial<Record<ConnectionFailure, Code>>> = {
   untrusted: "TLSUntrusted",
   standIn: "NotKubernetes",
+  tooLarge: "TooLarge",
 };
 
 const stateOfCode: Readonly<Record<string, UnreadSpoke["state"]>> = {
   Unreachable: "Unreachable",
   NotKubernetes: "Unreachable",
   TLSUntrusted: "Unreachable",
+  TooLarge: "Unreachable",
   CredentialRejected: "Denied",
   Forbidden: "Denied",
   WorkForbidden: "Denied",

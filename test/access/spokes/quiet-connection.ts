@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { Silence } from "../../../access/http/liveness.ts";
+import type { KeepBudget } from "../../../access/kube/keep-budget.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
@@ -35,6 +36,7 @@ export async function connected(
     http1 = false,
     plugin,
     quiet = soon,
+    kept,
     all,
   }: {
     readonly prefix?: string;
@@ -42,6 +44,8 @@ export async function connected(
     /** Default: one that answers at once. */
     readonly plugin?: string;
     readonly quiet?: Silence;
+    /** Limits what watches keep. */
+    readonly kept?: KeepBudget;
     /** In place of every answer; undefined: as it is. */
     readonly all?: (request: StubRequest) => StubAnswer | undefined;
   } = {},
@@ -75,6 +79,7 @@ export async function connected(
     environment: { PATH: "/usr/bin:/bin" },
     userAgent: "test",
     quiet,
+    ...(kept === undefined ? {} : { kept }),
   };
   const keeper = new SpokeKeeper({ kind: "access", access }, deps, () => undefined);
   const over = new FleetError("ClusterProviderClosed", "The test is over");

@@ -82,6 +82,7 @@ export function requestFinding(error: unknown, server: ServerCodes): Finding {
 const codeOfFailure: Readonly<Partial<Record<ConnectionFailure, KnfCode>>> = {
   untrusted: "KNF4010",
   standIn: "KNF4015",
+  tooLarge: "KNF4017",
 };
 
 function answerFinding(error: ApiError, server: ServerCodes): Finding {

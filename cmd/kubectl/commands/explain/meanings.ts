@@ -106,6 +106,7 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
   Unreachable: "The API server could not be reached, or stopped to answer.",
   NotKubernetes: "What answers in place of the API server is none.",
   TLSUntrusted: "The API server showed a certificate that is not trusted.",
+  TooLarge: "The cluster answers with more, or has more objects of ours, than may be read or kept.",
   NotManagedByOCM:
     "Pull delivery: the ClusterProfile names no ManagedCluster of Open Cluster Management, or the hub has none of that name.",
   WorkForbidden:

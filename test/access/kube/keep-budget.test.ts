@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+
+import type { ConnectionError } from "../../../access/kube/api-error.ts";
+import { type ClusterKeep, KeepBudget, sizeOf } from "../../../access/kube/keep-budget.ts";
+
+/** Small limits, and the clusters that exceeded them. */
+function world() {
+  const budget = new KeepBudget({
+    kind: { objects: 3, bytes: 50 },
+    cluster: { objects: 4, bytes: 80 },
+    own: 20,
+    shared: 100,
+  });
+  const exceeded: string[] = [];
+  const cluster = (name: string): ClusterKeep =>
+    budget.cluster((error: ConnectionError) => void exceeded.push(`${name} ${error.failure}`));
+  return { cluster, exceeded };
+}
+
+describe("what watches keep", () => {
+  test("is within the limits of a kind, of a cluster and of all", () => {
+    const { cluster, exceeded } = world();
+    for (const name of ["a", "b", "c", "d"]) {
+      const keep = cluster(name);
+      keep.open("pods").add(40);
+      keep.open("jobs").add(5);
+    }
+    expect(exceeded).toEqual([]);
+  });
+
+  test.each([
+    { what: "a kind with too many objects", sizes: [1, 1, 1, 1] },
+    { what: "a kind that takes too much", sizes: [25, 26] },
+  ])("of $what costs its cluster everything", ({ sizes }) => {
+    const { cluster, exceeded } = world();
+    const keep = cluster("a");
+    const [last = 0, ...first] = sizes.toReversed();
+    const hold = keep.open("pods");
+    for (const size of first) hold.add(size);
+    expect(exceeded).toEqual([]);
+    expect(() => hold.add(last)).toThrow("pods");
+    expect(exceeded).toEqual(["a tooLarge"]);
+    expect(() => keep.open("jobs").add(1)).toThrow("pods");
+    expect(exceeded).toEqual(["a tooLarge"]);
+  });
+
+  test.each([
+    { what: "many kinds with too many objects", sizes: [1, 1, 1, 1, 1] },
+    { what: "many kinds that take too much", sizes: [40, 41] },
+  ])("of $what costs the cluster everything", ({ sizes }) => {
+    const { cluster, exceeded } = world();
+    const keep = cluster("a");
+    const [last = 0, ...first] = sizes.toReversed();
+    for (const [index, size] of first.entries()) keep.open(`kind ${index}`).add(size);
+    expect(exceeded).toEqual([]);
+    expect(() => keep.open("jobs").add(last)).toThrow("objects with our label");
+    expect(exceeded).toEqual(["a tooLarge"]);
+  });
+
+  test("of all clusters beyond their own part costs the one that keeps most, not the one that comes", () => {
+    const { cluster, exceeded } = world();
+    cluster("a").open("pods").add(50);
+    const most = cluster("most");
+    for (const kind of ["pods", "jobs"]) most.open(kind).add(38);
+    cluster("honest").open("pods").add(20);
+    expect(exceeded).toEqual([]);
+    cluster("last").open("pods").add(40);
+    expect(exceeded).toEqual(["most tooLarge"]);
+    cluster("another").open("pods").add(50);
+    expect(exceeded).toEqual(["most tooLarge"]);
+  });
+
+  test("is given back with an object, and with a watch", () => {
+    const { cluster, exceeded } = world();
+    const keep = cluster("a");
+    const hold = keep.open("pods");
+    for (let turn = 0; turn < 10; turn += 1) {
+      hold.add(45);
+      hold.remove(45);
+      const other = keep.open("jobs");
+      other.add(45);
+      other[Symbol.dispose]();
+    }
+    expect(exceeded).toEqual([]);
+  });
+
+  test("is too much as soon as a list has more objects than may be kept", () => {
+    const { cluster, exceeded } = world();
+    const hold = cluster("a").open("pods");
+    hold.foresee(3);
+    expect(() => hold.foresee(4)).toThrow("more than 3 pods");
+    expect(exceeded).toEqual(["a tooLarge"]);
+  });
+});
+
+test("the size of an object counts all its texts and names", () => {
+  const small = sizeOf({ a: "" });
+  expect(sizeOf({ a: "x".repeat(100) }) - small).toBe(200);
+  expect(sizeOf({ ["a".repeat(101)]: "" }) - small).toBe(100);
+  expect(sizeOf({ a: "", b: { c: ["x".repeat(100)] } }) - small).toBeGreaterThan(200);
+});
