@@ -200,7 +200,9 @@ export class Dispatcher implements AsyncDisposable {
     if (installation?.uid !== component.metadata.uid) return;
     if (change.kind === "object")
       installation.pendingChanges.noteObjectChange(identityOf(change.key));
-    const delayMs = changeDelayMs(change, installation, this.#options.clock.now());
+    const now = this.#options.clock.now();
+    const restMs = installation.attemptPace.untilMs(now);
+    const delayMs = Math.max(restMs, changeDelayMs(change, installation, now));
     this.#queue.hasten(key, targetIdOf(component), delayMs);
     this.#between.retractLater(key, installation, change);
   }
@@ -254,6 +256,7 @@ export class Dispatcher implements AsyncDisposable {
     const before = installation.inventory;
     try {
       const { clock, auditMs: intervalMs, random } = this.#options;
+      installation.attemptPace.take(clock.now());
       requestAuditIfDue(installation, { intervalMs, random }, clock.now());
       const deps: PullDeps = {
         ...workDeps,

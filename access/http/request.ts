@@ -44,6 +44,8 @@ export interface TransportStream {
   readonly body: StreamedBody;
   /** Counts the bytes of an incomplete part against the budget of answers. Absent: no budget. */
   readonly hold?: ClusterAnswers["open"];
+  /** Has to be awaited before more is read: takes the time for as many events as were read. Absent: at once. */
+  readonly rest?: (events: number) => Promise<void>;
   /** Has to be called for each watch event except bookmarks: it shows that the server works. */
   readonly onEvent?: () => void;
 }

@@ -22,6 +22,9 @@ export interface WatchRequest extends WatchOptions {
 const headersTimeoutMs = 30_000;
 // An idle watch gets a bookmark every 60 to 120 s. Spec: engine-facts.md 2.
 const silenceMs = 180_000;
+// So many bytes, and so many parts of a stream, cost as much as an event.
+const bytesOfWork = 4_096;
+const partWork = 1 / 10;
 const initialEventsEnd = "k8s.io/initial-events-end";
 
 /** The events of one watch request. Ends when the server ends the stream; throws as `KubeClient.watch` documents. */
@@ -89,6 +92,8 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
   /** The budget of an unfinished line. */
   #hold: AnswerHold | undefined;
   #error: ConnectionError | undefined;
+  /** What was read since the last rest, in events. */
+  #work = 0;
 
   constructor(open: () => Promise<Answer>, watched: Watched) {
     this.#open = open;
@@ -101,7 +106,7 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
       while (this.#answer !== undefined) {
         if (this.#error !== undefined) throw this.#error;
         const line = this.#lines.shift();
-        if (line === undefined) this.#take(await this.#answer.body.next());
+        if (line === undefined) await this.#read(this.#answer);
         else if (line !== "") return { done: false, value: this.#eventOf(line, this.#answer) };
       }
     } catch (error) {
@@ -139,14 +144,23 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     return event;
   }
 
+  async #read({ body, rest }: Answer): Promise<void> {
+    const work = this.#work;
+    this.#work = 0;
+    if (work > 0) await rest?.(work);
+    this.#take(await body.next());
+  }
+
   #take({ done, value: chunk }: IteratorResult<Buffer, undefined>): void {
     if (done === true) {
       void this.return();
       return;
     }
+    this.#work += partWork + chunk.length / bytesOfWork;
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
       this.#lines.push(this.#lineTo(chunk.subarray(start, end)));
+      this.#work += 1;
       start = end + 1;
     }
     if (start === chunk.length) return;

@@ -5,6 +5,7 @@ import type { Code } from "../../api/reasons.ts";
 import { AnswerBudget } from "../answer-limits.ts";
 import type { Times } from "../http/connector.ts";
 import { cannotWork, probeRequest } from "../http/liveness.ts";
+import { withPace } from "../http/paced-requester.ts";
 import { RequestCounters } from "../http/request-counters.ts";
 import type { TransportAnswer } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
@@ -111,7 +112,10 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       ...(mayWrite === undefined ? {} : { mayWrite: () => mayWrite(access.profile) }),
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
     });
-    this.#gate = new Gate(this.#requester, deps.clock, onTrouble);
+    const { pace } = deps;
+    const sender =
+      pace === undefined ? this.#requester : withPace(this.#requester, deps.clock, pace);
+    this.#gate = new Gate(sender, deps.clock, onTrouble);
     const client = createKubeClient(this.#gate, answers);
     const keep = deps.kept?.cluster((error) => onExcess?.(this.#excessOf(error)));
     this.client = keep === undefined ? client : { ...client, keep };

@@ -2,6 +2,7 @@ import type { ClusterProfileRef } from "../../api/component.ts";
 import type { AnswerBudget } from "../answer-limits.ts";
 import { addressGuard, type AddressGuard } from "../http/address-guard.ts";
 import type { Silence } from "../http/liveness.ts";
+import type { SpokePace } from "../http/paced-requester.ts";
 import type { RequestCounters } from "../http/request-counters.ts";
 import type { RequestObserver } from "../http/request.ts";
 import type { KeepBudget } from "../kube/keep-budget.ts";
@@ -39,6 +40,8 @@ export interface SpokeDeps {
   readonly answers?: AnswerBudget;
   /** Limits what is kept of spokes. Absent: no limit. */
   readonly kept?: KeepBudget;
+  /** Limits what a spoke may cost. Absent: no limit. */
+  readonly pace?: SpokePace;
   /** Limits how many connections are attempted at the same time. */
   readonly turns?: ConnectTurns;
   /** Counts the time in which a plugin waits for its place. */

@@ -1,5 +1,6 @@
 import { FleetError } from "../../api/errors.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
+import { newSpokePace } from "../http/paced-requester.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import { backoffMs } from "../time/backoff.ts";
 import { pause } from "../time/clock.ts";
@@ -54,7 +55,8 @@ export class SpokeKeeper {
     this.#outcome = outcome;
     this.#waits = new TurnWaits(clock);
     // All attempts share one object of limits.
-    this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits(clock), waits: this.#waits };
+    const limits = { plugins: deps.plugins ?? new PluginLimits(clock), pace: newSpokePace() };
+    this.#deps = { ...deps, ...limits, waits: this.#waits };
     this.#turns = deps.turns ?? new ConnectTurns(clock);
     this.#onChange = onChange;
     this.#applyOutcome();

@@ -8,6 +8,9 @@ import { anchorAnnotations } from "../../installation/anchor.ts";
 import type { Log } from "../log.ts";
 import { policyKinds } from "./policy-objects.ts";
 
+// More than our policies have. They are remembered.
+const mostWarnings = 100;
+
 export interface PolicyWatchOptions {
   readonly clock: Clock;
   readonly client: Pick<KubeClient, "watch" | "list">;
@@ -74,7 +77,7 @@ export class PolicyWatch implements Disposable {
     const warnings = listAt(recordAt(policy, "status", "typeChecking"), "expressionWarnings");
     for (const entry of warnings) {
       const warning = foreignText(textAt(recordAt(entry), "warning") ?? "", 500);
-      if (this.#warnings.has(warning)) continue;
+      if (this.#warnings.has(warning) || this.#warnings.size >= mostWarnings) continue;
       this.#warnings.add(warning);
       const fields = { policy: policy.metadata.name, warning };
       log.warn(fields, "The cluster's type checker warns about a guard");

@@ -31,6 +31,9 @@ export function observe(options: ObserveOptions): Observation {
   return new LiveObservation(options);
 }
 
+// More Jobs than an installation has: a cluster may tell of others without end.
+const mostCutShort = 1_000;
+
 class LiveObservation implements Observation {
   readonly #options: ObserveOptions;
   readonly #watches = new Map<string, KindWatch>();
@@ -262,7 +265,8 @@ class LiveObservation implements Observation {
     // An object that is missing in a list is passed as it was last seen.
     this.#forget(id, isNewer(record, known) ? { uid, resourceVersion } : { uid });
     // A Job that is missing in a later list may have finished before its deletion.
-    if (record.finished === false && isNewer(record, known)) this.#cutShort.add(id);
+    const isCutShort = record.finished === false && isNewer(record, known);
+    if (isCutShort && this.#cutShort.size < mostCutShort) this.#cutShort.add(id);
     this.#report(record);
   }
 

@@ -1,3 +1,6 @@
+// More objects than an installation has. A cluster may tell of others without end, and one more attempt handles them all.
+const mostObjects = 10_000;
+
 /** Changes that come while an attempt runs, and that only the next attempt handles. */
 export class PendingChanges {
   #hasComponentChange = false;
@@ -17,7 +20,8 @@ export class PendingChanges {
 
   /** An object was changed or deleted, by this process or by others. */
   noteObjectChange(id: string): void {
-    this.#objects.add(id);
+    if (this.#objects.size < mostObjects) this.#objects.add(id);
+    else this.#hasComponentChange = true;
   }
 
   /** Drops the changes of objects up to now: the plan of the attempt includes them. */

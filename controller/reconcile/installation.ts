@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { TokenBucket } from "../../access/time/token-bucket.ts";
 import type { Component } from "../../api/component.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import { InstallationMemory } from "../apply/installation-memory.ts";
@@ -36,6 +37,8 @@ export class Installation implements AsyncDisposable {
   greeting: { stop(): Promise<void> } | undefined;
   /** Time of the last attempt that repairs drift, by the controller's clock. */
   driftAt = -Infinity;
+  /** Limits the attempts after changes on the target: a cluster may tell of a change after each of them. */
+  readonly attemptPace = new TokenBucket({ burst: 100, intervalMs: 1_000 });
   /** Number of attempts. */
   attempts = 0;
   /** Generation and version of the last install that ran to its end. The same again is a retry, whose progress is not written. */

@@ -31,6 +31,8 @@ export interface StubAnswer {
   readonly open?: boolean;
   /** Send the body again and again, this time apart, for as long as the connection lives. */
   readonly everyMs?: number;
+  /** Send parts, from number 1 on, as fast as the client reads them, for as long as it does. */
+  readonly endless?: (part: number) => string;
 }
 
 export interface StubOptions {
@@ -68,6 +70,7 @@ interface Answering {
   writeHead(status: number, headers: Record<string, string>): unknown;
   write(text: string): unknown;
   end(): unknown;
+  once(event: "drain" | "close", listener: () => void): unknown;
 }
 
 /** Starts a stub on a loopback port. */
@@ -156,13 +159,28 @@ function reply(response: Answering, answer: StubAnswer, socket: TLSSocket | unde
     ...answer.headers,
   });
   response.write(answer.body ?? "{}");
-  if (answer.everyMs !== undefined) repeat(response, answer, socket);
+  if (answer.endless !== undefined) sendParts(response, answer.endless);
+  else if (answer.everyMs !== undefined) repeat(response, answer, socket);
   else if (answer.open !== true) response.end();
 }
 
 function repeat(response: Answering, answer: StubAnswer, socket: TLSSocket | undefined): void {
   const timer = setInterval(() => response.write(answer.body ?? "{}"), answer.everyMs);
   socket?.once("close", () => clearInterval(timer));
+}
+
+function sendParts(response: Answering, partOf: (part: number) => string): void {
+  let isClosed = false;
+  response.once("close", () => (isClosed = true));
+  let part = 0;
+  const send = (): void => {
+    if (isClosed) return;
+    part += 1;
+    // Others have their turn after each part.
+    if (response.write(partOf(part)) === true) setImmediate(send);
+    else response.once("drain", send);
+  };
+  send();
 }
 
 function impersonationOf(raw: readonly string[]): StubRequest["impersonation"] {
