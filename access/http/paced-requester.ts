@@ -16,7 +16,7 @@ export interface SpokePace {
 export function newSpokePace(): SpokePace {
   return {
     requests: new Pace({ burst: 1_500, perSecond: 80 }),
-    events: new Pace({ burst: 2_000, perSecond: 200 }),
+    events: new Pace({ burst: 1_000, perSecond: 200 }),
   };
 }
 

@@ -22,8 +22,8 @@ const mebibyte = 1024 * 1024;
 const usualLimits: KeepBudgetOptions = {
   kind: { objects: 5_000, bytes: 8 * mebibyte },
   cluster: { objects: 10_000, bytes: 16 * mebibyte },
-  own: 4 * mebibyte,
-  shared: 64 * mebibyte,
+  own: 2 * mebibyte,
+  shared: 32 * mebibyte,
 };
 
 /** What one watch keeps. Disposing it gives everything back. */
