@@ -59,9 +59,13 @@ export function unregisterEntry(): CommandEntry {
     name: "unregister",
     args: "CLUSTER",
     summary: "Take back what register has made, on the hub and on the cluster",
-    text: "Deletes the ClusterProfile that `register` has made, the Secret with its token, and on the cluster the ServiceAccount with its tokens, the binding, the ClusterRole and the\nnamespace, as far as nothing else needs them. It shows everything and asks once. Refused while a component names the ClusterProfile. The cluster is that of the context which\n`register` used, or of --from-context; a context of another cluster is refused. --keep-spoke leaves a cluster alone that is gone.",
+    text: "Deletes the ClusterProfile that `register` has made, the Secret with its token, and on the cluster the ServiceAccount with its tokens, the binding, the ClusterRole and the\nnamespace, as far as nothing else needs them. It shows everything and asks once. Refused while a component names the ClusterProfile. The cluster is that of the context which\n`register` used, or of --from-context; a context of another cluster is refused. --keep-spoke leaves a cluster alone that is gone.\nWith --from-context it also takes back what a `register` made that ended before it wrote the ClusterProfile.",
     examples: [
       ["kubectl knfleet unregister fleet/eu-1", "hub and cluster"],
+      [
+        "kubectl knfleet unregister fleet/eu-1 --from-context eu-1",
+        "also what a register left that was killed",
+      ],
       ["kubectl knfleet unregister fleet/eu-1 --keep-spoke", "only the hub"],
       ["kubectl knfleet unregister fleet/eu-1 --dry-run", "what would be deleted"],
     ],

@@ -17,6 +17,7 @@ import {
 import { askForAgreement, documentOutput } from "../../output/terminal.ts";
 import { walk } from "../diagnose/diagnose-action.ts";
 import { diagnosisRendering } from "../diagnose/diagnosis-text.ts";
+import { writeLeft } from "./left-objects.ts";
 import { openSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";
 import { readHubFacts } from "./read-hub.ts";
@@ -24,7 +25,6 @@ import { readSpokeFacts } from "./read-spoke.ts";
 import { type RegisterFlags, type RegisterRequest, registerRequest } from "./register-request.ts";
 import {
   chartValues,
-  leftLines,
   objectComment,
   objectName,
   objectsTable,
@@ -71,7 +71,9 @@ export async function runRegister(input: Input, signal: AbortSignal): Promise<Ex
     terminal,
   );
   const onLeft = (left: Left): void => {
-    sayLeft(left, { hub: context, spoke: request.context }, input);
+    const contexts = { hub: context, spoke: request.context };
+    const inOrder = { spoke: left.spoke.toReversed(), hub: left.hub.toReversed() };
+    writeLeft(inOrder, { contexts, titleOf: madeText }, input);
   };
   const hubTimeoutMs = flags.hub.requestTimeoutMs;
   const clusters = { hub: hub.client, hubTimeoutMs, spoke, onLeft, signal };
@@ -79,27 +81,6 @@ export async function runRegister(input: Input, signal: AbortSignal): Promise<Ex
   if (!isTable(flags)) await printObjects(objects, input);
   say(`ClusterProfile ${idOf(request.profile)} is registered. ${tokenText(endsAt)}`, input);
   return walkTo({ profile: request.profile, plan }, input, signal);
-}
-
-/** Says what a registration that failed has left. */
-function sayLeft(
-  left: Left,
-  contexts: Readonly<Record<"hub" | "spoke", string>>,
-  { flags: { hub }, options: { fromKubeconfig = hub.kubeconfig }, terminal: { stderr } }: Input,
-): void {
-  const lines = [
-    ...leftLines(left.hub, {
-      where: "the hub",
-      context: contexts.hub,
-      kubeconfig: hub.kubeconfig,
-    }),
-    ...leftLines(left.spoke, {
-      where: "the cluster",
-      context: contexts.spoke,
-      kubeconfig: fromKubeconfig,
-    }),
-  ];
-  stderr.write(lines.map((text) => `${plainText(text)}\n`).join(""));
 }
 
 /** Prints why nothing was written. */
@@ -158,6 +139,10 @@ async function printObjects(
     (object) => `# ${objectComment(object)}\n${yamlOfObject(object.manifest)}`,
   );
   documentOutput(terminal).write(documents.join("---\n"));
+}
+
+function madeText(place: string): string {
+  return `Made on ${place} and left there; the same command goes on with it. To take it away:`;
 }
 
 function tokenText(endsAt: string | undefined): string {

@@ -35,7 +35,8 @@ export interface RegisterRequest {
 }
 
 const usualNamespace = "fleet";
-const usualAccount = "knfleet-hub";
+/** Name of the ServiceAccount on the cluster, unless `--account` says otherwise. */
+export const usualAccount = "knfleet-hub";
 
 /** Reads the command line. Throws UsageError. */
 export function registerRequest(

@@ -1,5 +1,4 @@
 import type { Manifest } from "../../../../api/kubernetes.ts";
-import { words } from "../../output/steps.ts";
 import type { Table } from "../../output/table.ts";
 import { hostOf } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
@@ -88,32 +87,6 @@ export function objectComment({ cluster, manifest }: ShownObject): string {
   }
   const isHubSecret = cluster === "hub" && manifest.kind === "Secret";
   return isHubSecret ? `${where}; ${registrar} adds the token, which is not shown` : where;
-}
-
-/** What a registration that failed has left on a cluster, and how to take it away. */
-export function leftLines(
-  objects: readonly Manifest[],
-  {
-    where,
-    context,
-    kubeconfig,
-  }: {
-    readonly where: string;
-    readonly context: string;
-    readonly kubeconfig: string | undefined;
-  },
-): readonly string[] {
-  if (objects.length === 0) return [];
-  const file = kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig];
-  return [
-    `warning: Made on ${where} and left there; the same command goes on with it. To take it away:`,
-    ...objects.toReversed().map(({ kind, metadata: { namespace, name = "" } }) => {
-      const place = namespace === undefined ? [] : ["-n", namespace];
-      const command = ["kubectl", "--context", context, ...file, "delete", kind.toLowerCase()];
-      const line = words(...command, name, ...place);
-      return kind === "Namespace" ? `${line} # when nothing else is in it` : line;
-    }),
-  ];
 }
 
 /** Values for the chart with a provider that `register` can use. */

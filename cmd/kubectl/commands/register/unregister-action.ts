@@ -1,3 +1,4 @@
+import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
@@ -12,12 +13,15 @@ import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
-import { findProfile, listProfiles, profileHint } from "../../hub/profiles.ts";
+import { hubSource } from "../../hub/open-hub.ts";
+import { listProfiles, profileHint } from "../../hub/profiles.ts";
 import { checkWriteFormat, isTable } from "../../output/output-format.ts";
 import { askForAgreement } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { otherProfiles, serversOf } from "./known-cluster.ts";
+import { writeLeft } from "./left-objects.ts";
+import { findRegistered } from "./lost-registration.ts";
 import { NeededReads, rightTexts } from "./missing-rights.ts";
 import { apiServiceCommand, othersIn, readContents, whyItStays } from "./namespace-contents.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "./open-spoke.ts";
@@ -35,7 +39,7 @@ import {
 } from "./removal.ts";
 import { selectingSets } from "./selecting-sets.ts";
 import { idOf, spokeNamespace } from "./spoke-objects.ts";
-import { removeRead } from "./write-object.ts";
+import { removeRead, type Target } from "./write-object.ts";
 
 /** Flags of `unregister` alone. */
 interface UnregisterFlags {
@@ -57,33 +61,84 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
     throw new UsageError("Name one ClusterProfile", profileHint);
   }
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const profile = await findProfile(name, { access, flags }, signal);
+  const open = (opened: string) => openSpokeOf(opened, input);
+  const { profile, missing } = await findRegistered(name, { access, input, open }, signal);
   const components = await listInstallations(access, { kinds: allKinds, names: [] }, signal);
   const refusals = await refusalsOf(profile, { access, components }, signal);
   if (refusals.length > 0) return refuse(refusals, input);
-  await using spoke = await spokeOf(profile, input);
-  const [onHub, there] = await Promise.all([
+  const context = options.fromContext ?? registeredOf(profile).context;
+  await using spoke = await openSpokeOf(context, input);
+  const [ofHub, there] = await Promise.all([
     readHubRemovals(profile, access, signal),
     spoke === undefined
       ? nothing
       : readSpokeRemovals(profile, { access, components, spoke }, signal),
   ]);
   if ("why" in there) return refuse([there], input);
+  const onHub = ofHub.filter((object) => missing === undefined || object !== profile);
   const shown = [...objectsOf(there).map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
-  if (!isTable(flags)) {
-    terminal.stdout.write(shown.map((object) => `${objectName(object)}\n`).join(""));
-  } else terminal.stdout.write(tableText(objectsTable(shown), flags, terminal));
-  if (!flags.quiet) writeWarnings(there.warnings, terminal);
+  if (missing !== undefined && shown.length === 0) throw missing;
+  show(shown, there.warnings, input);
   if (options.dryRun === true) return exitCodes.fine;
   const agreement = { yes: options.yes === true, input: flags.input };
   await askForAgreement(`Delete these ${shown.length} objects.`, agreement, terminal);
-  const stays = spoke === undefined ? [] : await removeOnSpoke(there, spoke, signal);
-  await removeRead(onHub, { client: access.hub, timeoutMs: access.hubTimeoutMs, signal });
+  const stays = await removeAll({ there, onHub }, { access, spoke, context, input }, signal);
   if (!flags.quiet) {
     writeWarnings(stays, terminal);
     terminal.stderr.write(`ClusterProfile ${idOf(profile.metadata)} is no longer registered.\n`);
   }
   return exitCodes.fine;
+}
+
+function show(
+  objects: readonly ShownObject[],
+  warnings: readonly string[],
+  { flags, terminal }: Input,
+): void {
+  if (!isTable(flags)) {
+    terminal.stdout.write(objects.map((object) => `${objectName(object)}\n`).join(""));
+  } else terminal.stdout.write(tableText(objectsTable(objects), flags, terminal));
+  if (!flags.quiet) writeWarnings(warnings, terminal);
+}
+
+interface Removals {
+  readonly there: SpokeRemovals;
+  readonly onHub: readonly KubeObject[];
+}
+
+interface Places {
+  readonly access: ClusterAccess;
+  readonly spoke: OpenSpoke | undefined;
+  /** Kubeconfig context of the spoke. */
+  readonly context: string;
+  readonly input: Input;
+}
+
+/** Deletes on the cluster and then on the hub. When it fails, it says what is still there. Returns why the namespace stays. */
+async function removeAll(
+  { there, onHub }: Removals,
+  { access, spoke, context, input }: Places,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const left = { spoke: new Set(objectsOf(there)), hub: new Set(onHub) };
+  try {
+    const removals = { ...there, left: left.spoke };
+    const stays = spoke === undefined ? [] : await removeOnSpoke(removals, spoke, signal);
+    left.spoke.clear();
+    const target = { client: access.hub, timeoutMs: access.hubTimeoutMs, signal };
+    await removeEach(onHub, left.hub, target);
+    return stays;
+  } catch (error) {
+    const source = hubSource(input.flags, input.terminal.env);
+    const contexts = { hub: loadKubeconfig(source).context, spoke: context };
+    const kept = { spoke: [...left.spoke], hub: [...left.hub] };
+    writeLeft(kept, { contexts, titleOf: keptText }, input);
+    throw error;
+  }
+}
+
+function keptText(place: string): string {
+  return `Not deleted on ${place}; the same command goes on with it. By hand:`;
 }
 
 function objectsOf({ objects, namespace }: SpokeRemovals): readonly KubeObject[] {
@@ -94,12 +149,12 @@ const nothing: SpokeRemovals = { objects: [], namespace: undefined, warnings: []
 
 /** Deletes objects, and then the namespace when nothing has come into it since it was read. Returns why the namespace stays, or stays for a while. */
 async function removeOnSpoke(
-  { objects, namespace }: SpokeRemovals,
+  { objects, namespace, left }: SpokeRemovals & { readonly left: Set<KubeObject> },
   spoke: OpenSpoke,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const target = { client: spoke.connection.client, timeoutMs: spoke.timeoutMs, signal };
-  await onSpoke(spoke, removeRead(objects, target));
+  await onSpoke(spoke, removeEach(objects, left, target));
   if (namespace === undefined) return [];
   const contents = await onSpoke(spoke, readContents(spokeNamespace, target));
   const stays = whyItStays(spokeNamespace, othersIn(contents, objects));
@@ -109,6 +164,19 @@ async function removeOnSpoke(
     (view) =>
       `Kubernetes deletes namespace ${spokeNamespace} of the cluster when ${view} answers again; to see why it does not: ${apiServiceCommand(view)}`,
   );
+}
+
+/** Deletes objects, and takes each one that is gone out of what is left. */
+async function removeEach(
+  objects: readonly KubeObject[],
+  left: Set<KubeObject>,
+  target: Target,
+): Promise<void> {
+  for (const object of objects) {
+    // oxlint-disable-next-line no-await-in-loop -- in the order of the plan
+    await removeRead([object], target);
+    left.delete(object);
+  }
 }
 
 function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => ShownObject {
@@ -155,13 +223,13 @@ async function warningsOf(
   );
 }
 
-async function spokeOf(
-  profile: ClusterProfile,
+async function openSpokeOf(
+  context: string,
   { flags, options, terminal: { env } }: Input,
 ): Promise<OpenSpoke | undefined> {
   if (options.keepSpoke === true) return undefined;
   return openSpoke(flags, {
-    context: options.fromContext ?? registeredOf(profile).context,
+    context,
     kubeconfig: options.fromKubeconfig,
     env,
     next: [
