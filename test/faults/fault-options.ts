@@ -12,6 +12,7 @@ const ids = ["C1", "C28", ...new Set(faultCases.map(({ id }) => id))].toSorted((
 export const usage = `Usage: npm run faults -- [--quick] [--guard] [--only ID,…] [--match TEXT] [--seed N]
                          [--kind KIND] [--phase PHASE] [--write N,…] [--side before|after]
                          [--deaths N] [--from N]
+       npm run faults -- commands [--help]   harms the commands of kubectl knfleet
 
 Harms a real controller between a real hub and real spokes, and compares what comes of it with an undisturbed run. LATE is what was survived, but
 took longer than the fault table of the design allows; it fails here, and not in \`npm test\`.

@@ -95,7 +95,7 @@ export function someOf(
 }
 
 /** Something that changes the cluster: not a review, and not one of the guard's probes, whose refusals have to come without a break. */
-export function isWrite({ isWrite: writes, path }: Seen): boolean {
+export function isWrite({ isWrite: writes, path }: Pick<Seen, "isWrite" | "path">): boolean {
   return writes && !path.includes("dryRun=") && !path.endsWith("reviews");
 }
 

@@ -1,3 +1,4 @@
+import { commandFaults, commandOptionsOf, commandUsage } from "./commands/command-faults.ts";
 import { startFaultBench } from "./fault-bench.ts";
 import { faultCases } from "./fault-cases.ts";
 import { optionsOf, usage, type FaultOptions } from "./fault-options.ts";
@@ -36,11 +37,26 @@ async function faults({ seed, isGuarded, list, ...plan }: FaultOptions): Promise
   return results.every(({ survived, late }) => survived && late.length === 0) ? 0 : 1;
 }
 
+const [bench, ...args] = process.argv.slice(2);
+const isOfCommands = bench === "commands";
+const help = isOfCommands ? commandUsage : usage;
 try {
-  const options = optionsOf(process.argv.slice(2));
-  if (options === undefined) process.stdout.write(`${usage}\n`);
-  else process.exitCode = await faults(options);
+  const run = isOfCommands ? commandRun(args) : faultRun(process.argv.slice(2));
+  if (run === undefined) process.stdout.write(`${help}\n`);
+  else process.exitCode = await run();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${help}\n`);
   process.exitCode = 1;
+}
+
+type Run = (() => Promise<number>) | undefined;
+
+function faultRun(line: readonly string[]): Run {
+  const options = optionsOf(line);
+  return options && (() => faults(options));
+}
+
+function commandRun(line: readonly string[]): Run {
+  const options = commandOptionsOf(line);
+  return options && (() => commandFaults(options));
 }

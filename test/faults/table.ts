@@ -1,7 +1,7 @@
 import type { FaultResult } from "./trial.ts";
 
 /** The results as lines of text: fault, survived, time to converge, and what else is to be said below. */
-export function tableOf(results: readonly FaultResult[], seed: number): string {
+export function tableOf(results: readonly FaultResult[], seed?: number): string {
   const width = Math.max(...results.map(({ fault }) => fault.length), "fault".length);
   const line = (id: string, fault: string, rest: readonly [string, string]): string =>
     `${id.padEnd(5)} ${fault.padEnd(width)}  ${rest[0].padEnd(8)} ${rest[1].padStart(9)}`;
@@ -19,9 +19,8 @@ export function tableOf(results: readonly FaultResult[], seed: number): string {
     lost === 0 ? "All survived" : `${lost} of ${results.length} not survived`,
     ...(late === 0 ? [] : [`${late} later than the fault table allows`]),
   ].join(", ");
-  return [line("", "fault", ["survived", "converged"]), ...lines, "", `${sum}; seed ${seed}`].join(
-    "\n",
-  );
+  const drawn = seed === undefined ? "" : `; seed ${seed}`;
+  return [line("", "fault", ["survived", "converged"]), ...lines, "", `${sum}${drawn}`].join("\n");
 }
 
 function verdictOf({ survived, late }: Pick<FaultResult, "survived" | "late">): string {

@@ -1,0 +1,88 @@
+import type { Manifest } from "../../../../api/kubernetes.ts";
+import {
+  accountOf,
+  deploymentOf,
+  helmRecordOf,
+  operatorBindings,
+  operatorNamespace,
+  operatorRole,
+} from "../../../cmd/kubectl/commands/migrate/upstream-chart-objects.ts";
+import { controllerBinding } from "../../../cmd/kubectl/controller-binding.ts";
+import type { CommandBench } from "../command-bench.ts";
+import type { CommandCase } from "../command-case.ts";
+
+const release = { name: "knative-operator", namespace: operatorNamespace };
+const programs = ["knative-operator", "operator-webhook"];
+
+/** What the chart of upstream's operator leaves on a hub. */
+const upstream: readonly Manifest[] = [
+  { apiVersion: "v1", kind: "Namespace", metadata: { name: operatorNamespace } },
+  operatorRole,
+  ...programs.map(accountOf),
+  ...programs.map((name) => deploymentOf(name)),
+  ...operatorBindings({ namespace: operatorNamespace, release }),
+  helmRecordOf(release, "knative-operator"),
+];
+
+const knfleet: readonly Manifest[] = [
+  controllerBinding("knfleet", "knfleet-system", "knfleet-controller"),
+  {
+    ...deploymentOf("knfleet-controller"),
+    metadata: { namespace: "knfleet-system", name: "knfleet-controller" },
+  },
+];
+
+function migrates(direction: string, objects: readonly Manifest[]): CommandCase {
+  const line = ["migrate", direction, "--apply", "--yes", "--timeout", "30s"];
+  return {
+    command: "migrate --apply",
+    about: direction,
+    clusters: ["hub"],
+    prepare: ({ fleet }) => prepare(fleet, objects),
+    line,
+    dryRun: ["migrate", direction],
+    isOnce: true,
+    says: /Run the command again/,
+  };
+}
+
+async function prepare(
+  { hub }: CommandBench["fleet"],
+  objects: readonly Manifest[],
+): Promise<void> {
+  for (const object of objects) {
+    // oxlint-disable-next-line no-await-in-loop -- a namespace before what is in it
+    await hub.admin.apply(object);
+  }
+}
+
+/** An object with another number of replicas. */
+function scaled(manifest: Manifest, replicas: number): Manifest {
+  return manifest.kind === "Deployment"
+    ? { ...manifest, spec: { ...Object(manifest["spec"]), replicas } }
+    : manifest;
+}
+
+/** With it knfleet is at work. */
+function heldLease(): Manifest {
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: "knfleet-system", name: "knfleet-controller" },
+    spec: {
+      holderIdentity: "pod-a",
+      leaseDurationSeconds: 3_600,
+      renewTime: new Date().toISOString().replace("Z", "000Z"),
+    },
+  };
+}
+
+/** `migrate`, on a hub without components: what it does on clusters is in its own tests. */
+export const migrateCases: readonly CommandCase[] = [
+  // Upstream's operator stands still and knfleet is at work: what is left to do is to delete.
+  migrates("from-upstream", [...upstream.map((one) => scaled(one, 0)), heldLease()]),
+  migrates("to-upstream", [
+    ...upstream.map((one) => scaled(one, 0)),
+    ...knfleet.map((one) => scaled(one, 1)),
+  ]),
+];

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { seed } from "../../support/fuzz.ts";
+import { seeded } from "../seeded.ts";
+import { sampleOf, type Trial } from "./attack.ts";
+import { type CommandBench, startCommandBench } from "./command-bench.ts";
+import { type CommandCase, titleOf } from "./command-case.ts";
+import { commandCases } from "./command-cases.ts";
+import { tryCommand } from "./try-command.ts";
+
+const fleet = useFleet({ spokes: 1, hub: { kwok: true } });
+let bench: CommandBench | undefined;
+beforeAll(async () => {
+  bench = await startCommandBench(fleet());
+});
+afterAll(async () => bench?.[Symbol.asyncDispose]());
+
+const random = seeded(seed);
+const [register, , unregister, ...others] = commandCases;
+const sizes = { kill: 1, answer: 1, right: 1 };
+const sample = (trials: readonly Trial[]): readonly Trial[] => sampleOf(trials, sizes, random);
+
+/** The attacks after which a law is broken. */
+async function broken(
+  one: CommandCase | undefined,
+  choose: (trials: readonly Trial[]) => readonly Trial[],
+): Promise<readonly unknown[]> {
+  if (bench === undefined || one === undefined) throw new Error("The bench exists only in tests");
+  console.error(`${titleOf(one)}, seed ${seed}`);
+  const results = await tryCommand(bench, one, { choose });
+  expect(results.length).toBeGreaterThan(0);
+  return results.filter(({ survived }) => !survived);
+}
+
+test("register that is harmed leaves nothing that is not named, and goes on", async () => {
+  expect(await broken(register, sample)).toEqual([]);
+});
+
+test("unregister takes back a register that was killed when the cluster had its token", async () => {
+  const killed = await broken(register, (trials) =>
+    trials.filter(
+      ({ attack, sequel }) =>
+        attack.kind === "kill" &&
+        attack.write === 5 &&
+        attack.side === "after" &&
+        sequel === "counterpart",
+    ),
+  );
+  expect(killed).toEqual([]);
+});
+
+test("unregister that fails in the middle names what is left", async () => {
+  const failed = await broken(unregister, (trials) =>
+    trials.filter(
+      ({ attack }) =>
+        attack.kind === "answer" &&
+        attack.status === 403 &&
+        "write" in attack.at &&
+        attack.at.write === 3,
+    ),
+  );
+  expect(failed).toEqual([]);
+});
+
+test("one of the other commands that write, drawn by the seed, is as well as register", async () => {
+  expect(await broken(others[Math.floor(random() * others.length)], sample)).toEqual([]);
+});
