@@ -17,7 +17,9 @@ beforeAll(async () => {
 afterAll(async () => bench?.[Symbol.asyncDispose]());
 
 const random = seeded(seed);
-const [register, , unregister, ...others] = commandCases;
+const [register, , unregister] = commandCases;
+// A migration looks every two seconds: it is for `npm run faults`.
+const rollouts = commandCases.filter(({ command }) => command.startsWith("rollout "));
 const sizes = { kill: 1, answer: 1, right: 1 };
 const sample = (trials: readonly Trial[]): readonly Trial[] => sampleOf(trials, sizes, random);
 
@@ -63,6 +65,6 @@ test("unregister that fails in the middle names what is left", async () => {
   expect(failed).toEqual([]);
 });
 
-test("one of the other commands that write, drawn by the seed, is as well as register", async () => {
-  expect(await broken(others[Math.floor(random() * others.length)], sample)).toEqual([]);
+test("a command that steers a rollout, drawn by the seed, is harmed and ends as always", async () => {
+  expect(await broken(rollouts[Math.floor(random() * rollouts.length)], sample)).toEqual([]);
 });
