@@ -36,8 +36,8 @@ function podOf(example: number, name: string) {
 }
 
 describe("docs/patches.md", () => {
-  test("has five examples, of which each can be rendered", () => {
-    expect(rendered).toHaveLength(5);
+  test("has six examples, of which each can be rendered", () => {
+    expect(rendered).toHaveLength(6);
   });
 
   test("gives priority classes", () => {
