@@ -1,6 +1,10 @@
 import type { Listing } from "../access/kube/reflector.ts";
 import { type Component, type ClusterProfileRef, orphaningOf } from "../api/component.ts";
-import { managedClusterAnnotation, managedClusterOf } from "../api/delivery.ts";
+import {
+  managedClusterAnnotation,
+  managedClusterOf,
+  pushedBeforeAnnotation,
+} from "../api/delivery.ts";
 import { canonicalJson } from "../api/fields.ts";
 import { identityOf } from "../api/kubernetes.ts";
 import {
@@ -48,7 +52,12 @@ export function isMootBy(component: Component, before: Component | undefined): b
 function facetsOf({ metadata }: Component): string {
   const { generation, deletionTimestamp, annotations = {} } = metadata;
   // These annotations are also added by the running attempt.
-  const { [spokeNamespaceAnnotation]: _, [managedClusterAnnotation]: __, ...others } = annotations;
+  const {
+    [spokeNamespaceAnnotation]: _,
+    [managedClusterAnnotation]: __,
+    [pushedBeforeAnnotation]: ___,
+    ...others
+  } = annotations;
   return canonicalJson([generation, deletionTimestamp, others]);
 }
 

@@ -81,8 +81,8 @@ export function isKubeObject(value: unknown): value is KubeObject {
     typeof kind === "string" &&
     isRecord(metadata) &&
     isNameOf(metadata["name"], longest.name) &&
-    isNameOf(metadata["uid"], longest.name) &&
-    isNameOf(metadata["resourceVersion"], longest.name) &&
+    isNameOf(metadata["uid"], longest.id) &&
+    isNameOf(metadata["resourceVersion"], longest.id) &&
     (metadata["namespace"] === undefined || isNameOf(metadata["namespace"], longest.label)) &&
     isWellFormed(metadata)
   );
@@ -90,8 +90,10 @@ export function isKubeObject(value: unknown): value is KubeObject {
 
 /** The most characters that Kubernetes allows. A longer name is a lie that takes memory. */
 const longest = {
-  /** Also of a uid and a version, which are far shorter. */
-  name: 253,
+  /** 253 for most kinds. Roles and their bindings have no limit but the length of a path. */
+  name: 1_024,
+  /** Of a uid, and of a version. */
+  id: 253,
   /** A namespace, and the value of a label. */
   label: 63,
   /** The key of a label: a prefix, a slash and a name. */
@@ -104,7 +106,7 @@ function isNameOf(value: unknown, most: number): boolean {
 
 /** A version of a collection; empty when it is none. */
 export function versionText(value: unknown): string {
-  return typeof value === "string" && value.length <= longest.name ? value : "";
+  return typeof value === "string" && value.length <= longest.id ? value : "";
 }
 
 function areLabels(labels: unknown): boolean {

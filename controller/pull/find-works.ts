@@ -5,6 +5,7 @@ import {
   componentWorkName,
   managedClusterApiVersion,
   type ManifestWork,
+  pulledAnnotations,
   workApiVersion,
 } from "../../api/delivery.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
@@ -28,11 +29,19 @@ export async function findWorks(
     work(agentWorkName),
     work(componentWorkName(component)),
   ]);
-  return { managed, agent, work: own !== undefined && isOf(component, own) ? own : undefined };
+  return { managed, agent, work: own !== undefined && isWorkOf(component, own) ? own : undefined };
 }
 
-function isOf({ metadata: { uid } }: Component, { metadata: { labels } }: ManifestWork): boolean {
-  return labels?.[componentUidLabel] === uid;
+/** Whether a work carries the uid of a component, in its label or, where somebody took that away, in the copy that it brings. */
+export function isWorkOf(
+  { metadata: { uid } }: Component,
+  { metadata, spec }: ManifestWork,
+): boolean {
+  if (metadata.labels?.[componentUidLabel] === uid) return true;
+  const copies = spec?.workload?.manifests ?? [];
+  return copies.some(
+    (copy) => copy.metadata.annotations?.[pulledAnnotations.hubComponentUid] === uid,
+  );
 }
 
 /** Names a ManagedCluster. */

@@ -1,5 +1,9 @@
 import { conditionOf } from "../../api/conditions.ts";
-import { managedClusterAnnotation, managedClusterOf } from "../../api/delivery.ts";
+import {
+  deliveryAnnotation,
+  managedClusterAnnotation,
+  managedClusterOf,
+} from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
 import { asComponent, refOf } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
@@ -8,7 +12,7 @@ import { reconcile } from "../reconcile/reconcile.ts";
 import { conclude } from "../reconcile/report.ts";
 import { uninstall } from "../uninstall/uninstall.ts";
 import { findWorks } from "./find-works.ts";
-import { ensureComponentWork, getFrom } from "./hub-works.ts";
+import { getFrom, markCopy } from "./hub-works.ts";
 import type { PullDeps } from "./pull-deps.ts";
 import { removeWorks } from "./remove-pulled.ts";
 
@@ -66,7 +70,7 @@ export async function removeHandedBack(
   return uninstall(attempt, deps, signal);
 }
 
-/** Writes the annotation of the component into its work. A work that is gone already says nothing more. */
+/** Writes the annotation of the component into its work, and nothing else of it: it may not be permitted any more. A work that is gone already says nothing more. */
 async function tellSpoke(
   { component }: Attempt,
   deps: PullDeps,
@@ -77,7 +81,7 @@ async function tellSpoke(
   deps.pull?.watch.open();
   const { work } = await findWorks(component, cluster, getFrom(deps.hub, signal));
   if (work === undefined || work.metadata.deletionTimestamp !== undefined) return;
-  await ensureComponentWork(component, { ...deps, cluster, stored: work }, signal);
+  await markCopy(work, { hub: deps.hub, name: deliveryAnnotation, value: "Push" }, signal);
 }
 
 /**

@@ -1,7 +1,12 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
-import { agentWorkName, type ManifestWork, workApiVersion } from "../../api/delivery.ts";
+import {
+  agentWorkName,
+  type ManifestWork,
+  pulledAnnotations,
+  workApiVersion,
+} from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord, recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
@@ -56,6 +61,36 @@ export function ensureComponentWork(
   const namespace = installationNamespace(component, spokeNamespace);
   const { hubId } = deps;
   return ensureWork(componentWork(component, { cluster, namespace, hubId }), deps, signal);
+}
+
+/** An annotation; without a value it is taken off. */
+interface Mark {
+  readonly name: string;
+  readonly value: string | undefined;
+}
+
+/** Marks the copy of the component in its stored work, and changes nothing else of it. Returns the work as it was when the copy has the mark already. */
+export async function markCopy(
+  work: ManifestWork,
+  { hub, ...mark }: Mark & { readonly hub: Pick<KubeClient, "patch"> },
+  signal: AbortSignal,
+): Promise<ManifestWork> {
+  const stored = work.spec?.workload?.manifests ?? [];
+  const manifests = stored.map((manifest) => withMark(manifest, mark));
+  if (manifests.every((manifest, at) => manifest === stored[at])) return work;
+  const { namespace, name, uid } = work.metadata;
+  const ref = workRef(namespace, name);
+  const patch = { metadata: { uid }, spec: { workload: { manifests } } };
+  return asWork(await orRefusal(ref, () => hub.patch(ref, patch, {}, signal))) ?? work;
+}
+
+function withMark(manifest: Manifest, { name, value }: Mark): Manifest {
+  const { annotations = {} } = manifest.metadata;
+  const isCopy = annotations[pulledAnnotations.hubComponentUid] !== undefined;
+  if (!isCopy || annotations[name] === value) return manifest;
+  const { [name]: _, ...others } = annotations;
+  const marked = value === undefined ? others : { ...others, [name]: value };
+  return { ...manifest, metadata: { ...manifest.metadata, annotations: marked } };
 }
 
 /** Deletes a work. Resolves when the deletion is requested: the agent of Open Cluster Management ends it. */
@@ -136,7 +171,7 @@ function isWithin(part: unknown, whole: unknown): boolean {
 const longestText = 400;
 
 /** The answer of a request about an object of Open Cluster Management. Throws a FleetError when the hub refuses it for good; other errors of the hub as they are. */
-async function orRefusal<T>(ref: ObjectRef, request: () => Promise<T>): Promise<T> {
+export async function orRefusal<T>(ref: ObjectRef, request: () => Promise<T>): Promise<T> {
   try {
     return await request();
   } catch (cause) {

@@ -17,6 +17,7 @@ import { knownResource } from "../../api/resources.ts";
 import { type LabelSelector, matchesLabels } from "../../sets/select-clusters.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { managedClusterRef } from "./find-works.ts";
+import { getFrom, orRefusal } from "./hub-works.ts";
 import type { PullDeps } from "./pull-deps.ts";
 
 type HubDeps = Pick<ReconcileDeps, "hub" | "references"> & Pick<PullDeps, "pull">;
@@ -57,7 +58,9 @@ function claimedCluster(
     distrustedProfile(profile, references?.policy ?? {}) ?? unlisted(namespace, pull);
   if (distrust !== undefined) throw new FleetError("ReferenceNotPermitted", distrust);
   const cluster = labels[managedClusterLabel];
-  if (cluster === undefined) throw unmanaged(`${subject} has no label ${managedClusterLabel}`);
+  if (cluster === undefined || cluster === "") {
+    throw unmanaged(`${subject} has no label ${managedClusterLabel}`);
+  }
   const manager = profile.spec?.clusterManager?.name ?? "";
   if (manager === ocmManager) return cluster;
   const name = JSON.stringify(foreignText(manager, longestName));
@@ -99,15 +102,18 @@ async function isBound(
   { hub, namespace }: { readonly hub: KubeClient; readonly namespace: string },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const managed = await hub.get(managedClusterRef(cluster), {}, signal);
+  const get = getFrom(hub, signal);
+  const managed = await get(managedClusterRef(cluster));
   if (managed === undefined) return false;
   const resource = knownResource(clusterSetApiVersion, "ManagedClusterSetBinding");
   const sets = knownResource(clusterSetApiVersion, "ManagedClusterSet");
-  const bindings = await ifServed(hub.list({ resource, namespace }, {}, signal));
+  const bindings = await orRefusal({ resource, namespace, name: "" }, () =>
+    ifServed(hub.list({ resource, namespace }, {}, signal)),
+  );
   for (const binding of bindings?.items ?? []) {
     const name = textAt(recordAt(binding, "spec"), "clusterSet");
     if (name === undefined) continue;
-    const set = await hub.get({ resource: sets, name }, {}, signal);
+    const set = await get({ resource: sets, name });
     if (set !== undefined && isInSet(managed, set)) return true;
   }
   return false;

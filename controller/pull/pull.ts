@@ -22,7 +22,7 @@ import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { writeFirstConditions } from "../reconcile/reconcile.ts";
 import { conclude } from "../reconcile/report.ts";
 import { stopManaging } from "../reconcile/resolve.ts";
-import { findWorks } from "./find-works.ts";
+import { findWorks, isWorkOf } from "./find-works.ts";
 import {
   deleteWork,
   ensureComponentWork,
@@ -32,7 +32,7 @@ import {
   listWorks,
   removeOrphanedWorks,
 } from "./hub-works.ts";
-import { isAvailable, judge, type PullFacts, silenceOf } from "./judge.ts";
+import { isApplied, isAvailable, judge, type PullFacts, silenceOf } from "./judge.ts";
 import { managedClusterFor } from "./managed-cluster.ts";
 import type { PullDeps } from "./pull-deps.ts";
 import { agentWork } from "./works.ts";
@@ -158,18 +158,24 @@ function assertFree(
     .filter((work) => isOfAnother(component, work) && !isOrphaned(work))
     .toSorted(byText(ageOf));
   if (first === undefined) return;
-  const { namespace, name, labels } = first.metadata;
+  const { namespace, name, labels, deletionTimestamp } = first.metadata;
+  const work = `ManifestWork ${namespace}/${name}`;
+  if (deletionTimestamp !== undefined) {
+    throw new FleetError("ClusterBusy", `${work} of another component has yet to go`);
+  }
   const uid = labels?.[componentUidLabel];
   const other = [...components.all()].find(({ metadata }) => metadata.uid === uid);
-  const holder =
-    other === undefined ? `ManifestWork ${namespace}/${name}` : describe(componentKeyOf(other));
-  throw new FleetError("DuplicateComponent", `${holder} is installed on the same cluster already`);
+  const message =
+    other === undefined
+      ? `${work} brings a component to the same cluster that this hub does not have; docs/ocm.md says how such a work goes`
+      : `${describe(componentKeyOf(other))} is installed on the same cluster already`;
+  throw new FleetError("DuplicateComponent", message);
 }
 
 /** Whether a work brings another component of the same kind. */
-function isOfAnother({ kind, metadata: { uid } }: Component, { metadata }: ManifestWork): boolean {
-  const { name, labels } = metadata;
-  return name.startsWith(componentWorkPrefix(kind)) && labels?.[componentUidLabel] !== uid;
+function isOfAnother(component: Component, work: ManifestWork): boolean {
+  const isOfKind = work.metadata.name.startsWith(componentWorkPrefix(component.kind));
+  return isOfKind && !isWorkOf(component, work);
 }
 
 function ageOf({ metadata: { creationTimestamp = "", uid } }: ManifestWork): string {
@@ -184,7 +190,8 @@ async function writeOwn(
 ): Promise<ManifestWork> {
   await removeOrphanedWorks(works, place.hub, signal);
   const work = await ensureComponentWork(component, place, signal);
-  if (place.stored === undefined) await yieldToOlder({ component, work }, place, signal);
+  // Until its agent has it nobody knows whether an earlier attempt came so far.
+  if (!isApplied(work)) await yieldToOlder({ component, work }, place, signal);
   return work;
 }
 

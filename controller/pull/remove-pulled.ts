@@ -17,17 +17,10 @@ import { fleetErrorOf, type Outcome } from "../reconcile/outcome.ts";
 import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
 import { reportOrphaned, withOrphanHint } from "../uninstall/force-orphan.ts";
-import { isKeptWhileUsed } from "../uninstall/in-use.ts";
+import { isKeptWhileUsed, keepWhileUsedAnnotation } from "../uninstall/in-use.ts";
 import { uninstall } from "../uninstall/uninstall.ts";
 import { findWorks } from "./find-works.ts";
-import {
-  deleteWork,
-  ensureComponentWork,
-  getFrom,
-  isOrphaned,
-  listWorks,
-  orphanWork,
-} from "./hub-works.ts";
+import { deleteWork, getFrom, isOrphaned, listWorks, markCopy, orphanWork } from "./hub-works.ts";
 import { isApplied, silenceOf } from "./judge.ts";
 import { managedClusterFor } from "./managed-cluster.ts";
 import type { PullDeps } from "./pull-deps.ts";
@@ -49,10 +42,13 @@ export async function removePulled(
   const outcome = await removeWorks(attempt, deps, signal);
   if (outcome !== undefined) return conclude({ ...attempt, outcome }, deps, signal);
   const isGivenUp = orphaningOf(component).kind === "granted";
-  if (!isGivenUp && wasPushed(component)) {
+  if (!isGivenUp) {
     const answer = await orFailure(component, () => isStillPushed(attempt, deps, signal));
     if (answer === true) return uninstall(attempt, deps, signal);
-    if (answer !== false) return conclude({ ...attempt, outcome: answer }, deps, signal);
+    // Without the mark most spokes cannot be dialled, and an error says nothing.
+    if (answer !== false && wasPushed(component)) {
+      return conclude({ ...attempt, outcome: answer }, deps, signal);
+    }
   }
   await writer.stopProgress();
   if (!isGivenUp) {
@@ -71,7 +67,7 @@ async function orFailure<T>(
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof FleetError || error instanceof ApiError)) throw error;
+    if (error instanceof DOMException) throw error;
     const cause = fleetErrorOf(error, clusterNameOf(component));
     const steps = { eligible: false, resolved: false };
     return { kind: "failed", steps, error: withOrphanHint(cause, component), isRemoval: true };
@@ -132,9 +128,18 @@ async function isClusterOf(
   try {
     return (await managedClusterFor(ref, deps, signal)) === cluster;
   } catch (error) {
-    if (error instanceof FleetError) return false;
+    if (error instanceof FleetError && isProof(error)) return false;
     throw error;
   }
+}
+
+/** Whether a failure says that a ClusterProfile leads to no ManagedCluster, and not that the hub did not answer. */
+function isProof({ reason, code }: FleetError): boolean {
+  return (
+    reason === "ReferenceNotPermitted" ||
+    reason === "ClusterProfileNotFound" ||
+    code === "NotManagedByOCM"
+  );
 }
 
 interface Removal {
@@ -184,21 +189,24 @@ async function remove(
   return undefined;
 }
 
-/** Deletes a work. A component that is kept while it is used says so on its spoke first, because a work that is being deleted brings nothing more. */
+/**
+ * Deletes a work. Whether the component is kept while it is used is said on its spoke first, because a work that is being deleted brings nothing more. Nothing else of the component is
+ * written: it may not be permitted any more.
+ */
 async function requestRemoval(
   work: ManifestWork,
-  { attempt: { component }, cluster, deps }: Removal,
+  { attempt: { component }, deps }: Removal,
   signal: AbortSignal,
 ): Promise<void> {
   if (work.metadata.deletionTimestamp !== undefined) return;
-  if (isKeptWhileUsed(component)) {
-    const written = await ensureComponentWork(
-      component,
-      { ...deps, cluster, stored: work },
-      signal,
-    );
-    if (!isApplied(written)) return;
-  }
+  const isKept = isKeptWhileUsed(component);
+  const value = isKept ? "true" : undefined;
+  const marked = await markCopy(
+    work,
+    { hub: deps.hub, name: keepWhileUsedAnnotation, value },
+    signal,
+  );
+  if ((isKept || marked !== work) && !isApplied(marked)) return;
   await deleteWork(work, deps.hub, signal);
 }
 
@@ -213,6 +221,20 @@ function assertInTime(
   throw new FleetError("ClusterBusy", message);
 }
 
+/** As `isClusterOf`, for another component: a failure to find out does not take its agent away. */
+async function mayBeClusterOf(
+  other: Component,
+  place: Pick<Removal, "cluster" | "deps">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    return await isClusterOf(other, place, signal);
+  } catch (error) {
+    if (error instanceof FleetError || error instanceof ApiError) return true;
+    throw error;
+  }
+}
+
 /** Whether nothing on a cluster needs the agent any more. The works tell of components that are being removed at the same time, the components of those that have no work yet. */
 async function isLast(
   { attempt: { component }, cluster, deps }: Removal,
@@ -222,7 +244,7 @@ async function isLast(
     const { uid, deletionTimestamp } = other.metadata;
     const isOther = uid !== component.metadata.uid && deletionTimestamp === undefined;
     if (!isOther || managedClusterOf(other) !== cluster) continue;
-    if (await isClusterOf(other, { cluster, deps }, signal)) return false;
+    if (await mayBeClusterOf(other, { cluster, deps }, signal)) return false;
   }
   const all = await listWorks(cluster, deps.hub, signal);
   const own = [agentWorkName, componentWorkName(component)];

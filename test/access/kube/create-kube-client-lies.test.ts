@@ -25,7 +25,7 @@ async function failuresOf(asked: readonly Promise<unknown>[]): Promise<readonly 
 
 describe("T-54: a spoke that lies", () => {
   test.each([
-    { what: "a name", metadata: { name: "n".repeat(254) } },
+    { what: "a name", metadata: { name: "n".repeat(1_025) } },
     { what: "a uid", metadata: { uid: "u".repeat(254) } },
     { what: "a version", metadata: { resourceVersion: "1".repeat(254) } },
     { what: "a namespace", metadata: { namespace: "n".repeat(64) } },

@@ -19,7 +19,7 @@ async function handedBack(work?: object) {
 
 test("the spoke is told to let go, and its works stay while nothing was taken over", async () => {
   const { requests, stored } = await handedBack({});
-  expect(requests).toEqual([`apply ${workName}`]);
+  expect(requests).toEqual([`patch ${workName}`]);
   expect(stored && managedClusterOf(stored)).toBe("spoke-1");
 });
 

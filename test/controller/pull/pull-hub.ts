@@ -1,4 +1,4 @@
-import type { Component } from "../../../api/component.ts";
+import { type Component, operatorApiVersion } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { ObjectMeta } from "../../../api/kubernetes.ts";
 import type { Reason } from "../../../api/reasons.ts";
@@ -103,12 +103,15 @@ export function hubThatPulls({
     told,
     /** Writes to works, in their order. */
     requests,
-    /** A work of the component of these tests, unless `metadata` says otherwise. */
-    storeWork: (workName: string, metadata: object = {}): void => {
-      const own = { "knfleet.dev/component-uid": serving().metadata.uid };
+    /** A work of a component, by default of that of these tests. */
+    storeWork: (workName: string, metadata: object = {}, uid = serving().metadata.uid): void => {
+      const labels = { "knfleet.dev/component-uid": uid };
+      const annotations = { "knfleet.dev/hub-component-uid": uid };
+      const copy = { apiVersion: operatorApiVersion, kind, metadata: { name, annotations } };
       memory.edit("ManifestWork", workName, {
         apiVersion: "work.open-cluster-management.io/v1",
-        metadata: { namespace: "spoke-1", uid: "u", name: workName, labels: own, ...metadata },
+        metadata: { namespace: "spoke-1", uid: "u", name: workName, labels, ...metadata },
+        spec: { workload: { manifests: [copy] } },
       });
     },
     /** One attempt for a component, beside others; the component as it is stored then. */

@@ -9,10 +9,6 @@ const annotations = { "knfleet.dev/delivery": "Pull" };
 const fresh = pulled({ annotations });
 const rival = pulled({ namespace: "other", uid: "other" });
 
-function uidLabel(uid: string): Readonly<Record<string, string>> {
-  return { "knfleet.dev/component-uid": uid };
-}
-
 /** What the agent of Open Cluster Management tells of a work. */
 function tell(memory: MemoryHub, name: string, values: readonly object[]): void {
   const work = memory.find("ManifestWork", name);
@@ -69,7 +65,7 @@ describe("an attempt for a component that pulls", () => {
 
   test("writes nothing for a second component of the kind whose cluster is the same", async () => {
     const { requests, storeWork, attempt } = hubThatPulls();
-    storeWork(componentWorkName(rival), { labels: uidLabel("other") });
+    storeWork(componentWorkName(rival), {}, "other");
     const stored = await attempt(fresh, [rival]);
     expect(requests).toEqual([]);
     expect(conditionOf(stored?.status?.conditions, "InstallSucceeded")?.reason).toBe(
@@ -84,7 +80,7 @@ describe("an attempt for a component that pulls", () => {
         if (name !== own) return;
         storeWork(own, { creationTimestamp: "2026-01-01T00:00:02Z" });
         const creationTimestamp = "2026-01-01T00:00:01Z";
-        storeWork(componentWorkName(rival), { labels: uidLabel("other"), creationTimestamp });
+        storeWork(componentWorkName(rival), { creationTimestamp }, "other");
       },
     });
     runAgent(memory);
@@ -96,13 +92,35 @@ describe("an attempt for a component that pulls", () => {
     });
   });
 
+  test("takes its work back also when an earlier attempt ended after it had written it", async () => {
+    const own = componentWorkName(fresh);
+    const { requests, memory, storeWork, attempt } = hubThatPulls();
+    runAgent(memory);
+    storeWork(own, { creationTimestamp: "2026-01-01T00:00:02Z" });
+    const creationTimestamp = "2026-01-01T00:00:01Z";
+    storeWork(componentWorkName(rival), { creationTimestamp }, "other");
+    await attempt(fresh, [rival]);
+    expect(requests.at(-1)).toBe(`delete ${own}`);
+  });
+
+  test("waits for a work of another component that is going", async () => {
+    const { requests, storeWork, attempt } = hubThatPulls();
+    const deletionTimestamp = "2026-01-01T00:00:00Z";
+    storeWork(componentWorkName(rival), { deletionTimestamp }, "other");
+    const stored = await attempt(fresh, [rival]);
+    expect(requests).toEqual([]);
+    expect(JSON.stringify(stored?.status?.conditions)).toContain(
+      "of another component has yet to go",
+    );
+  });
+
   test("names the work of a component that the hub does not know", async () => {
     const { requests, storeWork, attempt } = hubThatPulls();
-    storeWork("knfleet-knativeserving-1234abcd", { labels: uidLabel("1234abcd-5") });
+    storeWork("knfleet-knativeserving-1234abcd", {}, "1234abcd-5");
     const stored = await attempt(fresh);
     expect(requests).toEqual([]);
     expect(conditionOf(stored?.status?.conditions, "InstallSucceeded")?.message).toBe(
-      "ManifestWork spoke-1/knfleet-knativeserving-1234abcd is installed on the same cluster already",
+      "ManifestWork spoke-1/knfleet-knativeserving-1234abcd brings a component to the same cluster that this hub does not have; docs/ocm.md says how such a work goes",
     );
   });
 

@@ -13,6 +13,8 @@ interface Scene {
   readonly annotations?: Readonly<Record<string, string>>;
   /** Fields of the metadata of its work; undefined: there is none. */
   readonly work?: object;
+  /** Uid of the component of that work; default: its own. */
+  readonly workOf?: string;
   /** Names of further components that are pulled to the same cluster. */
   readonly others?: readonly string[];
   /** ClusterProfile of the further components; default: the same. */
@@ -23,11 +25,11 @@ interface Scene {
 
 /** A pulled component that is being deleted, and one attempt for it. */
 async function removed(scene: Scene) {
-  const { cluster, annotations = {}, work, others = [], othersRef = "spoke-1" } = scene;
+  const { cluster, annotations = {}, work, workOf, others = [], othersRef = "spoke-1" } = scene;
   const { now, requests, told, memory, storeWork, attempt } = hubThatPulls(cluster);
   if (scene.withoutProfile === true) memory.drop("ClusterProfile", "spoke-1");
   storeWork("knfleet-agent");
-  if (work !== undefined) storeWork(workName, work);
+  if (work !== undefined) storeWork(workName, work, workOf);
   const stored = await attempt(
     pulled({
       annotations: { ...record, ...annotations },
@@ -76,8 +78,7 @@ test("a record that the ClusterProfile contradicts is not believed: the componen
 });
 
 test("a record of a component whose ClusterProfile is gone is not believed without a work with its uid", async () => {
-  const labels = { "knfleet.dev/component-uid": "other" };
-  const { requests, stored } = await removed({ withoutProfile: true, work: { labels } });
+  const { requests, stored } = await removed({ withoutProfile: true, work: {}, workOf: "other" });
   expect(requests).toEqual([]);
   expect(stored?.metadata.finalizers).toEqual([]);
 });
@@ -139,7 +140,7 @@ test("a work that has been going for ten minutes is told", async () => {
 test("a component that is kept while it is used says so on its spoke before its work is deleted", async () => {
   const annotations = { "knfleet.dev/keep-while-used": "true" };
   const { requests } = await removed({ annotations, work: {} });
-  expect(requests).toEqual([`apply ${workName}`]);
+  expect(requests).toEqual([`patch ${workName}`]);
 });
 
 test("the work of a silent cluster is not deleted yet, so that it can still be orphaned", async () => {

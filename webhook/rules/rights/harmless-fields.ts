@@ -62,27 +62,26 @@ function itemsOf(item: HarmlessField): HarmlessField {
   return { kind: "items", allows: () => false, at };
 }
 
-// These choose an image, or the API server that a program sends its token to, or what is loaded into a process.
-const strongVariable = /image|^kubernetes_(?!min_version$)|^ld_/i;
+// These choose an image, or where its name is read, or the API server that a program sends its token to, or what is loaded into a process.
+const strongVariable =
+  /image|^kubernetes_(?!min_version$)|^ld_|^kubeconfig$|^system_namespace$|^_?j(?:ava|dk)_.*(?:options|opts)$|^node_options$|^python|^perl5|^ruby/i;
+
+// Where a program finds its API server and credential.
+const strongArgument = /^-{1,2}(?:server|master|kubeconfig|cluster)(?:=|$)/i;
 
 /** False for a variable that chooses an image of another pod, or whom the credential of the pod is sent to. */
 export function isHarmlessVariable(name: unknown): boolean {
   return typeof name === "string" && /^[\w.-]+$/.test(name) && !strongVariable.test(name);
 }
 
-// The older form of fields of securityContext, and what sidecar injectors and networks take from a pod.
-const strongAnnotations = [
-  /^container\.apparmor\.security\.beta\.kubernetes\.io\//,
-  /^(?:container\.)?seccomp\.security\.alpha\.kubernetes\.io\//,
-  /^security\.alpha\.kubernetes\.io\//,
-  /^(?:sidecar|inject|proxy)\.istio\.io\/(?!inject$)/,
-  /^config\.linkerd\.io\//,
-  /^(?:.*\.)?cni\.cncf\.io\//,
-];
+// Injectors of sidecars, networks and older security fields take images, commands and privileges from annotations, each under names of its own. So these are the ones that
+// are known to give a pod nothing; one without a prefix is the user's own.
+const harmlessAnnotation =
+  /^(?:[^/]+|(?:prometheus\.io|checksum|cluster-autoscaler\.kubernetes\.io|kubectl\.kubernetes\.io)\/[^/]+|(?:sidecar\.istio|linkerd)\.io\/inject)$/;
 
-/** False for an annotation that gives a pod more than its fields do. */
+/** False for an annotation that may give a pod more than its fields do. */
 export function isHarmlessPodAnnotation(key: string): boolean {
-  return !strongAnnotations.some((one) => one.test(key));
+  return harmlessAnnotation.test(key);
 }
 
 const hostFeature = /host(?:path|network|pid|ipc)|addcapabilities/i;
@@ -113,7 +112,8 @@ const restricted: Fields = {
 };
 
 const container = fieldsOf({
-  ...anyOf("args", "imagePullPolicy", "terminationMessagePolicy"),
+  ...anyOf("imagePullPolicy", "terminationMessagePolicy"),
+  args: listOf((item) => typeof item === "string" && !strongArgument.test(item)),
   env: listOf((item) => isRecord(item) && isHarmlessVariable(item["name"])),
   resources: fieldsOf(anyOf("requests", "limits")),
   readinessProbe: probe,

@@ -5,11 +5,13 @@ import { FleetError } from "../../../../api/errors.ts";
 import type { KubeObject, NamespacedName } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { ActionInput } from "../../action.ts";
+import { UsageError } from "../../errors.ts";
 import { findProfile } from "../../hub/profiles.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
 import { registerRequest, usualAccount } from "./register-request.ts";
 import {
+  hubAnnotation,
   idOf,
   profileAnnotation,
   registeredAnnotations,
@@ -46,9 +48,28 @@ export async function findRegistered(
     await using spoke = await open(options.fromContext);
     if (spoke === undefined) throw error;
     const { profile } = registerRequest([name], flags, {});
-    return { profile: await lostProfile(profile, { access, spoke }, signal), missing: error };
+    return {
+      profile: await lostProfile(profile, { access, spoke, missing: error }, signal),
+      missing: error,
+    };
   }
 }
+
+interface LostDeps {
+  readonly access: ClusterAccess;
+  readonly spoke: OpenSpoke;
+  /** Says that there is no ClusterProfile. */
+  readonly missing: FleetError;
+}
+
+const options = { metadataOnly: true };
+const system = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
+const accounts = {
+  resource: knownResource("v1", "ServiceAccount"),
+  namespace: spokeNamespace,
+  labelSelector,
+};
+const secrets = { resource: knownResource("v1", "Secret"), labelSelector };
 
 /**
  * Describes a registration that ended before it wrote its ClusterProfile as that ClusterProfile would, from the marks on what it made on the hub and on the cluster.
@@ -56,32 +77,36 @@ export async function findRegistered(
  */
 async function lostProfile(
   { namespace, name }: NamespacedName,
-  { access, spoke }: { readonly access: ClusterAccess; readonly spoke: OpenSpoke },
+  { access, spoke, missing }: LostDeps,
   signal: AbortSignal,
 ): Promise<ClusterProfile> {
   const { client } = spoke.connection;
   const late = withTimeout(systemClock, spoke.timeoutMs, signal);
-  const options = { metadataOnly: true };
-  const system = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
-  const accounts = {
-    resource: knownResource("v1", "ServiceAccount"),
-    namespace: spokeNamespace,
-    labelSelector,
-  };
-  const secrets = { resource: knownResource("v1", "Secret"), labelSelector };
-  const [there, onHub] = await Promise.all([
+  const soon = withTimeout(systemClock, access.hubTimeoutMs, signal);
+  const [there, onHub, hubSystem] = await Promise.all([
     onSpoke(
       spoke,
-      Promise.all([client.get(system, options, late), client.list(accounts, options, late)]),
+      Promise.all([
+        client.get(system, options, late),
+        client.list(accounts, options, late),
+        client.get({ ...accounts, name: usualAccount }, options, late),
+      ]),
     ),
-    access.hub.list(secrets, options, withTimeout(systemClock, access.hubTimeoutMs, signal)),
+    access.hub.list(secrets, options, soon),
+    access.hub.get(system, options, soon),
   ]);
   const id = idOf({ namespace, name });
-  const isMarked = ({ metadata }: KubeObject): boolean =>
-    metadata.annotations?.[profileAnnotation] === id;
-  const [cluster, { items }] = there;
-  const account = items.find(isMarked)?.metadata.name ?? usualAccount;
-  const secret = onHub.items.find(isMarked)?.metadata;
+  const hubUid = hubSystem?.metadata.uid ?? "";
+  const isMarked = ({ metadata: { annotations = {} } }: KubeObject): boolean =>
+    annotations[profileAnnotation] === id;
+  const [cluster, { items }, usual] = there;
+  const ours = items.find(
+    (one) => isMarked(one) && hubUid !== "" && one.metadata.annotations?.[hubAnnotation] === hubUid,
+  );
+  // Without a mark it may be that of somebody who made it by hand.
+  if (ours === undefined && usual !== undefined) throw missing;
+  const account = ours?.metadata.name ?? usualAccount;
+  const secret = onlySecret(onHub.items.filter(isMarked), id);
   const noted = {
     [registeredAnnotations.context]: spoke.context,
     [registeredAnnotations.cluster]: cluster?.metadata.uid ?? "",
@@ -95,4 +120,15 @@ async function lostProfile(
     metadata: { namespace, name, uid: "", resourceVersion: "", annotations: noted },
     spec: { clusterManager: { name: registrar } },
   };
+}
+
+/** The Secret of a registration on the hub. Throws UsageError when two say that they are: anybody can mark a Secret. */
+function onlySecret(marked: readonly KubeObject[], id: string): KubeObject["metadata"] | undefined {
+  const [secret, second] = marked.map(({ metadata }) => metadata);
+  if (second === undefined) return secret;
+  const names = [secret, second].map((one) => `${one?.namespace ?? ""}/${one?.name ?? ""}`);
+  throw new UsageError(
+    `Secrets ${names.join(" and ")} of the hub both say that they are for ClusterProfile ${id}`,
+    ["Delete the one that register did not make."],
+  );
 }

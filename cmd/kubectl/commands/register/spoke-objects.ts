@@ -21,7 +21,7 @@ export const registeredAnnotations = {
 /** Annotation of the objects of one registration: `namespace/name` of the ClusterProfile. */
 export const profileAnnotation = "knfleet.dev/cluster-profile";
 /** Annotation on the spoke: uid of the hub. */
-const hubAnnotation = "knfleet.dev/hub-uid";
+export const hubAnnotation = "knfleet.dev/hub-uid";
 /** The annotation by which Kubernetes fills a Secret with the token of a ServiceAccount. */
 const accountAnnotation = "kubernetes.io/service-account.name";
 

@@ -53,8 +53,9 @@ export async function write(
   const options = { fieldManager: registrar };
   const creating = target.client.create(collection, manifest, options, limitOf(target));
   return unlessChanged(manifest, creating).catch((error: unknown) => {
-    // The server has answered that it made nothing.
-    if (error instanceof ApiError || error instanceof UsageError) made.pop();
+    // The server has answered that it made nothing. An answer 5xx may be that of a gateway, or come after the write.
+    const isRefused = error instanceof ApiError && error.status < 500;
+    if (isRefused || error instanceof UsageError) made.pop();
     throw error;
   });
 }

@@ -168,7 +168,10 @@ describe("without the right an author may", () => {
       { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler", name: "a" },
     ),
     patch("merge", {
-      spec: { replicas: null, template: { metadata: { annotations: { "example.com/a": "b" } } } },
+      spec: {
+        replicas: null,
+        template: { metadata: { annotations: { "prometheus.io/port": "b" } } },
+      },
     }),
     patch(
       "merge",

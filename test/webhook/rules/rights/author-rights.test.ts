@@ -79,9 +79,34 @@ describe("a setting that brings more than Knative needs the right, and the store
   });
 
   test.each([
+    "SYSTEM_NAMESPACE",
+    "KUBECONFIG",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "NODE_OPTIONS",
+    "LD_PRELOAD",
+  ])("the variable %s", async (name) => {
+    expect(await refusedFor(workload({ env: [variable(name)] }))).toEqual([
+      `spec.workloads[0].env[0].envVars[0]: the variable "${name}"`,
+    ]);
+  });
+
+  test.each([
+    "vault.hashicorp.com/agent-image",
+    "dapr.io/sidecar-image",
+    "instrumentation.opentelemetry.io/inject-java",
+    "config.alpha.linkerd.io/proxy",
+    "example.com/a",
+  ])("the annotation %s", async (name) => {
+    expect(await refusedFor(workload({ annotations: { [name]: "mine" } }))).toEqual([
+      `spec.workloads[0].annotations["${name}"]: the annotation "${name}"`,
+    ]);
+  });
+
+  test.each([
     { registry: { default: "", override: { a: "" }, imagePullSecrets: [{ name: "a" }] } },
     workload({ hostNetwork: false, env: [variable("A"), variable("KUBERNETES_MIN_VERSION")] }),
-    workload({ annotations: { "sidecar.istio.io/inject": "false", "example.com/a": "b" } }),
+    workload({ annotations: { "sidecar.istio.io/inject": "false", "prometheus.io/port": "b" } }),
     { config: { features: { "kubernetes.podspec-volumes-hostpath": "disabled", a: "enabled" } } },
   ])("but for %j", async (spec) => {
     expect(await refusedFor(spec)).toEqual([]);
