@@ -109,11 +109,11 @@ test("ten spokes that answer with megabytes of brackets do not take the memory, 
   expect(peakResidentBytes).toBeLessThan(400 * mebibyte);
 }, 600_000);
 
-// More than 15 s: twelve spokes are connected and lie, and one installs beside them.
-test("twelve spokes that lie in watches, in four ways, do not take the memory, and the others are served", async () => {
+// More than 15 s: the spokes are connected and lie, and one installs beside them. Not more than four: each keeps a part of a core busy, and the clock of the controller runs
+// faster, so that on a busy machine the requests of the honest one would miss their deadlines.
+test("spokes that lie in watches, in four ways, do not take the memory, and the others are served", async () => {
   await using controller = await start(["--anchor-protection=TwinOwner"]);
-  const told = lies.flatMap((lie) => Array.from({ length: 3 }, () => lie));
-  const spokes = await Promise.all(told.map((lie) => spokeThat(liar(lie))));
+  const spokes = await Promise.all(lies.map((lie) => spokeThat(liar(lie))));
   const keys: ObjectKey[] = [];
   for (const [index, { via, cluster }] of spokes.entries()) {
     const way = {
@@ -128,7 +128,7 @@ test("twelve spokes that lie in watches, in four ways, do not take the memory, a
   const good = await create("honest");
   await waitFor("the other to be ready", () => isReady(good), { timeoutMs: 180_000 });
   const installMs = Math.round(performance.now() - startedAt);
-  const named = keys.filter((_, index) => told[index]?.exceeds === true);
+  const named = keys.filter((_, index) => lies[index]?.exceeds === true);
   const haveFailed = async (): Promise<boolean> =>
     (await Promise.all(named.map(isTooLarge))).every((one) => one);
   await waitFor("those with too many names to fail", haveFailed, { timeoutMs: 180_000 });
