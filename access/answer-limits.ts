@@ -142,7 +142,10 @@ class Cluster implements ClusterAnswers {
   }
 }
 
-function largest<Part extends { readonly bytes: number }>(parts: Iterable<Part>): Part | undefined {
+/** The part that holds most; undefined without any. */
+export function largest<Part extends { readonly bytes: number }>(
+  parts: Iterable<Part>,
+): Part | undefined {
   return [...parts].toSorted((a, b) => b.bytes - a.bytes)[0];
 }
 

@@ -1,3 +1,4 @@
+import { largest } from "../answer-limits.ts";
 import { ConnectionError } from "./api-error.ts";
 
 /** How many objects may be kept, and how much memory they may take by the estimate of `sizeOf`. */
@@ -63,9 +64,9 @@ export class KeepBudget {
       if (after > own) this.#clusters.add(cluster);
       else this.#clusters.delete(cluster);
       while (this.#shared > shared) {
-        const [largest] = [...this.#clusters].toSorted((a, b) => b.bytes - a.bytes);
-        if (largest === undefined) return;
-        largest.exceed("The clusters have more objects than may be kept of all; this one has most");
+        const most = largest(this.#clusters);
+        if (most === undefined) return;
+        most.exceed("The clusters have more objects than may be kept of all; this one has most");
       }
     });
     return cluster;
