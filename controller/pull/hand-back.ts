@@ -5,8 +5,8 @@ import {
   managedClusterOf,
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { asComponent, refOf } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
+import { annotate } from "../reconcile/hold.ts";
 import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { reconcile } from "../reconcile/reconcile.ts";
 import { conclude } from "../reconcile/report.ts";
@@ -39,7 +39,8 @@ export async function handBack(
   if (outcome?.kind === "failed")
     await tellFailure({ ...attempt, error: outcome.error }, deps, signal);
   if (outcome !== undefined) return { kind: "backoff" };
-  await forgetCluster(attempt, deps, signal);
+  const annotations = { [managedClusterAnnotation]: null };
+  await annotate(attempt.writer, { client: deps.hub, annotations }, signal);
   return next;
 }
 
@@ -91,15 +92,4 @@ async function tellSpoke(
 function isTakenOver({ installation, writer }: Attempt): boolean {
   const installed = conditionOf(writer.latest.status?.conditions, "InstallSucceeded");
   return installation.view?.memory.inventory?.complete === true && installed?.status === "True";
-}
-
-async function forgetCluster(
-  { writer }: Attempt,
-  { hub }: Pick<PullDeps, "hub">,
-  signal: AbortSignal,
-): Promise<void> {
-  const { uid } = writer.latest.metadata;
-  const patch = { metadata: { uid, annotations: { [managedClusterAnnotation]: null } } };
-  const written = asComponent(await hub.patch(refOf(writer.latest), patch, {}, signal));
-  if (written !== undefined) writer.noteNewer(written);
 }

@@ -12,10 +12,10 @@ import { byText } from "../../api/fields.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
-import { asComponent, clusterNameOf, refOf } from "../component-identity.ts";
+import { clusterNameOf } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertOnlyOne, assertPermitted } from "../reconcile/claims.ts";
-import { hold, whileHeld } from "../reconcile/hold.ts";
+import { annotate, hold, whileHeld } from "../reconcile/hold.ts";
 import type { Outcome, Steps } from "../reconcile/outcome.ts";
 import type { Writable } from "../reconcile/prepare.ts";
 import type { Attempt } from "../reconcile/reconcile-deps.ts";
@@ -54,7 +54,7 @@ async function pullComponent(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const steps: Writable<Steps> = { eligible: false, resolved: false };
-  const { component } = attempt;
+  const { component, writer } = attempt;
   try {
     assertPermitted(component, deps);
     assertOnlyOne(component, deps);
@@ -65,8 +65,11 @@ async function pullComponent(
     steps.resolved = true;
     const answer = judge(facts);
     if (answer instanceof FleetError) throw answer;
-    if (conditionOf(answer.conditions, "InstallSucceeded")?.status === "True") {
-      await forgetPush(attempt, deps, signal);
+    const isInstalled = conditionOf(answer.conditions, "InstallSucceeded")?.status === "True";
+    // If the hub had installed it before, the spoke has taken it over now.
+    if (isInstalled && wasPushed(writer.latest)) {
+      const annotations = { [pushedBeforeAnnotation]: null };
+      await annotate(writer, { client: deps.hub, annotations }, signal);
     }
     return { kind: "told", ...answer };
   } catch (error) {
@@ -74,19 +77,6 @@ async function pullComponent(
     if (!(error instanceof FleetError)) throw error;
     return { kind: "failed", steps, error };
   }
-}
-
-/** The spoke has installed the component: if the hub did so before, the spoke has taken it over. */
-async function forgetPush(
-  { writer }: Attempt,
-  { hub }: Pick<PullDeps, "hub">,
-  signal: AbortSignal,
-): Promise<void> {
-  if (!wasPushed(writer.latest)) return;
-  const { uid } = writer.latest.metadata;
-  const patch = { metadata: { uid, annotations: { [pushedBeforeAnnotation]: null } } };
-  const written = asComponent(await hub.patch(refOf(writer.latest), patch, {}, signal));
-  if (written !== undefined) writer.noteNewer(written);
 }
 
 /** Writes the works of a component where they differ. That of the component waits for the agent, which brings the CRD. Resolves with what the hub holds then. */

@@ -59,19 +59,21 @@ export async function removePulled(
   return { kind: "done" };
 }
 
+type Failed = Extract<Outcome, { kind: "failed" }>;
+
 /** An answer, or the failed removal that its error makes. */
-async function orFailure<T>(
-  component: Component,
-  ask: () => Promise<T>,
-): Promise<T | Extract<Outcome, { kind: "failed" }>> {
+async function orFailure<T>(component: Component, ask: () => Promise<T>): Promise<T | Failed> {
   try {
     return await ask();
   } catch (error) {
     if (error instanceof DOMException) throw error;
-    const cause = fleetErrorOf(error, clusterNameOf(component));
-    const steps = { eligible: false, resolved: false };
-    return { kind: "failed", steps, error: withOrphanHint(cause, component), isRemoval: true };
+    return failedRemoval(fleetErrorOf(error, clusterNameOf(component)), component);
   }
+}
+
+function failedRemoval(error: FleetError, component: Component): Failed {
+  const steps = { eligible: false, resolved: false };
+  return { kind: "failed", steps, error: withOrphanHint(error, component), isRemoval: true };
 }
 
 /** Undefined when the works are gone, and with them what they brought to the spoke. */
@@ -94,8 +96,7 @@ export async function removeWorks(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;
-    const steps = { eligible: false, resolved: false };
-    return { kind: "failed", steps, error: withOrphanHint(error, component), isRemoval: true };
+    return failedRemoval(error, component);
   }
 }
 

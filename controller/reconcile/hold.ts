@@ -184,15 +184,30 @@ async function recordPlace(
   { client, ...place }: { readonly client: Pick<KubeClient, "patch"> } & Place,
   signal: AbortSignal,
 ): Promise<void> {
-  const component = writer.latest;
-  const annotations = recordsOf(component, place);
+  const annotations = recordsOf(writer.latest, place);
   if (Object.keys(annotations).length === 0) return;
-  // The uid protects another component with the same name.
-  const patch = { metadata: { uid: component.metadata.uid, annotations } };
   try {
-    const written = asComponent(await client.patch(refOf(component), patch, {}, signal));
-    if (written !== undefined) writer.noteNewer(written);
+    await annotate(writer, { client, annotations }, signal);
   } catch (error) {
     if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error;
   }
+}
+
+interface Annotating {
+  readonly client: Pick<KubeClient, "patch">;
+  /** Null takes an annotation off. */
+  readonly annotations: Readonly<Record<string, string | null>>;
+}
+
+/** Writes annotations of the component of a writer. Rejects with the error of the hub. */
+export async function annotate(
+  writer: Pick<StatusWriter, "latest" | "noteNewer">,
+  { client, annotations }: Annotating,
+  signal: AbortSignal,
+): Promise<void> {
+  const { latest } = writer;
+  // The uid protects another component with the same name.
+  const patch = { metadata: { uid: latest.metadata.uid, annotations } };
+  const written = asComponent(await client.patch(refOf(latest), patch, {}, signal));
+  if (written !== undefined) writer.noteNewer(written);
 }
