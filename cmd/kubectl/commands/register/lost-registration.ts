@@ -106,13 +106,11 @@ async function lostProfile(
   // Without a mark it may be that of somebody who made it by hand.
   if (ours === undefined && usual !== undefined) throw missing;
   const account = ours?.metadata.name ?? usualAccount;
-  const secret = onlySecret(onHub.items.filter(isMarked), id);
   const noted = {
     [registeredAnnotations.context]: spoke.context,
     [registeredAnnotations.cluster]: cluster?.metadata.uid ?? "",
     [registeredAnnotations.account]: `${spokeNamespace}/${account}`,
-    [registeredAnnotations.secret]:
-      secret === undefined ? "" : idOf({ namespace: secret.namespace ?? "", name: secret.name }),
+    [registeredAnnotations.secret]: onlySecret(onHub.items.filter(isMarked), id),
   };
   return {
     apiVersion: clusterProfileApiVersion,
@@ -122,13 +120,14 @@ async function lostProfile(
   };
 }
 
-/** The Secret of a registration on the hub. Throws UsageError when two say that they are: anybody can mark a Secret. */
-function onlySecret(marked: readonly KubeObject[], id: string): KubeObject["metadata"] | undefined {
-  const [secret, second] = marked.map(({ metadata }) => metadata);
-  if (second === undefined) return secret;
-  const names = [secret, second].map((one) => `${one?.namespace ?? ""}/${one?.name ?? ""}`);
+/** `namespace/name` of the Secret of a registration on the hub; empty without one. Throws UsageError when two say that they are: anybody can mark a Secret. */
+function onlySecret(marked: readonly KubeObject[], id: string): string {
+  const [first = "", second] = marked.map(({ metadata: { namespace = "", name } }) =>
+    idOf({ namespace, name }),
+  );
+  if (second === undefined) return first;
   throw new UsageError(
-    `Secrets ${names.join(" and ")} of the hub both say that they are for ClusterProfile ${id}`,
+    `Secrets ${first} and ${second} of the hub both say that they are for ClusterProfile ${id}`,
     ["Delete the one that register did not make."],
   );
 }

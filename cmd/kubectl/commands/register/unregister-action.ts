@@ -39,7 +39,7 @@ import {
 } from "./removal.ts";
 import { selectingSets } from "./selecting-sets.ts";
 import { idOf, spokeNamespace } from "./spoke-objects.ts";
-import { removeRead, type Target } from "./write-object.ts";
+import { removeRead } from "./write-object.ts";
 
 /** Flags of `unregister` alone. */
 interface UnregisterFlags {
@@ -126,7 +126,7 @@ async function removeAll(
     const stays = spoke === undefined ? [] : await removeOnSpoke(removals, spoke, signal);
     left.spoke.clear();
     const target = { client: access.hub, timeoutMs: access.hubTimeoutMs, signal };
-    await removeEach(onHub, left.hub, target);
+    await removeRead(onHub, target, (object) => left.hub.delete(object));
     return stays;
   } catch (error) {
     const source = hubSource(input.flags, input.terminal.env);
@@ -154,7 +154,10 @@ async function removeOnSpoke(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const target = { client: spoke.connection.client, timeoutMs: spoke.timeoutMs, signal };
-  await onSpoke(spoke, removeEach(objects, left, target));
+  await onSpoke(
+    spoke,
+    removeRead(objects, target, (object) => left.delete(object)),
+  );
   if (namespace === undefined) return [];
   const contents = await onSpoke(spoke, readContents(spokeNamespace, target));
   const stays = whyItStays(spokeNamespace, othersIn(contents, objects));
@@ -164,19 +167,6 @@ async function removeOnSpoke(
     (view) =>
       `Kubernetes deletes namespace ${spokeNamespace} of the cluster when ${view} answers again; to see why it does not: ${apiServiceCommand(view)}`,
   );
-}
-
-/** Deletes objects, and takes each one that is gone out of what is left. */
-async function removeEach(
-  objects: readonly KubeObject[],
-  left: Set<KubeObject>,
-  target: Target,
-): Promise<void> {
-  for (const object of objects) {
-    // oxlint-disable-next-line no-await-in-loop -- in the order of the plan
-    await removeRead([object], target);
-    left.delete(object);
-  }
 }
 
 function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => ShownObject {

@@ -96,13 +96,21 @@ function isSameBesideStatus(one: KubeObject, other: KubeObject): boolean {
   return isSameJson(a, b);
 }
 
-/** Deletes objects that were read, one after the other. An object of the same name that somebody made since stays, and is a UsageError. Throws the errors of KubeClient. */
-export async function removeRead(objects: readonly KubeObject[], target: Target): Promise<void> {
+/**
+ * Deletes objects that were read, one after the other, and calls `onGone` after each. An object of the same name that somebody made since stays, and is a UsageError. Throws the errors of
+ * KubeClient.
+ */
+export async function removeRead(
+  objects: readonly KubeObject[],
+  target: Target,
+  onGone: (object: KubeObject) => void = () => undefined,
+): Promise<void> {
   for (const object of objects) {
     const { uid } = object.metadata;
     const removing = target.client.remove(refOf(object), { uid }, limitOf(target));
     // oxlint-disable-next-line no-await-in-loop -- in the order of the plan
     await unlessChanged(object, removing);
+    onGone(object);
   }
 }
 
