@@ -28,6 +28,14 @@ export function textAt(value: Fields, key: string): string | undefined {
   return typeof found === "string" ? found : undefined;
 }
 
+/** The entries of a map whose values are texts. */
+export function textsOf(map: unknown): readonly (readonly [string, string])[] {
+  if (!isRecord(map)) return [];
+  return Object.entries(map).flatMap(([key, value]) =>
+    typeof value === "string" ? [[key, value] as const] : [],
+  );
+}
+
 /** True for equal JSON values. The order of keys does not matter. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;

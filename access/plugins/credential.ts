@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { inspect } from "node:util";
 
-import { jsonOf, recordAt } from "../../api/fields.ts";
+import { jsonOf, recordAt, textsOf } from "../../api/fields.ts";
 
 /** A secret text. It prints as `[redacted]`; only `reveal()` returns the text. */
 export class Secret {
@@ -82,7 +82,7 @@ export function credentialFacts({
   expiresAtMs,
 }: Credential): CredentialFacts {
   const token = authorization?.reveal().replace(/^Bearer /, "");
-  const claims = textsOf(tokenClaims(token ?? ""));
+  const claims = shortTexts(tokenClaims(token ?? ""));
   const x509 =
     certificate === undefined ? undefined : new X509Certificate(certificate.certificatePem);
   const digest = createHash("sha256").update(token ?? certificate?.certificatePem ?? "");
@@ -107,11 +107,9 @@ export function tokenClaims(token: string): Readonly<Record<string, unknown>> {
   return recordAt(jsonOf(Buffer.from(payload, "base64url").toString("utf8")));
 }
 
-function textsOf(
+/** The claims that are texts, each cut. */
+function shortTexts(
   claims: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, string | undefined>> {
-  const texts = Object.entries(claims).flatMap(([name, value]) =>
-    typeof value === "string" ? [[name, value.slice(0, 200)] as const] : [],
-  );
-  return Object.fromEntries(texts);
+  return Object.fromEntries(textsOf(claims).map(([name, text]) => [name, text.slice(0, 200)]));
 }

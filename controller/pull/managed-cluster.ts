@@ -10,7 +10,7 @@ import {
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { clusterSetApiVersion, managedClusterLabel, ocmManager } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { listAt, recordAt, textAt } from "../../api/fields.ts";
+import { listAt, recordAt, textAt, textsOf } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
@@ -132,19 +132,11 @@ function isInSet({ metadata: { labels = {} } }: KubeObject, set: KubeObject): bo
 function selectorOf(selector: unknown): LabelSelector {
   const expressions = listAt(recordAt(selector), "matchExpressions").map((one) => recordAt(one));
   return {
-    matchLabels: textsOf(recordAt(selector, "matchLabels")),
+    matchLabels: Object.fromEntries(textsOf(recordAt(selector)["matchLabels"])),
     matchExpressions: expressions.map((one) => ({
       key: textAt(one, "key") ?? "",
       operator: textAt(one, "operator") ?? "",
       values: listAt(one, "values").filter((value) => typeof value === "string"),
     })),
   };
-}
-
-function textsOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([key, value]) =>
-      typeof value === "string" ? [[key, value] as const] : [],
-    ),
-  );
 }

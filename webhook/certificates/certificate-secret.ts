@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
-import { isRecord } from "../../api/fields.ts";
+import { textsOf } from "../../api/fields.ts";
 import type { KeyPair } from "./issue-certificate.ts";
 
 /** A certificate with its key and its times in milliseconds of Unix time. */
@@ -41,7 +41,7 @@ export function storedCertificatesOf(
   data: unknown,
   dnsNames: readonly string[],
 ): StoredCertificates {
-  const texts = textsOf(data);
+  const texts = decoded(data);
   const pairAt = ([certificate, key]: readonly [string, string]) =>
     pairOf(texts.get(certificate) ?? "", texts.get(key) ?? "");
   const authority = authorityOnly(pairAt(keys.authority));
@@ -90,7 +90,7 @@ export function secretDataOf(stored: StoredCertificates): Readonly<Record<string
 
 /** Whether a Secret's `data` holds exactly the certificates that were read from it. */
 export function isAsWritten(data: unknown, stored: StoredCertificates): boolean {
-  const texts = textsOf(data);
+  const texts = decoded(data);
   const wanted = Object.entries(secretDataOf(stored));
   return (
     wanted.length === texts.size &&
@@ -144,11 +144,8 @@ function authoritiesIn(bundle: string): readonly TrustedAuthority[] {
   });
 }
 
-function textsOf(data: unknown): ReadonlyMap<string, string> {
-  const entries = isRecord(data) ? Object.entries(data) : [];
+function decoded(data: unknown): ReadonlyMap<string, string> {
   return new Map(
-    entries.flatMap(([key, value]) =>
-      typeof value === "string" ? [[key, Buffer.from(value, "base64").toString("utf8")]] : [],
-    ),
+    textsOf(data).map(([key, text]) => [key, Buffer.from(text, "base64").toString("utf8")]),
   );
 }

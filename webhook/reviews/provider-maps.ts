@@ -1,7 +1,6 @@
 import { extname } from "node:path";
 
-import { recordAt } from "../../api/fields.ts";
-import { textsOf } from "../rules/names.ts";
+import { recordAt, textsOf } from "../../api/fields.ts";
 
 /** Label, with any value, on ConfigMaps whose data are provider files. */
 export const providerLabel = "knfleet.dev/access-providers";

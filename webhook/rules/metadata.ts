@@ -1,7 +1,7 @@
-import { recordAt } from "../../api/fields.ts";
+import { recordAt, textsOf } from "../../api/fields.ts";
 import { setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
-import { annotationProblems, labelProblems, textsOf } from "./names.ts";
+import { annotationProblems, labelProblems } from "./names.ts";
 import {
   below,
   type Check,

@@ -1,4 +1,4 @@
-import { isRecord, listAt, recordAt } from "../../api/fields.ts";
+import { isRecord, listAt, recordAt, textsOf } from "../../api/fields.ts";
 import {
   below,
   elementsOf,
@@ -41,14 +41,6 @@ export function annotationProblems(annotations: unknown, path: string): readonly
     ...entries.flatMap(([key]) => problemAt(below(path, key), keyProblem(key))),
     ...problemIf(size > 256 * 1024, path, "must not hold more than 256 KiB altogether"),
   ];
-}
-
-/** The entries of a map whose values are texts. */
-export function textsOf(map: unknown): readonly (readonly [string, string])[] {
-  if (!isRecord(map)) return [];
-  return Object.entries(map).flatMap(([key, value]) =>
-    typeof value === "string" ? [[key, value] as const] : [],
-  );
 }
 
 /** Why a text is no key of a label or annotation, such as `example.com/name`. */

@@ -1,5 +1,5 @@
-import { listAt, recordAt } from "../../api/fields.ts";
-import { isSubdomain, textsOf } from "./names.ts";
+import { listAt, recordAt, textsOf } from "../../api/fields.ts";
+import { isSubdomain } from "./names.ts";
 import { below, type Check, problemAt, problemIf, quoteValue } from "./rule.ts";
 
 const field = "spec.registry";

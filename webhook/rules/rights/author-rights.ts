@@ -1,8 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 
-import { canonicalJson, isSameJson, listAt, recordAt, textAt } from "../../../api/fields.ts";
+import {
+  canonicalJson,
+  isSameJson,
+  listAt,
+  recordAt,
+  textAt,
+  textsOf,
+} from "../../../api/fields.ts";
 import { maxPatches } from "../../../render/patches/patches.ts";
-import { textsOf } from "../names.ts";
 import {
   below,
   type Check,

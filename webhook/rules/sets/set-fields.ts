@@ -1,3 +1,4 @@
+import { textsOf } from "../../../api/fields.ts";
 import type { SetOverride } from "../../../api/fleet-set.ts";
 import { isOwn } from "../metadata.ts";
 import {
@@ -5,7 +6,6 @@ import {
   isLabelName,
   labelProblems,
   labelSelectorProblems,
-  textsOf,
   valueProblem,
 } from "../names.ts";
 import { below, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
