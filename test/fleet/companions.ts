@@ -11,8 +11,6 @@ import type { ServerDeps } from "./server-process.ts";
 /** The servers that make a cluster live: controllers, scheduler and fake kubelets. */
 export interface Companions extends AsyncDisposable {
   readonly pids: readonly number[];
-  /** The fake kubelets. Undefined: there are none, or they are being started again. */
-  readonly kubelets: number | undefined;
   stop(): Promise<void>;
   /** Starts them again. */
   start(): Promise<void>;
@@ -49,9 +47,6 @@ export async function startCompanions(
   return {
     get pids() {
       return servers.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
-    },
-    get kubelets() {
-      return kwok ? servers.at(-1)?.pid : undefined;
     },
     stop,
     start,

@@ -140,17 +140,12 @@ export class ClusterPool implements AsyncDisposable {
   }
 }
 
-/** An idle cluster is frozen: five servers that do nothing still cost a fortieth of a core. For who wants no nodes its kubelets stay so, and the nodes go. */
+/** An idle cluster is frozen: five servers that do nothing still cost a fortieth of a core. For who wants no nodes they go. */
 async function wake({ servers }: PooledServers, { kwok = true }: ClusterPlan): Promise<void> {
-  const { apiServer, companions } = servers;
-  const { kubelets } = companions;
-  if (!kwok && kubelets !== undefined) process.kill(kubelets, "SIGSTOP");
-  // In the order of their start: nobody waits for a server that is still frozen.
-  signalAll(
-    pidsOf(servers).filter((pid) => kwok || pid !== kubelets),
-    "SIGCONT",
-  );
-  const { admin } = apiServer;
+  // In the order of their start: nobody waits for a server that is still frozen. Fake kubelets that were frozen while their nodes went and came
+  // would not play them any more.
+  signalAll(pidsOf(servers), "SIGCONT");
+  const { admin } = servers.apiServer;
   await waitFor("an idle cluster to be ready again", () => admin.request("GET", "/readyz"));
   if (kwok) return;
   const nodes = nodeNames.map((name) => ({ apiVersion: "v1", kind: "Node", name }));
