@@ -1,3 +1,4 @@
+import { Follower } from "../access/time/deadline.ts";
 import type { Component } from "../api/component.ts";
 import { Preparations } from "../installation/desired.ts";
 import { namesChangeable } from "../render/release/user-manifests.ts";
@@ -64,7 +65,7 @@ class FleetController implements Controller {
     const { clock, spokes, references, manifests, requests, path } = deps;
     this.#deps = deps;
     this.#settings = settings;
-    this.#stopped = AbortSignal.any([signal, this.#stop.signal]);
+    this.#stopped = new Follower(signal, this.#stop.signal).signal;
     this.#metrics = createMetrics({
       clock,
       queueDepth: () => this.#dispatcher.queueDepth,

@@ -2,7 +2,7 @@ import express, { type Express, type Request, type RequestHandler, type Response
 
 import type { Log } from "../access/log.ts";
 import type { Clock } from "../access/time/clock.ts";
-import { abortable, withTimeout } from "../access/time/deadline.ts";
+import { abortable, Follower, withTimeout } from "../access/time/deadline.ts";
 import { goDurationMs } from "../api/go-duration.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
@@ -94,9 +94,9 @@ class ClientGoneError extends Error {
 
 /** Aborted at the deadline, or when the client closes the connection: such a client must keep neither a place in the queue nor room for its body. */
 function arrivalSignal(response: Response, deadline: AbortSignal): AbortSignal {
-  const gone = new AbortController();
-  response.once("close", () => gone.abort(new ClientGoneError("The client is gone")));
-  return AbortSignal.any([deadline, gone.signal]);
+  const arrival = new Follower(deadline);
+  response.once("close", () => arrival.abort(new ClientGoneError("The client is gone")));
+  return arrival.signal;
 }
 
 function headerProblem(request: Request): readonly [number, string] | undefined {

@@ -1,3 +1,4 @@
+import { Follower } from "../time/deadline.ts";
 import type { Requester } from "./request.ts";
 import { assertMayWrite, type MayWrite } from "./write-permit.ts";
 
@@ -17,7 +18,8 @@ export function withPermit(inner: Requester, permit: WritePermit): Requester {
       if (request.method === "GET") return inner.send(request, signal);
       permit.signal.throwIfAborted();
       assertMayWrite(request.method, permit.mayWrite);
-      return inner.send(request, AbortSignal.any([signal, permit.signal]));
+      using both = new Follower(signal, permit.signal);
+      return await inner.send(request, both.signal);
     },
   };
 }

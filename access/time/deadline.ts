@@ -11,13 +11,8 @@ export function withTimeout(
   signal: AbortSignal | undefined,
 ): AbortSignal {
   if (signal?.aborted === true) return signal;
-  // Not AbortSignal.any: Node 24 loses the abort when garbage collection takes one of its signals (nodejs/node#65995).
-  const limit = new Follower(signal ?? new AbortController().signal);
-  const end = (): void => {
-    limit[Symbol.dispose]();
-    limit.abort(timeoutError());
-  };
-  const timer = clock.after(timeoutMs, end, "background");
+  const limit = new Follower(...(signal === undefined ? [] : [signal]));
+  const timer = clock.after(timeoutMs, () => limit.abort(timeoutError()), "background");
   limit.signal.addEventListener("abort", () => timer[Symbol.dispose](), { once: true });
   return limit.signal;
 }
@@ -43,32 +38,38 @@ export function abortable<Result>(work: Promise<Result>, signal: AbortSignal): P
 }
 
 /**
- * An abort signal that follows another signal until it is disposed. Node keeps a socket in memory as long as the signal that it
+ * An abort signal that follows the first of some signals that aborts, until it is disposed. It is what this program has in place of AbortSignal.any, of which
+ * Node 24 loses the abort when garbage collection takes one of its signals (nodejs/node#65995). Node keeps a socket in memory as long as the signal that it
  * was given lives; a Follower lives only as long as the socket.
  */
 export class Follower implements Disposable {
   readonly #controller = new AbortController();
-  readonly #outer: AbortSignal;
+  readonly #outers: readonly AbortSignal[];
   readonly #follow: () => void;
 
-  constructor(outer: AbortSignal) {
-    this.#outer = outer;
-    this.#follow = () => this.abort(outer.reason);
-    if (outer.aborted) this.#follow();
-    else outer.addEventListener("abort", this.#follow, { once: true });
+  constructor(...outers: readonly AbortSignal[]) {
+    this.#outers = outers;
+    this.#follow = () => this.abort(outers.find(({ aborted }) => aborted)?.reason);
+    if (outers.some(({ aborted }) => aborted)) this.#follow();
+    else for (const outer of outers) outer.addEventListener("abort", this.#follow, { once: true });
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Aborts this signal and not the outer one. */
-  abort(reason: unknown): void {
+  /** Aborts this signal and not the outer ones. */
+  abort(reason?: unknown): void {
+    this.#leave();
     this.#controller.abort(reason);
   }
 
   [Symbol.dispose](): void {
-    this.#outer.removeEventListener("abort", this.#follow);
+    this.#leave();
+  }
+
+  #leave(): void {
+    for (const outer of this.#outers) outer.removeEventListener("abort", this.#follow);
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 
+import { Follower } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import { reasons } from "../../api/reasons.ts";
 
@@ -55,7 +56,7 @@ export async function runService(
   try {
     await using service = await start(stop.signal);
     state.service = service;
-    const end = AbortSignal.any([stop.signal, service.failed]);
+    const end = new Follower(stop.signal, service.failed).signal;
     if (!end.aborted) await once(end, "abort");
     // After a stop, failures of running work do not count.
     if (!stop.signal.aborted) fail(service.failed.reason);

@@ -1,6 +1,7 @@
 import { ApiError, type StatusCause } from "../../access/kube/api-error.ts";
 import { backoffMs } from "../../access/time/backoff.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { DesiredObject } from "../../installation/desired.ts";
@@ -79,8 +80,7 @@ const longestPaceMs = 10_000;
 
 class ApplyRun {
   readonly #deps: ApplyDeps;
-  readonly #stop = new AbortController();
-  readonly #signal: AbortSignal;
+  readonly #stop: Follower;
   readonly #total: number;
   /** In the order of their ranks. */
   #waiting: readonly Gated[];
@@ -102,7 +102,7 @@ class ApplyRun {
 
   constructor(objects: readonly Gated[], deps: ApplyDeps, signal: AbortSignal) {
     this.#deps = deps;
-    this.#signal = AbortSignal.any([signal, this.#stop.signal]);
+    this.#stop = new Follower(signal);
     this.#waiting = objects;
     this.#total = objects.length;
     this.#open = new Set(objects.map(({ object }) => object.id));
@@ -124,6 +124,10 @@ class ApplyRun {
       this.#stop.abort();
       await Promise.allSettled(this.#running);
     }
+  }
+
+  get #signal(): AbortSignal {
+    return this.#stop.signal;
   }
 
   get #isAwaited(): boolean {

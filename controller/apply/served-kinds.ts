@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
@@ -114,11 +115,10 @@ async function lookedUp(
   signal: AbortSignal,
 ): Promise<readonly ResourceType[]> {
   if (versions.length > maxVersions) throw tooMany("versions of API groups", maxVersions);
-  const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
+  using stop = new Follower(signal);
   let room = maxKinds;
   const counted = async (version: string): Promise<readonly ResourceType[]> => {
-    const kinds = await lookUp(version, either);
+    const kinds = await lookUp(version, stop.signal);
     room -= kinds.length;
     if (room < 0) throw tooMany("kinds", maxKinds);
     return kinds;

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { LinePace } from "../../access/log.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import { isSameJson } from "../../api/fields.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
@@ -60,7 +61,7 @@ export class Discovery implements AsyncDisposable {
     const onProfile = (key: string): void => {
       if (this.#plan.has(key)) this.#queue.add(key, key);
     };
-    const stopped = AbortSignal.any([signal, this.#stop.signal]);
+    const stopped = new Follower(signal, this.#stop.signal).signal;
     this.#caches = new SourceCaches({ hub, clock, settings, log, onChange, onProfile }, stopped);
     this.#keeper = new ProfileKeeper({ ...options, caches: this.#caches });
     this.#queue.start();

@@ -49,7 +49,7 @@ export class ClusterGuard {
   readonly #self: SelfQuestion;
   /** The policies of the cluster were read or written before. */
   #hasStarted = false;
-  #end: AbortController | undefined;
+  #end: Follower | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(connection: GuardConnection, options: ClusterGuardOptions) {
@@ -87,10 +87,9 @@ export class ClusterGuard {
   protect(installation: GuardedInstallation): void {
     this.#installations.set(installation.component.metadata.uid, installation);
     if (this.#end !== undefined || this.#options.protection === "TwinOwner") return;
-    const end = new AbortController();
+    const end = new Follower(this.#connection.signal);
     this.#end = end;
-    const signal = AbortSignal.any([end.signal, this.#connection.signal]);
-    this.#running = this.#running.then(() => this.#run(signal));
+    this.#running = this.#running.then(() => this.#run(end.signal));
   }
 
   /** Has to be called with each anchor that was read: it may carry a confirmation. */

@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
-import { abortable } from "../../access/time/deadline.ts";
+import { abortable, Follower } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
@@ -133,7 +133,8 @@ export class GuardState {
 
   async #waitForChange(signal: AbortSignal): Promise<void> {
     const change = this.#change.promise;
-    await abortable(change, AbortSignal.any([signal, this.#signal]));
+    using end = new Follower(signal, this.#signal);
+    await abortable(change, end.signal);
     if (this.#change.promise === change) this.#change = Promise.withResolvers();
   }
 

@@ -1,5 +1,6 @@
 import type { CollectionRef } from "../../access/kube/kube-client.ts";
 import { delay } from "../../access/time/clock.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import { LeaseEcho, type WorkConnection } from "./lease-echo.ts";
 import { type LeaseHolder, type LeaseOptions, leases } from "./lease.ts";
 
@@ -20,7 +21,7 @@ export class HeldLease implements AsyncDisposable {
   readonly #options: HeldLeaseOptions;
   readonly #lost = new AbortController();
   readonly #stopped = new AbortController();
-  readonly #end = AbortSignal.any([this.#lost.signal, this.#stopped.signal]);
+  readonly #end = new Follower(this.#lost.signal, this.#stopped.signal).signal;
   /** Counts from the start of the last successful request. The server counts from a later time. */
   #validUntil: number;
   #timer: Disposable;

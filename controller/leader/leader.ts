@@ -2,6 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import type { Part } from "../../api/shards.ts";
 import { HeldLease, type HeldLeaseOptions, selectLease } from "./held-lease.ts";
 import { isReleased, LeaseHolder, type LeaseOptions } from "./lease.ts";
@@ -149,8 +150,10 @@ class Waiting implements Disposable {
   }
 
   async waitForNextTry(signal: AbortSignal): Promise<void> {
-    const early = AbortSignal.any([signal, this.#wake.signal]);
-    await delay(this.#clock, this.#retryPeriodMs, early).catch(() => signal.throwIfAborted());
+    using early = new Follower(signal, this.#wake.signal);
+    await delay(this.#clock, this.#retryPeriodMs, early.signal).catch(() =>
+      signal.throwIfAborted(),
+    );
     this.#wake = new AbortController();
   }
 

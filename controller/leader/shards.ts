@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import { delay } from "../../access/time/clock.ts";
-import { Deadline } from "../../access/time/deadline.ts";
+import { Deadline, Follower } from "../../access/time/deadline.ts";
 import {
   leaseLabel,
   type LeaseRole,
@@ -101,7 +101,8 @@ class Replica implements Leadership {
   }
 
   share = async (work: PartWork, stop: AbortSignal): Promise<never> => {
-    const signal = AbortSignal.any([stop, this.#lost.signal]);
+    using end = new Follower(stop, this.#lost.signal);
+    const { signal } = end;
     const { client, namespace, clock, log, times } = this.#options;
     const noteChange = (name: string, isNews: boolean): void => {
       if (isNews || this.#list.get(name) === undefined) this.#wake.abort();
@@ -118,8 +119,8 @@ class Replica implements Leadership {
     );
     for (;;) {
       await this.#balance(work, signal);
-      const early = AbortSignal.any([signal, this.#wake.signal]);
-      await delay(clock, times.retryPeriodMs, early).catch(() => signal.throwIfAborted());
+      using early = new Follower(signal, this.#wake.signal);
+      await delay(clock, times.retryPeriodMs, early.signal).catch(() => signal.throwIfAborted());
       this.#wake = new AbortController();
     }
   };

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import { TokenBucket } from "../../access/time/token-bucket.ts";
 import type { Component } from "../../api/component.ts";
 import type { Inventory } from "../../installation/inventory.ts";
@@ -62,7 +63,7 @@ export class Installation implements AsyncDisposable {
   retracting: Promise<void> = Promise.resolve();
   /** The timer of the next retraction. */
   retraction: { readonly dueAt: number; readonly timer: Disposable } | undefined;
-  #attempt: AbortController | undefined;
+  #attempt: Follower | undefined;
   /** Resolves when the last attempt has ended. */
   #ended: Promise<void> = Promise.resolve();
   #writer: StatusWriter | undefined;
@@ -143,16 +144,15 @@ export class Installation implements AsyncDisposable {
     work: (writer: StatusWriter, signal: AbortSignal) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    const attempt = new AbortController();
+    using attempt = new Follower(signal);
     this.#attempt = attempt;
     this.pendingChanges.clear();
     this.attempts += 1;
-    const either = AbortSignal.any([signal, attempt.signal]);
     const undone = this.#undone;
-    const writer = openStatusWriter({ component, pace: this.statusPace }, deps, either);
+    const writer = openStatusWriter({ component, pace: this.statusPace }, deps, attempt.signal);
     this.#writer = writer;
     try {
-      return await work(writer, either);
+      return await work(writer, attempt.signal);
     } finally {
       this.#writer = undefined;
       await writer.settle();

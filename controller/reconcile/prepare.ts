@@ -1,4 +1,4 @@
-import { abortable } from "../../access/time/deadline.ts";
+import { abortable, Follower } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import type { Rendered } from "../../render/release/releases.ts";
@@ -75,7 +75,8 @@ async function suitability(
   { manifests, resolved: { target, connection }, deps }: SuitabilityQuestion,
   signal: AbortSignal,
 ): Promise<SeenAnchor> {
-  const either = AbortSignal.any([signal, connection.signal]);
+  using follower = new Follower(signal, connection.signal);
+  const either = follower.signal;
   const isNew = component.status?.version === undefined && !installation.wasInstalled;
   const newcomer = { component, target, manifests };
   const checking =
@@ -83,7 +84,7 @@ async function suitability(
   // Awaited below.
   if (checking) checking.catch(() => undefined);
   await assertVersion(target, deps, either);
-  return checking === false ? "unknown" : checking;
+  return checking === false ? "unknown" : await checking;
 }
 
 async function assertVersion(

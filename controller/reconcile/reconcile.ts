@@ -1,3 +1,4 @@
+import { Follower } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -116,6 +117,7 @@ async function apply(
   const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
   const content = `${component.metadata.generation} ${version}`;
   const showsProgress = installation.sent !== content && isNewContent(component, rendered);
+  using install = new Follower(signal, connection.signal);
   const changes = await installOrTakeOver(
     { component, rendered, target, ...view, isNew },
     {
@@ -134,7 +136,7 @@ async function apply(
       gate: gateOf(component, { target, signal: connection.signal, suited, isNew, ...deps }),
       ...installEvents(clusterNameOf(component), recordEvent),
     },
-    AbortSignal.any([signal, connection.signal]),
+    install.signal,
   );
   installation.sent = content;
   countChanges(changes, log, deps);

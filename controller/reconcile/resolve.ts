@@ -1,6 +1,7 @@
 import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { delay } from "../../access/time/clock.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { reasons } from "../../api/reasons.ts";
 import { strangenessOf } from "../../installation/anchor-object.ts";
@@ -54,7 +55,8 @@ export async function resolveTarget(
     fieldManager: fieldManagerOf(hubId),
     hubId,
   };
-  const either = AbortSignal.any([signal, connection.signal]);
+  using follower = new Follower(signal, connection.signal);
+  const either = follower.signal;
   if (ref !== undefined) await clusterClaims?.claim(ref, connection, either);
   const namespace = await installation.namespaceOn(client, async () =>
     installationNamespace(component, mode, await findAnchorNamespaces(component, cluster, either)),

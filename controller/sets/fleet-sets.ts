@@ -2,6 +2,7 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { LinePace } from "../../access/log.ts";
 import type { References } from "../../access/providers/references.ts";
 import type { Clock } from "../../access/time/clock.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
@@ -71,7 +72,7 @@ export class FleetSets implements AsyncDisposable {
   constructor(options: FleetSetsOptions, signal: AbortSignal) {
     this.#options = options;
     const { hub: client, clock, log, events, random, maxSetsPerNamespace } = options;
-    const stopped = AbortSignal.any([signal, this.#stop.signal]);
+    const stopped = new Follower(signal, this.#stop.signal).signal;
     const handlers = {
       onSet: this.#setChanged.bind(this),
       onSetGone: this.#setGone.bind(this),

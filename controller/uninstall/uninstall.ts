@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import { orphaningOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { withObstacle } from "../apply/refusals.ts";
@@ -175,7 +176,8 @@ async function removeFromTarget(
   installation.wasReached = true;
   const observation = installation.observationOver(target.client);
   const log = deps.log.child(logFieldsOf(attempt));
-  const either = AbortSignal.any([signal, connection.signal]);
+  using follower = new Follower(signal, connection.signal);
+  const either = follower.signal;
   const { namespace } = target;
   const recall = (): Promise<Recollection> =>
     recallObjects({ ...attempt, namespace }, deps, either);

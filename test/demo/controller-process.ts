@@ -1,5 +1,6 @@
 import { join } from "node:path";
 
+import { Follower } from "../../access/time/deadline.ts";
 import { freePort } from "../fleet/ports.ts";
 import { startServer } from "../fleet/server-process.ts";
 import { startWatchdog } from "../fleet/watchdog.ts";
@@ -66,7 +67,7 @@ export async function startController(
   undo.defer(() => server.stop({ signal: "SIGTERM", graceMs: 15_000 }));
   const death = new AbortController();
   server.died.catch((error: unknown) => death.abort(error));
-  const either = AbortSignal.any([signal, death.signal]);
+  const either = new Follower(signal, death.signal).signal;
   await until(() => readiness(port, either), {
     what: `the controller to be ready; its log is ${logFile}`,
     timeoutMs: 120_000,

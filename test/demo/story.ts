@@ -1,5 +1,6 @@
 import { join, relative } from "node:path";
 
+import { Follower } from "../../access/time/deadline.ts";
 import type { Fleet, Profile } from "../fleet/fleet.ts";
 import { applyFile } from "../fleet/hub-access.ts";
 import { eventing, serving } from "./components.ts";
@@ -111,7 +112,7 @@ async function openStage(
   const controller = running.use(await startController(options, signal));
   narrator.command(["node", ...controller.words.slice(1).map((word) => nearer(word, projectRoot))]);
   narrator.say(`Ready: process ${controller.pid}, log ${controller.logFile}`);
-  const either = AbortSignal.any([signal, controller.died]);
+  const either = new Follower(signal, controller.died).signal;
   return {
     narrator,
     shell: openShell({ workbench, narrator, signal: either }),

@@ -3,6 +3,7 @@ import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Log } from "../../access/log.ts";
 import { type Clock, pause } from "../../access/time/clock.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { ServingCertificate } from "../server.ts";
@@ -80,7 +81,7 @@ class CertificateKeeper implements Certificates {
   constructor(deps: CertificatesDeps, settings: SelfManagedSettings, signal: AbortSignal) {
     this.#deps = deps;
     this.#settings = settings;
-    const end = AbortSignal.any([signal, this.#stop.signal]);
+    const end = new Follower(signal, this.#stop.signal).signal;
     const { namespace } = settings.service;
     this.#clock = serverClock(deps.client, { namespace, clock: deps.clock });
     const { clock, log, use } = deps;
@@ -140,9 +141,9 @@ class CertificateKeeper implements Certificates {
         if (!signal.aborted) this.#complain(error, "Cannot keep the certificates");
         return failedMs;
       });
-      const wait = new AbortController();
-      const either = AbortSignal.any([signal, wait.signal]);
-      await Promise.race([this.#woken.promise, pause(this.#deps.clock, turnMs(waitMs), either)]);
+      using wait = new Follower(signal);
+      const waited = pause(this.#deps.clock, turnMs(waitMs), wait.signal);
+      await Promise.race([this.#woken.promise, waited]);
       wait.abort();
     }
   }

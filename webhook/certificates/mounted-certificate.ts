@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { pause } from "../../access/time/clock.ts";
+import { Follower } from "../../access/time/deadline.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { pairOf } from "./certificate-secret.ts";
 import type { Certificates, CertificatesDeps } from "./certificates.ts";
@@ -17,8 +18,8 @@ export function startMountedCertificate(
   folder: string,
   signal: AbortSignal,
 ): Certificates {
-  const stop = new AbortController();
-  const end = AbortSignal.any([signal, stop.signal]);
+  const stop = new Follower(signal);
+  const end = stop.signal;
   let served = "";
   let isTold = false;
   const look = async () => {

@@ -1,6 +1,7 @@
 import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
 import { pause } from "../../../access/time/clock.ts";
+import { Follower } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
 import { fleetSetApiVersion, type FleetSetKind } from "../../../api/fleet-set.ts";
@@ -57,11 +58,9 @@ export function objectChanges(
   );
   return {
     async next(paceMs, end) {
-      const stop = new AbortController();
-      const waited = AbortSignal.any([end, stop.signal]);
-      const polled = pause(systemClock, paceMs, waited);
-      await Promise.race([change.promise, polled]);
-      stop.abort();
+      using wait = new Follower(end);
+      await Promise.race([change.promise, pause(systemClock, paceMs, wait.signal)]);
+      wait.abort();
       await pause(systemClock, Math.min(settleMs, paceMs), end);
       change = Promise.withResolvers<void>();
     },

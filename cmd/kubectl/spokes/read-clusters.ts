@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { abortable, timeoutError, TurnWaits } from "../../../access/time/deadline.ts";
+import { abortable, Follower, timeoutError, TurnWaits } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import {
   type ClusterProfileRef,
@@ -107,12 +107,11 @@ export async function readEach<Facts>(
   const isRemote = [...targets.values()].some((ref) => ref !== undefined);
   const spokes = isRemote ? await access.spokes() : { reach: undefined };
   const counted = countedReading(targets.size, limits.onProgress);
-  const failed = new AbortController();
-  const both = AbortSignal.any([signal, failed.signal]);
+  using failed = new Follower(signal);
   const readings = await mapLimited([...targets], limits.concurrency, async ([id, ref]) => {
     const timeoutMs = limits.spokeTimeoutMs;
     const reading = await counted(id === "" ? "<hub>" : id, () =>
-      readCluster({ id, ref }, { access, spokes, timeoutMs, read }, both),
+      readCluster({ id, ref }, { access, spokes, timeoutMs, read }, failed.signal),
     );
     if (limits.failFast === true && reading.kind === "unread") failed.abort();
     return [id, isPulled(components, id) ? asPullOnly(reading) : reading] as const;

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 
 import { describe, expect, test } from "vitest";
 
-import { Deadline, withTimeout } from "../../../access/time/deadline.ts";
+import { Deadline, Follower, withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 
 const never = new AbortController().signal;
@@ -57,3 +57,24 @@ function collectGarbage(): void {
   if (typeof collect !== "function") throw new Error("There is no gc");
   collect();
 }
+
+describe("Follower", () => {
+  test("aborts with the first of its signals that aborts, and keeps that reason", () => {
+    const [one, other] = [new AbortController(), new AbortController()];
+    const either = new Follower(one.signal, other.signal);
+    expect(either.signal.aborted).toBe(false);
+    other.abort("other");
+    one.abort("one");
+    expect(either.signal.reason).toBe("other");
+    expect(new Follower(never, other.signal).signal.reason).toBe("other");
+  });
+
+  test("follows none of its signals after its disposal", () => {
+    const [one, other] = [new AbortController(), new AbortController()];
+    const either = new Follower(one.signal, other.signal);
+    either[Symbol.dispose]();
+    one.abort();
+    other.abort();
+    expect(either.signal.aborted).toBe(false);
+  });
+});

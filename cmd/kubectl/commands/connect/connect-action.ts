@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { isatty } from "node:tty";
 
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
+import { Follower } from "../../../../access/time/deadline.ts";
 import { type ClusterProfile, isHealthy } from "../../../../api/cluster-profile.ts";
 import { allKinds } from "../../../../api/component.ts";
 import type { ActionInput } from "../../action.ts";
@@ -224,8 +225,8 @@ interface HandOver extends Disposable {
  * signal, so that files are removed.
  */
 function handOver(signal: AbortSignal, isTerminal: boolean): HandOver {
-  const hangup = new AbortController();
-  const onHangup = (): void => hangup.abort();
+  const end = new Follower(signal);
+  const onHangup = (): void => end.abort();
   process.on("SIGHUP", onHangup);
   const own = isTerminal ? process.listeners("SIGINT") : [];
   if (isTerminal) {
@@ -234,8 +235,9 @@ function handOver(signal: AbortSignal, isTerminal: boolean): HandOver {
     for (const listener of own) process.off("SIGINT", listener);
   }
   return {
-    signal: AbortSignal.any([signal, hangup.signal]),
+    signal: end.signal,
     [Symbol.dispose]() {
+      end[Symbol.dispose]();
       process.off("SIGHUP", onHangup);
       for (const listener of own) process.on("SIGINT", listener);
       process.off("SIGINT", ignore);

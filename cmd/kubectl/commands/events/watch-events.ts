@@ -1,6 +1,6 @@
 import { backoffMs } from "../../../../access/time/backoff.ts";
 import { pause } from "../../../../access/time/clock.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
+import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
@@ -107,7 +107,8 @@ async function watchSpoke(
 ): Promise<void> {
   const { id } = spoke;
   const { limits, troubles } = shared;
-  const end = AbortSignal.any([signal, spoke.stop.signal]);
+  using follower = new Follower(signal, spoke.stop.signal);
+  const end = follower.signal;
   let failures = 0;
   while (!end.aborted) {
     try {

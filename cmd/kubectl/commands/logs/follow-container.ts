@@ -1,5 +1,6 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient, LogRef } from "../../../../access/kube/kube-client.ts";
+import { Follower } from "../../../../access/time/deadline.ts";
 import type { ReportError } from "../../output/report.ts";
 import { itemOf, type LogItem, type LogSource } from "./log-line.ts";
 import { hasNoLog, sourceError, type LogFilter } from "./read-logs.ts";
@@ -82,7 +83,8 @@ export async function followContainer(
   signal: AbortSignal,
 ): Promise<void> {
   const { id, client, filter, sink, state } = stream;
-  const end = AbortSignal.any([signal, state.stop.signal]);
+  using follower = new Follower(signal, state.stop.signal);
+  const end = follower.signal;
   try {
     if (
       state.lastTime === undefined &&

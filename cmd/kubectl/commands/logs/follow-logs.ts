@@ -1,3 +1,4 @@
+import { Follower } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import type { Component } from "../../../../api/component.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
@@ -35,7 +36,7 @@ class FleetLogs {
   readonly #following: FollowOptions;
   readonly #signal: AbortSignal;
   readonly #shared: FollowContext;
-  readonly #followed = new Map<string, AbortController>();
+  readonly #followed = new Map<string, Follower>();
   readonly #work = new Set<Promise<void>>();
   #components: readonly Component[] = [];
   #tests: readonly ((line: string) => boolean)[] = [];
@@ -70,9 +71,9 @@ class FleetLogs {
     }
     for (const [id, ref] of targets) {
       if (this.#followed.has(id)) continue;
-      const stop = new AbortController();
+      const stop = new Follower(this.#signal);
       this.#followed.set(id, stop);
-      this.#start(this.#clusterOf(id, ref), AbortSignal.any([this.#signal, stop.signal]));
+      this.#start(this.#clusterOf(id, ref), stop.signal);
     }
   }
 

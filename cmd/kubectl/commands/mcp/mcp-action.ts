@@ -11,6 +11,7 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 
+import { Follower } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { foreignText } from "../../../../api/foreign-text.ts";
 import type { ActionInput } from "../../action.ts";
@@ -60,11 +61,11 @@ function serverOf(input: Input, signal: AbortSignal): Server {
   const turns = new Semaphore(atOnce);
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = toolOf(params.name, tools);
-    const both = AbortSignal.any([signal, extra.signal]);
-    using _turn = await turns.enter(both);
+    using both = new Follower(signal, extra.signal);
+    using _turn = await turns.enter(both.signal);
     const checked = checkedArguments(tool.schema, params.arguments);
     if (typeof checked === "string") return resultOf({ text: checked, isFailure: true });
-    return resultOf(await runTool(tool, checked, { server: input, signal: both, maxBytes }));
+    return resultOf(await runTool(tool, checked, { server: input, signal: both.signal, maxBytes }));
   });
   return server;
 }

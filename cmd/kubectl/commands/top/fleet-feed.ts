@@ -1,4 +1,5 @@
 import { pause } from "../../../../access/time/clock.ts";
+import { Follower } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
@@ -208,15 +209,13 @@ class Feed {
   async #followClusters(first: Promise<void>): Promise<void> {
     await first;
     while (!this.#signal.aborted) {
-      const wake = new AbortController();
-      const until = AbortSignal.any([this.#signal, wake.signal]);
-      const paced = pause(systemClock, paceMs + (Math.random() - 0.5) * 4_000, until).then(
-        () => true,
-      );
+      using wait = new Follower(this.#signal);
+      const waitMs = paceMs + (Math.random() - 0.5) * 4_000;
+      const paced = pause(systemClock, waitMs, wait.signal).then(() => true);
       const wanted = this.#spokesWanted.promise.then(() => false);
       // oxlint-disable-next-line no-await-in-loop -- one round after another
       const isWhole = await Promise.race([paced, wanted]);
-      wake.abort();
+      wait.abort();
       const ids = isWhole
         ? this.#clusterIds()
         : this.#clusterIds().filter((id) => this.#due.has(id));

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-import { withTimeout } from "../../../../access/time/deadline.ts";
+import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type ActionInput, askedOf, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
@@ -37,9 +37,8 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   const live = options.live ?? true;
   // Without --timeout the screen stays until it is closed.
   const isLimited = once || flags.timeoutGiven;
-  const end = new AbortController();
-  const both = AbortSignal.any([signal, end.signal]);
-  const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, both) : both;
+  using end = new Follower(signal);
+  const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, end.signal) : end.signal;
   const wanted = { env: terminal.env, spokes: live };
   await using opened = await openClusterAccess(flags, wanted, until);
   await using access = keepSpokes(opened);

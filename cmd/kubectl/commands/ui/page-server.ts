@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
+import { Follower } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import type { ActionInput } from "../../action.ts";
 import { messageOf, UsageError } from "../../errors.ts";
@@ -155,11 +156,10 @@ async function answerPath(
   } else if (name === "sets" && query.size === 0) {
     send(response, { status: 200, type: json, text: fleet.setsText() });
   } else {
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
-    const both = AbortSignal.any([signal, gone.signal]);
-    using _turn = await turns.enter(both);
-    const api = { server: input, access, tools, signal: both };
+    using end = new Follower(signal);
+    response.once("close", () => end.abort());
+    using _turn = await turns.enter(end.signal);
+    const api = { server: input, access, tools, signal: end.signal };
     const { status, text } = await answerApi(name, query, api);
     send(response, { status, type: json, text });
   }

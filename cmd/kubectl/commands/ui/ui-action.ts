@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { access as accessFile, constants, lstat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-import { withTimeout } from "../../../../access/time/deadline.ts";
+import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type ActionInput, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
@@ -39,10 +39,9 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   const live = options.live ?? true;
   const isLimited = options.once !== undefined || flags.timeoutGiven;
   await using ending = new AsyncDisposableStack();
-  const end = new AbortController();
+  const end = ending.use(new Follower(signal));
   ending.defer(() => end.abort());
-  const both = AbortSignal.any([signal, end.signal]);
-  const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, both) : both;
+  const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, end.signal) : end.signal;
   const wanted = { env: terminal.env, spokes: live };
   const access = ending.use(keepSpokes(ending.use(await openClusterAccess(flags, wanted, until))));
   const fleet = ending.use(new PageFleet(fromOf(flags)));
