@@ -99,7 +99,7 @@ export class SpokeKeeper {
   /** Closes the connection for ever. Its users get the error. */
   async close(error: FleetError): Promise<void> {
     this.#closed = true;
-    this.#grace?.[Symbol.dispose]();
+    this.#endGrace();
     this.#attempt?.abort();
     const link = this.#link;
     this.#link = undefined;
@@ -110,16 +110,14 @@ export class SpokeKeeper {
 
   #applyOutcome(): void {
     this.#excess.end();
-    this.#grace?.[Symbol.dispose]();
+    this.#endGrace();
     this.#attempt?.abort();
     this.#attempt = undefined;
     this.#attemptError = undefined;
     const outcome = this.#outcome;
     if (outcome.kind === "error") {
       if (outcome.error.reason === "ReferenceNotPermitted") this.#drop("is not permitted any more");
-      // A working connection is kept for a while, but `acquire` throws.
-      const giveUp = (): void => this.#drop("was given up");
-      this.#grace = this.#deps.clock.after(graceMs, giveUp, "background");
+      this.#limitOldLink();
     } else {
       const { access } = outcome;
       if (this.#link !== undefined && this.#link.profile.uid !== access.profile.uid) {
@@ -128,6 +126,18 @@ export class SpokeKeeper {
       if (!this.#isLinkCurrent()) this.#connect(outcome);
     }
     this.#refresh();
+  }
+
+  /** A link that still works is kept for a while where the profile leads nowhere, or to a cluster that does not answer. `acquire` throws meanwhile. */
+  #limitOldLink(): void {
+    if (this.#link === undefined) return;
+    const giveUp = (): void => this.#drop("was given up");
+    this.#grace ??= this.#deps.clock.after(graceMs, giveUp, "background");
+  }
+
+  #endGrace(): void {
+    this.#grace?.[Symbol.dispose]();
+    this.#grace = undefined;
   }
 
   #isLinkCurrent(): boolean {
@@ -167,6 +177,7 @@ export class SpokeKeeper {
         await link[Symbol.asyncDispose]();
         if (isAborted(signal)) return;
         this.#attemptError = fleetErrorOf(error);
+        this.#limitOldLink();
         this.#refresh();
       }
       const isOfPlugin = this.#attemptError.code?.startsWith("Plugin") === true;
@@ -177,6 +188,7 @@ export class SpokeKeeper {
 
   #adopt(link: SpokeLink): void {
     const old = this.#link;
+    this.#endGrace();
     this.#attempt = undefined;
     this.#attemptError = undefined;
     this.#down = undefined;

@@ -1,0 +1,92 @@
+import { expect, test, vi } from "vitest";
+
+import { type AccessOutcome, resolveAccess } from "../../../access/spokes/resolved-access.ts";
+import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import type { SpokeConnection } from "../../../access/spokes/spokes.ts";
+import type { Clock } from "../../../access/time/clock.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
+import { authority, stub, untilTheEnd } from "../loopback.ts";
+import { output, patience } from "./quiet-connection.ts";
+
+/** A clock of which the test ends the three minutes. */
+class GraceClock implements Clock {
+  readonly now = systemClock.now.bind(systemClock);
+  readonly date = systemClock.date.bind(systemClock);
+  /** What happens when the three minutes are over. */
+  readonly #ends = new Set<() => void>();
+
+  after(...given: Parameters<Clock["after"]>): Disposable {
+    const [ms, callback] = given;
+    if (ms !== 180_000) return systemClock.after(...given);
+    this.#ends.add(callback);
+    return { [Symbol.dispose]: () => this.#ends.delete(callback) };
+  }
+
+  passThreeMinutes(): void {
+    for (const end of this.#ends) end();
+  }
+}
+
+function accessTo(server: string): AccessOutcome {
+  const ca = Buffer.from(authority.certificatePem).toString("base64");
+  const cluster = { server, "certificate-authority-data": ca };
+  const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
+  const exec = { command: "/bin/sh", args: ["-c", `echo '${output}'`] };
+  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, exec)), Date.now());
+  return { kind: "access", access };
+}
+
+const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
+const invalid = new FleetError("ClusterProfileNotReady", "The cluster is not healthy");
+/** Where nobody listens. */
+const dead = "https://127.0.0.1:1";
+
+async function connected(): Promise<{
+  readonly clock: GraceClock;
+  readonly keeper: SpokeKeeper;
+  readonly connection: SpokeConnection;
+  readonly server: string;
+}> {
+  const { server } = await stub(undefined, { answer: () => ({ body: "{}" }) });
+  const clock = new GraceClock();
+  const keeper = new SpokeKeeper(accessTo(server), { ...deps, clock }, () => undefined);
+  const over = new FleetError("ClusterProviderClosed", "The test is over");
+  untilTheEnd({ [Symbol.asyncDispose]: () => keeper.close(over) });
+  const connection = await keeper.acquire(AbortSignal.timeout(60_000));
+  return { clock, keeper, connection, server };
+}
+
+const changes: readonly (readonly [name: string, outcome: AccessOutcome])[] = [
+  ["that is not healthy", { kind: "error", error: invalid }],
+  ["that leads to a server that does not answer", accessTo(dead)],
+];
+
+test.each(changes)(
+  "the connection of a profile %s is kept for three minutes, and then ended",
+  async (_, outcome) => {
+    const { clock, keeper, connection } = await connected();
+    keeper.update(outcome);
+    await vi.waitFor(() => expect(keeper.state.kind).toBe("failed"), patience);
+    await expect(keeper.acquire(AbortSignal.timeout(60_000))).rejects.toBeInstanceOf(FleetError);
+    expect(connection.signal.aborted).toBe(false);
+    clock.passThreeMinutes();
+    expect(keeper.state.kind).toBe("failed");
+    await vi.waitFor(() => expect(connection.signal.aborted).toBe(true), patience);
+  },
+);
+
+test.each(changes)(
+  "the connection of a profile %s and is put right goes on",
+  async (_, outcome) => {
+    const { clock, keeper, connection, server } = await connected();
+    keeper.update(outcome);
+    await vi.waitFor(() => expect(keeper.state.kind).toBe("failed"), patience);
+    keeper.update(accessTo(server));
+    await vi.waitFor(() => expect(keeper.state.kind).toBe("connected"), patience);
+    clock.passThreeMinutes();
+    expect(await keeper.acquire(AbortSignal.timeout(60_000))).toBe(connection);
+    expect(connection.signal.aborted).toBe(false);
+  },
+);
