@@ -19,7 +19,7 @@ export interface ClusterClaimsOptions {
   readonly namespace: string;
   /** A client of the hub that may write for a ClusterProfile. */
   readonly hubFor: (profile: ClusterProfileRef) => Pick<KubeClient, "get" | "create" | "remove">;
-  /** Called when a cluster may be free whose claim stopped a ClusterProfile. */
+  /** Called when a ClusterProfile has to claim its cluster again: another claim that stopped it is gone, or its own was deleted by somebody else. */
   readonly onFree: (profile: ClusterProfileRef) => void;
   readonly log: Log;
 }
@@ -32,6 +32,8 @@ interface ClaimedConnection {
 
 interface Claimed {
   readonly client: object;
+  /** Of the Lease, as soon as it is there. */
+  name?: string;
   /** Resolves when the cluster is claimed. */
   readonly claiming: Promise<void>;
 }
@@ -62,7 +64,10 @@ export class ClusterClaims implements Disposable {
       { client, clock, ref: { resource: leases, namespace, labelSelector: claimLabel } },
       {
         onChange: () => undefined,
-        onDelete: ({ metadata }) => this.#free(metadata.name),
+        onDelete: (claim) => {
+          this.#lose(claim);
+          this.#free(claim.metadata.name);
+        },
         onError: (err) => log.warn({ err }, "Cannot watch the claims of clusters"),
       },
       signal,
@@ -82,8 +87,11 @@ export class ClusterClaims implements Disposable {
     const known = this.#claimed.get(key);
     if (known?.client === client) return abortable(known.claiming, signal);
     // Ends with the connection, and not with the attempt that began it: other components wait for it, too.
-    const claiming = this.#inTurn(key, () => this.#claim(profile, client, end));
-    const claimed = { client, claiming };
+    const claiming = this.#inTurn(key, async () => {
+      const name = await this.#claim(profile, client, end);
+      if (name !== undefined) claimed.name = name;
+    });
+    const claimed: Claimed = { client, claiming };
     this.#claimed.set(key, claimed);
     claiming.catch(() => {
       if (this.#claimed.get(key) === claimed) this.#claimed.delete(key);
@@ -145,23 +153,25 @@ export class ClusterClaims implements Disposable {
     }
   }
 
+  /** Returns the name of the claim, and undefined for a cluster that cannot be claimed. */
   async #claim(
     profile: ClusterProfileRef,
     client: Pick<KubeClient, "get">,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const ref = { resource: namespaces, name: "kube-system" };
     const kubeSystem = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
     // A cluster that tells no uid cannot be claimed. The anchors there keep two installations apart.
-    if (kubeSystem === undefined) return;
+    if (kubeSystem === undefined) return undefined;
     const name = claimName(kubeSystem.metadata.uid);
     const claims = await this.#claimsOf(profile, signal);
     // The ClusterProfile led to another cluster before.
     for (const claim of claims) {
       if (claim.metadata.name !== name) await this.#remove(profile, claim, signal);
     }
-    if (claims.some(({ metadata }) => metadata.name === name)) return;
-    await this.#create(profile, name, signal);
+    const hasClaim = claims.some(({ metadata }) => metadata.name === name);
+    if (!hasClaim) await this.#create(profile, name, signal);
+    return name;
   }
 
   async #create(profile: ClusterProfileRef, name: string, signal: AbortSignal): Promise<void> {
@@ -207,6 +217,16 @@ export class ClusterClaims implements Disposable {
   #noteRefusal(name: string, profile: ClusterProfileRef): void {
     const refused = this.#refused.get(name) ?? new Map<string, ClusterProfileRef>();
     this.#refused.set(name, refused.set(reflectorKey(profile), profile));
+  }
+
+  /** A claim that somebody deleted is made again. Another ClusterProfile may be faster: then its holder learns that it is refused. */
+  #lose(claim: KubeObject): void {
+    const profile = holderOf(claim);
+    if (profile === undefined) return;
+    const key = reflectorKey(profile);
+    if (this.#claimed.get(key)?.name !== claim.metadata.name) return;
+    this.#claimed.delete(key);
+    this.#options.onFree(profile);
   }
 
   #free(name: string): void {

@@ -138,3 +138,22 @@ test("a claim that failed is tried again", async () => {
   await one.claim(a, connection, signal);
   expect(claims()).toEqual({ x: "fleet/a" });
 });
+
+test("a claim that somebody deletes is made again by its holder, which need not connect again", async () => {
+  const one = replica();
+  const connection = to("x");
+  await one.claim(a, connection, signal);
+  hub.drop("Lease", "knfleet-cluster-x");
+  await vi.waitFor(() => expect(freed).toEqual(["a"]));
+  await one.claim(a, connection, signal);
+  expect(claims()).toEqual({ x: "fleet/a" });
+});
+
+test("of its own removals of claims a holder is not told", async () => {
+  const one = replica();
+  await one.claim(a, to("x"), signal);
+  await one.claim(a, to("y"), signal);
+  await one.release(a, never, signal);
+  await expect(one.claim(b, to("y"), signal)).resolves.toBeUndefined();
+  expect(freed).toEqual([]);
+});
