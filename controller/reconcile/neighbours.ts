@@ -44,7 +44,7 @@ interface Holding {
   readonly anchor: KubeObject | undefined;
 }
 
-/** The objects of a component that is about to be installed. */
+/** The objects of a component whose install runs. */
 interface Claim extends Pick<Holding, "kind" | "ids"> {
   readonly clusterId: string;
 }
@@ -68,7 +68,7 @@ export class Neighbours {
   readonly #answerMs = new WeakMap<object, number>();
   /** UID of the kube-system namespace of a cluster, by client. */
   readonly #clusterIds = new WeakMap<object, string>();
-  /** By the uid of the component. */
+  /** By the uid of the component. One ends with the attempt that made it: then the anchor shows the installation, or there is none. */
   readonly #claims = new Map<string, Claim>();
 
   constructor(clock: Clock) {
@@ -77,7 +77,7 @@ export class Neighbours {
 
   /**
    * Throws FleetError `DuplicateComponent` when another component of its kind has objects that the newcomer would write, and `AnchorConflict` when another installation has them;
-   * also when these are only about to be installed. Resolves with the newcomer's own anchor if the list shows it, and with `unknown` without the right to list anchors. Rejects
+   * also when these are only being installed. Resolves with the newcomer's own anchor if the list shows it, and with `unknown` without the right to list anchors. Rejects
    * when the list fails otherwise. `all`: the components of the hub.
    */
   async assertNoOverlap(
@@ -102,9 +102,6 @@ export class Neighbours {
       assertApart(desired, component.kind, holdingOf(anchor, components));
     if (clusterId === undefined) return noAnchor;
     const { kind, metadata } = component;
-    // The ClusterProfile may belong to another cluster now.
-    this.#claims.delete(metadata.uid);
-    this.#dropDeleted(components);
     for (const [uid, claim] of this.#claims) {
       if (claim.clusterId !== clusterId) continue;
       const holder = components.find((one) => one.metadata.uid === uid);
@@ -112,6 +109,11 @@ export class Neighbours {
     }
     this.#claims.set(metadata.uid, { kind, ids: new Set(desired.keys()), clusterId });
     return noAnchor;
+  }
+
+  /** Has to be called when the attempt of a component has ended that may have called `assertNoOverlap`. */
+  forget({ metadata }: Pick<Component, "metadata">): void {
+    this.#claims.delete(metadata.uid);
   }
 
   /**
@@ -164,12 +166,6 @@ export class Neighbours {
       }
     }
     return holders;
-  }
-
-  /** Drops the claims of deleted components. */
-  #dropDeleted(components: readonly Component[]): void {
-    const uids = new Set(components.map(({ metadata }) => metadata.uid));
-    for (const uid of this.#claims.keys()) if (!uids.has(uid)) this.#claims.delete(uid);
   }
 
   async #listAnchors(

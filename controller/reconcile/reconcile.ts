@@ -88,6 +88,8 @@ async function installComponent(
     // What was kept of the cluster is given back. A connection that is opened later lists everything again.
     if (failure.code === "TooLarge") await attempt.installation.closeView();
     return { kind: "failed", steps, error: failure };
+  } finally {
+    deps.neighbours.forget(component);
   }
 }
 
