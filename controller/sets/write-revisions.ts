@@ -13,7 +13,7 @@ import type { RecentWrites } from "./recent-writes.ts";
 export interface RevisionWriterOptions {
   readonly client: Pick<KubeClient, "create" | "patch" | "remove">;
   readonly clock: Clock;
-  readonly recent: Pick<RecentWrites<KubeObject>, "add">;
+  readonly recent: Pick<RecentWrites<KubeObject>, "add" | "delete">;
 }
 
 const resource = knownResource("apps/v1", "ControllerRevision");
@@ -34,14 +34,13 @@ export class RevisionWriter {
     signal: AbortSignal,
   ): Promise<void> {
     const isKnown = revisions.some(({ name }) => name === mark.name);
-    if (mark.kind === "begin" && isKnown) return this.#beginAgain(set, mark, signal);
-    if (mark.kind === "begin") return this.#begin(set, mark, signal);
-    const now = timestampOf(this.#options.clock.date());
-    if (mark.kind === "complete") {
-      return this.#annotate(set, mark, { [completed]: String(mark.number) }, signal);
-    }
-    if (mark.kind === "fail") return this.#annotate(set, mark, { [failedAt]: now }, signal);
-    await this.#annotate(set, mark, { [failedAt]: null, [retriedAt]: now }, signal);
+    if (mark.kind === "begin" && !isKnown) return this.#begin(set, mark, signal);
+    // A revision that begins again was rolled out before, and is wanted again.
+    const patch =
+      mark.kind === "begin"
+        ? { revision: mark.number }
+        : { metadata: { annotations: this.#annotationsOf(mark) } };
+    await this.#patch(set, { name: mark.name, patch }, signal);
   }
 
   /** Deletes the oldest revisions beyond the limit that no component has and no rollout needs. */
@@ -56,7 +55,10 @@ export class RevisionWriter {
       .filter(({ name }) => !used.has(name))
       .toSorted((a, b) => b.number - a.number)
       .slice(set.spec.revisionHistoryLimit);
-    for (const { name } of old) await this.#options.client.remove(refOf(set, name), {}, signal);
+    for (const { name } of old) {
+      await this.#options.client.remove(refOf(set, name), {}, signal);
+      this.#forget(set, name);
+    }
   }
 
   async #begin(
@@ -68,39 +70,45 @@ export class RevisionWriter {
     const object = revisionObject(set, name, number);
     const { namespace } = set.metadata;
     try {
-      this.#remember(set, await client.create({ resource, namespace }, object, {}, signal));
+      this.#remember(await client.create({ resource, namespace }, object, {}, signal));
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
       // A set that had this name before has left it, with marks that say nothing of this one.
       const { ownerReferences } = object.metadata;
       const annotations = { [completed]: null, [failedAt]: null, [retriedAt]: null };
       const patch = { revision: number, metadata: { ownerReferences, annotations } };
-      this.#remember(set, await client.patch(refOf(set, name), patch, {}, signal));
+      await this.#patch(set, { name, patch }, signal);
     }
   }
 
-  /** The revision was rolled out before, and is wanted again. */
-  async #beginAgain(
-    set: FleetSet,
-    { name, number }: Extract<RevisionMark, { kind: "begin" }>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const patch = { revision: number };
-    this.#remember(set, await this.#options.client.patch(refOf(set, name), patch, {}, signal));
+  #annotationsOf(
+    mark: Exclude<RevisionMark, { kind: "begin" }>,
+  ): Readonly<Record<string, string | null>> {
+    const now = timestampOf(this.#options.clock.date());
+    if (mark.kind === "complete") return { [completed]: String(mark.number) };
+    if (mark.kind === "fail") return { [failedAt]: now };
+    return { [failedAt]: null, [retriedAt]: now };
   }
 
-  // oxlint-disable-next-line max-params -- three facts, and the signal last
-  async #annotate(
+  async #patch(
     set: FleetSet,
-    { name }: RevisionMark,
-    annotations: Readonly<Record<string, string | null>>,
+    { name, patch }: { readonly name: string; readonly patch: Readonly<Record<string, unknown>> },
     signal: AbortSignal,
   ): Promise<void> {
-    const patch = { metadata: { annotations } };
-    this.#remember(set, await this.#options.client.patch(refOf(set, name), patch, {}, signal));
+    try {
+      this.#remember(await this.#options.client.patch(refOf(set, name), patch, {}, signal));
+    } catch (error) {
+      // Deleted before the watch showed it. Remembered, it would be patched again and again.
+      if (error instanceof ApiError && error.status === 404) this.#forget(set, name);
+      throw error;
+    }
   }
 
-  #remember(set: FleetSet, object: KubeObject): void {
+  #forget({ metadata: { namespace } }: FleetSet, name: string): void {
+    this.#options.recent.delete(reflectorKey({ namespace, name }));
+  }
+
+  #remember(object: KubeObject): void {
     const { recent, clock } = this.#options;
     recent.add(reflectorKey(object.metadata), object, clock.now());
   }

@@ -17,7 +17,10 @@ function revision(name: string, number = 1): Revision {
 }
 
 /** A writer, what it sends, and what it remembers. */
-function writer(creation: () => Promise<void> = () => Promise.resolve()) {
+function writer(
+  creation: () => Promise<void> = () => Promise.resolve(),
+  patching: () => Promise<void> = () => Promise.resolve(),
+) {
   const sent: unknown[] = [];
   const answer: KubeObject = {
     apiVersion: "apps/v1",
@@ -33,6 +36,7 @@ function writer(creation: () => Promise<void> = () => Promise.resolve()) {
     },
     patch: async (ref: { readonly name: string }, patch: unknown) => {
       sent.push({ patch: ref.name, with: patch });
+      await patching();
       return answer;
     },
     remove: async (ref: { readonly name: string }) => {
@@ -40,9 +44,13 @@ function writer(creation: () => Promise<void> = () => Promise.resolve()) {
       return "gone" as const;
     },
   };
-  const recent = { add: (key: string) => void remembered.push(key) };
+  const forgotten: string[] = [];
+  const recent = {
+    add: (key: string) => void remembered.push(key),
+    delete: (key: string) => void forgotten.push(key),
+  };
   const revisions = new RevisionWriter({ client, clock: new FakeClock(), recent });
-  return { revisions, sent, remembered };
+  return { revisions, sent, remembered, forgotten };
 }
 
 const begin: RevisionMark = { kind: "begin", name: "prod-1", number: 3 };
@@ -114,7 +122,7 @@ test.each([apiError(403, "Forbidden"), new TypeError("bug")])(
 );
 
 test("the oldest revisions beyond the limit go, whatever their order, but none that is used", async () => {
-  const { revisions, sent } = writer();
+  const { revisions, sent, forgotten } = writer();
   const child: Component = {
     apiVersion: "operator.knative.dev/v1beta1",
     kind: "KnativeServing",
@@ -148,4 +156,20 @@ test("the oldest revisions beyond the limit go, whatever their order, but none t
     signal,
   );
   expect(sent).toEqual([{ remove: "old-4" }, { remove: "old-3" }]);
+  // Nobody patches what is gone while the watch still shows it.
+  expect(forgotten).toEqual(["fleet/old-4", "fleet/old-3"]);
+});
+
+test.each<readonly [number, readonly string[]]>([
+  [404, ["fleet/prod-1"]],
+  [409, []],
+])("a revision that answers %i to its mark is forgotten: %j", async (status, gone) => {
+  const failure = apiError(status, "Failure");
+  const { revisions, forgotten } = writer(undefined, () => Promise.reject(failure));
+  const known = { set, revisions: [revision("prod-1")] };
+  await expect(revisions.mark(known, begin, signal)).rejects.toBe(failure);
+  await expect(revisions.mark(known, { kind: "fail", name: "prod-1" }, signal)).rejects.toBe(
+    failure,
+  );
+  expect(new Set(forgotten)).toEqual(new Set(gone));
 });
