@@ -1,4 +1,5 @@
 import { WriteRefusedError } from "../access/http/write-permit.ts";
+import { isServerFailure } from "../access/kube/api-error.ts";
 import type { Listing } from "../access/kube/reflector.ts";
 import type { ReferencePolicy } from "../access/providers/reference-policy.ts";
 import type { References } from "../access/providers/references.ts";
@@ -23,7 +24,7 @@ import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./queue/de
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
 import { areRivals, refusalOf } from "./reconcile/claims.ts";
-import { askedWaitMs, isHubFailure } from "./reconcile/outcome.ts";
+import { askedWaitMs } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
@@ -287,7 +288,7 @@ export class Dispatcher implements AsyncDisposable {
     const isInterrupted = err instanceof DOMException && err.name === "AbortError";
     // Writes are refused after the leadership is lost, when this process is about to end.
     if (isInterrupted || err instanceof WriteRefusedError) return { kind: "change" };
-    if (!isHubFailure(err)) throw err;
+    if (!isServerFailure(err)) throw err;
     this.#work?.deps.metrics.countHubFailure();
     this.#options.log.warn({ ...this.#fieldsOf(key), err }, "The hub could not be written");
     return { kind: "backoff", leastMs: askedWaitMs(err) };

@@ -1,3 +1,5 @@
+import { FleetError } from "../../api/errors.ts";
+
 /** One entry of `details.causes` of a Status. */
 export interface StatusCause {
   readonly reason?: string;
@@ -78,6 +80,13 @@ export class ConnectionError extends Error {
     super(message, options);
     this.failure = failure;
   }
+}
+
+/** Whether an error is a failure of a server or of the way to it, and not a bug of this program. */
+export function isServerFailure(error: unknown): boolean {
+  return (
+    error instanceof ApiError || error instanceof ConnectionError || error instanceof FleetError
+  );
 }
 
 const failures: Readonly<Record<string, ConnectionFailure>> = {

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { backoffMs } from "../time/backoff.ts";
 import { type Clock, pause } from "../time/clock.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, isServerFailure } from "./api-error.ts";
 import { type Kept, type KeptHandlers, KeptObjects } from "./kept-objects.ts";
 import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
 
@@ -231,7 +231,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     for await (const event of client.watch(ref, options, signal)) {
       if (signal.aborted) return true;
       isSilent = false;
-      this.#take(event);
+      this.#handle(() => this.#take(event));
     }
     if (signal.aborted) return true;
     // A list that was cut off starts again.
@@ -247,9 +247,24 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     const onCount = (objects: number): void => this.#objects.foresee(objects);
     const { items, resourceVersion } = await client.list(ref, { metadataOnly, onCount }, signal);
     signal.throwIfAborted();
-    this.#objects.beginRelist();
-    for (const object of items) this.#objects.change(object);
-    this.#endRelist(resourceVersion);
+    this.#handle(() => {
+      this.#objects.beginRelist();
+      for (const object of items) this.#objects.change(object);
+      this.#endRelist(resourceVersion);
+    });
+  }
+
+  /** Runs handlers. What one of them throws is a bug of this program, which must not look like a failure of the server. */
+  #handle(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (isServerFailure(error)) throw error;
+      const { kind } = this.#options.ref.resource;
+      throw new Error(`A watch has a bug: what it showed of ${kind} could not be taken`, {
+        cause: error,
+      });
+    }
   }
 
   #take(event: WatchEvent): void {

@@ -103,13 +103,6 @@ export function isForNow({ reason, cause }: FleetError): boolean {
   return reason === "ClusterBusy" && cause instanceof ApiError && isAnswerForNow(cause);
 }
 
-/** Whether an error of an attempt is a failure of the hub, and not a bug. */
-export function isHubFailure(error: unknown): boolean {
-  return (
-    error instanceof ApiError || error instanceof ConnectionError || error instanceof FleetError
-  );
-}
-
 /** Milliseconds for which a busy or failing server asks not to be called, a minute at most; 0 without such an answer. */
 export function askedWaitMs(error: unknown): number {
   const answer = error instanceof FleetError ? error.cause : error;

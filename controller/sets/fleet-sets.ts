@@ -1,3 +1,4 @@
+import { isServerFailure } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { LinePace } from "../../access/log.ts";
 import type { References } from "../../access/providers/references.ts";
@@ -24,6 +25,7 @@ import { lookAt, type LookDeps } from "./look.ts";
 import { NotTakenMemory } from "./not-taken.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { Selections } from "./selections.ts";
+import { isOutdated } from "./send-writes.ts";
 import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
 import { deletionEvents, editEvents } from "./set-events.ts";
 import { ChildWriter } from "./write-children.ts";
@@ -222,6 +224,8 @@ export class FleetSets implements AsyncDisposable {
       await this.#caches.synced();
       return this.#paced(key, await lookAt(key, this.#deps, signal));
     } catch (err) {
+      if (signal.aborted) return { kind: "done" };
+      if (!isServerFailure(err) && !isOutdated(err)) throw err;
       // A hub that takes nothing takes it for no set.
       const omitted = this.#lines.admit("look");
       if (omitted !== undefined) {

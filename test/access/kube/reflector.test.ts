@@ -97,8 +97,10 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
   return new Reflector(
     { clock: systemClock, client, ref },
     {
-      onChange: ({ metadata }, before) =>
-        told.push(`${before === undefined ? "+" : "~"}${metadata.name}`),
+      onChange: ({ metadata }, before) => {
+        told.push(`${before === undefined ? "+" : "~"}${metadata.name}`);
+        if (metadata.name === "bug") throw new TypeError("bug");
+      },
       onDelete: ({ metadata }) => told.push(`-${metadata.name}`),
       onError: (error) => errors.push(error),
       onSynced: ({ wentBack }) => void (wentBack && told.push("wentBack")),
@@ -111,6 +113,8 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
 async function watched(times: number): Promise<void> {
   await vi.waitFor(() => expect(watches.length).toBeGreaterThanOrEqual(times), { timeout: 60_000 });
 }
+
+const bug = "Error: A watch has a bug: what it showed of ConfigMap could not be taken";
 
 describe("a reflector", () => {
   test("continues after the last version when the server ends the watch", async () => {
@@ -238,6 +242,16 @@ describe("a reflector", () => {
     expect(watches).toEqual([undefined, undefined, undefined, undefined, "7"]);
     expect(errors).toHaveLength(3);
   });
+
+  test.each([[{ events: [added("bug", "6"), bookmark("7", true)], end: "stays" } as const], []])(
+    "says that the failure is one of this program when its handler throws (%#)",
+    async (...scripts) => {
+      const list = { items: [object("bug", "6")], resourceVersion: "7" };
+      reflecting(scripts.length === 0 ? [{ end: apiError(400, "BadRequest") }] : scripts, list);
+      await vi.waitFor(() => expect(errors.map(String)).toContain(bug), { timeout: 60_000 });
+      expect(errors.at(-1)).toMatchObject({ cause: new TypeError("bug") });
+    },
+  );
 
   test("makes the next attempt at once when it is hastened after a failure", async () => {
     const failures = Array.from({ length: 5 }, () => new ConnectionError("refused", "no"));

@@ -1,19 +1,20 @@
 import { expect, test } from "vitest";
 
+import { silentLog } from "../../support/silent-log.ts";
 import { answered, leadSets } from "./lead-sets.ts";
 import { apiError, rollout, SetHub, whenUnselected } from "./set-hub.ts";
 
 const minute = 60_000;
 
 /** A led hub with the clusters a and b, whose set has looked at both. */
-async function led(forbidden: readonly string[]) {
+async function led(forbidden: readonly string[], log = silentLog) {
   const hub = new SetHub();
   for (const name of ["a", "b"]) hub.putProfile(name);
   for (const name of forbidden) {
     hub.faults.push({ verb: "apply", name, error: apiError(403, "Forbidden", "denied") });
   }
   const key = hub.putSet({ rollout, whenUnselected });
-  const sets = leadSets(hub);
+  const sets = leadSets(hub, { log });
   const pass = async (ms: number): Promise<void> => {
     await answered();
     await hub.clock.advance(ms);
@@ -59,4 +60,24 @@ test("what components may use is looked at again when that has changed", async (
   sets.sets.referencesChanged();
   await pass(3_000);
   expect(sets.looks).toBeGreaterThan(before);
+});
+
+test("a bug of this program is logged as one, and not as a failure of the hub", async () => {
+  const lines: unknown[] = [];
+  const log = {
+    ...silentLog,
+    warn: (_fields: object, text: string) => void lines.push(text),
+    error: ({ err }: { readonly err?: unknown }, text: string) => void lines.push([text, err]),
+  };
+  const { hub, key, pass } = await led([], log);
+  expect(lines).toEqual([]);
+  const bug = new TypeError("bug");
+  hub.faults.push({ verb: "replace", name: "prod", error: bug });
+  hub.drop("ClusterProfile", "a");
+  await pass(3_000);
+  expect(lines).toContainEqual(["A look at a set failed", bug]);
+  expect(lines).not.toContain("The hub could not be written for a set");
+  hub.faults.length = 0;
+  await pass(minute);
+  expect(hub.set(key).status?.clusters?.["selected"]).toBe(1);
 });
