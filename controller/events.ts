@@ -91,14 +91,13 @@ export class EventRecorder {
     const named = { ...event, message, name: eventName(subject, event) };
     const count = this.#counts.get(named.name);
     if (count !== undefined && (await this.#countUp(subject, named, count + 1, signal))) return;
-    try {
-      await this.#create(subject, named, signal);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 409) throw error;
-      const ref = { resource: events, namespace: subject.metadata.namespace, name: named.name };
-      const stored = await this.#options.client.get(ref, {}, signal);
-      await this.#countUp(subject, named, countOf(stored) + 1, signal);
-    }
+    if (await this.#create(subject, named, signal)) return;
+    const ref = { resource: events, namespace: subject.metadata.namespace, name: named.name };
+    const stored = await this.#options.client.get(ref, {}, signal);
+    const next = countOf(stored) + 1;
+    if (stored !== undefined && (await this.#countUp(subject, named, next, signal))) return;
+    // The hub deletes an old Event at any moment.
+    await this.#create(subject, named, signal);
   }
 
   /** False when the Event is gone by now. */
@@ -122,11 +121,12 @@ export class EventRecorder {
     }
   }
 
+  /** False when the hub has the Event already. */
   async #create(
     subject: EventSubject,
     { name, type, reason, message, annotations }: NamedEvent,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { client, clock } = this.#options;
     const { apiVersion, kind } = subject;
     const { namespace, name: subjectName, uid, resourceVersion } = subject.metadata;
@@ -147,8 +147,14 @@ export class EventRecorder {
       lastTimestamp: time,
       count: 1,
     };
-    await client.create({ resource: events, namespace }, event, {}, signal);
+    try {
+      await client.create({ resource: events, namespace }, event, {}, signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) return false;
+      throw error;
+    }
     remember(this.#counts, name, 1);
+    return true;
   }
 }
 

@@ -144,16 +144,27 @@ export class ServedParts implements PartWork, AsyncDisposable {
   }
 
   async end(part: Part): Promise<void> {
-    const { clock, dispatcher, spokes, shards, log } = this.#options;
-    using limit = new Deadline(clock, leaveLimitMs, new AbortController().signal);
+    const { spokes, shards, log } = this.#options;
     if (part === "fleet") await this.#stopFleetWork();
-    else await abortable(dispatcher.leave(part), limit.signal);
+    else await this.#leave(part);
     const isLeft = (spoke: string): boolean => shardOf(spoke, shards) === part;
     this.claims?.forget(isLeft);
     this.#stopWrites(part);
     if (part !== "fleet") await spokes.disconnect(isLeft);
     this.#noteChange();
     log.info({ part }, "Ended the work of a part");
+  }
+
+  /** Waits until the attempts of a shard have ended, for a while: then their connections are cut, and the shard is not written for any more. */
+  async #leave(shard: number): Promise<void> {
+    const { clock, dispatcher, log } = this.#options;
+    using limit = new Deadline(clock, leaveLimitMs, new AbortController().signal);
+    try {
+      await abortable(dispatcher.leave(shard), limit.signal);
+    } catch (err) {
+      if (!limit.signal.aborted) throw err;
+      log.warn({ part: shard }, "The work of a part did not end in time");
+    }
   }
 
   /** The work of the shards must have ended before. */

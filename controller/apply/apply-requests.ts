@@ -80,15 +80,22 @@ class Requests implements EngineRequests {
   async adopt(object: DesiredObject, seen: KubeObject, signal: AbortSignal): Promise<boolean> {
     const { client, fieldManager: manager, isScaled } = this.#deps;
     let live: KubeObject | undefined = seen;
-    for (let attempt = 1; live !== undefined && attempt <= maxAttempts; attempt += 1) {
+    for (let attempt = 1; live !== undefined; attempt += 1) {
       const kept = keptAnnotations(live);
       if (kept !== undefined) this.#kept.set(object.id, kept);
       const patch = adoptionPatch(live, { manager, isScaled: isScaled(object.manifest) });
       if (patch === undefined) return attempt > 1;
-      if ((await this.#patched(object, patch, signal)) !== undefined) return true;
-      // Its status was written in between, for example.
+      const options = { fieldManager: manager, metadataOnly: true };
+      try {
+        await client.patch(refOf(object), patch, options, signal);
+        return true;
+      } catch (error) {
+        // Its status was written in between, for example.
+        if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
+      }
       live = await client.get(refOf(object), { metadataOnly: true }, signal);
     }
+    // Gone by now: the next apply creates it.
     return true;
   }
 

@@ -62,7 +62,9 @@ function plannedFor(
   ref: NamespacedName,
   present: ClusterProfile | undefined,
 ): PlannedProfile {
-  if (present === undefined || managerOf(present) === managers[source.producer]) {
+  const owner = present && identityInProfile(present);
+  const isOurs = present !== undefined && managerOf(present) === managers[source.producer];
+  if (present === undefined || (isOurs && (owner ?? source.identity) === source.identity)) {
     return { kind: "discovered", ref, source };
   }
   return { kind: "taken", ref, source, manager: managerOf(present) };
@@ -87,10 +89,10 @@ function namedSources(
     (owners.get(reflectorKey(ref)) ?? identity) === identity;
   return [...sources].toSorted(byAge).map((source) => {
     const refs = possibleRefs(source, namespace);
-    const ref =
-      refs.find((one) => isOwn(source, one)) ?? refs.find((one) => isFree(source, one)) ?? refs[0];
-    owners.set(reflectorKey(ref), source.identity);
-    return [source, ref] as const;
+    const ref = refs.find((one) => isOwn(source, one)) ?? refs.find((one) => isFree(source, one));
+    if (ref !== undefined) owners.set(reflectorKey(ref), source.identity);
+    // Profiles that name other sources have all its names. Nothing is written to them.
+    return [source, ref ?? refs[0]] as const;
   });
 }
 

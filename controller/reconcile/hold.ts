@@ -86,7 +86,7 @@ async function orThrowNotHeld<T>(write: () => Promise<T>, signal: AbortSignal): 
     return await write();
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof Error ? new NotHeld(error) : error;
+    throw error instanceof Error && !(error instanceof NotHeld) ? new NotHeld(error) : error;
   }
 }
 
@@ -189,7 +189,9 @@ async function recordPlace(
   try {
     await annotate(writer, { client, annotations }, signal);
   } catch (error) {
-    if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error;
+    // The component is gone, or another one has its name.
+    if (error instanceof ApiError && [404, 409].includes(error.status)) throw new NotHeld();
+    throw error;
   }
 }
 

@@ -116,6 +116,23 @@ test("what has to be on record fails when it cannot be written for a while", asy
   expect(hub.all("Event")).toHaveLength(1);
 });
 
+test("what has to be on record is written although the hub deletes the old Event meanwhile", async () => {
+  await recorder.record(component, ready, signal);
+  const [event] = hub.all("Event");
+  // Another process, which does not know the Event and counts it up.
+  const client = {
+    get: hub.get,
+    create: hub.create,
+    patch: async (...given: Parameters<typeof hub.patch>) => {
+      hub.drop("Event", event?.metadata.name ?? "");
+      return hub.patch(...given);
+    },
+  };
+  const other = new EventRecorder({ client, clock, log: silentLog });
+  await other.audit(component, ready, signal);
+  expect(hub.all("Event")).toEqual([expect.objectContaining({ count: 1 })]);
+});
+
 test.each([403, 404])(
   "a hub that answers %i takes no Event, and that is no failure",
   async (code) => {

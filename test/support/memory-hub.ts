@@ -105,7 +105,8 @@ export class MemoryHub implements Client {
     if (known === undefined) throw apiError(404, "NotFound");
     const { metadata, ...fields }: { metadata?: object } = { ...Object(patch) };
     const expected = resourceVersionOf(metadata);
-    if (expected !== undefined && expected !== known.metadata.resourceVersion) {
+    const isOther = uidOf(metadata, known) !== known.metadata.uid;
+    if (isOther || (expected !== undefined && expected !== known.metadata.resourceVersion)) {
       throw apiError(409, "Conflict");
     }
     return this.#store({ ...known, ...fields, metadata: { ...known.metadata, ...metadata } });
@@ -184,6 +185,11 @@ export class MemoryHub implements Client {
 function apiError(status: number, reason: string): ApiError {
   const request = "PUT /memory";
   return new ApiError({ status, reason, message: reason, causes: [], isStatus: true, request });
+}
+
+/** The uid that a patch asks for, as a real server compares it. */
+function uidOf(metadata: object | undefined, { metadata: { uid } }: KubeObject): unknown {
+  return metadata !== undefined && "uid" in metadata ? metadata.uid : uid;
 }
 
 function resourceVersionOf(metadata: object | undefined): unknown {

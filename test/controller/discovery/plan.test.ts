@@ -155,3 +155,28 @@ test("a profile of one context goes to no other context of its Secret", () => {
     ["fleet/x-b", { kind: "discovered", source: { identity: "Secret/team-a/x/b" } }],
   ]);
 });
+
+test("a source whose names are all taken by profiles of other sources overwrites none of them", () => {
+  const [source] = secretIn("a", "x");
+  const other = fromSecret("b", "y");
+  const taken: ClusterProfile[] = [];
+  const planned = () =>
+    planProfiles({
+      sources: source === undefined ? [] : [source],
+      profiles: taken,
+      namespace: "fleet",
+      complete: [],
+    });
+  for (let names = 0; names < 3; names += 1) {
+    const [name] = [...planned()].flatMap(([key, { kind }]) =>
+      kind === "discovered" ? [key] : [],
+    );
+    if (name !== undefined) taken.push(profileOn(name, { from: other }));
+  }
+  expect(taken.map(({ metadata }) => metadata.name)).toEqual([
+    "x",
+    "a-x",
+    expect.stringMatching(/^a-x-[0-9a-f]+$/),
+  ]);
+  expect([...planned().values()]).toEqual([expect.objectContaining({ kind: "taken", source })]);
+});

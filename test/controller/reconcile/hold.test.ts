@@ -91,6 +91,16 @@ test("a component that was deleted, or created again, before its finalizer was s
   expect(memory.find(kind, name)?.metadata.finalizers).toBeUndefined();
 });
 
+test("a component that is gone, or another one, before its place is recorded is not held", async () => {
+  const metadata = { finalizers: [finalizer] };
+  const { subject, deps, memory } = holding(serving({ spec, metadata }));
+  const place = { ...deps, namespace: "knative-serving" };
+  memory.edit(kind, name, serving({ spec, metadata: { ...metadata, uid: "another" } }));
+  await expect(hold(subject, place, signal)).rejects.toEqual(new NotHeld());
+  memory.drop(kind, name);
+  await expect(hold(subject, place, signal)).rejects.toEqual(new NotHeld());
+});
+
 test("the error of a hub that refuses the finalizer is the cause, and nothing may be written", async () => {
   const error = new Error("The hub is gone");
   const { subject, deps } = holding(serving({ spec }), () => Promise.reject(error));
