@@ -5,7 +5,7 @@ import { type Clock, delay } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { Part } from "../../api/shards.ts";
 import { HeldLease, type HeldLeaseOptions, selectLease } from "./held-lease.ts";
-import { isReleased, LeaseHolder, type LeaseOptions } from "./lease.ts";
+import { isReleased, LeaseHolder, type LeaseOptions, type LeaseTimes, pauseMsOf } from "./lease.ts";
 
 export interface LeaderOptions extends HeldLeaseOptions {
   /** Its requests must not wait behind others, and must be sent also while this process may not write. */
@@ -127,14 +127,14 @@ async function orDispose<T>(acquired: AsyncDisposable, work: () => Promise<T>): 
 /** The pause between two tries. It ends early when the holder of the Lease releases it. */
 class Waiting implements Disposable {
   readonly #clock: Clock;
-  readonly #retryPeriodMs: number;
+  readonly #times: LeaseTimes;
   readonly #watch: Reflector;
   #wake = new AbortController();
 
   constructor(options: LeaderOptions, signal: AbortSignal) {
     const { client, clock, log, times } = options;
     this.#clock = clock;
-    this.#retryPeriodMs = times.retryPeriodMs;
+    this.#times = times;
     this.#watch = new Reflector(
       { client, clock, ref: selectLease(options) },
       {
@@ -151,7 +151,7 @@ class Waiting implements Disposable {
 
   async waitForNextTry(signal: AbortSignal): Promise<void> {
     using early = new Follower(signal, this.#wake.signal);
-    await delay(this.#clock, this.#retryPeriodMs, early.signal).catch(() =>
+    await delay(this.#clock, pauseMsOf(this.#times), early.signal).catch(() =>
       signal.throwIfAborted(),
     );
     this.#wake = new AbortController();

@@ -23,6 +23,11 @@ export const defaultLeaseTimes: LeaseTimes = {
   retryPeriodMs: 2_000,
 };
 
+/** Milliseconds until the next try to acquire a Lease: at most the retry period, and different for each replica, so that not all ask the hub at once. */
+export function pauseMsOf({ retryPeriodMs }: LeaseTimes): number {
+  return retryPeriodMs * (1 - Math.random() / 4);
+}
+
 export interface LeaseOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "replace">;
   readonly namespace: string;

@@ -14,7 +14,7 @@ import {
 import { HeldLease, type HeldLeaseOptions } from "./held-lease.ts";
 import type { Leadership, PartWork } from "./leader.ts";
 import { LeaseList, selectShared } from "./lease-list.ts";
-import { isReleased, LeaseHolder, leases, type LeaseOptions } from "./lease.ts";
+import { isReleased, LeaseHolder, leases, type LeaseOptions, pauseMsOf } from "./lease.ts";
 
 export interface SharingOptions extends Omit<HeldLeaseOptions, "name" | "labels"> {
   /** Its requests must not wait behind others, and must be sent also while this process may not write. */
@@ -40,7 +40,7 @@ export async function joinReplicas(
 ): Promise<Leadership> {
   const replica = new Replica(options);
   const { clock, times } = options;
-  while (!(await replica.join(signal))) await delay(clock, times.retryPeriodMs, signal);
+  while (!(await replica.join(signal))) await delay(clock, pauseMsOf(times), signal);
   return replica;
 }
 
@@ -120,7 +120,7 @@ class Replica implements Leadership {
     for (;;) {
       await this.#balance(work, signal);
       using early = new Follower(signal, this.#wake.signal);
-      await delay(clock, times.retryPeriodMs, early.signal).catch(() => signal.throwIfAborted());
+      await delay(clock, pauseMsOf(times), early.signal).catch(() => signal.throwIfAborted());
       this.#wake = new AbortController();
     }
   };

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 
 import { lead, type Leadership } from "../../../controller/leader/leader.ts";
 import { defaultLeaseTimes } from "../../../controller/leader/lease.ts";
@@ -70,6 +70,9 @@ test.each([
 );
 
 test("a leader whose first write met a conflict gives up 10 s after the one that succeeded was sent", async () => {
+  // Each pause between two tries is a whole retry period.
+  const chance = vi.spyOn(Math, "random").mockReturnValue(0);
+  onTestFinished(() => chance.mockRestore());
   hub.take(1_000, clock);
   const waiting = leading();
   hub.take(3_000, clock);

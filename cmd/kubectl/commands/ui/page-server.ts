@@ -156,10 +156,10 @@ async function answerPath(
   } else if (name === "sets" && query.size === 0) {
     send(response, { status: 200, type: json, text: fleet.setsText() });
   } else {
-    using end = new Follower(signal);
-    response.once("close", () => end.abort());
-    using _turn = await turns.enter(end.signal);
-    const api = { server: input, access, tools, signal: end.signal };
+    using asked = new Follower(signal);
+    response.once("close", () => asked.abort());
+    using _turn = await turns.enter(asked.signal);
+    const api = { server: input, access, tools, signal: asked.signal };
     const { status, text } = await answerApi(name, query, api);
     send(response, { status, type: json, text });
   }
