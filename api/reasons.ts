@@ -34,10 +34,10 @@ export type ProtectionReason = keyof typeof protectionReasons;
 export type ConditionType = (typeof conditionTypes)[number];
 
 /**
- * When the queue tries a failed component again: `change` after a watch event or the usual resync, `backoff` after an exponential
- * delay, `poll` at a fixed interval.
+ * When the queue tries a failed component again: `change` after a watch event, and beside it as after a failure but not within the poll interval; `backoff` after an exponential
+ * delay.
  */
-export type Retry = "change" | "backoff" | "poll";
+export type Retry = "change" | "backoff";
 
 interface ReasonEntry {
   readonly condition: ConditionType;

@@ -80,7 +80,8 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
   // An attempt without a result is repeated.
   if (outcome.kind !== "failed") return { kind: "backoff" };
   const { error, isRemoval = false } = outcome;
-  if (reasons[error.reason].retry !== "backoff") return { kind: "after", ms: pollMs };
+  // A watch tells what would help. The tries beside it become rarer.
+  if (reasons[error.reason].retry === "change") return { kind: "backoff", leastMs: pollMs };
   const waits = isRemoval && error.reason === "ClusterBusy";
   const leastMs = askedWaitMs(error);
   return {

@@ -319,9 +319,9 @@ describe("nextOf", () => {
       next: "backoff",
     },
     {
-      name: "a missing profile is looked up again in memory",
+      name: "a missing profile is looked up more and more rarely, because a watch tells when it comes",
       outcome: failed(new FleetError("ClusterProfileNotFound", "No")),
-      next: "after",
+      next: "backoff",
     },
   ])("$name", ({ outcome, next }) => expect(nextOf(outcome, 10_000).kind).toBe(next));
 

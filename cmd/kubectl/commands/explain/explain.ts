@@ -1,5 +1,11 @@
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
-import { codes, processReasons, protectionReasons, reasons } from "../../../../api/reasons.ts";
+import {
+  codes,
+  processReasons,
+  protectionReasons,
+  reasons,
+  type Retry,
+} from "../../../../api/reasons.ts";
 import { knfOf, reasonsOfKnf } from "../../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../../output/own-reasons.ts";
 import { logHint, notStartedHint } from "../../output/steps.ts";
@@ -29,7 +35,7 @@ export interface Explanation {
   readonly meaning: string;
   readonly next: string | null;
   /** How the controller goes on by itself; null where it does not apply. */
-  readonly retry: "change" | "backoff" | "poll" | null;
+  readonly retry: Retry | null;
   readonly causes: readonly { readonly cause: string; readonly command: string }[];
   /** The same word from the upstream operator. */
   readonly upstream: {
