@@ -8,11 +8,11 @@ export const usualShare = "10%";
 /** A number of clusters, or a percentage such as `10%`. */
 export type Share = number | string | undefined;
 
-/** The number of clusters that a share of a stage is, rounded down; a percentage gives at least `least`. */
+/** The number of clusters that a share of a stage is, rounded down; a percentage above 0 gives at least `least`. */
 export function shareOf(share: Share, size: number, least: 0 | 1): number {
   if (typeof share === "number") return share;
   const percent = Number(/^(\d{1,3})%$/.exec(share ?? "")?.[1] ?? 0);
-  return Math.max(least, Math.floor((size * percent) / 100));
+  return percent === 0 ? 0 : Math.max(least, Math.floor((size * percent) / 100));
 }
 
 /** How many clusters of a stage, or of a part of it, may change at the same time. */

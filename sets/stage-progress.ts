@@ -1,8 +1,8 @@
 import { timestampOf } from "../api/conditions.ts";
 import { type StageStatus, steering } from "../api/fleet-set.ts";
 import { type ClusterState, type ClusterStateName, isThrough } from "./cluster-state.ts";
-import { timeOf } from "./component-said.ts";
-import type { Stage } from "./facts.ts";
+import { timeOf, updatedAtOf } from "./component-said.ts";
+import type { Member, Stage } from "./facts.ts";
 import {
   concurrencyOf,
   durationOf,
@@ -82,6 +82,8 @@ interface Tally extends StageLimits {
   readonly unreachable: number;
   /** Clusters that the stage has to wait for. */
   readonly unfinished: number;
+  /** Those of them that were stamped before the stage was done: they were done, and are not any more. */
+  readonly relapsed: number;
   readonly isBlocked: boolean;
 }
 
@@ -129,6 +131,7 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
     inFlight: countInFlight(members),
     pending: states.filter(isToBegin).length,
     unfinished: states.filter(isUnfinished).length,
+    relapsed: members.filter((member) => isRelapsed(member, context)).length,
     free: freeSlotsOf(members, { maxConcurrency, maxFailures }),
     maxConcurrency,
     maxFailures,
@@ -140,6 +143,12 @@ function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
 function isUnfinished(state: ClusterState): boolean {
   const open: readonly ClusterStateName[] = ["Pending", "Updating", "Settling"];
   return open.includes(state.name);
+}
+
+function isRelapsed({ child, state }: Member, { before, now }: StageContext): boolean {
+  if (before?.doneAt === undefined || child === undefined) return false;
+  const isChanging = state.name === "Updating" || state.name === "Settling";
+  return isChanging && updatedAtOf(child, now) <= timeOf(before.doneAt, now);
 }
 
 type Times = Pick<StageStatus, "startSize" | "startedAt" | "doneAt" | "approvedBy">;
@@ -242,7 +251,11 @@ function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const { now, before } = context;
   const times = timesOf(before);
   const isFinished = tally.unfinished === 0 && !tally.hasTooManyUnreachable && !tally.isBlocked;
-  if (!isFinished && times.doneAt === undefined) return rollingStep(stage, tally, context);
+  // The soak begins again with a cluster that is not done any more, but not with those that join.
+  if (!isFinished && (times.doneAt === undefined || tally.relapsed > 0)) {
+    const { doneAt: _, ...step } = rollingStep(stage, tally, context);
+    return step;
+  }
   const done = { ...times, doneAt: times.doneAt ?? timestampOf(new Date(now)) };
   const soakEnd = timeOf(done.doneAt, now) + durationOf(stage.spec.after?.soak, 0);
   if (now < soakEnd) return soakingStep(stage, tally, { context, done, soakEnd });

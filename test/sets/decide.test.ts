@@ -111,6 +111,26 @@ describe("gates", () => {
     expect(rolling.status.stages?.[0]).toMatchObject({ state: "Passed", approvedBy: "alice" });
   });
 
+  test("a soak begins again when the stage broke in it, however short the rest of it was", () => {
+    const broken: string[] = [];
+    const world = completeWorld({}, broken);
+    world.edit({ ...next, rollout: rolloutWith({ stages: gated }) });
+    world.run(["Soaking"]);
+    world.pass(29 * minute);
+    broken.push("canary-2");
+    world.pass(5_000);
+    expect(world.settle().status.rollout?.phase).toBe("Rolling");
+    world.pass(2 * minute);
+    world.settle();
+    broken.length = 0;
+    world.pass(5_000);
+    expect(world.settle().status.rollout?.phase).toBe("Soaking");
+    world.pass(29 * minute);
+    expect(world.settle().status.rollout?.phase).toBe("Soaking");
+    world.pass(2 * minute);
+    expect(world.settle().status.rollout?.phase).toBe("AwaitingApproval");
+  });
+
   test("an approval of another revision approves nothing", () => {
     const world = completeWorld();
     world.annotate(`${steering.approve}canary-after`, `${updateOf(world)} alice`);

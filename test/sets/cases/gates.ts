@@ -105,6 +105,11 @@ const soaks: readonly Case[] = [
     before: { canary: "Soaking 40m" },
     expect: { stamps: "", phase: "Rolling", stage: "canary" },
   }),
+  canary("a soak does not go on with a cluster that is not ready any more", soaked, {
+    clusters: { canary: "updating", rest: "old" },
+    before: { canary: "Soaking 1m" },
+    expect: { stamps: "", phase: "Rolling", stage: "canary" },
+  }),
   canary("a failure during the soak halts the rollout", soaked, {
     clusters: { canary: "late", rest: "old" },
     before: { canary: "Soaking 10m" },

@@ -221,6 +221,10 @@ const dark: readonly Case[] = [
     fields: { maxUnreachable: 0 },
     expect: { stamps: "", waitingFor: "1 of 4 clusters of stage rest are unreachable" },
   }),
+  rolling("no cluster may be dark when the stage says so in percent", "dark old old old", {
+    fields: { maxUnreachable: "0%" },
+    expect: { stamps: "", waitingFor: "1 of 4 clusters of stage rest are unreachable" },
+  }),
   rolling("dark clusters within the budget hold no stage up", "darkened done done", {
     expect: { mark: "complete" },
   }),
