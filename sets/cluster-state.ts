@@ -14,6 +14,7 @@ import {
 } from "./component-said.ts";
 import type { DesiredSpec } from "./desired-spec.ts";
 import { differingField, fieldManagerOf } from "./differing-field.ts";
+import type { Standing } from "./history.ts";
 import { refusedStep } from "./version-step.ts";
 
 export type ClusterStateName =
@@ -50,6 +51,8 @@ export interface ClusterFacts {
   readonly excluded: string | undefined;
   /** Somebody else has the cluster, or the hub refused the component. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
+  /** Whether it has been done since its last stamp; undefined: not known. */
+  readonly standing?: Standing | undefined;
 }
 
 /** What holds for all clusters of a set. Times are ms since the epoch. */
@@ -91,12 +94,13 @@ function stateWithoutChild({
   return { name: "Blocked", reason: "ValueMissing", message };
 }
 
-/** A dark cluster is no failure, unless the rollout is halted and the cluster may be why: it keeps the halt until it answers and is ready, or somebody asks to try again. */
+/** A dark cluster is no failure, unless the rollout is halted and the cluster may be why, because nobody saw it done: it keeps the halt until it answers and is ready, or somebody asks to try again. */
 function darkState(facts: ClusterFacts, timing: Timing): ClusterState | undefined {
   const dark = unreachableState(facts, timing);
   if (dark === undefined || !(timing.isHalted || timing.mayBeHalted)) return dark;
-  const { child, desired, revision } = facts;
+  const { child, desired, revision, standing } = facts;
   if (child === undefined || !hasRevision(child, revision)) return dark;
+  if (standing?.isDone === true) return dark;
   const version = "spec" in desired ? desired.spec["version"] : undefined;
   const isReady = readyState(child, version, timing) !== undefined;
   if (isReady || isRetriedAfterStamp(child, timing)) return dark;
@@ -153,7 +157,7 @@ function isRetriedAfterStamp(child: Component, { now, retriedAt }: Timing): bool
 }
 
 function stateAfterStamp(facts: ClusterFacts, timing: Timing): ClusterState {
-  const { child, desired } = facts;
+  const { child, desired, standing } = facts;
   if (child === undefined || "missing" in desired) {
     return { name: "Pending", reason: "Pending", message: "" };
   }
@@ -162,9 +166,9 @@ function stateAfterStamp(facts: ClusterFacts, timing: Timing): ClusterState {
   const diverging = differingField(desired.spec, child.spec ?? {});
   // Until it is ready with what it has, it holds its slot and may fail, whoever has changed it.
   const wanted = diverging === undefined ? desired.spec["version"] : undefined;
-  const settled = readyState(child, wanted, timing);
+  const settled = settledState({ child, standing }, wanted, timing);
   if (diverging !== undefined && settled?.name === "Done") return divergedState(child, diverging);
-  return settled ?? failedState(child, timing.now) ?? lateState(child, timing);
+  return settled ?? failedState(child, timing.now) ?? lateState({ child, standing }, timing);
 }
 
 function divergedState({ metadata }: Component, path: readonly string[]): ClusterState {
@@ -187,6 +191,29 @@ function blockedState(child: Component, now: number): ClusterState | undefined {
   const installed = saidBy(child, "InstallSucceeded");
   if (installed.means !== "Blocked" || isStale(child, installed, now)) return undefined;
   return { name: "Blocked", reason: installed.reason, message: installed.message };
+}
+
+interface Watched {
+  readonly child: Component;
+  readonly standing: Standing | undefined;
+}
+
+/** As `readyState`. A crash loop that halted the rollout does not end the halt each time that it is ready for a moment. */
+function settledState(watched: Watched, wanted: unknown, timing: Timing): ClusterState | undefined {
+  const settled = readyState(watched.child, wanted, timing);
+  const { now, isHalted, deadlineMs } = timing;
+  if (settled?.name !== "Settling" || !isHalted || deadlineMs === undefined) return settled;
+  return now < countsFrom(watched, timing) + deadlineMs
+    ? settled
+    : { ...settled, name: "TimedOut" };
+}
+
+/** From when the deadline of a cluster counts. */
+function countsFrom({ child, standing }: Watched, timing: Timing): number {
+  const { now, resumedAt, isHalted } = timing;
+  const doneUntil = standing?.isDone === true ? now : (standing?.doneUntil ?? 0);
+  const restarts = isHalted ? [] : [resumedAt, ...backTimes(child, now)];
+  return Math.max(updatedAtOf(child, now), doneUntil, ...restarts);
 }
 
 /** Done and Settling. Spec: sets.md R3. */
@@ -231,11 +258,11 @@ function failedState(child: Component, now: number): ClusterState | undefined {
 }
 
 /**
- * Updating or TimedOut. The deadline starts again after the cluster was unreachable or blocked, or the set paused. It does not during a halt: only a cluster that
- * is ready, or another stamp, ends that.
+ * Updating or TimedOut. The deadline counts the time since the stamp in which the cluster was not done: one that is ready again and again for less than `minReadySeconds` times out. It
+ * starts again after the cluster was unreachable or blocked, or the set paused. It does not during a halt: only a cluster that is done, or another stamp, ends that.
  */
-function lateState(child: Component, timing: Timing): ClusterState {
-  const { now, deadlineMs, resumedAt, isPaused, isHalted } = timing;
+function lateState({ child, standing }: Watched, timing: Timing): ClusterState {
+  const { now, deadlineMs, isPaused, isHalted } = timing;
   const { reason, message, since } = saidBy(child, "Ready");
   const facts = { name: "Updating", reason, message } as const;
   // What the component says begins to count then, though nothing changes.
@@ -243,10 +270,10 @@ function lateState(child: Component, timing: Timing): ClusterState {
   const untilCounts = now < countsAt ? countsAt : Number.POSITIVE_INFINITY;
   const isStopped = deadlineMs === undefined || (isPaused && !isHalted);
   if (isStopped) return { ...facts, ...untilTime(untilCounts) };
-  const restarts = isHalted ? [] : [resumedAt, ...backTimes(child, now)];
-  const started = Math.max(updatedAtOf(child, now), ...restarts);
-  // A cluster that was done before may be unready for a moment; the rollout has not failed then.
-  const trouble = isHalted ? 0 : timeOf(since, now) + Math.min(graceMs, deadlineMs);
+  const started = countsFrom({ child, standing }, timing);
+  // It may have been done before; the rollout has not failed when it is unready for a moment then.
+  const isUnknown = standing === undefined && !isHalted;
+  const trouble = isUnknown ? timeOf(since, now) + Math.min(graceMs, deadlineMs) : 0;
   const until = Math.max(started + deadlineMs, trouble);
   if (now >= until) return { ...facts, name: "TimedOut" };
   return { ...facts, ...untilTime(Math.min(until, untilCounts)) };

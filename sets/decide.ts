@@ -12,6 +12,7 @@ import {
   type Stage,
   type Stamp,
 } from "./facts.ts";
+import { historyAfter } from "./history.ts";
 import { stagesWith } from "./members.ts";
 import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
@@ -271,7 +272,9 @@ class Look {
       suspicious: plan.suspicious,
     } as const;
     const times = [...nextLooks, plan.nextLook].filter((time) => time !== undefined);
+    const { history } = this.#facts;
     return {
+      ...(history === undefined ? {} : { history: historyAfter(history, found.stages, this.#now) }),
       status: rolloutStatus(this.#facts.set, report, this.#now),
       stamps,
       removals,

@@ -3,6 +3,7 @@ import type { Component, ComponentKey } from "../api/component.ts";
 import type { FleetSet, FleetSetStatus, StageSpec } from "../api/fleet-set.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { DesiredSpec, RevisionContent } from "./desired-spec.ts";
+import type { History } from "./history.ts";
 
 /** A ControllerRevision of a set. */
 export interface Revision {
@@ -49,6 +50,8 @@ export interface SetFacts {
   readonly obstacles: ReadonlyMap<string, Obstacle>;
   /** By `namespace/name`: why the last write for a cluster failed on the hub and may succeed later. */
   readonly unwritten?: ReadonlyMap<string, string>;
+  /** Absent: this process has not looked at the set before. */
+  readonly history?: History;
 }
 
 /** A selected cluster in its stage. */
@@ -98,6 +101,8 @@ export interface Decision {
   readonly dropsAcceptance?: boolean;
   /** When to decide again even if nothing has changed, in ms since the epoch. */
   readonly nextLook: number | undefined;
+  /** What the next decision has to know. Absent: as before. */
+  readonly history?: History;
 }
 
 /** Writes to components of clusters that are not selected, and of a deleted set. */

@@ -5,6 +5,7 @@ import { clusterState, type Timing } from "./cluster-state.ts";
 import { saidBy, timeOf } from "./component-said.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
+import { standingOf } from "./history.ts";
 import { durationOf } from "./limits.ts";
 import { clusterKeyOf } from "./removals.ts";
 import { isExcluded } from "./select-clusters.ts";
@@ -73,7 +74,7 @@ type Judge = (
 ) => Member;
 
 /** Returns a function that judges clusters by one revision. Clusters with the same overrides and values share one spec. */
-function judgeOf({ set, obstacles }: SetFacts, judgement: Judgement): Judge {
+function judgeOf({ set, obstacles, history }: SetFacts, judgement: Judgement): Judge {
   const { content, name: revision } = judgement.revision;
   const specs = new DesiredSpecs(content);
   const timing = timingOf(set, judgement);
@@ -81,10 +82,11 @@ function judgeOf({ set, obstacles }: SetFacts, judgement: Judgement): Judge {
     const desired = profile === undefined ? { spec: {}, hash: "" } : specs.of(profile);
     const obstacle = obstacles.get(key);
     const known = { profile, child, desired };
+    const standing = standingOf(history, { key, child }, judgement.now);
     return {
       key,
       ...known,
-      state: clusterState({ ...known, revision, excluded, obstacle }, timing),
+      state: clusterState({ ...known, revision, excluded, obstacle, standing }, timing),
     };
   };
 }

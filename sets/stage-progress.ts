@@ -247,10 +247,14 @@ function admissionOf(stage: Stage, tally: Tally, { windows, now }: StageContext)
   return { waitingFor: opening.isOpen ? "" : `The windows of stage ${name} are closed`, nextLook };
 }
 
+function hasFinished({ unfinished, hasTooManyUnreachable, isBlocked }: Tally): boolean {
+  return unfinished === 0 && !hasTooManyUnreachable && !isBlocked;
+}
+
 function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const { now, before } = context;
   const times = timesOf(before);
-  const isFinished = tally.unfinished === 0 && !tally.hasTooManyUnreachable && !tally.isBlocked;
+  const isFinished = hasFinished(tally);
   // The soak begins again with a cluster that is not done any more, but not with those that join.
   if (!isFinished && (times.doneAt === undefined || tally.relapsed > 0)) {
     const { doneAt: _, ...step } = rollingStep(stage, tally, context);

@@ -9,6 +9,7 @@ import type { Component } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
 import type { SetFacts } from "../../sets/facts.ts";
+import type { History } from "../../sets/history.ts";
 import { clusterKeyOf } from "../../sets/removals.ts";
 import { keyTextOf } from "../component-identity.ts";
 import type { Components } from "../components.ts";
@@ -68,6 +69,7 @@ export class FleetSets implements AsyncDisposable {
   readonly #selections: Selections;
   readonly #lookedAt = new Map<string, number>();
   readonly #notTaken = new Map<string, NotTakenMemory>();
+  readonly #histories = new Map<string, History>();
   readonly #lines: LinePace;
   #isStarted = false;
 
@@ -98,6 +100,7 @@ export class FleetSets implements AsyncDisposable {
       factsOf: (key) => this.#factsOf(key),
       onNotTaken: (set, notTaken) =>
         this.#notTakenOf(setKeyOf(set)).remember(set, notTaken, clock.now()),
+      onSeen: (set, history) => void this.#histories.set(setKeyOf(set), history),
     };
     this.#queue = new WorkQueue({
       work: (key, ended) => this.#look(key, ended),
@@ -256,7 +259,7 @@ export class FleetSets implements AsyncDisposable {
     const isDeleted = seen.metadata.deletionTimestamp !== undefined;
     const set = isDeleted ? { ...newest, spec: seen.spec } : newest;
     const notTaken = this.#notTakenOf(key);
-    return gatherFacts(set, {
+    const facts = gatherFacts(set, {
       set: (one) => this.#caches.sets.get(one),
       components: (group) => this.#components.in(group),
       revisions: (one) => this.#caches.revisions.in(one),
@@ -267,6 +270,12 @@ export class FleetSets implements AsyncDisposable {
       refusals: notTaken.refusals(set, now),
       unwritten: notTaken.failed,
     });
+    const history = this.#histories.get(key) ?? {
+      since: clock.date().getTime(),
+      clusters: new Map(),
+    };
+    this.#histories.set(key, history);
+    return { ...facts, history };
   }
 
   #notTakenOf(key: string): NotTakenMemory {
@@ -284,6 +293,7 @@ export class FleetSets implements AsyncDisposable {
   #forget(key: string): void {
     this.#lookedAt.delete(key);
     this.#notTaken.delete(key);
+    this.#histories.delete(key);
     this.#written.delete(key);
   }
 }

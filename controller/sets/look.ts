@@ -3,6 +3,7 @@ import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
 import { decide } from "../../sets/decide.ts";
 import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
+import type { History } from "../../sets/history.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Next } from "../queue/delays.ts";
 import { isOutdated, type NotTaken, sendAll } from "./send-writes.ts";
@@ -22,6 +23,8 @@ export interface LookDeps {
   readonly factsOf: (key: string) => SetFacts | undefined;
   /** What the hub did not take in a look; nothing, when it took all. */
   readonly onNotTaken: (set: FleetSet, notTaken: NotTaken) => void;
+  /** What the next look has to know of this one. */
+  readonly onSeen: (set: FleetSet, history: History) => void;
 }
 
 /** Each mark leads to another decision at once; more in a row than this would be a decision that never ends. */
@@ -95,6 +98,7 @@ async function write(
   deps: LookDeps,
   signal: AbortSignal,
 ): Promise<Next> {
+  if (decision.history !== undefined) deps.onSeen(facts.set, decision.history);
   const drops = decision.dropsAcceptance === true;
   const set = drops ? await deps.sets.dropAcceptance(facts.set, signal) : facts.set;
   await tell(set, decision.status, deps, signal);

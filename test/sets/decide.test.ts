@@ -250,6 +250,7 @@ describe("members", () => {
       "rest-3": "1.22.0",
     });
     if (dark !== undefined) world.clusters.set("rest-2", dark);
+    world.pass(1_000);
     world.settle();
     expect(world.versions()["rest-2"]).toBe("1.23.0");
   });

@@ -9,13 +9,16 @@ import {
   steering,
 } from "../../api/fleet-set.ts";
 import type { Condition } from "../../api/kubernetes.ts";
+import { saidBy } from "../../sets/component-said.ts";
 import { decide } from "../../sets/decide.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
+import type { History } from "../../sets/history.ts";
 
 type Rollout = NonNullable<FleetSetSpec["rollout"]>;
 
 const start = Date.parse("2026-11-25T12:00:00Z");
+const beginning: History = { since: start - 1_000, clusters: new Map() };
 
 /** How the cluster of a component takes a version: after a while it is ready, never ready, or refuses it for good. */
 export type Fate = "ready" | "stuck" | "invalid" | "dark";
@@ -36,6 +39,8 @@ export class SetWorld {
   set: FleetSet;
   now = start;
   writes = 0;
+  /** What the process that decides has seen. */
+  history: History = beginning;
 
   constructor(rollout: Partial<Rollout>, clusters: readonly SimulatedCluster[]) {
     this.clusters = new Map(clusters.map((cluster) => [cluster.name, cluster]));
@@ -70,6 +75,7 @@ export class SetWorld {
       profiles: new Map(profiles.map((profile) => [`fleet/${profile.metadata.name}`, profile])),
       children: [...this.children.values()],
       obstacles: this.obstacles,
+      history: this.history,
     });
   }
 
@@ -83,6 +89,7 @@ export class SetWorld {
       this.writes += 1;
       this.set = { ...this.set, status: decision.status };
     }
+    this.history = decision.history ?? this.history;
     if (decision.mark !== undefined) this.#mark(decision.mark);
     for (const { cluster, revision, stage } of decision.stamps.slice(0, limit)) {
       this.#stamp(cluster, { revision, stage });
@@ -227,9 +234,11 @@ export class SetWorld {
     const fate = this.clusters.get(key.slice("fleet/".length))?.fate(version) ?? "ready";
     const { status, metadata } = child;
     const isObserved = status?.observedGeneration === metadata.generation;
-    const wasReady = conditionOf(status?.conditions, "Ready")?.status === "True";
-    const isSame = isObserved && wasReady === (fate === "ready");
-    if (fate === "dark" || isSame) return child;
+    const isReady = conditionOf(status?.conditions, "Ready")?.status === "True";
+    const isDark = saidBy(child, "TargetClusterResolved").status === "False";
+    const isSame = isReady === (fate === "ready") && isDark === (fate === "dark");
+    // What is said of a dark cluster is of no spec.
+    if (isSame && (isObserved || isDark)) return child;
     return { ...child, status: statusAfter(child, fate, timestampOf(new Date(this.now))) };
   }
 }
@@ -241,6 +250,12 @@ function statusAfter(
   at: string,
 ): ComponentStatus {
   const failures: Readonly<Partial<Record<Fate, Condition>>> = {
+    dark: {
+      type: "TargetClusterResolved",
+      status: "False",
+      reason: "SpokeUnreachable",
+      message: "dark",
+    },
     invalid: {
       type: "InstallSucceeded",
       status: "False",

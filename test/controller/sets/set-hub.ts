@@ -188,6 +188,7 @@ export class SetHub {
         children: new ChildWriter(options<Component>()),
         factsOf: (one) => this.facts(one),
         onNotTaken: (set, notTaken) => this.memory.remember(set, notTaken, clock.now()),
+        onSeen: () => undefined,
       },
       new AbortController().signal,
     );
