@@ -209,7 +209,7 @@ function emptyStep({ spec }: Stage, { before, leaving }: StageContext): Step | u
 function passedStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const times = timesOf(context.before);
   // After the rollout a cluster that breaks stops only those that are still to get the revision.
-  const mayHalt = !context.isComplete || tally.unfinished > 0;
+  const mayHalt = !context.isComplete || tally.pending > 0;
   if (mayHalt && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
   if (tally.pending === 0) return { state: "Passed", ...times };
   return { state: "Passed", ...times, ...admissionOf(stage, tally, context) };
