@@ -136,7 +136,9 @@ export class FleetSets implements AsyncDisposable {
     const set = key === undefined ? undefined : this.#caches.sets.get(key);
     if (set !== undefined) this.#record(set, deletionEvents(set, component));
     // Another set may have waited for the cluster.
-    this.#wake([key, ...this.#keysOn([component])]);
+    const waiting = [key, ...this.#keysOn([component])];
+    for (const one of waiting) this.#notTaken.get(one ?? "")?.forget(clusterKeyOf(component));
+    this.#wake(waiting);
   }
 
   referencesChanged(): void {

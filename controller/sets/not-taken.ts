@@ -32,6 +32,11 @@ export class NotTakenMemory {
     return new Map([...this.#refusals].map(([cluster, { obstacle }]) => [cluster, obstacle]));
   }
 
+  /** Forgets the refusal for a cluster: what was refused there is gone. */
+  forget(cluster: string): void {
+    this.#refusals.delete(cluster);
+  }
+
   /** Why writes of the last look failed, by cluster. */
   get failed(): ReadonlyMap<string, string> {
     return this.#failed;

@@ -46,6 +46,18 @@ test("a component that somebody deleted is made again, and a ClusterProfile that
   expect(hub.set(key).status?.clusters?.["selected"]).toBe(1);
 });
 
+test("a component whose change the hub refused comes back at once when somebody deletes it", async () => {
+  const { hub, key, pass } = await led([]);
+  hub.faults.push({ verb: "apply", name: "prod-a", error: apiError(403, "Forbidden", "denied") });
+  hub.edit(key, { template: { spec: { version: "1.23.0" } } });
+  await pass(3_000);
+  expect(hub.set(key).status?.clusters?.["blocked"]).toBe(1);
+  hub.faults.length = 0;
+  hub.drop("KnativeServing", "prod-a");
+  await pass(3_000);
+  expect(hub.names()).toEqual(["prod-a", "prod-b"]);
+});
+
 test("a revision that somebody deleted is made again", async () => {
   const { hub, pass } = await led([]);
   const [revision] = hub.revisions();

@@ -24,6 +24,14 @@ test("a refused component is sent again after five minutes, and not before", () 
   expect(clustersAt(memory, 1_000 + 5 * minute)).toEqual([]);
 });
 
+test("a refused component is sent again when what was refused is gone", () => {
+  const memory = new NotTakenMemory();
+  remember(memory, "fleet/a", 0);
+  remember(memory, "fleet/b", 0);
+  memory.forget("fleet/a");
+  expect(clustersAt(memory, 1)).toEqual(["fleet/b"]);
+});
+
 test.each([
   { name: "another spec of the set", metadata: { ...set.metadata, generation: 2 } },
   { name: "another set of the same name", metadata: { ...set.metadata, uid: "other" } },
