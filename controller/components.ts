@@ -3,7 +3,9 @@ import { type Listing, Reflector } from "../access/kube/reflector.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
 import type { Clock } from "../access/time/clock.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
-import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
+import { isRecord } from "../api/fields.ts";
+import { setFieldManager, setLabels } from "../api/fleet-set.ts";
+import type { KubeObject } from "../api/kubernetes.ts";
 import { keyTextOf, asComponent, targetIdOf } from "./component-identity.ts";
 import type { Log } from "./log.ts";
 
@@ -31,7 +33,7 @@ export class Components implements Disposable {
             client: options.client,
             clock: options.clock,
             ref: { resource: { apiVersion: operatorApiVersion, kind, plural, namespaced: true } },
-            keep: withoutManagedFields,
+            keep: withManagersOfSpec,
           },
           {
             onChange: (object) => this.#changed(object, options),
@@ -91,6 +93,20 @@ export class Components implements Disposable {
     this.#components.delete(keyTextOf(component));
     options.onDelete(component);
   }
+}
+
+/** Of a set's component it is kept who else wrote its spec, which the set names where its own values are gone; see differing-field.ts. */
+function withManagersOfSpec(object: KubeObject): KubeObject {
+  const { managedFields = [], ...metadata } = object.metadata;
+  if (metadata.labels?.[setLabels.set] === undefined) return { ...object, metadata };
+  const others = managedFields.flatMap(({ manager, subresource, time, fieldsV1 }) => {
+    const fields = isRecord(fieldsV1) ? fieldsV1["f:spec"] : undefined;
+    const isOther = manager !== setFieldManager && subresource === undefined;
+    if (!isOther || fields === undefined) return [];
+    return [{ manager, ...(time && { time }), fieldsV1: { "f:spec": fields } }];
+  });
+  if (others.length === 0) return { ...object, metadata };
+  return { ...object, metadata: { ...metadata, managedFields: others } };
 }
 
 /** The number of spokes that are connected and have components. */
