@@ -1,4 +1,4 @@
-import { guardAnnotations } from "../../installation/anchor.ts";
+import { anchorKindOf, guardAnnotations } from "../../installation/anchor.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { StatusError } from "./answers.ts";
 import type { Draft, ObjectStore, StoredObject } from "./object-store.ts";
@@ -13,13 +13,23 @@ const reloadMs = 1_000;
  */
 export function denyProbe(store: ObjectStore, draft: Draft): void {
   const { annotations = {} } = draft.metadata;
-  if (annotations[guardAnnotations.probe] === undefined) return;
+  if (annotations[guardAnnotations.probe] !== undefined) deny(store, draft, "CREATE");
+}
+
+/** The same for the probe that deletes a live anchor, which is a dry run. */
+export function denyProbeOfDeletion(store: ObjectStore, live: StoredObject): void {
+  if (live.kind === "ConfigMap" && anchorKindOf(live.metadata.name) !== undefined) {
+    deny(store, live, "DELETE");
+  }
+}
+
+function deny(store: ObjectStore, draft: Draft, operation: "CREATE" | "DELETE"): void {
   const guard = draft.kind === "Namespace" ? "namespace-guard." : "anchor-guard.";
   for (const policy of store.all(policyKind)) {
     const { name } = policy.metadata;
     const binding = store.get(`${policyKind}Binding`, `/${name}`);
     if (!name.startsWith(guard) || !isRead(policy) || !isRead(binding)) continue;
-    const text = probeTextOf(policy);
+    const text = probeTextOf(policy, operation);
     if (text === undefined) continue;
     const message = `ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${text}`;
     const what = `${draft.kind.toLowerCase()}s "${draft.metadata.name}" is forbidden: ${message}`;
@@ -32,10 +42,10 @@ function isRead(object: StoredObject | undefined): boolean {
   return Date.now() - born >= reloadMs;
 }
 
-/** The text of the rule that refuses probes of creations. */
-function probeTextOf(policy: StoredObject): string | undefined {
+/** The text of the rule that refuses probes of an operation. */
+function probeTextOf(policy: StoredObject, operation: string): string | undefined {
   const rules = valueAt(policy, "spec", "validations");
   return (Array.isArray(rules) ? rules : [])
     .map((rule) => String(valueAt(rule, "message")))
-    .find((text) => text.endsWith("(CREATE)"));
+    .find((text) => text.endsWith(`(${operation})`));
 }

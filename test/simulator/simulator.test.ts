@@ -5,6 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 
+import { probeMessages } from "../../controller/guard/prober.ts";
+import { anchorNameOf } from "../../installation/anchor.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { type SimulatedSpoke, type Simulator, startSimulator } from "./simulator.ts";
 
@@ -107,6 +109,30 @@ test("what a deleted object owns goes, too", async () => {
   await answerTo(spokeAt(0), { method: "DELETE", path: `${path}/one` });
   await delay(20);
   expect([...spokeAt(0).store.all("/ConfigMap")]).toEqual([]);
+});
+
+test("a guard refuses the dry-run deletion of an anchor, and nothing else", async () => {
+  const spoke = spokeAt(0);
+  const group = "/apis/admissionregistration.k8s.io/v1";
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const metadata = { name: "anchor-guard.hub" };
+  const validations = [{ expression: "false", message: probeMessages.DELETE }];
+  const kind = "ValidatingAdmissionPolicy";
+  const policy = { apiVersion, kind, metadata, spec: { validations } };
+  const binding = { apiVersion, kind: `${kind}Binding`, metadata, spec: {} };
+  const plural = `${group}/validatingadmissionpolic`;
+  await answerTo(spoke, { method: "POST", path: `${plural}ies`, body: policy });
+  await answerTo(spoke, { method: "POST", path: `${plural}ybindings`, body: binding });
+  const name = anchorNameOf({ kind: "KnativeServing", name: "knative-serving" });
+  const anchor = { ...configMap, metadata: { name } };
+  for (const body of [configMap, anchor]) await answerTo(spoke, { method: "POST", path, body });
+  const statusOf = async (what: string): Promise<unknown> => {
+    const { status } = await answerTo(spoke, { method: "DELETE", path: `${path}/${what}` });
+    return status;
+  };
+  await expect.poll(() => statusOf(`${name}?dryRun=All`), { timeout: 10_000 }).toBe(403);
+  expect(await statusOf("one?dryRun=All")).toBe(200);
+  expect(await statusOf(name)).toBe(200);
 });
 
 test("a fault concerns one spoke, until it is taken away", async () => {

@@ -7,7 +7,7 @@ import { type ResourceType } from "../../api/resources.ts";
 import { mergePatch } from "../../sets/desired-spec.ts";
 import { type Answer, conflict, listOf, notFound, shown, success } from "./answers.ts";
 import { applied, patched, replaced } from "./apply.ts";
-import { denyProbe } from "./deny-probe.ts";
+import { denyProbe, denyProbeOfDeletion } from "./deny-probe.ts";
 import { discoveryOf } from "./kinds.ts";
 import { kindIdOf, ObjectStore, type Draft, type StoredObject } from "./object-store.ts";
 import { isReview, type SpokeRequest } from "./spoke-request.ts";
@@ -145,7 +145,8 @@ export class VirtualSpoke {
     const live = this.#live(request);
     const { preconditions } = isRecord(request.body) ? request.body : {};
     if (isRecord(preconditions)) checkVersion(live, preconditions);
-    if (!request.isDryRun) this.#remove(live);
+    if (request.isDryRun) denyProbeOfDeletion(this.store, live);
+    else this.#remove(live);
     return { status: 200, body: success };
   }
 
