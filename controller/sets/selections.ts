@@ -117,9 +117,8 @@ export class Selections {
           });
         if (!isSelected && had) this.#exit(key, entry, cluster);
         if (had || isSelected) concerned.add(key);
-      } else if (had || cluster.startsWith(`${entry.set.metadata.namespace}/`)) {
-        this.#place(key, entry.set);
-        concerned.add(key);
+      } else if (cluster.startsWith(`${entry.set.metadata.namespace}/`)) {
+        for (const one of this.#placeAnew(key, entry)) concerned.add(one);
       }
     }
     const kinds = Object.values(fleetSetKinds);
@@ -133,10 +132,7 @@ export class Selections {
     // A copy: whatever is placed anew comes to the end of the map.
     for (const [key, entry] of Array.from(this.#entries)) {
       if (entry.set.spec.clusters.from !== source) continue;
-      const touched = this.#place(key, entry.set);
-      const now = this.#entries.get(key);
-      if (now !== undefined && isSameJson(selectionOf(entry), selectionOf(now))) continue;
-      for (const one of [key, ...this.keysOn(touched)]) concerned.add(one);
+      for (const one of this.#placeAnew(key, entry)) concerned.add(one);
     }
     return concerned;
   }
@@ -152,14 +148,13 @@ export class Selections {
     const { maxSetsPerNamespace } = this.#options;
     const all = this.#namespaces.get(namespace) ?? new Map<string, FleetSet>();
     const before = this.#admitted.get(namespace);
-    if (all.size <= maxSetsPerNamespace && before === undefined) return new Set();
     const oldest = [...all].toSorted(byText(([, set]) => ageOf(set))).slice(0, maxSetsPerNamespace);
     const now = new Set(oldest.map(([key]) => key));
     if (all.size <= maxSetsPerNamespace) this.#admitted.delete(namespace);
     else this.#admitted.set(namespace, now);
     const concerned = new Set<string>();
     for (const [key, set] of all) {
-      if ((before?.has(key) ?? true) === now.has(key) || !this.#entries.has(key)) continue;
+      if ((before?.has(key) ?? true) === now.has(key)) continue;
       for (const one of [key, ...this.keysOn(this.#place(key, set))]) concerned.add(one);
     }
     return concerned;
@@ -183,6 +178,14 @@ export class Selections {
     this.#entries.set(key, entry);
     const clusters = isUsable ? selection.clusters : [];
     return new Set([...left, ...clusters.map((cluster) => this.#enter(key, entry, cluster))]);
+  }
+
+  /** Finds the clusters of a set anew. Returns the keys of the sets that this concerns: none when the clusters are the same ones. */
+  #placeAnew(key: string, before: Entry): Iterable<string> {
+    const touched = this.#place(key, before.set);
+    const now = this.#entries.get(key);
+    const isSame = now !== undefined && isSameJson(selectionOf(before), selectionOf(now));
+    return isSame ? [] : [key, ...this.keysOn(touched)];
   }
 
   #leave(key: string): readonly string[] {

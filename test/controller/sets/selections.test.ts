@@ -16,32 +16,64 @@ import { reflectorKey } from "../../../access/kube/kept-objects.ts";
 import { type ClusterProfile, isClusterProfile } from "../../../api/cluster-profile.ts";
 import { byText } from "../../../api/fields.ts";
 import type { FleetSet } from "../../../api/fleet-set.ts";
-import { findSelection } from "../../../controller/sets/find-selection.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { findSelection, ocmLabels } from "../../../controller/sets/find-selection.ts";
 import { Selections } from "../../../controller/sets/selections.ts";
 import { setKeyOf } from "../../../controller/sets/set-caches.ts";
 import type { Selection } from "../../../sets/facts.ts";
 import { SetWorld } from "../../sets/set-world.ts";
+import { runsOf, seed } from "../../support/fuzz.ts";
 
 const { set: example } = new SetWorld({}, []);
 const groups = ["a", "b", "c"] as const;
 const group = constantFrom(...groups);
 const index = nat(5);
 
-/** What happens to a set or a ClusterProfile. */
+interface SetChange {
+  readonly kind: "set";
+  readonly index: number;
+  readonly group: string;
+  readonly isPlaced: boolean;
+  readonly isDeleted: boolean;
+}
+
+/** What happens to a set, a ClusterProfile or a Placement. */
 type Change =
-  | { kind: "set"; index: number; group: string; isDeleted: boolean }
-  | { kind: "profile"; index: number; group: string }
+  | SetChange
+  // The ClusterProfile stands for the ManagedCluster `cluster-<of>`.
+  | { kind: "profile"; index: number; group: string; of: number }
+  | { kind: "placement"; group: string; clusters: readonly number[] }
   | { kind: "no set" | "no profile"; index: number };
 
 const change: Arbitrary<Change> = oneof(
-  record({ kind: constant("set" as const), index, group, isDeleted: boolean() }),
+  record({
+    kind: constant("set" as const),
+    index,
+    group,
+    isPlaced: boolean(),
+    isDeleted: boolean(),
+  }),
   record({ kind: constantFrom("no set" as const, "no profile" as const), index }),
-  record({ kind: constant("profile" as const), index, group }),
+  record({ kind: constant("profile" as const), index, group, of: index }),
+  record({
+    kind: constant("placement" as const),
+    group,
+    clusters: array(index, { maxLength: 3 }),
+  }),
 );
 
-function setOf(at: number, matched: string, isDeleted: boolean): FleetSet {
+function clustersOf(name: string, isPlaced: boolean): FleetSet["spec"]["clusters"] {
+  if (isPlaced) return { from: "OCMPlacement", ocmPlacement: { name } };
+  return { from: "Selector", selector: { matchLabels: { group: name } } };
+}
+
+function setOf({
+  index: at,
+  group: matched,
+  isDeleted,
+  isPlaced,
+}: Omit<SetChange, "kind">): FleetSet {
   const name = `set-${at}`;
-  const selector = { matchLabels: { group: matched } };
   return {
     ...example,
     metadata: {
@@ -51,11 +83,11 @@ function setOf(at: number, matched: string, isDeleted: boolean): FleetSet {
       creationTimestamp: `2026-11-0${at + 1}T00:00:00Z`,
       ...(isDeleted ? { deletionTimestamp: "2026-12-01T00:00:00Z" } : {}),
     },
-    spec: { ...example.spec, clusters: { from: "Selector", selector } },
+    spec: { ...example.spec, clusters: clustersOf(matched, isPlaced) },
   };
 }
 
-function profileOf(at: number, label: string): ClusterProfile {
+function profileOf(at: number, label: string, of = at): ClusterProfile {
   const name = `cluster-${at}`;
   const profile = {
     apiVersion: "multicluster.x-k8s.io/v1alpha1",
@@ -65,23 +97,39 @@ function profileOf(at: number, label: string): ClusterProfile {
       name,
       uid: name,
       resourceVersion: "1",
-      labels: { group: label },
+      labels: { group: label, [ocmLabels.cluster]: `cluster-${of}` },
     },
   };
   if (!isClusterProfile(profile)) throw new Error("No ClusterProfile");
   return profile;
 }
 
+function sliceOf(name: string, clusters: readonly number[]): KubeObject {
+  return {
+    apiVersion: "cluster.open-cluster-management.io/v1beta1",
+    kind: "PlacementDecision",
+    metadata: {
+      namespace: "fleet",
+      name,
+      uid: name,
+      resourceVersion: "1",
+      labels: { [ocmLabels.placement]: name },
+    },
+    status: { decisions: clusters.map((at) => ({ clusterName: `cluster-${at}` })) },
+  };
+}
+
 const maxSetsPerNamespace = 4;
 
 test("after any changes the sets select what they would select from the start, and everybody concerned is told", () => {
   assert(
-    property(array(change, { maxLength: 30 }), (changes) => {
+    property(array(change, { maxLength: 30, size: "max" }), (changes) => {
       const sets = new Map<string, FleetSet>();
       const profiles = new Map<string, ClusterProfile>();
-      const sources = { profiles: () => profiles.values(), placements: () => undefined };
+      const slices = new Map<string, KubeObject>();
+      const sources = { profiles: () => profiles.values(), placements: () => slices.values() };
       const selections = new Selections({ sources, maxSetsPerNamespace });
-      const world = { sets, profiles, selections };
+      const world = { sets, profiles, slices, selections };
       for (const one of changes) {
         const before = new Map(
           [...sets.values()].map((set) => [setKeyOf(set), viewOf(set, world)]),
@@ -90,6 +138,7 @@ test("after any changes the sets select what they would select from the start, a
         const rows = [...sets].map(([key, set]) => ({ key, set, view: viewOf(set, world) }));
         const missed = rows.filter(({ key, view }) => before.get(key) !== view && !told.has(key));
         expect(missed).toEqual([]);
+        expect([...told].filter((key) => !sets.has(key))).toEqual([]);
         const oldest = oldestOf([...sets.values()]);
         const anew = rows.map(({ set }) =>
           clustersIn(
@@ -99,6 +148,7 @@ test("after any changes the sets select what they would select from the start, a
         expect(rows.map(({ set }) => clustersIn(selections.of(set)))).toEqual(anew);
       }
     }),
+    { numRuns: runsOf(4_000), seed },
   );
 });
 
@@ -106,7 +156,9 @@ test("at the start a set that is being deleted takes no place of the oldest ones
   const profiles = [profileOf(0, "a")];
   const sources = { profiles: () => profiles, placements: () => undefined };
   const selections = new Selections({ sources, maxSetsPerNamespace });
-  const sets = Array.from({ length: 6 }, (_, at) => setOf(at, "a", at === 0));
+  const sets = Array.from({ length: 6 }, (_, at) =>
+    setOf({ index: at, group: "a", isPlaced: false, isDeleted: at === 0 }),
+  );
   const byKey = new Map(sets.map((set) => [setKeyOf(set), set]));
   const { signal } = new AbortController();
   // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- it is no array
@@ -114,9 +166,47 @@ test("at the start a set that is being deleted takes no place of the oldest ones
   expect(sets.map((set) => clustersIn(selections.of(set)).length)).toEqual([1, 1, 1, 1, 1, 0]);
 });
 
+test("sets of a cluster are told when another ClusterProfile makes a Placement select it", () => {
+  // Of two ClusterProfiles of a ManagedCluster the first one counts.
+  const both = [profileOf(1, "b", 2), profileOf(0, "a", 2)];
+  const profiles = new Map(both.map((one) => [reflectorKey(one.metadata), one]));
+  const slices = [sliceOf("a", [2])];
+  const sources = { profiles: () => profiles.values(), placements: () => slices };
+  const selections = new Selections({ sources, maxSetsPerNamespace });
+  const placed = setOf({ index: 0, group: "a", isPlaced: true, isDeleted: false });
+  const other = setOf({ index: 1, group: "a", isPlaced: false, isDeleted: false });
+  for (const set of [placed, other]) selections.put(set);
+  expect([placed, other].map((set) => clustersIn(selections.of(set)))).toEqual([
+    ["fleet/cluster-1"],
+    ["fleet/cluster-0"],
+  ]);
+  profiles.set("fleet/cluster-5", profileOf(5, "b"));
+  expect(selections.profileChanged("fleet/cluster-5", profileOf(5, "b"))).toEqual(new Set());
+  expect(selections.placementsChanged("OCMPlacement")).toEqual(new Set());
+  profiles.delete("fleet/cluster-1");
+  const told = selections.profileChanged("fleet/cluster-1", undefined);
+  expect(clustersIn(selections.of(placed))).toEqual(["fleet/cluster-0"]);
+  expect(told).toEqual(new Set([placed, other].map(setKeyOf)));
+});
+
+test("the youngest set has its clusters as soon as there are no longer too many sets", () => {
+  const profiles = [profileOf(0, "a")];
+  const sources = { profiles: () => profiles, placements: () => undefined };
+  const selections = new Selections({ sources, maxSetsPerNamespace });
+  const sets = Array.from({ length: 5 }, (_, at) =>
+    setOf({ index: at, group: "a", isPlaced: false, isDeleted: false }),
+  );
+  for (const set of sets) selections.put(set);
+  const [oldest = example, youngest = example] = [sets[0], sets[4]];
+  expect(clustersIn(selections.of(youngest))).toEqual([]);
+  expect(selections.delete(oldest)).toContain(setKeyOf(youngest));
+  expect(clustersIn(selections.of(youngest))).toEqual(["fleet/cluster-0"]);
+});
+
 interface World {
   readonly sets: Map<string, FleetSet>;
   readonly profiles: Map<string, ClusterProfile>;
+  readonly slices: Map<string, KubeObject>;
   readonly selections: Selections;
 }
 
@@ -140,10 +230,14 @@ function oldestOf(sets: readonly FleetSet[]): readonly FleetSet[] {
     .slice(0, maxSetsPerNamespace);
 }
 
-function apply(one: Change, { sets, profiles, selections }: World): ReadonlySet<string> {
+function apply(one: Change, { sets, profiles, slices, selections }: World): ReadonlySet<string> {
+  if (one.kind === "placement") {
+    slices.set(one.group, sliceOf(one.group, one.clusters));
+    return selections.placementsChanged("OCMPlacement");
+  }
   const cluster = `fleet/cluster-${one.index}`;
   if (one.kind === "profile") {
-    const profile = profileOf(one.index, one.group);
+    const profile = profileOf(one.index, one.group, one.of);
     profiles.set(cluster, profile);
     return selections.profileChanged(cluster, profile);
   }
@@ -151,16 +245,15 @@ function apply(one: Change, { sets, profiles, selections }: World): ReadonlySet<
     profiles.delete(cluster);
     return selections.profileChanged(cluster, undefined);
   }
-  const set =
-    one.kind === "set" ? setOf(one.index, one.group, one.isDeleted) : setOf(one.index, "a", false);
-  const key = setKeyOf(set);
+  const key = `KnativeServingSet fleet/set-${one.index}`;
+  const known = sets.get(key);
   if (one.kind === "set") {
-    const generation = (sets.get(key)?.metadata.generation ?? 0) + 1;
+    const set = setOf(one);
+    const generation = (known?.metadata.generation ?? 0) + 1;
     const changed = { ...set, metadata: { ...set.metadata, generation } };
     sets.set(key, changed);
     return selections.put(changed);
   }
-  const known = sets.get(key);
   sets.delete(key);
   return known === undefined ? new Set() : selections.delete(known);
 }
