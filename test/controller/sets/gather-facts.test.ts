@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { SetHub } from "./set-hub.ts";
+import { hubWith, SetHub } from "./set-hub.ts";
 
 test.each([
   { namespace: "fleet", why: undefined },
@@ -45,4 +45,12 @@ test("of two components on a cluster the older one is taken over", async () => {
   hub.put(component("older", "2026-11-01T00:00:00Z"));
   const key = hub.putSet({ adoption: "Always" });
   expect(hub.facts(key)?.children.map(({ metadata }) => metadata.name)).toEqual(["older"]);
+});
+
+test("the revisions of an earlier set of the same name are not those of a set", async () => {
+  const { hub, key } = await hubWith(["a"]);
+  expect(hub.facts(key)?.revisions).toHaveLength(1);
+  hub.drop("KnativeServingSet", "prod");
+  hub.putSet({}, { uid: "second" });
+  expect(hub.facts(key)?.revisions).toEqual([]);
 });

@@ -44,3 +44,13 @@ test("a write that no watch ever showed is forgotten after ten minutes", () => {
   clock.jump(600_001);
   expect(objects.in("x")).toEqual([]);
 });
+
+test("an object that was deleted does not come back in the place of a later write", () => {
+  const objects = index();
+  objects.see("a", at("1", "x"));
+  objects.delete("a");
+  objects.add("a", at("7", "x"), clock.now());
+  expect(objects.in("x")).toEqual([at("7", "x")]);
+  clock.jump(600_001);
+  expect(objects.in("x")).toEqual([]);
+});

@@ -26,3 +26,10 @@ test("a write that no watch ever showed is forgotten after ten minutes", () => {
   recent.add("a", at("7"), 0);
   expect(recent.newest("a", at("6"), 600_001)).toEqual(at("6"));
 });
+
+test("a write of an object that was deleted does not count any more", () => {
+  const recent = new RecentWrites<KubeObject>();
+  recent.add("a", at("7"), 0);
+  recent.delete("a");
+  expect(recent.newest("a", undefined, 1)).toBeUndefined();
+});

@@ -90,6 +90,12 @@ describe("between two states of a set there is an Event for", () => {
       wanted: ["Complete"],
     },
     {
+      name: "the end of another revision, after an end",
+      before: { ...rolling, updateRevision: "prod-1", rollout: { phase: "Complete" } },
+      after: { ...rolling, rollout: { phase: "Complete" } },
+      wanted: ["RolloutStarted", "Complete"],
+    },
+    {
       name: "another number of clusters",
       before: rolling,
       after: { ...rolling, clusters: { selected: 4 } },
