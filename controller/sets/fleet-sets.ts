@@ -246,9 +246,8 @@ export class FleetSets implements AsyncDisposable {
   /** When to look again: not within the pace, and at the latest when a refused component is due. */
   #paced(key: string, next: Next): Next {
     const refusedMs = this.#notTakenOf(key).dueAt - this.#options.clock.now();
-    if (next.kind === "backoff" || (next.kind !== "after" && refusedMs === Infinity)) return next;
     const ms = Math.min(refusedMs, next.kind === "after" ? next.ms : Infinity);
-    return { kind: "after", ms: Math.max(paceMs, ms) };
+    return ms === Infinity ? next : { kind: "after", ms: Math.max(paceMs, ms) };
   }
 
   #factsOf(key: string): SetFacts | undefined {
@@ -257,9 +256,8 @@ export class FleetSets implements AsyncDisposable {
     const seen = this.#caches.sets.get(key);
     if (seen === undefined) return undefined;
     const newest = this.#written.newest(key, seen, now) ?? seen;
-    // The answer to a write has the spec that is stored, which counts no more during a deletion.
-    const isDeleted = seen.metadata.deletionTimestamp !== undefined;
-    const set = isDeleted ? { ...newest, spec: seen.spec } : newest;
+    // The answer to a write has the spec that is stored, which counts no more during a deletion. Before one both are the same, or the write had failed.
+    const set = { ...newest, spec: seen.spec };
     const notTaken = this.#notTakenOf(key);
     const facts = gatherFacts(set, {
       set: (one) => this.#caches.sets.get(one),

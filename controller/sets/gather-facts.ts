@@ -90,7 +90,7 @@ class Neighbourhood {
     const rankOf = (one: Component): string =>
       `${this.#isOwned(one) ? 0 : 1}|${one.metadata.creationTimestamp ?? ""}`;
     const found = this.#view.components(placeOf(componentKindOf(this.#set), cluster));
-    return found.length < 2 ? found[0] : found.toSorted(byText(rankOf))[0];
+    return found.toSorted(byText(rankOf))[0];
   }
 
   #isOwned(component: Component): boolean {

@@ -110,7 +110,7 @@ async function write(
   if (decision.status.rollout?.phase === "Complete") await deps.revisions.prune(facts, signal);
   const { nextLook } = decision;
   if (nextLook === undefined) return { kind: "change" };
-  return { kind: "after", ms: Math.max(0, nextLook - deps.clock.date().getTime()) };
+  return { kind: "after", ms: nextLook - deps.clock.date().getTime() };
 }
 
 // oxlint-disable-next-line max-params -- three facts, and the signal last

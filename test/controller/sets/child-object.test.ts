@@ -68,6 +68,15 @@ describe("the managedFields of a component that is taken over", () => {
     ]);
   });
 
+  test("are of the version in which the first spec was written", () => {
+    const old = { ...written("helm", spec({ "f:version": {} })), apiVersion: "older/v1" };
+    const labels = written("kubectl", { "f:metadata": { "f:labels": {} } });
+    expect(adoptedFields([labels, old])).toEqual([
+      labels,
+      { ...old, manager: "knfleet-set", operation: "Apply" },
+    ]);
+  });
+
   test("leave a spec that was written through a subresource to who wrote it", () => {
     const scale = { ...written("scaler", spec({ "f:replicas": {} })), subresource: "scale" };
     expect(adoptedFields([scale])).toEqual([scale]);

@@ -55,6 +55,9 @@ describe("of many sets", () => {
     expect(await looksAfter(() => hub.edit(key(0), { revisionHistoryLimit: 9 }))).toBe(2);
     expect(hub.writes.slice(writes)).toEqual(["replace set-0"]);
     expect(await looksAfter(() => hub.putProfile("cluster-1", { group: "1", a: "b" }))).toBe(1);
+    const beating = { type: "Joined", status: "True", lastTransitionTime: "2026-11-25T12:00:00Z" };
+    const beats = () => hub.putProfile("cluster-1", { group: "1", a: "b" }, [beating]);
+    expect(await looksAfter(beats)).toBe(0);
     expect(await looksAfter(() => hub.drop("KnativeServingSet", "set-2"))).toBe(0);
     expect(await looksAfter(() => hub.putProfile("nobody", { group: "none" }))).toBe(0);
     expect(await looksAfter(() => hub.putProfile("new", { group: "3" }))).toBe(2);

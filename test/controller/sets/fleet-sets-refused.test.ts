@@ -35,6 +35,30 @@ test("a component that the hub refused is sent again after five minutes, though 
   expect(hub.names()).toEqual(["prod-a", "prod-b"]);
 });
 
+test("a refused component is sent again, too, while another one has a longer time to get ready", async () => {
+  const { hub, pass } = await led(["prod-a"]);
+  await pass(2 * minute);
+  const status = { observedGeneration: 1, conditions: [{ type: "Ready", status: "False" }] };
+  const component = hub.components().find(({ metadata }) => metadata.name === "prod-b");
+  if (component !== undefined) hub.put({ ...component, status });
+  hub.faults.length = 0;
+  await pass(3 * minute + 10_000);
+  expect(hub.names()).toEqual(["prod-a", "prod-b"]);
+});
+
+test("a component that never gets ready has failed when its time is over, though nothing has changed", async () => {
+  const { hub, key, pass } = await led([]);
+  const ready = { type: "Ready", status: "True" };
+  for (const [index, component] of hub.components().entries()) {
+    const conditions = [{ ...ready, status: index === 0 ? "False" : "True" }];
+    hub.put({ ...component, status: { observedGeneration: 1, conditions, version: "1.22.0" } });
+  }
+  await pass(14 * minute);
+  expect(hub.set(key).status?.clusters).toMatchObject({ failed: 0, updating: 1 });
+  await pass(2 * minute);
+  expect(hub.set(key).status?.clusters).toMatchObject({ failed: 1, updating: 0 });
+});
+
 test("a component that somebody deleted is made again, and a ClusterProfile that went is told", async () => {
   const { hub, key, pass } = await led([]);
   expect(hub.names()).toEqual(["prod-a", "prod-b"]);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import type { FleetSetSpec, NotableCluster } from "../../../api/fleet-set.ts";
+import { type FleetSetSpec, holdLabel, type NotableCluster } from "../../../api/fleet-set.ts";
 import { rolloutWith } from "../../sets/set-world.ts";
 import { answered, leadSets } from "./lead-sets.ts";
-import { SetHub } from "./set-hub.ts";
+import { apiError, rollout, SetHub, whenUnselected } from "./set-hub.ts";
 
 const apiVersion = "operator.knative.dev/v1beta1";
 const paused = rolloutWith({ paused: true });
@@ -91,6 +91,22 @@ describe("a set that selects a cluster is looked at", () => {
     });
   });
 
+  test("when a cluster that it does not select any more is held no longer", async () => {
+    const hub = new SetHub();
+    hub.putProfile("us", { ring: "a" });
+    hub.putProfile("eu", { ring: "a" });
+    const clusters = { from: "Selector", selector: { matchLabels: { ring: "a" } } } as const;
+    hub.putSet({ clusters, rollout, whenUnselected });
+    leadSets(hub);
+    await quiet(hub);
+    hub.putProfile("eu", { [holdLabel]: "true" });
+    await quiet(hub);
+    expect(hub.names()).toEqual(["prod-eu", "prod-us"]);
+    hub.putProfile("eu");
+    await quiet(hub);
+    expect(hub.names()).toEqual(["prod-us"]);
+  });
+
   test("when the component that had the cluster is deleted, and takes the cluster", async () => {
     const hub = await hubWith(["prod"], { adoption: "Never", rollout: paused });
     putForeign(hub, {});
@@ -101,4 +117,43 @@ describe("a set that selects a cluster is looked at", () => {
     await quiet(hub);
     expect(hub.names()).toEqual(["prod-eu"]);
   });
+});
+
+test("a set that changes all the time is looked at once in a second", async () => {
+  const hub = new SetHub();
+  const key = hub.putSet();
+  const led = leadSets(hub);
+  await quiet(hub);
+  const looks: number[] = [];
+  for (let quarter = 0; quarter < 8; quarter += 1) {
+    hub.edit(key, { revisionHistoryLimit: quarter });
+    // oxlint-disable-next-line no-await-in-loop -- one edit after the other
+    await answered();
+    looks.push(led.looks);
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await hub.clock.advance(250);
+  }
+  expect(looks.map((count) => count - (looks[0] ?? 0))).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
+});
+
+test("a set that somebody else changes under each write is looked at once in a second", async () => {
+  const hub = new SetHub();
+  hub.putSet();
+  hub.faults.push({ verb: "patch", name: "prod", error: apiError(409, "Conflict") });
+  const led = leadSets(hub);
+  await answered();
+  await hub.clock.advance(3_500);
+  await answered();
+  expect(led.looks).toBe(4);
+});
+
+test("a set that is made anew under the same name is looked at without delay", async () => {
+  const hub = await hubWith(["prod"], {});
+  hub.edit("KnativeServingSet fleet/prod", { revisionHistoryLimit: 3 });
+  await answered();
+  hub.drop("KnativeServingSet", "prod");
+  await answered();
+  hub.putSet({}, { uid: "second" });
+  await answered();
+  expect(hub.set("KnativeServingSet fleet/prod").status).toBeDefined();
 });

@@ -89,6 +89,16 @@ describe("a component that the hub does not take", () => {
     expect(clustersOf(hub, key)).toMatchObject({ pending: 0, updating: 3 });
   });
 
+  test("is told by the error of a look in which another one has changed meanwhile", async () => {
+    const { hub, key } = await hubWith(["a", "b"]);
+    hub.faults.push({ verb: "apply", name: "prod-a", error: apiError(409, "Conflict") });
+    hub.faults.push({ verb: "apply", name: "prod-b", error: webhookAway });
+    hub.edit(key, { template: { spec: { version: "1.23.0" } } });
+    await expect(hub.look(key)).rejects.toBe(webhookAway);
+    hub.faults.length = 1;
+    expect(await hub.look(key)).toEqual({ kind: "after", ms: 250 });
+  });
+
   test("is told as blocked at once, when the hub refuses it", async () => {
     const hub = new SetHub();
     for (const name of ["a", "b"]) hub.putProfile(name);

@@ -90,12 +90,16 @@ export class SetHub {
     return setKeyOf(stored);
   }
 
-  putProfile(name: string, labels: Readonly<Record<string, string>> = {}): void {
+  putProfile(
+    name: string,
+    labels: Readonly<Record<string, string>> = {},
+    others: readonly object[] = [],
+  ): void {
     this.put({
       apiVersion: "multicluster.x-k8s.io/v1alpha1",
       kind: "ClusterProfile",
       metadata: { namespace: "fleet", name, labels },
-      status: { conditions: [{ type: "ControlPlaneHealthy", status: "True" }] },
+      status: { conditions: [{ type: "ControlPlaneHealthy", status: "True" }, ...others] },
     });
   }
 
