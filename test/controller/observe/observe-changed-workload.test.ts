@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -66,7 +66,7 @@ function sends(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void
 }
 
 async function reported(): Promise<void> {
-  await vi.waitFor(() => expect(changes).toContainEqual(change), 30_000);
+  await watches.waitFor(() => expect(changes).toContainEqual(change));
 }
 
 describe("a workload that we have changed", () => {
@@ -82,10 +82,10 @@ describe("a workload that we have changed", () => {
   test("is waited for also after an event of before", async () => {
     note(deployment({ version: 105, generation: 2, observed: 1 }));
     sends("MODIFIED", deployment({ version: 101, replicas: 5 }));
-    await vi.waitFor(() => {
+    await watches.waitFor(() => {
       const seen = observation.workloads().get(identityOf(key));
       expect(seen).toMatchObject({ spec: { replicas: 5 } });
-    }, 30_000);
+    });
     expect(isAvailable()).toBe(false);
   });
 
@@ -107,7 +107,7 @@ describe("a workload that we have changed", () => {
   test("is as it is seen when an older state of the cluster came back", async () => {
     note(deployment({ version: 105, generation: 2, observed: 1 }));
     watches.send("Deployment", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("Deployment")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("Deployment")).toHaveLength(2));
     watches.listed("Deployment", [deployment({ version: 50 })], "60");
     await reported();
     expect(isAvailable()).toBe(true);

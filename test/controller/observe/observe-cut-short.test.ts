@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -43,7 +43,7 @@ function sends(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void
 }
 
 async function reported(count: number): Promise<void> {
-  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count), 30_000);
+  await watches.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count));
 }
 
 describe("a Job is cut short", () => {
@@ -71,12 +71,12 @@ describe("a Job is cut short", () => {
     sends("DELETED", job(103, running, "again"));
     await reported(2);
     sends("ADDED", job(104, [], "by somebody else"));
-    await vi.waitFor(() => expect(observation.cutShort().size).toBe(0), 30_000);
+    await watches.waitFor(() => expect(observation.cutShort().size).toBe(0));
   });
 
   test("not when nobody saw it go: it may have finished first", async () => {
     watches.send("Job", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("Job")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("Job")).toHaveLength(2));
     watches.listed("Job", [], "200");
     await reported(1);
     expect(observation.cutShort().size).toBe(0);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -37,7 +37,7 @@ function answered(object: KubeObject): void {
 }
 
 async function reported(): Promise<void> {
-  await vi.waitFor(() => expect(changes.length).toBeGreaterThan(0), 30_000);
+  await watches.waitFor(() => expect(changes.length).toBeGreaterThan(0));
 }
 
 describe("an answer that comes when its object is gone", () => {
@@ -50,7 +50,7 @@ describe("an answer that comes when its object is gone", () => {
 
   test("brings nothing back that a later list does not have", async () => {
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [], "120");
     await reported();
     answered(configMap(110));
@@ -77,7 +77,7 @@ describe("an answer that comes when its object is gone", () => {
 test("what a list lacks is there all the same when we have written it since that list", async () => {
   answered(configMap(130));
   watches.send("ConfigMap", apiError(410, "too old resource version"));
-  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+  await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
   watches.listed("ConfigMap", [], "120");
   watches.send("ConfigMap", { type: "ADDED", object: configMap(130) });
   watches.send("ConfigMap", { type: "DELETED", object: configMap(140) });
@@ -89,9 +89,9 @@ test("an object that came back from an older state of the cluster is taken in ag
   watches.send("ConfigMap", { type: "DELETED", object: configMap(120) });
   await reported();
   watches.send("ConfigMap", apiError(410, "too old resource version"));
-  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+  await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
   watches.listed("ConfigMap", [configMap(50)], "60");
-  await vi.waitFor(() => expect(known()).toEqual(["first"]), 30_000);
+  await watches.waitFor(() => expect(known()).toEqual(["first"]));
   answered(configMap(61));
   expect([...observation.objects().values()]).toMatchObject([{ resourceVersion: "61" }]);
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { ConnectionError } from "../../../access/kube/api-error.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -37,7 +37,7 @@ describe("waitForSync", () => {
     watches.listed("ConfigMap", []);
     await observation.waitForSync(signal);
     watches.unserved.clear();
-    await vi.waitFor(() => expect(watches.opened("Image").length).toBeGreaterThan(1), 60_000);
+    await watches.waitFor(() => expect(watches.opened("Image").length).toBeGreaterThan(1));
     expect(watches.isOpen("Image")).toBe(true);
   });
 
@@ -84,12 +84,12 @@ describe("waitForSync", () => {
     watches.listed("ConfigMap", []);
     await observation.waitForSync(signal);
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot watch"));
-    await vi.waitFor(() => expect(observation.refused().size).toBe(1), 60_000);
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 60_000);
+    await watches.waitFor(() => expect(observation.refused().size).toBe(1));
+    await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true));
     const metadata = { namespace: "a", name: "b", uid: "c", resourceVersion: "101" };
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata };
     watches.send("ConfigMap", { type: "ADDED", object });
-    await vi.waitFor(() => expect(observation.objects().size).toBe(1), 60_000);
+    await watches.waitFor(() => expect(observation.objects().size).toBe(1));
     observation.watchKinds([configMaps]);
     await watches.opening("ConfigMap");
     watches.listed("ConfigMap", [object], "102");
@@ -109,7 +109,7 @@ describe("waitForSync", () => {
       watches.listed("ConfigMap", []);
       const synced = observation.waitForSync(signal);
       for (const attempt of [1, 2, 3]) {
-        await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt), 60_000);
+        await watches.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt));
         watches.send("Image", apiError(status, text));
       }
       await synced;
@@ -129,13 +129,13 @@ describe("waitForSync", () => {
     let isSynced = false;
     void observation.waitForSync(signal).then(() => (isSynced = true));
     for (const attempt of [1, 2, 3]) {
-      await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt), 60_000);
+      await watches.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt));
       watches.send("Image", apiError(503, "service unavailable"));
     }
-    await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(4), 60_000);
+    await watches.waitFor(() => expect(watches.opened("Image")).toHaveLength(4));
     expect(isSynced).toBe(false);
     watches.listed("Image", []);
-    await vi.waitFor(() => expect(isSynced).toBe(true), 60_000);
+    await watches.waitFor(() => expect(isSynced).toBe(true));
   });
 
   test("is waited for a minute in an installation, and then said with the kinds", async () => {
@@ -143,7 +143,7 @@ describe("waitForSync", () => {
     observation.watchKinds([configMaps, images]);
     const first = firstLists(observation, clock, signal).catch((error: unknown) => error);
     watches.listed("ConfigMap", []);
-    await vi.waitFor(() => expect(observation.live()).toHaveLength(1), 60_000);
+    await watches.waitFor(() => expect(observation.live()).toHaveLength(1));
     await clock.advance(60_000);
     expect(await first).toMatchObject({
       reason: "ApplyFailed",
@@ -170,7 +170,7 @@ describe("waitForSync", () => {
     const broken = new ConnectionError("refused", "https://spoke.example refused");
     observation.watchKinds([configMaps]);
     watches.send("ConfigMap", broken);
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 60_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.send("ConfigMap", broken);
     await expect(observation.waitForSync(signal)).rejects.toBe(broken);
     observation.watchKinds([configMaps]);
@@ -203,5 +203,5 @@ test("an observation that was closed watches nothing any more", async () => {
     "The observation was closed",
   );
   expect(() => observation.watchSingles([anchor])).toThrow("The observation was closed");
-  await vi.waitFor(() => expect(watches.openCount()).toBe(0), 60_000);
+  await watches.waitFor(() => expect(watches.openCount()).toBe(0));
 });

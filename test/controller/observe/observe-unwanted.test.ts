@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -35,7 +35,7 @@ test("a new object with our fields is reported once, and only when it is a stray
   watches.send("ConfigMap", { type: "ADDED", object: configMap("late", 111) });
   watches.send("ConfigMap", { type: "MODIFIED", object: configMap("late", 112) });
   watches.send("ConfigMap", { type: "DELETED", object: configMap("wanted", 113) });
-  await vi.waitFor(() => expect(changes.length).toBeGreaterThan(1), 30_000);
+  await watches.waitFor(() => expect(changes.length).toBeGreaterThan(1));
   expect(changes).toMatchObject([
     { kind: "object", key: { name: "late" } },
     { kind: "object", key: { name: "wanted" } },
@@ -46,8 +46,8 @@ test("a stray that an older state of the cluster brings back is reported", async
   const { watches, changes, observation } = await begun();
   await using _observation = observation;
   watches.send("ConfigMap", apiError(410, "too old resource version"));
-  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+  await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
   watches.listed("ConfigMap", [configMap("listed", 90), configMap("late", 50)], "60");
-  await vi.waitFor(() => expect(changes).toHaveLength(1), 30_000);
+  await watches.waitFor(() => expect(changes).toHaveLength(1));
   expect(changes).toMatchObject([{ kind: "object", key: { name: "late" } }]);
 });

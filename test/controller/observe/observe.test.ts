@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -100,7 +100,7 @@ function note(object: KubeObject): void {
 
 /** The changes so far, once there are so many. */
 async function reported(count: number): Promise<readonly ObservedChange[]> {
-  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count), 30_000);
+  await watches.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count));
   return changes;
 }
 
@@ -129,7 +129,7 @@ describe("what is asked of the server", () => {
   test("ends for kinds that are not wanted any more, and their records go silently", async () => {
     await listed([configMap("a", { version: 1 })]);
     observation.watchKinds([deployments]);
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 30_000);
+    await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false));
     expect(observation.objects().size).toBe(0);
     expect(changes).toEqual([]);
   });
@@ -137,7 +137,7 @@ describe("what is asked of the server", () => {
   test("ends with the observation", async () => {
     observation.watchKinds([configMaps, deployments]);
     await observation[Symbol.asyncDispose]();
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 30_000);
+    await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false));
     expect(watches.isOpen("Deployment")).toBe(false);
   });
 });
@@ -205,18 +205,18 @@ describe("reported is", () => {
 
   test("an object that went while nobody was watching", async () => {
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [], "200");
     expect(await reported(1)).toEqual([aChanged]);
   });
 
   test("an object that an older state of the cluster brought back, though its version is a smaller one", async () => {
     sends("MODIFIED", configMap("a", { version: 150 }));
-    await vi.waitFor(() => {
+    await watches.waitFor(() => {
       expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("150");
-    }, 30_000);
+    });
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [configMap("a", { version: 50, owns: ["f:b"] })], "60");
     expect(await reported(1)).toEqual([aChanged]);
     expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("50");
@@ -224,11 +224,11 @@ describe("reported is", () => {
 
   test("an object of an older state, which was restored, also when the cluster has come further since", async () => {
     sends("MODIFIED", configMap("a", { version: 150 }));
-    await vi.waitFor(() => {
+    await watches.waitFor(() => {
       expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("150");
-    }, 30_000);
+    });
     watches.send("ConfigMap", "end");
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [configMap("a", { version: 50, owns: ["f:b"] })], "200");
     expect(await reported(1)).toEqual([aChanged]);
     expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("50");
@@ -236,7 +236,7 @@ describe("reported is", () => {
 
   test("no object that was written while the list was read, which shows it as it was before", async () => {
     watches.send("ConfigMap", "end");
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     observation.note([sightingOf(configMap("a", { version: 250, owns: ["f:b"] }), "knfleet-hub")]);
     watches.listed("ConfigMap", [configMap("a", { version: 50 })], "200");
     await observation.waitForSync(signal);
@@ -246,9 +246,9 @@ describe("reported is", () => {
 
   test("an object that was replaced while nobody was watching", async () => {
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [configMap("a", { uid: "new", version: 150, owns: [] })], "200");
-    await vi.waitFor(() => expect(changes).toContainEqual(aChanged), 30_000);
+    await watches.waitFor(() => expect(changes).toContainEqual(aChanged));
     expect(observation.objects().get(identityOf(aKey))).toMatchObject({ uid: "new" });
   });
 
@@ -326,7 +326,7 @@ describe("our own writes, once noted,", () => {
   test("are forgotten when a complete list does not have them", async () => {
     note(configMap("b", { version: 105 }));
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [configMap("a", { version: 1 })], "200");
     expect(await reported(1)).toEqual([{ kind: "object", key: { ...aKey, name: "b" } }]);
   });

@@ -1,5 +1,3 @@
-import { vi } from "vitest";
-
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type {
   CollectionRef,
@@ -7,13 +5,14 @@ import type {
   WatchEvent,
   WatchOptions,
 } from "../../../access/kube/kube-client.ts";
-import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import type { ObserveOptions } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
+import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const componentUid = "uid-of-component";
@@ -32,6 +31,8 @@ interface OpenWatch {
  */
 export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "server"> {
   readonly server = "https://spoke.example";
+  /** Of those who watch: it goes on while somebody waits for something. */
+  readonly clock = new FakeClock();
   readonly #watches: OpenWatch[] = [];
   /** Kinds that are not served. */
   readonly unserved = new Set<string>();
@@ -48,7 +49,24 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
 
   /** Resolves when a watch of a kind is open, such as the next one after a failure. */
   async opening(kind: string): Promise<void> {
-    await vi.waitUntil(() => this.isOpen(kind), { timeout: 60_000, interval: 5 });
+    await this.waitFor(() => {
+      if (!this.isOpen(kind)) throw new Error(`There is no open watch of ${kind}`);
+    });
+  }
+
+  /** Resolves when the check no longer throws. Rejects with its error after a minute of virtual time. */
+  async waitFor(check: () => unknown): Promise<void> {
+    await this.clock.advance(0);
+    for (let left = 600; ; left -= 1) {
+      try {
+        check();
+        return;
+      } catch (error) {
+        if (left === 0) throw error;
+      }
+      // oxlint-disable-next-line no-await-in-loop -- a little later each time
+      await this.clock.advance(100);
+    }
   }
 
   isOpen(kind: string): boolean {
@@ -135,6 +153,7 @@ export function apiError(status: number, message: string, retryAfterMs?: number)
 /** What is observed over scripted watches. */
 export interface ScriptedScene {
   readonly watches: ScriptedWatches;
+  readonly sharing: WatchSharing;
   readonly observation: Observation;
   /** What was told of it. */
   readonly changes: ObservedChange[];
@@ -144,15 +163,15 @@ export interface ScriptedScene {
 export async function beginWith(
   resource: ResourceType,
   objects: readonly KubeObject[],
-  options: Pick<ObserveOptions, "sharing"> = {},
 ): Promise<ScriptedScene> {
   const watches = new ScriptedWatches();
   const changes: ObservedChange[] = [];
-  const observation = observeScripted(watches, (change) => changes.push(change), options);
+  const sharing = new WatchSharing(watches.clock);
+  const observation = observeScripted(watches, (change) => changes.push(change), { sharing });
   observation.watchKinds([resource]);
   watches.listed(resource.kind, objects);
   await observation.waitForSync(AbortSignal.timeout(10_000));
-  return { watches, observation, changes };
+  return { watches, sharing, observation, changes };
 }
 
 /** An observation of them, for the hub `knfleet-hub`. */
@@ -162,7 +181,7 @@ export function observeScripted(
   options: Partial<Pick<ObserveOptions, "componentUid" | "sharing" | "isUnwanted">> = {},
 ): Observation {
   return observe({
-    clock: systemClock,
+    clock: client.clock,
     client,
     componentUid,
     fieldManager: "knfleet-hub",

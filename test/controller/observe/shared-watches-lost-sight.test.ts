@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { ConnectionError } from "../../../access/kube/api-error.ts";
-import { systemClock } from "../../../access/time/system-clock.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
+import type { WatchSharing } from "../../../controller/observe/shared-watches.ts";
 import { kindIdOf } from "../../../installation/kinds.ts";
 import { apiError, beginWith, observeScripted, type ScriptedWatches } from "./scripted-watches.ts";
 
@@ -19,9 +18,7 @@ let observation: Observation;
 let sharing: WatchSharing;
 
 beforeEach(async () => {
-  sharing = new WatchSharing(systemClock);
-  const scene = await beginWith(configMaps, [], { sharing });
-  ({ watches, changes, observation } = scene);
+  ({ watches, sharing, changes, observation } = await beginWith(configMaps, []));
 });
 
 afterEach(async () => {
@@ -31,9 +28,9 @@ afterEach(async () => {
 /** Ends the open watch of a kind with an error, so many times in a row. */
 async function fails(times: number, error: Error, { kind }: ResourceType = configMaps) {
   for (let left = times; left > 0; left -= 1) {
-    await vi.waitFor(() => expect(watches.isOpen(kind)).toBe(true), 60_000);
+    await watches.waitFor(() => expect(watches.isOpen(kind)).toBe(true));
     watches.send(kind, error);
-    await vi.waitFor(() => expect(watches.isOpen(kind)).toBe(false), 60_000);
+    await watches.waitFor(() => expect(watches.isOpen(kind)).toBe(false));
   }
 }
 
@@ -52,11 +49,9 @@ test("a watch that fails for some seconds is told of once, whatever the server a
   observation.watchKinds([configMaps, ...kinds]);
   for (const { kind } of kinds) watches.listed(kind, []);
   await observation.waitForSync(signal);
-  await Promise.all([
-    fails(5, forbidden, secrets),
-    fails(5, apiError(429, "too many requests"), services),
-    fails(5, apiError(503, "service unavailable"), accounts),
-  ]);
+  await fails(5, forbidden, secrets);
+  await fails(5, apiError(429, "too many requests"), services);
+  await fails(5, apiError(503, "service unavailable"), accounts);
   const about = changes.flatMap((change) => (change.kind === "watch" ? [change.resource] : []));
   expect(about.map(({ kind }) => kind).toSorted()).toEqual(kinds.map(({ kind }) => kind));
 });
@@ -72,30 +67,30 @@ test("a kind that may be watched again is told of, and what went meanwhile", asy
   expect(observation.refused().size).toBe(1);
   await fails(2, forbidden);
   expect(changes).toEqual([told]);
-  await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 60_000);
+  await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true));
   watches.listed("ConfigMap", []);
-  await vi.waitFor(() => expect(changes).toEqual([told, told]), 60_000);
+  await watches.waitFor(() => expect(changes).toEqual([told, told]));
   expect(observation.refused().size).toBe(0);
 });
 
 test("a watch that ended early is out of date after some seconds, until the next list is there", async () => {
   watches.send("ConfigMap", "end");
-  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 60_000);
+  await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
   expect([observation.behind().size, observation.live().length]).toEqual([0, 0]);
-  await vi.waitFor(() => expect(changes).toEqual([told]), 60_000);
+  await watches.waitFor(() => expect(changes).toEqual([told]));
   expect([...observation.behind()]).toEqual([kindIdOf(configMaps)]);
   watches.listed("ConfigMap", []);
-  await vi.waitFor(() => expect(changes).toEqual([told, told]), 60_000);
+  await watches.waitFor(() => expect(changes).toEqual([told, told]));
   expect([observation.behind().size, observation.live().length]).toEqual([0, 1]);
 });
 
 test("whoever looks after a watch ended early waits for the next list", async () => {
   watches.send("ConfigMap", "end");
-  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 60_000);
+  await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
   observation.watchKinds([configMaps]);
   let isSynced = false;
   const synced = observation.waitForSync(signal).then(() => (isSynced = true));
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await watches.clock.advance(1_000);
   expect(isSynced).toBe(false);
   watches.listed("ConfigMap", []);
   await synced;
@@ -103,11 +98,11 @@ test("whoever looks after a watch ended early waits for the next list", async ()
 
 test("whoever looks asks no server before the time that it asked for", async () => {
   watches.send("ConfigMap", apiError(429, "too many requests", 60_000));
-  await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 60_000);
+  await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false));
   const joining = observeScripted(watches, () => undefined, { sharing });
   try {
     for (const one of [observation, joining]) one.watchKinds([configMaps]);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await watches.clock.advance(59_000);
     expect(watches.opened("ConfigMap")).toHaveLength(1);
   } finally {
     await joining[Symbol.asyncDispose]();

@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
@@ -25,7 +24,7 @@ let bob: Seen;
 
 beforeEach(() => {
   watches = new ScriptedWatches();
-  sharing = new WatchSharing(systemClock);
+  sharing = new WatchSharing(watches.clock);
   ada = seenBy("ada");
   bob = seenBy("bob");
 });
@@ -76,8 +75,8 @@ async function bothWatch(objects: readonly KubeObject[]): Promise<void> {
 
 /** So many watches were opened, and the last one is open. */
 async function opened(count: number, kind = "ConfigMap"): Promise<void> {
-  await vi.waitFor(() => expect(watches.opened(kind)).toHaveLength(count), 30_000);
-  await vi.waitFor(() => expect(watches.isOpen(kind)).toBe(true), 30_000);
+  await watches.waitFor(() => expect(watches.opened(kind)).toHaveLength(count));
+  await watches.waitFor(() => expect(watches.isOpen(kind)).toBe(true));
 }
 
 describe("two components on one cluster", () => {
@@ -91,7 +90,7 @@ describe("two components on one cluster", () => {
     expect(watches.openCount()).toBe(1);
     expect([namesIn(ada), namesIn(bob)]).toEqual([["a"], ["b"]]);
     watches.send("ConfigMap", { type: "DELETED", object: objectOf("bob", "b", 7) });
-    await vi.waitFor(() => expect(bob.changes).toMatchObject([{ key: { name: "b" } }]), 30_000);
+    await watches.waitFor(() => expect(bob.changes).toMatchObject([{ key: { name: "b" } }]));
     expect(ada.changes).toEqual([]);
   });
 
@@ -126,7 +125,7 @@ describe("two components on one cluster", () => {
   test("see an object go that gets the other one's label, and come", async () => {
     await bothWatch([objectOf("ada", "a", 5)]);
     watches.send("ConfigMap", { type: "MODIFIED", object: objectOf("bob", "a", 101) });
-    await vi.waitFor(() => expect(namesIn(bob)).toEqual(["a"]), 30_000);
+    await watches.waitFor(() => expect(namesIn(bob)).toEqual(["a"]));
     expect(namesIn(ada)).toEqual([]);
     expect(ada.changes).toMatchObject([{ kind: "object", key: { name: "a" } }]);
   });
@@ -145,7 +144,7 @@ describe("two components on one cluster", () => {
   test("both hear that they may not watch, and that they may again", async () => {
     await bothWatch([]);
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot list"));
-    await vi.waitFor(() => expect(bob.observation.refused().size).toBe(1), 30_000);
+    await watches.waitFor(() => expect(bob.observation.refused().size).toBe(1));
     expect(ada.observation.refused().size).toBe(1);
     ada.observation.watchKinds([configMaps]);
     await opened(3);
@@ -159,12 +158,12 @@ describe("two components on one cluster", () => {
     await bothWatch([objectOf("ada", "a", 5), objectOf("bob", "b", 6)]);
     watches.unserved.add("ConfigMap");
     watches.send("ConfigMap", apiError(404, "404 page not found"));
-    await vi.waitFor(() => expect([namesIn(ada), namesIn(bob)]).toEqual([[], []]), 30_000);
+    await watches.waitFor(() => expect([namesIn(ada), namesIn(bob)]).toEqual([[], []]));
     watches.unserved.clear();
     ada.observation.watchKinds([configMaps]);
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 30_000);
+    await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true));
     watches.listed("ConfigMap", [objectOf("ada", "a", 200), objectOf("bob", "b", 201)], "202");
-    await vi.waitFor(() => expect([namesIn(ada), namesIn(bob)]).toEqual([["a"], ["b"]]), 30_000);
+    await watches.waitFor(() => expect([namesIn(ada), namesIn(bob)]).toEqual([["a"], ["b"]]));
   });
 });
 
@@ -175,10 +174,10 @@ describe("a component that leaves", () => {
     expect(watches.isOpen("ConfigMap")).toBe(true);
     watches.send("ConfigMap", { type: "DELETED", object: objectOf("ada", "a", 107) });
     watches.send("ConfigMap", { type: "DELETED", object: objectOf("bob", "b", 108) });
-    await vi.waitFor(() => expect(bob.changes).toMatchObject([{ key: { name: "b" } }]), 30_000);
+    await watches.waitFor(() => expect(bob.changes).toMatchObject([{ key: { name: "b" } }]));
     expect(ada.changes).toEqual([]);
     await bob.observation[Symbol.asyncDispose]();
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 30_000);
+    await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false));
   });
 
   test("may come back, and is told what changed meanwhile", async () => {
@@ -199,13 +198,13 @@ test("an older state that was restored is reported also when the kind is listed 
   ada.observation.watchKinds([configMaps]);
   watches.listed("ConfigMap", [objectOf("ada", "a", 5)], "100");
   watches.send("ConfigMap", { type: "ADDED", object: objectOf("ada", "b", 190) });
-  await vi.waitFor(() => expect(namesIn(ada)).toEqual(["a", "b"]), 30_000);
+  await watches.waitFor(() => expect(namesIn(ada)).toEqual(["a", "b"]));
   watches.send("ConfigMap", apiError(503, "the server is starting"));
-  await vi.waitFor(() => expect(ada.observation.live()).toEqual([]), 30_000);
+  await watches.waitFor(() => expect(ada.observation.live()).toEqual([]));
   ada.observation.watchKinds([configMaps]);
   await opened(2);
   watches.listed("ConfigMap", [objectOf("ada", "a", 5)], "150");
-  await vi.waitFor(() => expect(namesIn(ada)).toEqual(["a"]), 30_000);
+  await watches.waitFor(() => expect(namesIn(ada)).toEqual(["a"]));
   expect(ada.changes).toContainEqual(expect.objectContaining({ key: keyNamed("b") }));
 });
 

@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
@@ -19,7 +18,7 @@ beforeEach(() => {
   watches = new ScriptedWatches();
   changes = [];
   observation = observe({
-    clock: systemClock,
+    clock: watches.clock,
     client: watches,
     componentUid: "uid",
     fieldManager: "knfleet-hub",
@@ -54,7 +53,7 @@ function namespaceAs(version: number, labels: Readonly<Record<string, string>> =
 
 /** Lets the watches say so much more, which is seen after all that was sent before. */
 async function seen(count: number): Promise<void> {
-  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count), 30_000);
+  await watches.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count));
 }
 
 test("what carries no label is watched by its name, and CRDs by a label of no component", () => {
@@ -116,9 +115,9 @@ test("an anchor whose watch fails for some seconds is disturbed until it is note
   watches.listed("ConfigMap", [anchorAs(1)]);
   for (let failure = 1; failure <= 5; failure += 1) {
     expect(observation.isDisturbed()).toBe(failure > 4);
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 60_000);
+    await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true));
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot watch"));
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 60_000);
+    await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false));
   }
   expect(changes).toEqual([{ kind: "watch", resource: anchor.resource }]);
   observation.noteSingle(anchorAs(1));
@@ -129,14 +128,14 @@ test("a namespace that is not ours is not disturbed for ever by a watch that fai
   observation.watchSingles([namespace]);
   watches.listed("Namespace", [namespaceAs(1)]);
   for (let failure = 1; failure <= 4; failure += 1) {
-    await vi.waitFor(() => expect(watches.isOpen("Namespace")).toBe(true), 60_000);
+    await watches.waitFor(() => expect(watches.isOpen("Namespace")).toBe(true));
     watches.send("Namespace", apiError(403, "namespaces is forbidden: User x cannot watch"));
-    await vi.waitFor(() => expect(watches.isOpen("Namespace")).toBe(false), 60_000);
+    await watches.waitFor(() => expect(watches.isOpen("Namespace")).toBe(false));
   }
   expect(observation.isDisturbed()).toBe(true);
-  await vi.waitFor(() => expect(watches.isOpen("Namespace")).toBe(true), 60_000);
+  await watches.waitFor(() => expect(watches.isOpen("Namespace")).toBe(true));
   watches.send("Namespace", { type: "MODIFIED", object: namespaceAs(2) });
-  await vi.waitFor(() => expect(observation.isDisturbed()).toBe(false), 60_000);
+  await watches.waitFor(() => expect(observation.isDisturbed()).toBe(false));
 });
 
 test.each(["60", "140"])(
@@ -146,7 +145,7 @@ test.each(["60", "140"])(
     observation.watchSingles([anchor]);
     watches.listed("ConfigMap", [anchorAs(8, { ours: "yes" })]);
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [anchorAs(5)], version);
     await seen(1);
     expect(observation.isDisturbed()).toBe(true);
@@ -183,9 +182,8 @@ test("an anchor is lost when the first list has another object of its name", asy
   observation.watchSingles([anchor]);
   expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(false);
   watches.listed("ConfigMap", [anotherAnchor(5)]);
-  await vi.waitFor(
-    () => expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(true),
-    30_000,
+  await watches.waitFor(() =>
+    expect(observation.isLost({ key: anchorKey, uid: "anchor" })).toBe(true),
   );
 });
 
@@ -226,7 +224,7 @@ test("of a namespace that was not noted only its end matters, also when it came 
   expect(changes).toEqual([{ kind: "object", key: namespaceKey }]);
   expect(observation.isDisturbed()).toBe(true);
   watches.send("Namespace", { type: "ADDED", object: namespaceAs(4) });
-  await vi.waitFor(() => expect(observation.isDisturbed()).toBe(false), 30_000);
+  await watches.waitFor(() => expect(observation.isDisturbed()).toBe(false));
 
   observation.watchSingles([]);
   observation.watchSingles([namespace]);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -73,8 +73,9 @@ function doubt() {
 }
 
 /** The first doubt that there is. */
-function doubted() {
-  return vi.waitUntil(doubt, { timeout: 60_000 });
+async function doubted() {
+  await watches.waitFor(() => expect(doubt()).toBeDefined());
+  return doubt();
 }
 
 test("there is no doubt in what is available as it was applied, nor in what nobody wants", () => {
@@ -103,14 +104,14 @@ test("nothing is known of Deployments whose list has not come for some seconds",
     "Deployment",
     names.map((name) => deployment(name)),
   );
-  await vi.waitFor(() => expect(doubt()).toBeUndefined(), { timeout: 60_000 });
+  await watches.waitFor(() => expect(doubt()).toBeUndefined());
 });
 
 test("what was left to others is theirs to look after", async () => {
   const webhook = identityOf(keyOf(deployment("webhook")));
   memory.sharing.left = new Map([[webhook, "KnativeServing a/b"]]);
   watches.send("Deployment", { type: "DELETED", object: deployment("webhook", 11) });
-  await vi.waitFor(() => expect(observation.objects().size).toBe(1), { timeout: 60_000 });
+  await watches.waitFor(() => expect(observation.objects().size).toBe(1));
   expect(doubt()).toBeUndefined();
 });
 
