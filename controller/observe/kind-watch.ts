@@ -75,7 +75,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
 
   /** `objects()` is complete and follows the cluster. True for a kind that is not served, which has no objects. */
   get isLive(): boolean {
-    return !this.#isServed || (this.#isCurrent && this.#failures.length === 0);
+    return !this.#isServed || this.#isCurrent;
   }
 
   /** A further list is overdue by some seconds, so that `objects()` may be out of date. False before the first list. */
@@ -107,7 +107,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
    */
   giveUp(error: unknown): void {
     // The program that serves this API, or its conversion webhook, may be down.
-    if (!(error instanceof ApiError) || error.status < 500 || this.#isCurrent) return;
+    if (!(error instanceof ApiError) || error.status < 500) return;
     if (this.#failures.length < mostFailures && this.#refusal === undefined) return;
     this.#isMissed = true;
     this.#refusal = `Watching ${this.resource.plural} is not possible: the API server answers with status ${error.status}`;
@@ -133,9 +133,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     const { version } = this.#subscription;
     this.#subscription[Symbol.dispose]();
     this.#failures.end();
-    this.#isServed = true;
     this.#holdsList = false;
-    this.#isCurrent = false;
     this.#subscription = this.#subscribe(version);
   }
 

@@ -15,7 +15,7 @@ import { componentUidLabel } from "../../../installation/anchor.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
-const componentUid = "uid-of-component";
+export const componentUid = "uid-of-component";
 
 interface OpenWatch {
   readonly ref: CollectionRef;
