@@ -17,9 +17,16 @@ test.each([
   expect(quantityOf(quantity)).toBeCloseTo(amount, 9);
 });
 
-test.each([["Gi"], [""], ["1.2.3"], ["1x"], [true], ["1constructor"], ["9".repeat(65)]])(
-  "%j is no quantity",
-  (quantity) => {
-    expect(quantityOf(quantity)).toBeUndefined();
-  },
-);
+test.each([
+  ["Gi"],
+  [""],
+  ["1.2.3"],
+  ["1x"],
+  [true],
+  ["1constructor"],
+  ["1e3x"],
+  ["1e1000"],
+  ["9".repeat(65)],
+])("%j is no quantity", (quantity) => {
+  expect(quantityOf(quantity)).toBeUndefined();
+});

@@ -37,6 +37,8 @@ describe("a patch whose result depends on the object needs the right", () => {
     ["strategic", inPod({ $retainKeys: ["containers"] })],
     ["strategic", inPod({ containers: [{ name: "controller", $patch: "replace" }] })],
     ["strategic", inPod({ containers: [{ $patch: "replace" }] })],
+    ["strategic", inPod({ containers: [{}] })],
+    ["strategic", inPod({ containers: ["controller"] })],
     ["strategic", inPod({ containers: [{ name: "controller", $patch: "delete" }] })],
     ["strategic", inPod({ "$deleteFromPrimitiveList/finalizers": ["a"] })],
     ["strategic", inPod({ containers: [{ name: "mine", image: "mine" }] })],
