@@ -5,17 +5,21 @@ import { findSelection, ocmLabels } from "../../../controller/sets/find-selectio
 import { SetWorld } from "../../sets/set-world.ts";
 
 interface ProfileOf {
+  readonly namespace?: string;
   readonly cluster?: string;
   readonly manager?: string;
 }
 
-function profile(name: string, { cluster, manager }: ProfileOf): ClusterProfile {
+function profile(
+  name: string,
+  { namespace = "fleet", cluster, manager }: ProfileOf,
+): ClusterProfile {
   const labels: Readonly<Record<string, string>> =
     cluster === undefined ? {} : { [ocmLabels.cluster]: cluster };
   return {
     apiVersion: "multicluster.x-k8s.io/v1alpha1",
     kind: "ClusterProfile",
-    metadata: { namespace: "fleet", name, uid: name, resourceVersion: "1", labels },
+    metadata: { namespace, name, uid: name, resourceVersion: "1", labels },
     ...(manager === undefined ? {} : { spec: { clusterManager: { name: manager } } }),
   };
 }
@@ -75,6 +79,11 @@ test.each<{ name: string; profiles: readonly ClusterProfile[]; is: string }>([
     is: "managedcluster:spoke",
   },
   { name: "keeps its name while it does not exist", profiles: [], is: "spoke" },
+  {
+    name: "is none of another namespace",
+    profiles: [profile("a", { namespace: "other", cluster: "spoke", manager: ocm })],
+    is: "spoke",
+  },
 ])("the ClusterProfile of a ManagedCluster $name", ({ profiles, is }) => {
   expect(chosen(profiles)).toEqual([is]);
 });

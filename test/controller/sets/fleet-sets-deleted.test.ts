@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { answered, leadSets } from "./lead-sets.ts";
+import { answered, leadSets, leadSetsOn } from "./lead-sets.ts";
 import { apiError, SetHub } from "./set-hub.ts";
 
 const deletionTimestamp = "2026-11-25T12:00:00Z";
@@ -47,4 +47,38 @@ test("such a set keeps that policy, too, while the watch does not show what was 
   await answered();
   expect(hub.names()).toEqual(["prod-eu"]);
   expect(hub.components()[0]?.metadata.labels).toEqual({});
+});
+
+test("a component that somebody deleted, and an approval of another revision, are told by Events", async () => {
+  const hub = new SetHub();
+  hub.putProfile("eu");
+  const key = hub.putSet();
+  const told: string[] = [];
+  const record = async (_: unknown, { reason }: { readonly reason: string }) =>
+    void told.push(reason);
+  leadSets(hub, { events: { record } });
+  await answered();
+  hub.drop("KnativeServing", "prod-eu");
+  hub.annotate(key, "knfleet.dev/approve.all-before", "prod-0123456789 alice");
+  await answered();
+  expect(told).toEqual(expect.arrayContaining(["ComponentDeleted", "ApprovalIgnored"]));
+});
+
+test("a new leader writes nothing where all is as the one before has left it", async () => {
+  const hub = new SetHub();
+  hub.putProfile("eu");
+  hub.putSet();
+  const first = leadSetsOn(hub);
+  for (let second = 0; second < 5; second += 1) {
+    await answered();
+    await hub.clock.advance(1_000);
+  }
+  await first[Symbol.asyncDispose]();
+  const writes = hub.writes.length;
+  expect(writes).toBeGreaterThan(0);
+  leadSets(hub);
+  await answered();
+  await hub.clock.advance(5_000);
+  await answered();
+  expect(hub.writes.slice(writes)).toEqual([]);
 });

@@ -31,6 +31,21 @@ test.each([
   },
 );
 
+test("a selector may select a cluster of another namespace", () => {
+  const hub = new SetHub();
+  hub.put({
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ClusterProfile",
+    metadata: { namespace: "other", name: "a" },
+  });
+  const key = hub.putSet({ clusters: { from: "Selector", selector: { namespaces: ["other"] } } });
+  expect(hub.facts(key)?.selection).toEqual({
+    kind: "clusters",
+    clusters: [{ namespace: "other", name: "a" }],
+  });
+  expect(hub.facts(key)?.obstacles.size).toBe(0);
+});
+
 const component = (name: string, creationTimestamp: string) => ({
   apiVersion: "operator.knative.dev/v1beta1",
   kind: "KnativeServing",

@@ -26,22 +26,27 @@ export function leadSets(hub: SetHub, options: Partial<FleetSetsOptions> = {}): 
 /** Begins to lead on a hub in memory, with watches that show each change. */
 export function leadSetsOn(
   hub: SetHub,
-  { maxSetsPerNamespace = 100, log = silentLog, clock = hub.clock }: Partial<FleetSetsOptions> = {},
+  {
+    maxSetsPerNamespace = 100,
+    log = silentLog,
+    clock = hub.clock,
+    events = { record: async () => undefined },
+  }: Partial<FleetSetsOptions> = {},
   requests: SetHub["client"] = hub.client,
 ): LedSets & AsyncDisposable {
   async function* watch(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
-    const events: WatchEvent[] = [...hub.objects.values()].map((object) => ({
+    const shown: WatchEvent[] = [...hub.objects.values()].map((object) => ({
       type: "ADDED",
       object,
     }));
-    events.push({ type: "BOOKMARK", resourceVersion: "1", initialEventsEnd: true });
+    shown.push({ type: "BOOKMARK", resourceVersion: "1", initialEventsEnd: true });
     let wake = Promise.withResolvers<void>();
     hub.watchers.add((event) => {
-      events.push(event);
+      shown.push(event);
       wake.resolve();
     });
     for (;;) {
-      const event = events.shift();
+      const event = shown.shift();
       if (event === undefined) {
         // oxlint-disable-next-line no-await-in-loop -- a watch waits for its next event
         await abortable(wake.promise, signal);
@@ -65,7 +70,6 @@ export function leadSetsOn(
     },
     signal,
   );
-  const events = { record: async () => undefined };
   const led = { looks: 0 };
   const references: References = {
     get policy(): ReferencePolicy {

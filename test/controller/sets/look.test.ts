@@ -127,6 +127,36 @@ describe("a component that the hub does not take", () => {
   });
 });
 
+test("old revisions go when a rollout is complete, and not before", async () => {
+  const hub = new SetHub();
+  hub.putProfile("a");
+  const key = hub.putSet({ rollout, revisionHistoryLimit: 0 });
+  const takeOver = async (): Promise<void> => {
+    for (const component of hub.components()) {
+      const { version = "" } = component.spec ?? {};
+      const conditions = [{ type: "Ready", status: "True" }];
+      hub.put({ ...component, status: { observedGeneration: 1, conditions, version } });
+    }
+    await hub.look(key);
+  };
+  await hub.look(key);
+  await takeOver();
+  for (const version of ["1.23.0", "1.24.0"]) {
+    hub.edit(key, { template: { spec: { version } } });
+    await hub.look(key);
+  }
+  // The cluster takes the version that it got first, and then the last one.
+  await takeOver();
+  await hub.look(key);
+  expect(hub.set(key).status?.rollout?.phase).toBe("Rolling");
+  expect(hub.revisions()).toHaveLength(3);
+  for (let round = 0; round < 2; round += 1) await takeOver();
+  expect(hub.set(key).status?.rollout?.phase).toBe("Complete");
+  expect(hub.revisions().map(({ metadata }) => metadata.name)).toEqual([
+    hub.set(key).status?.updateRevision,
+  ]);
+});
+
 test("a component that is another one since it was judged is not taken over", async () => {
   const hub = new SetHub();
   hub.putProfile("a");
