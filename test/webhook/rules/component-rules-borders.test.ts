@@ -11,10 +11,12 @@ const spread = (fields: object) => {
   const labelSelector = { matchLabels: { a: "b" } };
   return workload({ topologySpreadConstraints: [{ ...usual, labelSelector, ...fields }] });
 };
-const keyOf = (key: string) => {
-  const valueFrom = { configMapKeyRef: { name: "a", key } };
-  return workload({ env: [{ container: "c", envVars: [{ name: "A", valueFrom }] }] });
-};
+const variable = (valueFrom: object) =>
+  workload({ env: [{ container: "c", envVars: [{ name: "A", valueFrom }] }] });
+const keyOf = (key: string) => variable({ configMapKeyRef: { name: "a", key } });
+const image = (queue: string) => ({ registry: { override: { queue } } });
+const digest = `@sha256:${"0".repeat(64)}`;
+const budget = (minAvailable: unknown) => ({ podDisruptionBudgets: [{ name: "a", minAvailable }] });
 const kourier = (port: number) => ({
   ingress: {
     kourier: { enabled: true, "service-type": "NodePort", "http-port": port },
@@ -55,6 +57,39 @@ const rows: readonly { name: string; good: object; bad: object; line: string }[]
     good: keyOf("a.b-c_1"),
     bad: keyOf("a b"),
     line: "must be a key of letters",
+  },
+  {
+    name: "the source of a variable",
+    good: variable({ fieldRef: { fieldPath: "metadata.name" } }),
+    bad: variable({
+      fieldRef: { fieldPath: "metadata.name" },
+      secretKeyRef: { name: "a", key: "b" },
+    }),
+    line: "takes one source, not 2",
+  },
+  {
+    name: "the tag of an image",
+    good: image(`r.example.com:5000/a/b:v1.2${digest}`),
+    bad: image("r.example.com:5000/a/b:-"),
+    line: "must be an image reference",
+  },
+  {
+    name: "the digest of an image",
+    good: image(`a${digest}`),
+    bad: image(`a${digest}${digest}`),
+    line: "must be an image reference",
+  },
+  {
+    name: "the registry of an image",
+    good: image("R.example.com/a"),
+    bad: image("R.example.com"),
+    line: "must be an image reference",
+  },
+  {
+    name: "the share of a PodDisruptionBudget",
+    good: budget("100%"),
+    bad: budget("10%0"),
+    line: "must be a whole number that is not negative, or a percentage",
   },
   {
     name: "the label of a Namespace",

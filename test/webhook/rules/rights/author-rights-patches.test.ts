@@ -38,6 +38,8 @@ describe("a patch whose result depends on the object needs the right", () => {
     ["strategic", inPod({ containers: [{ name: "controller", $patch: "replace" }] })],
     ["strategic", inPod({ containers: [{ $patch: "replace" }] })],
     ["strategic", inPod({ containers: [{}] })],
+    ["strategic", inContainer({ args: ["-v", "--server=https://203.0.113.1"] })],
+    ["strategic", inContainer({ env: [{ name: "A" }, { name: "KO_IMAGE" }] })],
     ["strategic", inPod({ containers: ["controller"] })],
     ["strategic", inPod({ containers: [{ name: "controller", $patch: "delete" }] })],
     ["strategic", inPod({ "$deleteFromPrimitiveList/finalizers": ["a"] })],
