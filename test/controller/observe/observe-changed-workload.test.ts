@@ -7,6 +7,8 @@ import { sightingOf } from "../../../installation/observed-object.ts";
 import { readinessOf } from "../../../installation/readiness.ts";
 import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
+const deployments = knownResource("apps/v1", "Deployment");
+
 interface Look {
   readonly version: number;
   readonly generation?: number;
@@ -40,9 +42,7 @@ let changes: ObservedChange[];
 let observation: Observation;
 
 beforeEach(async () => {
-  const scene = await beginWith(knownResource("apps/v1", "Deployment"), [
-    deployment({ version: 90 }),
-  ]);
+  const scene = await beginWith(deployments, [deployment({ version: 90 })]);
   ({ watches, changes, observation } = scene);
   changes.length = 0;
 });
@@ -110,6 +110,33 @@ describe("a workload that we have changed", () => {
     await watches.waitFor(() => expect(watches.opened("Deployment")).toHaveLength(2));
     watches.listed("Deployment", [deployment({ version: 50 })], "60");
     await reported();
+    expect(isAvailable()).toBe(true);
+  });
+});
+
+describe("a workload that is gone is forgotten", () => {
+  const gone: ObservedChange = { kind: "object", key };
+
+  test("when it went before our eyes", async () => {
+    sends("DELETED", deployment({ version: 101 }));
+    await watches.waitFor(() => expect(changes).toContainEqual(gone));
+    expect(observation.workloads().size).toBe(0);
+  });
+
+  test("when a later list lacks it, which we had written meanwhile", async () => {
+    note(deployment({ version: 105 }));
+    watches.send("Deployment", "end");
+    await watches.opening("Deployment");
+    watches.listed("Deployment", [], "200");
+    await watches.waitFor(() => expect(changes).toContainEqual(gone));
+    expect(observation.workloads().size).toBe(0);
+  });
+
+  test("not when a list of another kind lacks it", async () => {
+    observation.watchKinds([deployments, knownResource("v1", "ConfigMap")]);
+    watches.listed("ConfigMap", []);
+    await observation.waitForSync(AbortSignal.timeout(10_000));
+    expect(observation.objects().size).toBe(1);
     expect(isAvailable()).toBe(true);
   });
 });

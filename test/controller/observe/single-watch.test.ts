@@ -215,6 +215,33 @@ test("a namespace that was noted is disturbed by other labels, and by nothing el
   expect(changes.slice(2)).toEqual([{ kind: "object", key: namespaceKey }]);
 });
 
+test("one disturbed object of several is enough", async () => {
+  observation.noteSingle(anchorAs(1));
+  observation.noteSingle(namespaceAs(1));
+  observation.watchSingles([anchor, namespace]);
+  watches.listed("ConfigMap", [anchorAs(1)], "1");
+  watches.listed("Namespace", [namespaceAs(1)], "1");
+  await watches.clock.advance(0);
+  expect(observation.isDisturbed()).toBe(false);
+  watches.send("ConfigMap", { type: "MODIFIED", object: anchorAs(2, { theirs: "yes" }) });
+  await seen(1);
+  expect(observation.isDisturbed()).toBe(true);
+});
+
+test("a namespace that was replaced is another one, whatever labels it has", async () => {
+  observation.noteSingle(namespaceAs(1, { guard: "on" }));
+  observation.watchSingles([namespace]);
+  watches.listed("Namespace", [namespaceAs(1, { guard: "on" })], "1");
+  const { metadata, ...rest } = namespaceAs(2, { guard: "on", theirs: "too" });
+  watches.send("Namespace", {
+    type: "MODIFIED",
+    object: { ...rest, metadata: { ...metadata, uid: "another" } },
+  });
+  await seen(1);
+  // Not "labels": nobody would wait for what a new namespace lacks.
+  expect(new Set(changes.map(({ kind }) => kind))).toEqual(new Set(["object"]));
+});
+
 test("of a namespace that was not noted only its end matters, also when it came before the watch", async () => {
   observation.watchSingles([namespace]);
   watches.listed("Namespace", [namespaceAs(1)]);

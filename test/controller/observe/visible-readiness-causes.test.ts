@@ -96,19 +96,27 @@ test("a workload that became available is forgotten", async () => {
   expect(await causesOf(workload("a"))).toEqual([""]);
 });
 
-test("a cluster that does not allow it is not asked again for 5 minutes, and nothing fails", async () => {
+/** The server answers each list with this error from now on. */
+function failWith(status: number): void {
   const request = "GET /api/v1/namespaces/ns/pods";
-  const facts = {
-    status: 403,
-    reason: "Forbidden",
-    message: "",
-    causes: [],
-    isStatus: true,
-    request,
-  };
+  const facts = { status, reason: "", message: "", causes: [], isStatus: true, request };
   answer = () => {
     throw new ApiError(facts);
   };
+}
+
+test("a cluster that fails is asked again after 10 s, and nothing fails", async () => {
+  failWith(500);
+  await causesOf(workload("a"));
+  await clock.advance(5_000);
+  expect(await causesOf(workload("a"))).toEqual([""]);
+  answer = () => [failingPod];
+  await clock.advance(10_000);
+  expect(await causesOf(workload("a"))).toEqual([pullError]);
+});
+
+test("a cluster that does not allow it is not asked again for 5 minutes, and nothing fails", async () => {
+  failWith(403);
   await causesOf(workload("a"));
   await clock.advance(5_000);
   expect(await causesOf(workload("a"))).toEqual([""]);
@@ -128,6 +136,13 @@ test("Events tell why a StatefulSet has no pods", async () => {
   expect(asked[1]?.fieldSelector).toBe(
     "involvedObject.kind=StatefulSet,involvedObject.name=a,involvedObject.uid=uid-of-a,reason=FailedCreate",
   );
+});
+
+test("pods tell more than Events, which are not asked for then", async () => {
+  await causesOf(workload("a", "StatefulSet"));
+  await clock.advance(5_000);
+  expect(await causesOf(workload("a", "StatefulSet"))).toEqual([pullError]);
+  expect(asked).toHaveLength(1);
 });
 
 test("a workload without labels to select by is not asked for, which would be everybody's pods", async () => {
