@@ -28,7 +28,9 @@ export class FakeClock implements Clock {
     const end = this.#now + ms;
     await settled();
     for (;;) {
-      const next = this.#timers.toSorted((a, b) => a.at - b.at)[0];
+      // Of two at the same time the first one that was set.
+      const at = this.#timers.reduce((least, timer) => Math.min(least, timer.at), Infinity);
+      const next = this.#timers.find((timer) => timer.at === at);
       if (next === undefined || next.at > end) break;
       this.#timers = this.#timers.filter((other) => other !== next);
       this.#now = Math.max(this.#now, next.at);
