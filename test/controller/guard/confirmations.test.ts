@@ -108,3 +108,14 @@ test("a confirmation is withdrawn from the object that has it, in a namespace or
   ]);
   expect(withdrawn).toEqual(["ConfigMap ns/anchor", "Namespace anchor"]);
 });
+
+test("a confirmation that was taken back and given again is withdrawn, too", async () => {
+  const { clock, patches, confirmations } = scene();
+  confirmations.note(anchor("u1"), resource);
+  confirmations.note(anchor(), resource);
+  await clock.advance(20 * minute);
+  expect(patches).toEqual([]);
+  confirmations.note(anchor("u1"), resource);
+  await clock.advance(15 * minute);
+  expect(patches).toHaveLength(1);
+});
