@@ -184,11 +184,29 @@ const refused = new RegExp(
  * names none.
  */
 export function missingRightIn(message: string): string | undefined {
-  const { verb, resource, group, namespace } = refused.exec(message)?.groups ?? {};
-  if (verb === undefined || resource === undefined) return undefined;
-  const fullResource = group === undefined || group === "" ? resource : `${resource}.${group}`;
+  const right = deniedRightIn(message);
+  if (right === undefined) return undefined;
+  const { verb, resource, group, namespace } = right;
+  const fullResource = group === "" ? resource : `${resource}.${group}`;
   const suffix = namespace === undefined ? "" : ` in namespace ${namespace}`;
   return `the verb ${verb} on ${fullResource}${suffix}`;
+}
+
+/** A right that a server has refused. */
+export interface DeniedRight {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Absent: in every namespace. */
+  readonly namespace?: string;
+}
+
+/** The right that a 403 says is missing; undefined when its message names none. */
+export function deniedRightIn(message: string): DeniedRight | undefined {
+  const { verb, resource, group = "", namespace } = refused.exec(message)?.groups ?? {};
+  if (verb === undefined || resource === undefined) return undefined;
+  const right = { verb, group, resource };
+  return namespace === undefined ? right : { ...right, namespace };
 }
 
 /**

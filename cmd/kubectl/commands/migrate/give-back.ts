@@ -23,6 +23,8 @@ import {
   kindIdOf,
 } from "../../../../installation/kinds.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
+import type { Right } from "../can-i/access-review.ts";
+import { rightTo } from "../register/missing-rights.ts";
 import { guardObjects } from "./guard-objects.ts";
 import type { AnchorState } from "./migration-facts.ts";
 
@@ -96,14 +98,33 @@ export async function giveBack(
   const namespaces = [component.metadata.namespace, anchor.namespace];
   await removeSecondOwner({ component, namespaces, labelSelector }, client, signal);
   await removeJobs(labelSelector, client, signal);
-  const lists = kindsOf(live).map((kind) => listKind(kind, { client, labelSelector }, signal));
-  const objects = (await Promise.all(lists)).flat();
+  const objects = await listMarked(live, { client, labelSelector }, signal);
   await mapLimited(objects, atOnce, async ({ object, resource }) => {
     const { uid: own, resourceVersion } = object.metadata;
     const marked = { ref: objectRefOf(object.metadata, resource), uid: own, resourceVersion };
     await removeLabels({ ...marked, labels: markLabels }, client, signal);
   });
   await unmarkAnchor(live, client, signal);
+}
+
+/** The rights that `giveBack` needs besides reading. Throws the errors of KubeClient. */
+export async function rightsToGiveBack(
+  { component, anchor }: Parameters<typeof giveBack>[0],
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly Right[]> {
+  const ref = { resource: knownResource("v1", "ConfigMap"), ...anchor };
+  const live = await client.get(ref, {}, signal);
+  const { uid, namespace } = component.metadata;
+  if (live?.metadata.annotations?.[anchorAnnotations.componentUid] !== uid) return [];
+  const marked = { client, labelSelector: componentSelector(uid) };
+  const owners = secondOwnerNames(component, [namespace, anchor.namespace]);
+  const rights = (await listMarked(live, marked, signal)).map(({ object, resource }) => {
+    const isOwner = resource.kind === "ClusterRole" && owners.has(object.metadata.name);
+    const verb = isOwner || resource.kind === "Job" ? "delete" : "patch";
+    return rightTo(verb, resource, object.metadata.namespace);
+  });
+  return [...rights, rightTo("patch", ref.resource, anchor.namespace)];
 }
 
 const markLabels = [componentUidLabel, "app.kubernetes.io/name"] as const;
@@ -127,6 +148,15 @@ function kindsOf(anchor: KubeObject): readonly MarkedKind[] {
 interface MarkedObject {
   readonly object: KubeObject;
   readonly resource: ResourceType;
+}
+
+async function listMarked(
+  anchor: KubeObject,
+  marked: Parameters<typeof listKind>[1],
+  signal: AbortSignal,
+): Promise<readonly MarkedObject[]> {
+  const lists = kindsOf(anchor).map((kind) => listKind(kind, marked, signal));
+  return (await Promise.all(lists)).flat();
 }
 
 async function listKind(
@@ -161,6 +191,18 @@ async function removeSecondOwner(
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<void> {
+  const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
+  const { items } = await client.list({ resource, labelSelector }, { metadataOnly: true }, signal);
+  const names = secondOwnerNames(component, namespaces);
+  for (const { metadata } of items.filter((item) => names.has(item.metadata.name))) {
+    await client.remove({ resource, name: metadata.name }, { uid: metadata.uid }, signal);
+  }
+}
+
+function secondOwnerNames(
+  component: Component,
+  namespaces: readonly string[],
+): ReadonlySet<string> {
   const { kind } = component;
   const keys = namespaces.map((namespace) => {
     const metadata = { ...component.metadata, namespace };
@@ -168,12 +210,7 @@ async function removeSecondOwner(
       kind === "KnativeServing" ? { ...component, metadata } : { ...component, metadata },
     );
   });
-  const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
-  const { items } = await client.list({ resource, labelSelector }, { metadataOnly: true }, signal);
-  const names = new Set(keys.map(({ name }) => name));
-  for (const { metadata } of items.filter((item) => names.has(item.metadata.name))) {
-    await client.remove({ resource, name: metadata.name }, { uid: metadata.uid }, signal);
-  }
+  return new Set(keys.map(({ name }) => name));
 }
 
 /** Upstream's operator would try to change them, which no Job allows; it makes them anew. */

@@ -9,7 +9,7 @@ import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { isTable } from "../../output/output-format.ts";
 import { stampAt } from "../../output/report.ts";
-import { commandsOf } from "../../output/steps.ts";
+import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
 import { askForAgreement } from "../../output/terminal.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -22,6 +22,7 @@ import {
   type NumberedStep,
 } from "./migration-plan.ts";
 import { detailsOf, migrationDetails, migrationTable } from "./migration-text.ts";
+import { checkRights } from "./needed-rights.ts";
 import { type MigrationLook, type MigrationReading, readMigration } from "./read-migration.ts";
 
 /** Flags of `migrate` alone. */
@@ -61,11 +62,13 @@ async function runMigrate(
   if (options.apply !== true) return await show(plan, input);
   if (migrationExitCode(plan) === exitCodes.fine) return await show(plan, input);
   showBefore(plan, input);
-  if (plan.summary.blocked > 0) return exitCodes.failed;
+  const blocked = plan.items.find(({ state }) => state === "Blocked");
+  if (blocked !== undefined) return refuseBlocked(blocked, input);
   if (isHeld(plan, options)) {
     tellUnread(plan, new Set(), input);
     return exitCodes.incomplete;
   }
+  await checkRights({ ...reading, look, plan }, signal);
   await askForAgreement(
     questions[direction],
     { yes: options.yes === true, input: flags.input },
@@ -177,9 +180,8 @@ async function migrate(
     const step = plan.items.find(({ state }) => state === "Blocked") ?? firstOpen(plan);
     if (step === undefined) return { plan, code: migrationExitCode(plan) };
     if (step.state === "Blocked") {
-      tell(`blocked: ${step.number} ${step.id}: ${step.message}`, input);
-      tell(detailsOf(step, { wide: false, commands: commandsOf(flags) }), input);
-      return { plan, code: exitCodes.failed };
+      tell(detailsOf({ ...step, next: [] }, { wide: false, commands: commandsOf(flags) }), input);
+      return { plan, code: refuseBlocked(step, input) };
     }
     tellOpen(step, told, input);
     if (step.by === "command") {
@@ -192,6 +194,17 @@ async function migrate(
     }
     told.add(`again ${step.id}`);
   }
+}
+
+/** Says on standard error why a migration cannot go on. */
+function refuseBlocked(
+  { number, id, message, next }: NumberedStep,
+  { flags, terminal }: Input,
+): ExitCode {
+  const error = `Step ${number} ${id} is blocked: ${message}`;
+  const failure = withHubSteps({ error, causes: [], next }, commandsOf(flags));
+  terminal.stderr.write(renderFailure(failure));
+  return exitCodes.failed;
 }
 
 /** Says that an object has another version, or uid, than the one that was read: it stays as it is, and is read again. Throws all other errors. */

@@ -28,6 +28,7 @@ import {
   type ReadLimits,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
+import { lackText, rightTexts, rightTo, throwDenied } from "../register/missing-rights.ts";
 import { guardObjects } from "./guard-objects.ts";
 import type {
   AnchorState,
@@ -67,9 +68,10 @@ export async function readMigration(
     listInstallations(access, { kinds: allKinds, names: [] }, signal),
     listSets(access, { kinds: allSetKinds }, signal),
     readHub({ hub, direction, timeoutMs, now: now() }, signal),
-  ]);
+  ]).catch(throwDenied("the hub"));
   if (hubId === undefined) {
-    throw new UsageError("You lack the right to read namespace kube-system of the hub");
+    const right = rightTo("get", knownResource("v1", "Namespace"));
+    throw new UsageError(lackText("the hub", rightTexts([right])));
   }
   const byCluster = Map.groupBy(components, clusterIdOf);
   const readings = await readEach(

@@ -1,7 +1,8 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
-import type { KubeClient, ObjectRef } from "../../../../access/kube/kube-client.ts";
-import { groupOf, type KubeObject } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
+import { ApiError, deniedRightIn } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { groupOf, type KubeObject, type ObjectKey } from "../../../../api/kubernetes.ts";
+import { knownResource, type ResourceType } from "../../../../api/resources.ts";
+import { UsageError } from "../../errors.ts";
 import { isAllowed, type Right } from "../can-i/access-review.ts";
 
 /** The rights that the caller lacks on a cluster. Throws the errors of KubeClient. */
@@ -12,6 +13,47 @@ export async function missingRights(
 ): Promise<readonly Right[]> {
   const answers = await Promise.all(rights.map((right) => isAllowed(right, client, signal)));
   return rights.filter((_, at) => answers[at] === false);
+}
+
+/** A right on the objects of a resource. Without a namespace: in the whole cluster. */
+export function rightTo(
+  verb: string,
+  { apiVersion, plural }: Pick<ResourceType, "apiVersion" | "plural">,
+  namespace?: string,
+): Right {
+  const right = { group: groupOf(apiVersion), resource: plural, verb };
+  return namespace === undefined ? right : { ...right, namespace };
+}
+
+/** The rights to delete objects, each once. */
+export function rightsToDelete(
+  keys: readonly Pick<ObjectKey, "apiVersion" | "kind" | "namespace">[],
+): readonly Right[] {
+  return distinctRights(
+    keys.map(({ apiVersion, kind, namespace }) =>
+      rightTo("delete", knownResource(apiVersion, kind), namespace),
+    ),
+  );
+}
+
+/** Rights without those that come twice. */
+export function distinctRights(rights: readonly Right[]): readonly Right[] {
+  return [...new Map(rights.map((right) => [`${right.verb} ${placeText(right)}`, right])).values()];
+}
+
+/** The sentence for rights that are missing. `texts`: of `rightTexts`. */
+export function lackText(where: string, texts: readonly string[]): string {
+  return `You lack rights on ${where}: ${texts.join(", ")}`;
+}
+
+/** Says of a read that was denied which right is missing. Throws UsageError for it, and all other errors again. */
+export function throwDenied(where: string): (error: unknown) => never {
+  return (error) => {
+    const isDenied = error instanceof ApiError && error.status === 403;
+    const right = isDenied ? deniedRightIn(error.message) : undefined;
+    if (right === undefined) throw error;
+    throw new UsageError(lackText(where, rightTexts([right])));
+  };
 }
 
 /** Rights in words: the verbs on a kind in one text. */
@@ -38,7 +80,7 @@ export class NeededReads implements Pick<KubeClient, "get"> {
 
   /** The object; undefined when it does not exist or may not be read. Throws the other errors of KubeClient. */
   async get(...[ref, options, signal]: Parameters<KubeClient["get"]>) {
-    const asked = { right: readRight(ref), isDenied: false };
+    const asked = { right: rightTo("get", ref.resource, ref.namespace), isDenied: false };
     this.#asked.push(asked);
     try {
       return await this.#client.get(ref, options, signal);
@@ -59,9 +101,4 @@ export class NeededReads implements Pick<KubeClient, "get"> {
   get denied(): readonly Right[] {
     return this.#asked.filter(({ isDenied }) => isDenied).map(({ right }) => right);
   }
-}
-
-function readRight({ resource: { apiVersion, plural }, namespace }: ObjectRef): Right {
-  const right = { group: groupOf(apiVersion), resource: plural, verb: "get" };
-  return namespace === undefined ? right : { ...right, namespace };
 }

@@ -5,7 +5,7 @@ import { isGrantedBy, rightsOf } from "../can-i/access-review.ts";
 import { spokeRights } from "../can-i/permissions.ts";
 import type { ChosenReader } from "./choose-reader.ts";
 import { otherProfiles, traitsOf } from "./known-cluster.ts";
-import { rightTexts } from "./missing-rights.ts";
+import { lackText, rightTexts } from "./missing-rights.ts";
 import type { Refusal } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
@@ -125,7 +125,7 @@ export function lackOfRights(
   if (missing.length === 0) return [];
   return [
     {
-      why: `You lack rights on ${where}: ${missing.join(", ")}`,
+      why: lackText(where, missing),
       next: [
         where === "the hub"
           ? "Use a context of an administrator of the hub with --context."

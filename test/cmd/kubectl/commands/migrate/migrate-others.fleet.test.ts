@@ -59,6 +59,10 @@ function stopped(namespace: string, name: string): Manifest {
   return { ...deployment, metadata: { namespace, name, ...ofShop }, spec };
 }
 
+function scaled(deployment: Manifest, replicas: number): Manifest {
+  return { ...deployment, spec: { ...Object(deployment["spec"]), replicas } };
+}
+
 /** With it knfleet is at work, so that the migration comes to its last step. */
 const heldLease = leaseOf("knfleet-system", "knfleet-controller");
 
@@ -192,7 +196,11 @@ describe("a removal of upstream's operator that ended in the middle is taken up"
 });
 
 /** A user who may do what a migration needs, but of these resources only some. */
-async function givenUser(name: string, resources: readonly string[]): Promise<void> {
+async function givenUser(
+  name: string,
+  resources: readonly string[],
+  more: readonly object[] = [],
+): Promise<void> {
   const rbac = "rbac.authorization.k8s.io";
   const free = ["", "coordination.k8s.io", "apiextensions.k8s.io", "multicluster.x-k8s.io"];
   const own = ["operator.knative.dev", "knfleet.dev"];
@@ -205,6 +213,7 @@ async function givenUser(name: string, resources: readonly string[]): Promise<vo
       rules: [
         { apiGroups: ["apps", rbac], resources, verbs: ["*"] },
         { apiGroups: [...free, ...own], resources: ["*"], verbs: ["*"] },
+        ...more,
       ],
     },
     { ...role, kind: "ClusterRoleBinding", roleRef, subjects },
@@ -235,11 +244,39 @@ describe("a migration is refused before anything is written", () => {
         ["deployments", "clusterrolebindings"].filter((one) => one !== resource),
       );
       const { stderr, exitCode } = await migrate("--as", name);
-      expect(stderr).toContain(`cannot list resource "${resource}" in API group`);
+      expect(stderr).toContain(`error: You lack rights on the hub: list ${resource}.`);
       expect(exitCode).toBe(2);
       expect(await records()).toHaveLength(1);
     },
   );
+
+  test("without a right for its last steps, which are all named", async () => {
+    const release = { name: "operators", namespace: operatorPlace };
+    const own = [
+      stopped(operatorPlace, "knative-operator"),
+      helmRecordOf(release, "knative-operator"),
+      ...operatorBindings({ namespace: operatorPlace, release }),
+    ];
+    await given(...own);
+    const reads = { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] };
+    await givenUser("only-reads", ["none"], [reads]);
+    const { stderr, exitCode } = await migrate("--as", "only-reads");
+    expect(stderr).toMatch(/^error: You lack rights on the hub: /);
+    expect(stderr).toContain("delete deployments.apps in namespace operators");
+    expect(stderr).toContain("delete clusterrolebindings.rbac.authorization.k8s.io");
+    expect(exitCode).toBe(2);
+    expect(await records()).toHaveLength(1);
+    expect(await missing(own)).toEqual([]);
+  });
+
+  test("where it is blocked, which standard error says", async () => {
+    const theirs = scaled(stopped(operatorPlace, "knative-operator"), 1);
+    await given(controllerBinding("upstream", operatorPlace, "knative-operator"), theirs);
+    const { stderr, exitCode } = await migrate();
+    expect(stderr).toContain("error: Step 2 stop-upstream is blocked: Both operators are at work");
+    expect(exitCode).toBe(2);
+    expect(await records()).toHaveLength(1);
+  });
 
   test("without the right to see whether the hub has a guard", async () => {
     await givenUser("sees-no-guard", ["deployments", "clusterrolebindings"]);
