@@ -1,42 +1,31 @@
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
-import { unlessDenied } from "../../../../access/kube/api-error.ts";
-import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
-import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
-import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
+import { allKinds, componentKeyOf } from "../../../../api/component.ts";
+import { keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
-import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { hubSource } from "../../hub/open-hub.ts";
-import { listProfiles, profileHint } from "../../hub/profiles.ts";
+import { profileHint } from "../../hub/profiles.ts";
 import { checkWriteFormat, isTable } from "../../output/output-format.ts";
 import { askForAgreement } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { otherProfiles, serversOf } from "./known-cluster.ts";
 import { writeLeft } from "./left-objects.ts";
 import { findRegistered } from "./lost-registration.ts";
-import { NeededReads, rightTexts } from "./missing-rights.ts";
+import { missingRights, rightsToDelete, rightTexts } from "./missing-rights.ts";
 import { apiServiceCommand, othersIn, readContents, whyItStays } from "./namespace-contents.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";
+import { type HubFacts, readHubRemovals, readSpokeRemovals } from "./read-removals.ts";
 import { lackOfRights } from "./refused-registration.ts";
 import { refuse, writeWarnings } from "./register-action.ts";
 import { objectName, objectsTable, type ShownObject } from "./registration-text.ts";
-import {
-  hubRemovals,
-  refusedRemoval,
-  registeredOf,
-  type RemovalFacts,
-  spokeRemovals,
-  type SpokeRemovals,
-} from "./removal.ts";
+import { refusedRemoval, registeredOf, type SpokeRemovals } from "./removal.ts";
 import { selectingSets } from "./selecting-sets.ts";
 import { idOf, spokeNamespace } from "./spoke-objects.ts";
 import { removeRead } from "./write-object.ts";
@@ -76,6 +65,8 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
   ]);
   if ("why" in there) return refuse([there], input);
   const onHub = ofHub.filter((object) => missing === undefined || object !== profile);
+  const lacks = await lacksOf({ there, onHub }, { access, spoke }, signal);
+  if (lacks.length > 0) return refuse(lacks, input);
   const shown = [...objectsOf(there).map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
   if (missing !== undefined && shown.length === 0) throw missing;
   show(shown, there.warnings, input);
@@ -88,6 +79,30 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
     terminal.stderr.write(`ClusterProfile ${idOf(profile.metadata)} is no longer registered.\n`);
   }
   return exitCodes.fine;
+}
+
+/** The rights to delete that are missing, on the cluster and on the hub. */
+async function lacksOf(
+  { there, onHub }: Removals,
+  { access, spoke }: Pick<Places, "access" | "spoke">,
+  signal: AbortSignal,
+): Promise<readonly Refusal[]> {
+  const lackOn = (client: KubeClient, objects: readonly KubeObject[], timeoutMs: number) =>
+    missingRights(
+      rightsToDelete(objects.map(keyOf)),
+      client,
+      withTimeout(systemClock, timeoutMs, signal),
+    );
+  const [onSpokes, onHubs] = await Promise.all([
+    spoke === undefined
+      ? []
+      : onSpoke(spoke, lackOn(spoke.connection.client, objectsOf(there), spoke.timeoutMs)),
+    lackOn(access.hub, onHub, access.hubTimeoutMs),
+  ]);
+  return [
+    ...lackOfRights("the cluster", rightTexts(onSpokes)),
+    ...lackOfRights("the hub", rightTexts(onHubs)),
+  ];
 }
 
 function show(
@@ -173,12 +188,6 @@ function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => Sho
   return (manifest) => ({ cluster, manifest, about: "is deleted" });
 }
 
-interface HubFacts {
-  readonly access: ClusterAccess;
-  /** All components of the hub. */
-  readonly components: readonly Component[];
-}
-
 async function refusalsOf(
   profile: ClusterProfile,
   { access, components }: HubFacts,
@@ -190,27 +199,6 @@ async function refusalsOf(
   const kinds = users.map(({ kind }) => kind);
   const sets = kinds.length === 0 ? [] : await selectingSets(profile, { access, kinds }, signal);
   return refusedRemoval(profile, { users, sets });
-}
-
-/** Names the other ClusterProfiles of a cluster, which may use the account that is deleted. */
-async function warningsOf(
-  profile: ClusterProfile,
-  { access, components, spoke }: SpokeRemoval & HubFacts,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const { account, clusterUid: uid } = registeredOf(profile);
-  const { client } = spoke.connection;
-  const [profiles = [], anchors = []] = await Promise.all([
-    unlessDenied(
-      listProfiles(access.hub, undefined, withTimeout(systemClock, access.hubTimeoutMs, signal)),
-    ),
-    onSpoke(spoke, listAnchors(client, withTimeout(systemClock, spoke.timeoutMs, signal))),
-  ]);
-  const traits = { uid, servers: serversOf(profile), anchors };
-  return otherProfiles(profile.metadata, { profiles, components }, traits).map(
-    (id) =>
-      `ClusterProfile ${id} leads to the same cluster, and loses it if it uses ServiceAccount ${spokeNamespace}/${account}`,
-  );
 }
 
 async function openSpokeOf(
@@ -226,100 +214,4 @@ async function openSpokeOf(
       "Name the context of the cluster with --from-context, or leave the cluster alone with --keep-spoke.",
     ],
   });
-}
-
-async function readHubRemovals(
-  profile: ClusterProfile,
-  { hub, hubTimeoutMs }: ClusterAccess,
-  signal: AbortSignal,
-): Promise<readonly KubeObject[]> {
-  const [namespace = "", name = ""] = registeredOf(profile).secret.split("/");
-  const ref = { resource: knownResource("v1", "Secret"), namespace, name };
-  const found =
-    name === ""
-      ? undefined
-      : await hub.get(ref, { metadataOnly: true }, withTimeout(systemClock, hubTimeoutMs, signal));
-  return hubRemovals(profile, found === undefined ? undefined : kindOf(found, "v1", "Secret"));
-}
-
-/** Metadata of an object has another kind. */
-function kindOf(object: KubeObject, apiVersion: string, kind: string): KubeObject {
-  return { ...object, apiVersion, kind };
-}
-
-const rbac = "rbac.authorization.k8s.io/v1";
-
-interface SpokeRemoval {
-  readonly access: ClusterAccess;
-  readonly spoke: OpenSpoke;
-}
-
-async function readSpokeRemovals(
-  profile: ClusterProfile,
-  { access, components, spoke }: SpokeRemoval & HubFacts,
-  signal: AbortSignal,
-): Promise<SpokeRemovals | Refusal> {
-  const { account } = registeredOf(profile);
-  if (account === "") {
-    return {
-      why: `ClusterProfile ${idOf(profile.metadata)} does not say which account register made`,
-      next: ["Leave the cluster alone with --keep-spoke."],
-    };
-  }
-  const { client } = spoke.connection;
-  const late = withTimeout(systemClock, spoke.timeoutMs, signal);
-  const reads = new NeededReads(access.hub);
-  const read = reader(client, late);
-  const work = Promise.all([
-    read({ apiVersion: "v1", kind: "Namespace", name: "kube-system" }),
-    read({ apiVersion: "v1", kind: "ServiceAccount", namespace: spokeNamespace, name: account }),
-    read({ apiVersion: rbac, kind: "ClusterRoleBinding", name: account }),
-    read({ apiVersion: rbac, kind: "ClusterRole", name: spokeRoleName }),
-    read({ apiVersion: "v1", kind: "Namespace", name: spokeNamespace }),
-    listBindings(client, late),
-    readContents(spokeNamespace, { client, timeoutMs: spoke.timeoutMs, signal }),
-  ]);
-  const [hubSystem, [system, found, binding, role, namespace, bindings, contents]] =
-    await Promise.all([
-      reads.namespace("kube-system", withTimeout(systemClock, access.hubTimeoutMs, signal)),
-      onSpoke(spoke, work),
-    ]);
-  const [lack] = lackOfRights("the hub", rightTexts(reads.denied));
-  if (lack !== undefined) return lack;
-  const facts: RemovalFacts = {
-    context: spoke.context,
-    uid: system?.metadata.uid ?? "",
-    hubUid: hubSystem?.metadata.uid ?? "",
-    account: found,
-    binding,
-    role,
-    bindings,
-    namespace,
-    contents,
-  };
-  const removals = spokeRemovals(profile, facts);
-  if ("why" in removals) return removals;
-  const warnings = await warningsOf(profile, { access, components, spoke }, signal);
-  return { ...removals, warnings: [...removals.warnings, ...warnings] };
-}
-
-/** All ClusterRoleBindings and RoleBindings of a cluster. */
-async function listBindings(
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<readonly KubeObject[]> {
-  const lists = ["ClusterRoleBinding", "RoleBinding"].map(async (kind) => {
-    const { items } = await client.list({ resource: knownResource(rbac, kind) }, {}, signal);
-    return items.map((item) => kindOf(item, rbac, kind));
-  });
-  return (await Promise.all(lists)).flat();
-}
-
-function reader(client: KubeClient, signal: AbortSignal) {
-  return async (key: ObjectKey): Promise<KubeObject | undefined> => {
-    const { apiVersion, kind } = key;
-    const ref = objectRefOf(key, knownResource(apiVersion, kind));
-    const found = await client.get(ref, { metadataOnly: true }, signal);
-    return found === undefined ? undefined : kindOf(found, apiVersion, kind);
-  };
 }

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
 import type { ObjectKey } from "../../../../../api/kubernetes.ts";
@@ -7,6 +7,7 @@ import { startDelayProxy } from "../../../../fleet/delay-proxy.ts";
 import { valueAt } from "../../../../fleet/json-record.ts";
 import type { PolicyRule } from "../../../../fleet/service-accounts.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
+import { waitFor } from "../../../../fleet/wait-for.ts";
 import { type Ran, runKnfleet, runOnFleet } from "../../run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 1 });
@@ -102,6 +103,50 @@ describe("a right that is missing on the hub is named before anything is written
     expect(exitCode).toBe(2);
     expect(await fleet().spoke(0).admin.get(knfleetNamespace)).toBeUndefined();
     expect(await fleet().hub.admin.get(secret("blind"))).toBeUndefined();
+  });
+});
+
+describe("a right to delete that is missing is named before unregister deletes anything:", () => {
+  beforeAll(async () => {
+    await knfleet(...line("goes"));
+  });
+
+  const view: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] };
+  const all: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
+
+  test.each([
+    ["the hub", "delete secrets in namespace fleet-credentials, delete clusterprofiles."],
+    ["the cluster", "delete clusterrolebindings.rbac.authorization.k8s.io, delete secrets in"],
+  ])("on %s", async (where, lack) => {
+    const { hub } = fleet();
+    const spoke = fleet().spoke(0);
+    const isOnHub = where === "the hub";
+    const identity = async (cluster: typeof hub, isLimited: boolean): Promise<string> => {
+      const name = isLimited ? "views" : "does-all";
+      const rules = [isLimited ? view : all];
+      const { token } = await cluster.serviceAccountToken({ namespace: "default", name, rules });
+      return cluster.writeKubeconfig(`${cluster.name}-${name}.kubeconfig`, { identity: { token } });
+    };
+    const env = {
+      KUBECONFIG: await identity(hub, isOnHub),
+      KNFLEET_PROVIDER_FILE: providerFile,
+    };
+    const args = ["unregister", "fleet/goes", "--from-context", "spoke-1", "--yes"];
+    const from = ["--from-kubeconfig", await identity(spoke, !isOnHub)];
+    const { stderr, exitCode } = await runKnfleet([...args, ...from], { env });
+    expect(stderr).toContain(`error: You lack rights on ${where}: ${lack}`);
+    expect(exitCode).toBe(2);
+    expect(await fleet().spoke(0).admin.get(knfleetNamespace)).toBeDefined();
+    expect(await lastingTokens()).toHaveLength(1);
+    expect(await hub.admin.get(profile("goes"))).toBeDefined();
+    expect(await hub.admin.get(secret("goes"))).toBeDefined();
+  });
+
+  afterAll(async () => {
+    await knfleet("unregister", "fleet/goes", "--from-context", "spoke-1", "--yes");
+    await waitFor("the namespace to be gone", async () => {
+      return (await fleet().spoke(0).admin.get(knfleetNamespace)) === undefined;
+    });
   });
 });
 
