@@ -70,6 +70,13 @@ describe("a run that is attacked breaks a law", () => {
       /name the right to get secrets/,
     ],
     ["that writes before", read403, ended(2, named, [write]), untouched, /It wrote: POST/],
+    [
+      "that writes before it names the right to the last write",
+      { kind: "right", cluster: "hub", right: { verb: "delete", group: "", resource: "secrets" } },
+      ended(2, "error: You lack rights on the hub: delete secrets", [write]),
+      untouched,
+      /It wrote: POST/,
+    ],
     ["that says nothing", { kind: "twice" }, ended(2), untouched, /said nothing/],
     [
       "of a bug",

@@ -88,7 +88,7 @@ function changedOfOthers({ before, after, now }: Shapes): readonly string[] {
     .map((id) => `It changed what is not its own: ${id}`);
 }
 
-/** A denied read is named with verb and resource, before anything is written. */
+/** A missing right is named with verb and resource, before anything is written. A denied write comes when others are written, unless the right was asked for. */
 function unnamedRight(
   attack: Attack,
   { outcome, text }: { readonly outcome: Outcome; readonly text: string },
@@ -100,7 +100,7 @@ function unnamedRight(
   const isRead = ["get", "list", "watch"].includes(verb);
   return [
     ...(isNamed ? [] : [`It does not name the right to ${verb} ${resource}: ${text.trim()}`]),
-    ...(isRead ? writesOf(outcome) : []),
+    ...(isRead || attack.kind === "right" ? writesOf(outcome) : []),
   ];
 }
 

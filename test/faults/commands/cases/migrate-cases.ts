@@ -24,8 +24,10 @@ const upstream: readonly Manifest[] = [
   helmRecordOf(release, "knative-operator"),
 ];
 
+const binding = controllerBinding("knfleet", "knfleet-system", "knfleet-controller");
+
 const knfleet: readonly Manifest[] = [
-  controllerBinding("knfleet", "knfleet-system", "knfleet-controller"),
+  binding,
   {
     ...deploymentOf("knfleet-controller"),
     metadata: { namespace: "knfleet-system", name: "knfleet-controller" },
@@ -82,7 +84,7 @@ function heldLease(): Manifest & { readonly metadata: { readonly name: string } 
 /** `migrate`, on a hub without components: what it does on clusters is in its own tests. */
 export const migrateCases: readonly CommandCase[] = [
   // Upstream's operator stands still and knfleet is at work: what is left to do is to delete.
-  migrates("from-upstream", [...upstream.map((one) => scaled(one, 0)), heldLease()]),
+  migrates("from-upstream", [...upstream.map((one) => scaled(one, 0)), binding, heldLease()]),
   migrates("to-upstream", [
     ...upstream.map((one) => scaled(one, 0)),
     ...knfleet.map((one) => scaled(one, 1)),
