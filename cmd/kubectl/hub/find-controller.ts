@@ -53,11 +53,12 @@ export async function listControllers(
   readonly bindings: readonly KubeObject[];
 }> {
   const resource = knownResource("apps/v1", "Deployment");
+  // A bundle without one of the kinds proves no controller.
   const [deployments, bindings] = await Promise.all([
-    hub.list({ resource }, {}, signal),
+    ifServed(hub.list({ resource }, {}, signal)),
     listBindings(hub, signal),
   ]);
-  return { deployments: controllersAmong(deployments.items, bindings), bindings };
+  return { deployments: controllersAmong(deployments?.items ?? [], bindings), bindings };
 }
 
 async function listBindings(
@@ -65,7 +66,6 @@ async function listBindings(
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
-  // A bundle without the kind proves no controller.
   return (await ifServed(hub.list({ resource }, {}, signal)))?.items ?? [];
 }
 

@@ -1,3 +1,4 @@
+import { ifServed } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { recordAt, textAt } from "../../../api/fields.ts";
@@ -37,7 +38,7 @@ export async function listLeases(
   hub: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
-  const { items } = await hub.list(
+  const listing = hub.list(
     {
       resource: knownResource("coordination.k8s.io/v1", "Lease"),
       // The Lease of a leader has no label to select it by. Claims of clusters and Leases of nodes may be thousands.
@@ -47,7 +48,8 @@ export async function listLeases(
     {},
     signal,
   );
-  return items;
+  // A bundle may be without the kind.
+  return (await ifServed(listing))?.items ?? [];
 }
 
 /** The Leases of controllers among others. */

@@ -8,7 +8,7 @@ import { byText, isRecord } from "../../../../api/fields.ts";
 import { isNarrowed } from "../../action.ts";
 import type { Bundle, RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
-import { findControllers } from "../../hub/find-controller.ts";
+import { listControllerDeployments } from "../../hub/find-controller.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -125,8 +125,8 @@ async function planHub(
 ): Promise<{ readonly plan: ClusterPlan; readonly errors: Gathered["errors"] }> {
   const { hub, hubTimeoutMs } = access;
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
-  const [{ deployments }, sets] = await Promise.all([
-    findControllers(hub, deadline),
+  const [deployments, sets] = await Promise.all([
+    listControllerDeployments(hub, deadline).catch(ifDenied),
     planSets(components, { access, selection, isWhole: traces }, deadline),
   ]);
   const places = [

@@ -66,3 +66,26 @@ test.each([[["-A"]], [["-n", "team-a"]]])(
     });
   },
 );
+
+test("a bundle without Leases and Deployments is read, and gathered again", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-gathered-controllers-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const objects = [component({ cluster: null })];
+  const tables = answersTables(objects);
+  await using hub = await startStubHub(objects, (request) =>
+    request.path.includes("/leases")
+      ? { status: 404, body: { kind: "Status", code: 404 } }
+      : tables(request),
+  );
+  const [path, again] = ["fleet.tgz", "again.tgz"].map((name) => join(folder, name));
+  const all = ["gather", "-A", "--tail", "0", "-o"];
+  expect(await runText([...all, path ?? "", "--no-live"], { env: hub.env })).toMatchObject({
+    exitCode: 0,
+  });
+  const { stderr, exitCode } = await runText([...all, again ?? "", "--bundle", path ?? ""]);
+  expect(stderr).not.toContain("error:");
+  // The walks of --no-live were not made.
+  expect(exitCode).toBe(3);
+  const { stderr: said } = await runText(["version", "--bundle", path ?? ""]);
+  expect(said).not.toContain("error:");
+});
