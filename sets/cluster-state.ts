@@ -14,7 +14,7 @@ import {
 } from "./component-said.ts";
 import type { DesiredSpec } from "./desired-spec.ts";
 import { differingField, fieldManagerOf } from "./differing-field.ts";
-import type { Standing } from "./history.ts";
+import type { Standing } from "./standing.ts";
 import { refusedStep } from "./version-step.ts";
 
 export type ClusterStateName =

@@ -5,12 +5,12 @@ import { clusterState, type Timing } from "./cluster-state.ts";
 import { saidBy, timeOf } from "./component-said.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
-import { standingOf } from "./history.ts";
 import { durationOf } from "./limits.ts";
 import { clusterKeyOf } from "./removals.ts";
 import { isExcluded } from "./select-clusters.ts";
 import { isPaused, resumedAtOf } from "./set-status.ts";
 import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
+import { standingOf } from "./standing.ts";
 
 const usualDeadlineMs = 900_000;
 

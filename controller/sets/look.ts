@@ -3,7 +3,7 @@ import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
 import { decide } from "../../sets/decide.ts";
 import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
-import type { History } from "../../sets/history.ts";
+import type { History } from "../../sets/standing.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Next } from "../queue/delays.ts";
 import { isOutdated, type NotTaken, sendAll } from "./send-writes.ts";

@@ -13,7 +13,7 @@ import { saidBy } from "../../sets/component-said.ts";
 import { decide } from "../../sets/decide.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
-import type { History } from "../../sets/history.ts";
+import type { History } from "../../sets/standing.ts";
 
 type Rollout = NonNullable<FleetSetSpec["rollout"]>;
 
