@@ -83,6 +83,12 @@ const ownDomains: readonly string[] = [
   "kustomize.toolkit.fluxcd.io",
   "helm.toolkit.fluxcd.io",
 ];
+// Others read them on a profile as their own word, also with something before the domain: which ManagedCluster or set a cluster is, who manages a profile.
+const believedDomains: readonly string[] = [
+  "open-cluster-management.io",
+  "x-k8s.io",
+  "knfleet.dev",
+];
 
 /** The object that Events are about. */
 export function sourceObjectOf(
@@ -94,14 +100,16 @@ export function sourceObjectOf(
   return { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } };
 }
 
-/** The labels of a source that its profile gets. */
+/** The labels of a source that its profile gets: those that describe its cluster. */
 export function copiedLabels(
   labels: Readonly<Record<string, string>> = {},
   leftOut: readonly string[] = [],
 ): Readonly<Record<string, string>> {
   const copied = Object.entries(labels).filter(([key]) => {
     const [domain = "", name] = key.split("/");
-    return !leftOut.includes(key) && (name === undefined || !ownDomains.includes(domain));
+    if (name === undefined) return !leftOut.includes(key);
+    const isBelieved = believedDomains.some((end) => `.${domain}`.endsWith(`.${end}`));
+    return !leftOut.includes(key) && !isBelieved && !ownDomains.includes(domain);
   });
   return Object.fromEntries(copied);
 }

@@ -95,6 +95,32 @@ test("properties come from annotations", () => {
   expect(source?.properties).toEqual({ gpu: "yes", long: "x".repeat(1_024) });
 });
 
+test("labels that others believe are not copied, of a Secret or a Cluster", () => {
+  const kept = {
+    region: "eu",
+    "myx-k8s.io/a": "b",
+    "open-cluster-management.io.example.com/a": "b",
+  };
+  const labels = {
+    ...kept,
+    "open-cluster-management.io/cluster-name": "prod-eu",
+    "cluster.open-cluster-management.io/clusterset": "prod",
+    "x-k8s.io/cluster-manager": "open-cluster-management",
+    "multicluster.x-k8s.io/clusterset": "prod",
+    "cluster.x-k8s.io/cluster-name": "other",
+    "topology.cluster.x-k8s.io/owned": "",
+    "knfleet.dev/set": "prod",
+    "sets.knfleet.dev/stage": "canary",
+  };
+  const secret = secretOf("spoke-1", { metadata: { labels } });
+  expect(sourcesOfSecret(secret, settings, Date.now())).toMatchObject([{ name: "spoke-1" }]);
+  expect(sourcesOfSecret(secret, settings, Date.now())[0]?.labels).toEqual(kept);
+  expect(sourceOfCluster(clusterOf("prod", { spec: {} }, { labels })).labels).toEqual({
+    ...kept,
+    "cluster.x-k8s.io/cluster-name": "prod",
+  });
+});
+
 test.each<[string, KubeObject, string]>([
   ["a program", secretOf("s", { user: { exec: { command: "x" } } }), "refused"],
   ["no kubeconfig", { ...secretOf("s"), data: {} }, "missing"],
