@@ -13,6 +13,7 @@ import { type Tool, toolsFor } from "../mcp/tools.ts";
 import { answerApi } from "./api.ts";
 import { Door } from "./door.ts";
 import type { PageFleet, PageState } from "./fleet-state.ts";
+import { Places } from "./places.ts";
 
 interface ServerOptions {
   /** 0: a free one. */
@@ -31,7 +32,13 @@ export interface PageServer extends AsyncDisposable {
 
 // More reads of clusters wait for their turn.
 const readsAtOnce = 4;
-const limits = { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 };
+const limits = {
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  maxHeaderSize: 16_384,
+  // How often Node looks for requests that take too long; every 30 s unless told.
+  connectionsCheckingInterval: 1_000,
+};
 const maxConnections = 64;
 const heartbeatMs = 15_000;
 
@@ -51,12 +58,16 @@ export async function servePage(options: ServerOptions, signal: AbortSignal): Pr
   const door = new Door(port);
   const turns = new Semaphore(readsAtOnce);
   const tools = toolsFor(options.input.flags);
+  const places = new Places(maxConnections);
   for (const server of [first, second]) {
+    server?.on("connection", (socket) => places.take(socket));
     server?.on("request", (request, response) => {
-      void answer({ request, response }, { ...options, door, tools, turns, signal }).catch(() => {
-        // The browser went away, or the command ends.
-        response.destroy();
-      });
+      void answer({ request, response }, { ...options, door, places, tools, turns, signal }).catch(
+        () => {
+          // The browser went away, or the command ends.
+          response.destroy();
+        },
+      );
     });
   }
   const running = ending.move();
@@ -68,7 +79,6 @@ export async function servePage(options: ServerOptions, signal: AbortSignal): Pr
 
 async function listen(host: string, port: number): Promise<Server> {
   const server = createServer(limits);
-  server.maxConnections = maxConnections;
   server.listen({ host, port, exclusive: true });
   await once(server, "listening");
   return server;
@@ -93,6 +103,7 @@ interface Exchange {
 
 interface Serving extends ServerOptions {
   readonly door: Door;
+  readonly places: Places;
   readonly tools: readonly Tool[];
   readonly turns: Semaphore;
   readonly signal: AbortSignal;
@@ -123,6 +134,7 @@ async function answer({ request, response }: Exchange, serving: Serving): Promis
     send(response, { status: verdict.status, type: plain, text: `${verdict.text}.\n` });
     return;
   }
+  serving.places.keep(request.socket);
   if (verdict.kind === "welcomed") {
     response.setHeader("Set-Cookie", verdict.cookie);
     send(response, { status: 200, type: html, text: welcome });
