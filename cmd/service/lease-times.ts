@@ -4,6 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import {
   defaultLeaseTimes,
   type LeaseTimes,
+  longestDurationMs,
   releasedSeconds,
 } from "../../controller/leader/lease.ts";
 import { durationOf } from "./flag-values.ts";
@@ -58,6 +59,9 @@ export function leaseTimesOf(flags: LeaseFlags): LeaseTimes {
   // Such a Lease would look as if its holder had released it.
   if (durationMs <= releasedSeconds * 1_000)
     throw invalid(`${duration} has to be more than ${releasedSeconds}s`);
+  // Others would believe less, and work while this replica still does.
+  if (durationMs > longestDurationMs)
+    throw invalid(`${duration} may be ${longestDurationMs / 1_000}s at most`);
   if (durationMs <= renewDeadlineMs) throw invalid(`${duration} has to be more than ${deadline}`);
   if (renewDeadlineMs <= retryPeriodMs * jitterFactor)
     throw invalid(`${deadline} has to be more than ${jitterFactor} times ${period}`);

@@ -65,3 +65,14 @@ test("another replica with a shorter duration waits for that of the Lease", asyn
   await clock.advance(1_000);
   expect(second?.mayWrite()).toBe(true);
 });
+
+test("of a Lease that says that it is held for a day, a minute is believed", async () => {
+  const forged = { holderIdentity: "forged", leaseDurationSeconds: 86_400 };
+  hub.edit("Lease", "knfleet-controller", { spec: forged });
+  let second: Leadership | undefined;
+  void leading("two").then((leadership) => (second = leadership));
+  await clock.advance(59_900);
+  expect(second).toBeUndefined();
+  await clock.advance(1_000);
+  expect(second?.mayWrite()).toBe(true);
+});
