@@ -15,6 +15,8 @@ interface KeepBudgetOptions {
   readonly own: number;
   /** Bytes that all clusters together may keep beyond their own. */
   readonly shared: number;
+  /** Bytes by which `shared` grows with each cluster that keeps something and stays within its own. One that lies cannot make it grow for itself. */
+  readonly sharedPerCluster: number;
 }
 
 const mebibyte = 1024 * 1024;
@@ -23,8 +25,9 @@ const mebibyte = 1024 * 1024;
 const usualLimits: KeepBudgetOptions = {
   kind: { objects: 5_000, bytes: 8 * mebibyte },
   cluster: { objects: 10_000, bytes: 16 * mebibyte },
-  own: 2 * mebibyte,
+  own: 4 * mebibyte,
   shared: 32 * mebibyte,
+  sharedPerCluster: mebibyte / 2,
 };
 
 /** What one watch keeps. Disposing it gives everything back. */
@@ -51,6 +54,8 @@ export class KeepBudget {
   readonly #options: KeepBudgetOptions;
   readonly #clusters = new Set<Cluster>();
   #shared = 0;
+  /** How many clusters keep something and stay within their own part. */
+  #modest = 0;
 
   constructor(options: KeepBudgetOptions = usualLimits) {
     this.#options = options;
@@ -58,12 +63,16 @@ export class KeepBudget {
 
   /** Returns the share of a new connection. `onExcess` is called at most once. */
   cluster(onExcess: (error: ConnectionError) => void): ClusterKeep {
-    const { own, shared } = this.#options;
+    const { own, shared, sharedPerCluster } = this.#options;
+    const isModest = (bytes: number): number => (bytes > 0 && bytes <= own ? 1 : 0);
     const cluster: Cluster = new Cluster(this.#options, onExcess, (before, after) => {
       this.#shared += Math.max(0, after - own) - Math.max(0, before - own);
+      this.#modest += isModest(after) - isModest(before);
       if (after > own) this.#clusters.add(cluster);
       else this.#clusters.delete(cluster);
-      while (this.#shared > shared) {
+      // Only what comes costs somebody a place: clusters that go would take those that stay with them.
+      if (after <= before) return;
+      while (this.#shared > shared + this.#modest * sharedPerCluster) {
         const most = largest(this.#clusters);
         if (most === undefined) return;
         most.exceed("The clusters have more objects than may be kept of all; this one has most");

@@ -4,12 +4,13 @@ import type { ConnectionError } from "../../../access/kube/api-error.ts";
 import { type ClusterKeep, KeepBudget, sizeOf } from "../../../access/kube/keep-budget.ts";
 
 /** Small limits, and the clusters that exceeded them. */
-function world() {
+function world(sharedPerCluster = 0) {
   const budget = new KeepBudget({
     kind: { objects: 3, bytes: 50 },
     cluster: { objects: 4, bytes: 80 },
     own: 20,
     shared: 100,
+    sharedPerCluster,
   });
   const exceeded: string[] = [];
   const cluster = (name: string): ClusterKeep =>
@@ -68,6 +69,55 @@ describe("what watches keep", () => {
     expect(exceeded).toEqual(["most tooLarge"]);
     cluster("another").open("pods").add(50);
     expect(exceeded).toEqual(["most tooLarge"]);
+  });
+
+  test("of all clusters may be more where many clusters keep little, and less again when they go", () => {
+    const { cluster, exceeded } = world(1);
+    const modest = Array.from({ length: 20 }, (_, index) =>
+      cluster(`modest ${index}`).open("pods"),
+    );
+    for (const hold of modest) hold.add(20);
+    for (const name of ["a", "b", "c", "d"]) cluster(name).open("pods").add(50);
+    expect(exceeded).toEqual([]);
+    modest[0]?.[Symbol.dispose]();
+    cluster("e").open("pods").add(20);
+    expect(exceeded).toEqual([]);
+    for (const hold of modest) hold[Symbol.dispose]();
+    cluster("f").open("pods").add(21);
+    expect(exceeded).toEqual(["a tooLarge"]);
+  });
+
+  test("is closed for those that lie, however many, before it is for those that keep little", () => {
+    const { cluster, exceeded } = world(1);
+    for (let index = 0; index < 10; index += 1) cluster("modest").open("pods").add(20);
+    for (let index = 0; index < 50; index += 1) cluster("liar").open("pods").add(50);
+    // (100 + 10) / 30
+    expect(exceeded).toEqual(Array.from({ length: 47 }, () => "liar tooLarge"));
+  });
+
+  test("of 300 honest clusters with 3 MB each costs none of them anything", () => {
+    const exceeded: string[] = [];
+    const budget = new KeepBudget();
+    for (let index = 0; index < 300; index += 1) {
+      const keep = budget.cluster(() => void exceeded.push("honest"));
+      keep.open("pods").add(3_500_000);
+    }
+    expect(exceeded).toEqual([]);
+  });
+
+  test("of 40 clusters that lie is 192 MiB at most", () => {
+    const kept = new Map<number, number>();
+    const budget = new KeepBudget();
+    for (let index = 0; index < 40; index += 1) {
+      const keep = budget.cluster(() => void kept.delete(index));
+      const hold = keep.open("pods");
+      for (let mib = 1; mib <= 8; mib += 1) {
+        kept.set(index, mib);
+        hold.add(1024 * 1024);
+      }
+    }
+    const total = [...kept.values()].reduce((sum, mib) => sum + mib, 0);
+    expect(total).toBeLessThanOrEqual(192);
   });
 
   test("is given back with an object, and with a watch", () => {

@@ -28,7 +28,13 @@ test.each(["a watch", "pages"])(
   async (way) => {
     const page = { metadata: { resourceVersion: "1" }, items: [...objectsOf(names(101))] };
     const { keeper, client, versions } = await connected(() => ({}), {
-      kept: new KeepBudget({ kind: each, cluster: each, own: 1024, shared: 1024 * 1024 }),
+      kept: new KeepBudget({
+        kind: each,
+        cluster: each,
+        own: 1024,
+        shared: 1024 * 1024,
+        sharedPerCluster: 0,
+      }),
       all: ({ path }) => {
         if (!path.includes("/configmaps")) return undefined;
         if (!path.includes("watch=true")) return { body: JSON.stringify(page) };
