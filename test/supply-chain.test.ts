@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -60,6 +60,16 @@ describe("packages", () => {
 });
 
 describe("the Dockerfile", () => {
+  test("copies every top folder that what it builds is made of, and the context has them all", () => {
+    const entries = [...topFoldersOf("cmd")];
+    const copied = [...dockerfile.matchAll(/^COPY (\w+) \.\/\1$/gm)].map(([, name = ""]) => name);
+    const allowed = read(".dockerignore").matchAll(/^!([\w]+)(?:\/.*)?$/gm);
+    const inContext = new Set([...allowed].map(([, name = ""]) => name));
+    expect(entries.length).toBeGreaterThan(6);
+    expect(entries.filter((name) => !copied.includes(name))).toEqual([]);
+    expect(copied.filter((name) => !inContext.has(name))).toEqual([]);
+  });
+
   test("begins each stage with an image that is pinned by its digest", () => {
     const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)].map(
       ([, base]) => base,
@@ -146,3 +156,19 @@ describe.each(workflows)("$name", ({ text }) => {
     }
   });
 });
+
+/** The top folders that a top folder's sources import, and those that they import in turn. */
+function topFoldersOf(first: string): ReadonlySet<string> {
+  const found = new Set([first]);
+  // The loop also visits what is added to the set meanwhile.
+  for (const folder of found) {
+    for (const file of readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })) {
+      if (!file.endsWith(".ts")) continue;
+      for (const [, path = ""] of read(join(folder, file)).matchAll(/from "(\.[^"]+)"/g)) {
+        const [top = ""] = relative(root, resolve(root, folder, dirname(file), path)).split("/");
+        if (!top.includes(".")) found.add(top);
+      }
+    }
+  }
+  return found;
+}
