@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { access, constants, realpath, stat } from "node:fs/promises";
+import { access, constants, mkdtemp, realpath, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
 import { FleetError } from "../../api/errors.ts";
@@ -29,7 +30,7 @@ const maxInputBytes = 131_050;
 const pipesTimeoutMs = 500;
 
 /**
- * Runs an exec plugin once and returns the credential that it prints. The process has no stdin. Its whole process group is killed
+ * Runs an exec plugin once and returns the credential that it prints. The process has no stdin, and with a policy it starts in an empty folder that is removed afterwards. Its whole process group is killed
  * after the timeout of the plan and when the signal aborts. Its standard error is only in `cause`.
  *
  * Throws `FleetError` `AccessProviderFailed` with code `PluginNotFound`, `PluginFailed`, `PluginTimeout`,
@@ -62,8 +63,20 @@ export async function runExecPlugin(
     // Last, so that no other variable replaces it.
     KUBERNETES_EXEC_INFO: input,
   };
-  const result = await runProcess({ clock, file, plan, env }, signal);
+  await using ending = new AsyncDisposableStack();
+  // A command of the user's own kubeconfig may name files of the working directory.
+  const folder = policy && (await emptyFolder(plan));
+  if (folder !== undefined) ending.defer(() => rm(folder, { recursive: true, force: true }));
+  const result = await runProcess({ clock, file, plan, env, folder }, signal);
   return parseExecCredential(result, plan, clock.date());
+}
+
+async function emptyFolder(plan: ExecPlan): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), "knfleet-plugin-"));
+  } catch (cause) {
+    throw failed(plan, "PluginFailed", { what: "no folder can be made for it", cause });
+  }
 }
 
 /** The plugin's input, the value of `KUBERNETES_EXEC_INFO`. */
@@ -115,6 +128,8 @@ interface Start {
   readonly file: string;
   readonly plan: ExecPlan;
   readonly env: Readonly<Record<string, string>>;
+  /** The working directory. Undefined: that of this process. */
+  readonly folder: string | undefined;
 }
 
 async function runProcess(start: Start, signal: AbortSignal): Promise<string> {
@@ -144,11 +159,12 @@ async function runProcess(start: Start, signal: AbortSignal): Promise<string> {
   }
 }
 
-function startProcess({ file, plan, env }: Start): ChildProcess {
+function startProcess({ file, plan, env, folder }: Start): ChildProcess {
   try {
     return spawn(file, [...plan.args], {
       argv0: plan.command,
       env,
+      cwd: folder,
       shell: false,
       // Its own process group, so that its children can be killed with it.
       detached: true,

@@ -6,6 +6,7 @@ import {
   readFile,
   realpath,
   rm,
+  stat,
   symlink,
   writeFile,
 } from "node:fs/promises";
@@ -143,6 +144,18 @@ describe("a plugin", () => {
       "Bearer spoke-1",
       "Bearer spoke-2",
     ]);
+  });
+
+  test("starts in an empty folder, which is gone afterwards with what it wrote", async () => {
+    const seen = join(folder, "working-directory");
+    const command = await plugin("where", `(pwd; ls -A) > ${seen}; touch left; echo '${good}'`);
+    const policy = { roots: [folder] };
+    const environment = { PATH: "/usr/bin:/bin" };
+    await runExecPlugin(planOf(command), { clock: systemClock, environment, policy }, never);
+    const [where = "", ...files] = (await readFile(seen, "utf8")).trim().split("\n");
+    expect(files).toEqual([]);
+    expect(where).not.toBe(process.cwd());
+    await expect(stat(where)).rejects.toThrow("ENOENT");
   });
 
   test("that leaves a background child with the pipe open does not hold us up", async () => {
