@@ -64,12 +64,12 @@ async function checkOver(transport: Transport, signal: AbortSignal): Promise<End
     .send(probeRequest("/readyz", limitMs), signal)
     .catch(unlessRedirect);
   if (ready !== undefined && (cannotWork(ready) || isUnreached(ready))) {
-    return unreachable(`It answered ${ready.status} to GET /readyz`);
+    return unreachable;
   }
   const version = await transport.send(probeRequest("/version", limitMs), signal);
   const { status, text } = version;
   if (![200, 401, 403, 429].includes(status) || isUnreached(version)) {
-    return unreachable(`It answered ${status} to GET /version`);
+    return unreachable;
   }
   const kubernetes = status === 200 ? textAt(recordAt(jsonOf(text)), "gitVersion") : undefined;
   return {
@@ -89,9 +89,12 @@ function isUnreached(answer: TransportAnswer): boolean {
   return answer.status === 401 && refuserOf(answer) === "unreached";
 }
 
-function unreachable(message: string): EndpointCheck {
-  return { kind: "fails", reason: "Unreachable", message };
-}
+// One text for all: whoever writes a ClusterProfile or a kubeconfig could learn from another which ports of the hub's network are open.
+const unreachable: EndpointCheck = {
+  kind: "fails",
+  reason: "Unreachable",
+  message: `No API server that is ready answered within ${limitMs / 1_000} s`,
+};
 
 function failureOf(error: unknown): EndpointCheck {
   if (error instanceof FleetError) {
@@ -99,10 +102,10 @@ function failureOf(error: unknown): EndpointCheck {
   }
   if (!(error instanceof ConnectionError)) {
     // The time is over: every other error of a transport is a ConnectionError.
-    return unreachable(`There was no answer within ${limitMs / 1_000} s`);
+    return unreachable;
   }
   const { failure, message } = error;
   if (failure === "untrusted") return { kind: "fails", reason: "TLSUntrusted", message };
   if (failure === "notAllowed") return { kind: "fails", reason: "EndpointInvalid", message };
-  return unreachable(message);
+  return unreachable;
 }

@@ -73,11 +73,18 @@ test.each<{ readonly name: string; readonly readyz: StubAnswer; readonly version
   { name: "that breaks off", readyz: { reset: true } },
   { name: "that is none", readyz: denied(404), version: denied(404) },
 ])("a server $name does not answer", async ({ readyz, version: told = version }) => {
-  expect(await checkStub({ "/readyz": readyz, "/version": told })).toMatchObject({
-    kind: "fails",
-    reason: "Unreachable",
-  });
+  expect(await checkStub({ "/readyz": readyz, "/version": told })).toEqual(unreachable);
 });
+
+test("a port where nobody listens looks like one where somebody else does", async () => {
+  expect(await check({ server: "https://127.0.0.1:1" }, signal)).toEqual(unreachable);
+});
+
+const unreachable = {
+  kind: "fails",
+  reason: "Unreachable",
+  message: "No API server that is ready answered within 10 s",
+};
 
 test("the certificate of a server is verified, and addresses of the pod itself are refused", async () => {
   expect(await checkStub({}, otherCa)).toMatchObject({ kind: "fails", reason: "TLSUntrusted" });
