@@ -41,9 +41,6 @@ const plays = {
   approve: ({ world }: Scene) =>
     world.annotate(`${steering.approve}canary-after`, `${updateOf(world)} alice`),
   retry: ({ world }: Scene) => world.annotate(steering.retry, updateOf(world)),
-  restart: ({ world }: Scene) => {
-    world.history = { since: world.now, clusters: new Map() };
-  },
 };
 
 function updateOf({ set }: SetWorld): string {
@@ -54,7 +51,7 @@ function updateOf({ set }: SetWorld): string {
 const kinds = [
   ...(["pass", "pass", "pass", "fate", "fate", "fate"] as const),
   ...(["version", "leave", "join", "killed"] as const),
-  ...(["forget", "restart", "pause", "resume", "approve", "retry"] as const),
+  ...(["forget", "pause", "resume", "approve", "retry"] as const),
 ];
 
 const happening: fc.Arbitrary<Happening> = fc.record({
