@@ -199,9 +199,11 @@ function emptyStep({ spec }: Stage, { before, leaving }: StageContext): Step | u
     const waitingFor = `All clusters of the halted stage ${spec.name} have left`;
     return { state: "Halted", ...timesOf(before), waitingFor };
   }
+  const waitingFor = `All clusters of stage ${spec.name} leave the set`;
+  // Without a memory it may have begun.
+  if (before === undefined && leaving > 0) return { state: "Waiting", waitingFor };
   if (before?.startedAt === undefined) return { state: "Empty" };
   if (before.state === "Passed" || leaving === 0) return undefined;
-  const waitingFor = `All clusters of stage ${spec.name} leave the set`;
   return { state: "Rolling", ...timesOf(before), waitingFor };
 }
 

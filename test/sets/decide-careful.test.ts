@@ -78,3 +78,17 @@ test("of two components for a cluster the older one counts, in whichever order t
     expect(status.rollout?.phase).toBe("Complete");
   }
 });
+
+test("a stage whose clusters all leave is not passed as empty when the status is lost", () => {
+  const world = completeWorld();
+  world.edit(next);
+  world.settle();
+  for (const name of ["canary-1", "canary-2"]) world.clusters.delete(name);
+  world.set = { ...world.set, status: {} };
+  const decision = world.decide();
+  expect(decision.stamps).toEqual([]);
+  expect(decision.status.rollout).toMatchObject({
+    phase: "Waiting",
+    waitingFor: "All clusters of stage canary leave the set",
+  });
+});
