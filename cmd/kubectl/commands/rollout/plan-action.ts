@@ -13,6 +13,7 @@ import { fleetSetRefOf } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet } from "./named-set.ts";
+import { rightsToApply } from "./needed-rights.ts";
 import { readPlanFacts } from "./plan-facts.ts";
 import {
   type PlanAction,
@@ -33,11 +34,13 @@ type Input = ActionInput<PlanFlags>;
 export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const set =
+  const planned =
     options.filename === undefined
-      ? await namedSet(input, { access, kind: "RolloutPlan" }, signal)
+      ? await storedSet(input, access, signal)
       : await fileSet(options.filename, { access, input }, signal);
-  if (typeof set === "number") return set;
+  if (typeof planned === "number") return planned;
+  const { set, stored } = planned;
+  const rights = await rightsToApply(set, stored, signal);
   const { facts, unread } = await readPlanFacts(access, set, signal);
   const { summary, items } = planRollout(facts, terminal.now().getTime());
   const warnings = [...summary.warnings, ...unread.map((what) => `could not be read: ${what}`)];
@@ -57,7 +60,12 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
       table: (wide) => planTable(document.items, wide),
       footer: `\n${countsText(summary)}\n`,
       names: document.items.map(({ component }) => componentName(set, component ?? "")),
-      notes: warnings.map((warning) => plainText(`warning: ${warning}`)),
+      notes: [
+        ...warnings.map((warning) => plainText(`warning: ${warning}`)),
+        ...rights.map((right) =>
+          plainText(`right: whoever applies it has to be allowed to ${right}`),
+        ),
+      ],
     },
     flags,
     terminal,
@@ -67,12 +75,27 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
   return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
 }
 
+interface Planned {
+  readonly set: FleetSet;
+  /** Undefined: the hub does not have it yet. */
+  readonly stored: FleetSet | undefined;
+}
+
+async function storedSet(
+  input: Input,
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<Planned | ExitCode> {
+  const set = await namedSet(input, { access, kind: "RolloutPlan" }, signal);
+  return typeof set === "number" ? set : { set, stored: set };
+}
+
 /** The set of a file. When the hub has it already, its stored metadata and status with the spec of the file. */
 async function fileSet(
   path: string,
   { access, input }: { readonly access: ClusterAccess; readonly input: Input },
   signal: AbortSignal,
-): Promise<FleetSet> {
+): Promise<Planned> {
   const { args, flags, terminal } = input;
   const [text, ...more] = args;
   const ref = text === undefined ? undefined : fleetSetRefOf(text);
@@ -84,19 +107,16 @@ async function fileSet(
   return await asOnHub(set, access, signal);
 }
 
-async function asOnHub(
-  set: FileSet,
-  access: ClusterAccess,
-  signal: AbortSignal,
-): Promise<FleetSet> {
+async function asOnHub(set: FileSet, access: ClusterAccess, signal: AbortSignal): Promise<Planned> {
   const { kind, spec, metadata } = set;
-  const present = await readSet(access, { kind, ...metadata }, signal).catch((error: unknown) => {
+  const stored = await readSet(access, { kind, ...metadata }, signal).catch((error: unknown) => {
     if (error instanceof NotServedError) return undefined;
     throw error;
   });
-  if (present !== undefined) return { ...present, spec };
+  if (stored !== undefined) return { set: { ...stored, spec }, stored };
   const made = { uid: "", resourceVersion: "", creationTimestamp: "9999-12-31T00:00:00Z" };
-  return { apiVersion: fleetSetApiVersion, kind, metadata: { ...metadata, ...made }, spec };
+  const apiVersion = fleetSetApiVersion;
+  return { set: { apiVersion, kind, metadata: { ...metadata, ...made }, spec }, stored: undefined };
 }
 
 function componentName({ kind }: FleetSet, component: string): string {

@@ -272,6 +272,36 @@ describe("rollout plan -f", () => {
     );
   });
 
+  test("names the rights that the webhook asks of whoever applies it, and none for what stays", async () => {
+    const rightsOf = async (spec: object, on: readonly KubeObject[] = [set, ...objects]) => {
+      const path = await written("rights.json", asTyped(set, spec));
+      const { stdout, stderr } = await ran(["-f", path], { on });
+      return `${stdout}${stderr}`.split("\n").filter((one) => one.startsWith("right: "));
+    };
+    const start = "right: whoever applies it has to be allowed to ";
+    const use = `${start}use all ClusterProfiles of namespace "fleet" (spec.clusters.selector.namespaces[0])`;
+    const create = `${start}create KnativeServings in namespace "platform" (spec.template)`;
+    const strongIn = (path: string) =>
+      expect.stringMatching(
+        new RegExp(`${start}"apply-cluster-scoped" .* \\(${path}, with --manifest-right\\)$`),
+      );
+    expect(await rightsOf({}, objects)).toEqual([use, create, strongIn("spec.overrides.1..patch")]);
+    expect(await rightsOf({})).toEqual([]);
+    expect(await rightsOf({ deletionPolicy: "Delete" })).toEqual([
+      `${start}delete KnativeServings in namespace "platform" (spec.deletionPolicy)`,
+    ]);
+    const image = { registry: { default: "example.com/${NAME}" } };
+    expect(await rightsOf({ template: { spec: image } })).toEqual([
+      use,
+      create,
+      strongIn("spec.template.spec"),
+    ]);
+    const sooner = { ...rollout(), order: "Name", minReadySeconds: 0, stages: [] };
+    expect(await rightsOf({ rollout: sooner })).toContainEqual(
+      expect.stringContaining("spec.rollout.stages"),
+    );
+  });
+
   test("works on a hub without sets", async () => {
     const path = await written("first.json", asTyped(set));
     expect((await ran(["-f", path], { on: objects, answer: unserved })).exitCode).toBe(1);
