@@ -216,7 +216,10 @@ class Look {
     const now = this.#now;
     const revision = this.#update.name;
     const isComplete = this.#isComplete;
-    const shared = { now, revision, isComplete, annotations, windows, maxUnreachable };
+    const { updateRevision = revision } = set.status ?? {};
+    const mayBeForgotten = updateRevision === revision;
+    const gates = { annotations, windows, maxUnreachable };
+    const shared = { now, revision, isComplete, mayBeForgotten, ...gates };
     const progress: StageProgress[] = [];
     for (const stage of stages) {
       const isDue = progress.every(({ status }) => isPassed(status));

@@ -31,6 +31,8 @@ export interface StageContext {
   readonly isDue: boolean;
   /** Whether all stages were passed by this revision before. */
   readonly isComplete: boolean;
+  /** Whether the status that says it may be lost: the set has none, or one of this revision. */
+  readonly mayBeForgotten: boolean;
   /** How many clusters left the selection whose components the stage stamped and still has. */
   readonly leaving: number;
   readonly annotations: Readonly<Record<string, string>>;
@@ -194,14 +196,17 @@ function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }
 }
 
 /** A stage without clusters. A failure is not forgiven because its clusters are gone for a moment; a begun stage goes on to its gates when they are gone for good. */
-function emptyStep({ spec }: Stage, { before, leaving }: StageContext): Step | undefined {
+function emptyStep(
+  { spec }: Stage,
+  { before, leaving, mayBeForgotten }: StageContext,
+): Step | undefined {
   if (before?.state === "Halted") {
     const waitingFor = `All clusters of the halted stage ${spec.name} have left`;
     return { state: "Halted", ...timesOf(before), waitingFor };
   }
   const waitingFor = `All clusters of stage ${spec.name} leave the set`;
-  // Without a memory it may have begun.
-  if (before === undefined && leaving > 0) return { state: "Waiting", waitingFor };
+  const mayHaveBegun = before === undefined && mayBeForgotten;
+  if (mayHaveBegun && leaving > 0) return { state: "Waiting", waitingFor };
   if (before?.startedAt === undefined) return { state: "Empty" };
   if (before.state === "Passed" || leaving === 0) return undefined;
   return { state: "Rolling", ...timesOf(before), waitingFor };

@@ -66,7 +66,10 @@ export async function runExecPlugin(
   await using ending = new AsyncDisposableStack();
   // A command of the user's own kubeconfig may name files of the working directory.
   const folder = policy && (await emptyFolder(plan));
-  if (folder !== undefined) ending.defer(() => rm(folder, { recursive: true, force: true }));
+  // A child that was just killed may still write there. What is left over does not take the credential away.
+  if (folder !== undefined) {
+    ending.defer(() => rm(folder, { recursive: true, force: true }).catch(() => undefined));
+  }
   const result = await runProcess({ clock, file, plan, env, folder }, signal);
   return parseExecCredential(result, plan, clock.date());
 }

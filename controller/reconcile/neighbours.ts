@@ -90,6 +90,8 @@ export class Neighbours {
       this.#listAnchors(target.client, signal),
       hasRival(component, all()) ? this.#readClusterId(target, signal) : undefined,
     ]);
+    // What is claimed after the end of an attempt would stay.
+    signal.throwIfAborted();
     const anchors = listed ?? [];
     const ownId = identityOf(anchorKey({ component, target }));
     const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);

@@ -83,8 +83,13 @@ async function suitability(
     isNew && deps.neighbours.assertNoOverlap(newcomer, () => deps.components.all(), either);
   // Awaited below.
   if (checking) checking.catch(() => undefined);
-  await assertVersion(target, deps, either);
-  return checking === false ? "unknown" : await checking;
+  try {
+    await assertVersion(target, deps, either);
+    return checking === false ? "unknown" : await checking;
+  } finally {
+    // Nothing may be claimed after the end.
+    follower.abort();
+  }
 }
 
 async function assertVersion(

@@ -64,13 +64,14 @@ async function installComponent(
 ): Promise<Outcome> {
   const steps: Writable<Steps> = { eligible: false, resolved: false };
   const { component } = attempt;
+  using preparing = new Follower(signal);
   try {
     // Before all requests: without permission the component must learn nothing about its cluster.
     assertPermitted(component, deps);
     assertOnlyOne(component, deps);
     if (isHandedBack(component)) await letGo(attempt, deps, signal);
     writeFirstConditions(attempt, signal);
-    const prepared = await prepare(attempt, { deps, steps }, signal);
+    const prepared = await prepare(attempt, { deps, steps }, preparing.signal);
     return await apply(attempt, { ...prepared, deps }, signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -89,6 +90,7 @@ async function installComponent(
     if (failure.code === "TooLarge") await attempt.installation.closeView();
     return { kind: "failed", steps, error: failure };
   } finally {
+    preparing.abort();
     deps.neighbours.forget(component);
   }
 }

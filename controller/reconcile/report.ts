@@ -27,6 +27,7 @@ export async function conclude(
   // A running write of progress may already have written the same status, and no progress may follow the outcome.
   await writer.stopProgress();
   const postponedMs = writer.postponedMs(outcome);
+  if (postponedMs > 0 && isParked(outcome)) return { kind: "after", ms: postponedMs };
   if (postponedMs > 0 && leastMsOf(next) < postponedMs) return soonerOf(next, postponedMs);
   if (postponedMs > 0) await delay(deps.clock, postponedMs, signal);
   const change = await writer.finish(outcome, signal);
@@ -72,6 +73,11 @@ function logOutcome(
 // A removal has no watches: only another attempt can see that the wait is over.
 const removalPaceMs = 10_000;
 
+/** Whether only a change of what is watched can help. */
+function isParked(outcome: Outcome): boolean {
+  return outcome.kind === "failed" && reasons[outcome.error.reason].retry === "change";
+}
+
 /** When to come back after an outcome. `pollMs` is the interval at which an installation that is not ready is checked. */
 export function nextOf(outcome: Outcome, pollMs: number): Next {
   if (outcome.kind === "applied") return afterApplied(outcome, pollMs);
@@ -81,7 +87,7 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
   if (outcome.kind !== "failed") return { kind: "backoff" };
   const { error, isRemoval = false } = outcome;
   // A watch tells what would help. The tries beside it become rarer.
-  if (reasons[error.reason].retry === "change") return { kind: "backoff", leastMs: pollMs };
+  if (isParked(outcome)) return { kind: "backoff", leastMs: pollMs };
   const waits = isRemoval && error.reason === "ClusterBusy";
   const leastMs = askedWaitMs(error);
   return {

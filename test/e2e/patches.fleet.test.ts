@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ObjectKey } from "../../api/kubernetes.ts";
+import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { change, condition, create, ready } from "./installation.ts";
 import { useScene } from "./scene.ts";
@@ -26,6 +27,11 @@ test("a patch that cannot be applied changes nothing, and one that deletes waits
   expect(await admin.get(key)).toBeDefined();
 
   await admin.create({ ...quota, spec: { hard: { pods: "0" } } });
+  // Until its controller has counted, a quota holds nobody up.
+  await waitFor("the quota to count", async () => {
+    const counted = await admin.get({ ...quota, ...quota.metadata });
+    return valueAt(counted, "status", "hard", "pods") === "0";
+  });
   const pods = await admin.list({ apiVersion: "v1", kind: "Pod", namespace });
   for (const { metadata } of pods) {
     await admin.remove({ apiVersion: "v1", kind: "Pod", namespace, name: metadata.name });

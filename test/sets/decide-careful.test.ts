@@ -79,6 +79,16 @@ test("of two components for a cluster the older one counts, in whichever order t
   }
 });
 
+test("a new revision does not wait for a stage whose clusters leave", () => {
+  const world = completeWorld();
+  for (const name of ["canary-1", "canary-2"]) world.clusters.delete(name);
+  world.settle();
+  world.edit(next);
+  world.settle();
+  expect(world.set.status?.stages?.[0]).toMatchObject({ name: "canary", state: "Empty" });
+  expect(world.set.status?.rollout?.phase).toBe("Rolling");
+});
+
 test("a stage whose clusters all leave is not passed as empty when the status is lost", () => {
   const world = completeWorld();
   world.edit(next);

@@ -21,7 +21,7 @@ export interface ControllerDeployment {
   readonly object: KubeObject;
 }
 
-/** The controllers of the components. Undefined without the right to list them. */
+/** The controllers of the components. Undefined without the right to list them, or what proves them. */
 export interface Controllers {
   readonly deployments: readonly ControllerDeployment[] | undefined;
   readonly leases: readonly ControllerLease[] | undefined;
@@ -29,11 +29,35 @@ export interface Controllers {
 
 /** Finds the controllers of knfleet and of upstream in all namespaces of the hub. */
 export async function findControllers(hub: KubeClient, signal: AbortSignal): Promise<Controllers> {
-  const [deployments, leases] = await Promise.all([
-    listControllerDeployments(hub, signal).catch(ifDenied),
+  const [controllers, leases] = await Promise.all([
+    listControllers(hub, signal).catch(ifDenied),
     listControllerLeases(hub, signal).catch(ifDenied),
   ]);
-  return { deployments, leases };
+  if (controllers === undefined) return { deployments: undefined, leases: undefined };
+  const { deployments, bindings } = controllers;
+  return { deployments, leases: leases && leasesOfControllers(leases, bindings) };
+}
+
+/** Lists the Leases by which controllers of knfleet work, and the ClusterRoleBindings that prove them. Throws the errors of KubeClient. */
+export async function listProvenLeases(
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly ControllerLease[]> {
+  const [leases, bindings] = await Promise.all([
+    listControllerLeases(hub, signal),
+    listBindings(hub, signal),
+  ]);
+  return leasesOfControllers(leases, bindings);
+}
+
+/** The Leases in namespaces where a ClusterRoleBinding makes a ServiceAccount the controller. Everybody with a namespace can write the others. Security: T-16. */
+function leasesOfControllers(
+  leases: readonly ControllerLease[],
+  bindings: readonly KubeObject[],
+): readonly ControllerLease[] {
+  const ours = bindings.filter((binding) => flavourOf(binding) === "knfleet");
+  const namespaces = new Set(ours.flatMap(accountsOf).map((account) => account.split("/")[0]));
+  return leases.filter(({ namespace }) => namespaces.has(namespace));
 }
 
 /** Lists the Deployments of controllers in all namespaces. Throws the errors of KubeClient, also for a right that is missing. */

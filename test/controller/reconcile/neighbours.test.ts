@@ -174,6 +174,18 @@ describe("of two newcomers at the same time", () => {
     await expect(tried(second, { neighbours, all })).resolves.toBeUndefined();
   });
 
+  test("an attempt that has ended claims nothing any more, whatever is answered then", async () => {
+    const neighbours = new Neighbours(systemClock);
+    const all = [first, second];
+    const over = new AbortController();
+    const newcomer = { component: first, target: targetOf(first, {}), manifests: [role] };
+    const checking = neighbours.assertNoOverlap(newcomer, () => all, over.signal);
+    over.abort(new DOMException("The attempt is over", "AbortError"));
+    neighbours.forget(first);
+    await expect(checking).rejects.toThrow("The attempt is over");
+    await expect(tried(second, { neighbours, all })).resolves.toBeUndefined();
+  });
+
   test("a newcomer without a rival does not identify its cluster", async () => {
     let asked = 0;
     const onAsked = (): void => void (asked += 1);

@@ -50,6 +50,14 @@ describe("a run that is attacked breaks no law", () => {
       ended(1),
       shapes,
     ],
+    [
+      "whose only write is denied",
+      { kind: "right", cluster: "hub", right: { verb: "create", group: "", resource: "secrets" } },
+      ended(2, 'error: secrets is forbidden: User "u" cannot create resource "secrets"', [
+        { ...write, status: 403 },
+      ]),
+      untouched,
+    ],
   ])("%s", (...[, attack, outcome, now]) => expect(broken(attack, outcome, now)).toEqual([]));
 });
 

@@ -76,6 +76,11 @@ function badWords(text: string): readonly string[] {
   });
 }
 
+/** Without the writes that were denied: they changed nothing. */
+function taken({ writes, ...outcome }: Outcome): Outcome {
+  return { ...outcome, writes: writes.filter(({ status }) => status !== 403) };
+}
+
 function writesOf({ writes }: Outcome): readonly string[] {
   return writes.map(({ method, path, cluster }) => `It wrote: ${method} ${path} of ${cluster}`);
 }
@@ -100,7 +105,7 @@ function unnamedRight(
   const isRead = ["get", "list", "watch"].includes(verb);
   return [
     ...(isNamed ? [] : [`It does not name the right to ${verb} ${resource}: ${text.trim()}`]),
-    ...(isRead || attack.kind === "right" ? writesOf(outcome) : []),
+    ...(isRead || attack.kind === "right" ? writesOf(taken(outcome)) : []),
   ];
 }
 

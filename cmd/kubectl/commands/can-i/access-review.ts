@@ -14,6 +14,8 @@ export interface Right {
   /** With the subresource: `pods/log`. */
   readonly resource: string;
   readonly verb: string;
+  /** Absent: on the objects of every name. */
+  readonly name?: string;
 }
 
 /** Each verb on each resource of a right of the documentation. */
@@ -23,7 +25,7 @@ export function rightsOf({ group, resources, verbs }: SpokeRight): readonly Righ
 
 /** Asks the cluster of a client whether its identity has a right. Throws what KubeClient throws. */
 export async function isAllowed(
-  { namespace, group, resource: path, verb }: Right,
+  { namespace, group, resource: path, verb, name }: Right,
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -34,6 +36,7 @@ export async function isAllowed(
     verb,
     ...(subresource === undefined ? {} : { subresource }),
     ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
   };
   const review = { apiVersion, kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
   const url = `/apis/${apiVersion}/selfsubjectaccessreviews`;

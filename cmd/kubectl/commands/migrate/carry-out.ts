@@ -12,7 +12,7 @@ import type { StepId } from "./step.ts";
 import { isOurs } from "./to-upstream.ts";
 
 // Giving back writes some hundred objects of each component.
-const clusterMs = 120_000;
+export const clusterMs = 120_000;
 
 /** A look at the fleet, and the way to it. */
 interface Run extends MigrationReading {

@@ -122,9 +122,10 @@ export async function rightsToGiveBack(
   const rights = (await listMarked(live, marked, signal)).map(({ object, resource }) => {
     const isOwner = resource.kind === "ClusterRole" && owners.has(object.metadata.name);
     const verb = isOwner || resource.kind === "Job" ? "delete" : "patch";
-    return rightTo(verb, resource, object.metadata.namespace);
+    const { namespace: place, name } = object.metadata;
+    return { ...rightTo(verb, resource, place), name };
   });
-  return [...rights, rightTo("patch", ref.resource, anchor.namespace)];
+  return [...rights, { ...rightTo("patch", ref.resource, anchor.namespace), name: ref.name }];
 }
 
 const markLabels = [componentUidLabel, "app.kubernetes.io/name"] as const;

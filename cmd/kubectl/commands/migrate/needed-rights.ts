@@ -12,6 +12,7 @@ import {
   rightTexts,
   rightTo,
 } from "../register/missing-rights.ts";
+import { clusterMs } from "./carry-out.ts";
 import { rightsToGiveBack } from "./give-back.ts";
 import { guardObjects } from "./guard-objects.ts";
 import { type ControllerFact, clusterName, type MigrationFacts } from "./migration-facts.ts";
@@ -71,7 +72,7 @@ function rightsToScale(controllers: readonly ControllerFact[], replicas: number)
   const resource = knownResource("apps/v1", "Deployment");
   return controllers
     .filter(({ wanted }) => wanted !== replicas)
-    .map(({ namespace }) => rightTo("patch", resource, namespace));
+    .map(({ namespace, name }) => ({ ...rightTo("patch", resource, namespace), name }));
 }
 
 /** The missing rights by cluster. Only the way back writes to clusters. */
@@ -87,7 +88,7 @@ async function missingOnClusters(
     own,
     {
       access,
-      limits,
+      limits: { ...limits, spokeTimeoutMs: clusterMs },
       read: async ({ id, client }, late) => {
         const rights = await clusterRights({ id, facts, client, components: own }, late);
         return missingRights(rights, client, late);
@@ -133,9 +134,10 @@ async function clusterRights(
     installations.map((installation) => rightsToGiveBack(installation, client, signal)),
   );
   return distinctRights([
-    ...guards.map(({ ref, label }) =>
-      rightTo(label === undefined ? "delete" : "patch", ref.resource),
-    ),
+    ...guards.map(({ ref, label }) => ({
+      ...rightTo(label === undefined ? "delete" : "patch", ref.resource),
+      name: ref.name,
+    })),
     ...marks.flat(),
   ]);
 }

@@ -5,14 +5,24 @@ import { knownResource, type ResourceType } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
 import { isAllowed, type Right } from "../can-i/access-review.ts";
 
-/** The rights that the caller lacks on a cluster. Throws the errors of KubeClient. */
+/** The rights that the caller lacks on a cluster. Asks for the objects by their names only where the right does not hold for all names. Throws the errors of KubeClient. */
 export async function missingRights(
   rights: readonly Right[],
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<readonly Right[]> {
-  const answers = await Promise.all(rights.map((right) => isAllowed(right, client, signal)));
-  return rights.filter((_, at) => answers[at] === false);
+  const lacking = async (all: readonly Right[]): Promise<readonly Right[]> => {
+    const answers = await Promise.all(all.map((right) => isAllowed(right, client, signal)));
+    return all.filter((_, at) => answers[at] === false);
+  };
+  const general = distinctRights(rights.map(ofEveryName));
+  const lacked = new Set((await lacking(general)).map(deedText));
+  return lacking(rights.filter((right) => lacked.has(deedText(right))));
+}
+
+function ofEveryName(right: Right): Right {
+  const { name: _, ...general } = right;
+  return general;
 }
 
 /** A right on the objects of a resource. Without a namespace: in the whole cluster. */
@@ -27,18 +37,20 @@ export function rightTo(
 
 /** The rights to delete objects, each once. */
 export function rightsToDelete(
-  keys: readonly Pick<ObjectKey, "apiVersion" | "kind" | "namespace">[],
+  keys: readonly Pick<ObjectKey, "apiVersion" | "kind" | "namespace" | "name">[],
 ): readonly Right[] {
   return distinctRights(
-    keys.map(({ apiVersion, kind, namespace }) =>
-      rightTo("delete", knownResource(apiVersion, kind), namespace),
-    ),
+    keys.map(({ apiVersion, kind, namespace, name }) => ({
+      ...rightTo("delete", knownResource(apiVersion, kind), namespace),
+      name,
+    })),
   );
 }
 
 /** Rights without those that come twice. */
 export function distinctRights(rights: readonly Right[]): readonly Right[] {
-  return [...new Map(rights.map((right) => [`${right.verb} ${placeText(right)}`, right])).values()];
+  const named = rights.map((right) => [`${deedText(right)} ${right.name ?? ""}`, right] as const);
+  return [...new Map(named).values()];
 }
 
 /** The sentence for rights that are missing. `texts`: of `rightTexts`. */
@@ -62,6 +74,11 @@ export function rightTexts(rights: readonly Right[]): readonly string[] {
     const verbs = new Set(all.map(({ verb }) => verb));
     return `${[...verbs].join(" and ")} ${place}`;
   });
+}
+
+/** A right in words, without the name of an object. */
+function deedText(right: Right): string {
+  return `${right.verb} ${placeText(right)}`;
 }
 
 function placeText({ resource, group, namespace }: Right): string {

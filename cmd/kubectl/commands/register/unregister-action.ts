@@ -45,10 +45,7 @@ type Input = ActionInput<UnregisterFlags>;
 export async function runUnregister(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { args, flags, options, terminal } = input;
   checkWriteFormat(flags);
-  const [name, ...others] = args;
-  if (name === undefined || others.length > 0) {
-    throw new UsageError("Name one ClusterProfile", profileHint);
-  }
+  const name = nameIn(args);
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const open = (opened: string) => openSpokeOf(opened, input);
   const { profile, missing } = await findRegistered(name, { access, input, open }, signal);
@@ -66,11 +63,12 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
   if ("why" in there) return refuse([there], input);
   const onHub = ofHub.filter((object) => missing === undefined || object !== profile);
   const lacks = await lacksOf({ there, onHub }, { access, spoke }, signal);
-  if (lacks.length > 0) return refuse(lacks, input);
+  const isDryRun = options.dryRun === true;
+  if (!isDryRun && lacks.length > 0) return refuse(lacks, input);
   const shown = [...objectsOf(there).map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
   if (missing !== undefined && shown.length === 0) throw missing;
-  show(shown, there.warnings, input);
-  if (options.dryRun === true) return exitCodes.fine;
+  show(shown, [...there.warnings, ...lacks.map(({ why }) => why)], input);
+  if (isDryRun) return exitCodes.fine;
   const agreement = { yes: options.yes === true, input: flags.input };
   await askForAgreement(`Delete these ${shown.length} objects.`, agreement, terminal);
   const stays = await removeAll({ there, onHub }, { access, spoke, context, input }, signal);
@@ -79,6 +77,11 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
     terminal.stderr.write(`ClusterProfile ${idOf(profile.metadata)} is no longer registered.\n`);
   }
   return exitCodes.fine;
+}
+
+function nameIn([name, ...others]: readonly string[]): string {
+  if (name !== undefined && others.length === 0) return name;
+  throw new UsageError("Name one ClusterProfile", profileHint);
 }
 
 /** The rights to delete that are missing, on the cluster and on the hub. */

@@ -4,8 +4,9 @@ import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import { listProvenLeases } from "../../hub/find-controller.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
-import { listControllerLeases, servedBy, type Serving, servingOf } from "../../hub/replicas.ts";
+import { servedBy, type Serving, servingOf } from "../../hub/replicas.ts";
 import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
 import {
   notFoundErrors,
@@ -128,7 +129,7 @@ async function readServing(
   signal: AbortSignal,
 ): Promise<Serving | undefined> {
   if (isWanted !== true) return undefined;
-  const leases = listControllerLeases(hub, withTimeout(systemClock, hubTimeoutMs, signal));
+  const leases = listProvenLeases(hub, withTimeout(systemClock, hubTimeoutMs, signal));
   return await leases.then(
     (found) => servingOf(found, now().getTime()),
     () => undefined,

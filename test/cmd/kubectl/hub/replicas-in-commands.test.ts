@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { recordedBinding } from "../controller-binding.ts";
 import { component } from "../fleet-facts.ts";
 import { reviews } from "../reviews.ts";
 import { rowsOf } from "../run-knfleet.ts";
@@ -13,6 +14,7 @@ const onTwo = component({ name: "two", cluster: "spoke-2" });
 const onHub = component({ name: "home", cluster: null, kind: "KnativeEventing" });
 const components = [onOne, onTwo, onHub];
 
+const binding = recordedBinding("knfleet", "knfleet-system");
 const leader = [lease("knfleet-controller", { holder: "pod-a" })];
 // Of two shards spoke-1 and the hub are in the first, spoke-2 is in the second.
 const shared = [
@@ -31,13 +33,19 @@ const forbidden = { kind: "Status", apiVersion: "v1", code: 403, message: "no" }
 const mayNotList: Answer = ({ path }) =>
   path === leasesPath ? { status: 403, body: forbidden } : undefined;
 const asks = reviews(() => true);
+const mayNotListBindings: Answer = ({ path }) =>
+  path.endsWith("/clusterrolebindings") ? { status: 403, body: forbidden } : undefined;
+
+function inNamespace(namespace: string, object: KubeObject): KubeObject {
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}
 
 async function run(
   args: readonly string[],
   leases: readonly KubeObject[],
   answer: Answer = asks,
 ): ReturnType<typeof runText> {
-  await using hub = await startStubHub([...components, ...leases], answer);
+  await using hub = await startStubHub([...components, ...leases, binding], answer);
   const ran = await runText(args, { env: hub.env });
   const lists = hub.requests.filter((request) => request === `GET ${leasesPath}`);
   expect(lists.length).toBeLessThanOrEqual(1);
@@ -65,6 +73,22 @@ describe("status -o wide", () => {
       leases: leader,
       answer: mayNotList,
       replicas: unknown,
+    },
+    {
+      name: "without the right to list what proves a Lease",
+      leases: leader,
+      answer: mayNotListBindings,
+      replicas: unknown,
+    },
+    {
+      name: "whatever a tenant writes in a namespace of her own",
+      leases: [
+        ...leader,
+        ...["knfleet-controller", "knfleet-shard-0-of-2", "knfleet-shard-1-of-2"].map((name) =>
+          inNamespace("tenant", lease(name, { holder: "forged", age: -3_600 })),
+        ),
+      ],
+      replicas: { one: "pod-a", two: "pod-a", home: "pod-a" },
     },
   ])("shows the replica $name", async ({ leases, answer, replicas }) => {
     const { stdout, exitCode } = await run(["status", "--no-live", "-o", "wide"], leases, answer);
