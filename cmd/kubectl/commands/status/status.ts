@@ -4,7 +4,6 @@ import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { listProvenLeases } from "../../hub/find-controller.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
 import { servedBy, type Serving, servingOf } from "../../hub/replicas.ts";
 import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
@@ -129,6 +128,8 @@ async function readServing(
   signal: AbortSignal,
 ): Promise<Serving | undefined> {
   if (isWanted !== true) return undefined;
+  // Few ask for it.
+  const { listProvenLeases } = await import("../../hub/find-controller.ts");
   const leases = listProvenLeases(hub, withTimeout(systemClock, hubTimeoutMs, signal));
   return await leases.then(
     (found) => servingOf(found, now().getTime()),
