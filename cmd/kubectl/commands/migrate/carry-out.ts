@@ -9,7 +9,7 @@ import { recordName, recordOf } from "./migration-record.ts";
 import { migrationLabel, recordKey, type RecordPlace } from "./read-hub.ts";
 import type { MigrationLook, MigrationReading } from "./read-migration.ts";
 import type { StepId } from "./step.ts";
-import { isOurs } from "./to-upstream.ts";
+import { markedInstallations } from "./to-upstream.ts";
 
 // Giving back writes some hundred objects of each component.
 export const clusterMs = 120_000;
@@ -111,17 +111,14 @@ async function removeAll(
 }
 
 async function giveAllBack(run: Run, signal: AbortSignal): Promise<void> {
-  const { facts, components } = run.look;
-  const ours = facts.components.filter((component) => isOurs(component, facts.hubId));
-  const anchors = new Map(ours.map(({ uid, anchor }) => [uid, anchor]));
-  const own = components.filter(({ metadata }) => anchors.has(metadata.uid));
+  const marked = markedInstallations(run.look);
   const write: ReadOne<void> = async ({ id, client }, late) => {
-    for (const component of own.filter((one) => clusterIdOf(one) === id)) {
-      const anchor = anchors.get(component.metadata.uid) ?? null;
-      if (anchor !== null) await giveBack({ component, anchor }, client, late);
+    for (const { component, anchor } of marked) {
+      if (clusterIdOf(component) === id) await giveBack({ component, anchor }, client, late);
     }
   };
-  await onClusters({ ...run, components: own, write }, signal);
+  const components = marked.map(({ component }) => component);
+  await onClusters({ ...run, components, write }, signal);
 }
 
 interface Writing extends MigrationReading {

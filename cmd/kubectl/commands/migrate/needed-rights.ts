@@ -19,7 +19,7 @@ import { type ControllerFact, clusterName, type MigrationFacts } from "./migrati
 import type { MigrationPlan } from "./migration-plan.ts";
 import type { MigrationLook, MigrationReading } from "./read-migration.ts";
 import type { StepId } from "./step.ts";
-import { isOurs } from "./to-upstream.ts";
+import { markedInstallations } from "./to-upstream.ts";
 
 interface Coming extends MigrationReading {
   readonly look: MigrationLook;
@@ -121,18 +121,10 @@ async function clusterRights(
   signal: AbortSignal,
 ): Promise<readonly Right[]> {
   const guards = await guardObjects(client, { id, hubId: facts.hubId }, signal);
-  const ours = new Map(
-    facts.components
-      .filter((component) => component.clusterId === id && isOurs(component, facts.hubId))
-      .map(({ uid, anchor }) => [uid, anchor]),
+  const here = markedInstallations({ facts, components }).filter(
+    ({ component }) => clusterIdOf(component) === id,
   );
-  const installations = components.flatMap((component) => {
-    const anchor = ours.get(component.metadata.uid) ?? null;
-    return anchor === null ? [] : [{ component, anchor }];
-  });
-  const marks = await Promise.all(
-    installations.map((installation) => rightsToGiveBack(installation, client, signal)),
-  );
+  const marks = await Promise.all(here.map((one) => rightsToGiveBack(one, client, signal)));
   return distinctRights([
     ...guards.map(({ ref, label }) => ({
       ...rightTo(label === undefined ? "delete" : "patch", ref.resource),

@@ -1,7 +1,9 @@
+import type { Component } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { nameOf } from "../../output/names.ts";
 import { countOf } from "../../output/notes.ts";
 import {
+  type AnchorState,
   clusterName,
   type ComponentState,
   type ControllerFact,
@@ -84,8 +86,24 @@ function guardStep({ clusters }: MigrationFacts): Step {
 }
 
 /** Whether the installation of a component is marked as that of this hub. */
-export function isOurs({ anchor }: ComponentState, hubId: string): boolean {
+function isOurs({ anchor }: ComponentState, hubId: string): boolean {
   return anchor?.hubId === hubId;
+}
+
+/** The installations that are marked as those of this hub, each with its anchor. */
+export function markedInstallations({
+  facts: { components: states, hubId },
+  components,
+}: {
+  readonly facts: MigrationFacts;
+  readonly components: readonly Component[];
+}): readonly { readonly component: Component; readonly anchor: AnchorState }[] {
+  const ours = states.filter((state) => isOurs(state, hubId));
+  const anchors = new Map(ours.map(({ uid, anchor }) => [uid, anchor]));
+  return components.flatMap((component) => {
+    const anchor = anchors.get(component.metadata.uid) ?? null;
+    return anchor === null ? [] : [{ component, anchor }];
+  });
 }
 
 function giveBackStep({ components, hubId }: MigrationFacts): Step {
