@@ -5,7 +5,7 @@ import type { Clock } from "../access/time/clock.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { isRecord } from "../api/fields.ts";
 import { setFieldManager, setLabels } from "../api/fleet-set.ts";
-import type { KubeObject } from "../api/kubernetes.ts";
+import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { keyTextOf, asComponent, targetIdOf } from "./component-identity.ts";
 import type { Log } from "./log.ts";
 
@@ -95,18 +95,22 @@ export class Components implements Disposable {
   }
 }
 
-/** Of a set's component it is kept who else wrote its spec, which the set names where its own values are gone; see differing-field.ts. */
+/**
+ * The object without most of its managedFields. For the component of a set it keeps who else wrote the spec: the set names the field manager that changed a
+ * field; see differing-field.ts.
+ */
 function withManagersOfSpec(object: KubeObject): KubeObject {
-  const { managedFields = [], ...metadata } = object.metadata;
-  if (metadata.labels?.[setLabels.set] === undefined) return { ...object, metadata };
+  const { labels, managedFields = [] } = object.metadata;
+  const kept = withoutManagedFields(object);
+  if (labels?.[setLabels.set] === undefined) return kept;
   const others = managedFields.flatMap(({ manager, subresource, time, fieldsV1 }) => {
     const fields = isRecord(fieldsV1) ? fieldsV1["f:spec"] : undefined;
     const isOther = manager !== setFieldManager && subresource === undefined;
     if (!isOther || fields === undefined) return [];
     return [{ manager, ...(time && { time }), fieldsV1: { "f:spec": fields } }];
   });
-  if (others.length === 0) return { ...object, metadata };
-  return { ...object, metadata: { ...metadata, managedFields: others } };
+  if (others.length === 0) return kept;
+  return { ...kept, metadata: { ...kept.metadata, managedFields: others } };
 }
 
 /** The number of spokes that are connected and have components. */

@@ -23,7 +23,7 @@ function standingAfter(
   now: number,
 ): Standing | undefined {
   if (isThrough(state)) return { isDone: true, doneUntil: now };
-  // It is not known how it is.
+  // Nobody can see how the cluster is now.
   if (state.name === "Unreachable" || state.isDark === true || before === undefined) return before;
   return { isDone: false, doneUntil: before.isDone ? now : before.doneUntil };
 }

@@ -75,21 +75,15 @@ async function suitability(
   { manifests, resolved: { target, connection }, deps }: SuitabilityQuestion,
   signal: AbortSignal,
 ): Promise<SeenAnchor> {
-  using follower = new Follower(signal, connection.signal);
-  const either = follower.signal;
+  const { signal: either } = new Follower(signal, connection.signal);
   const isNew = component.status?.version === undefined && !installation.wasInstalled;
   const newcomer = { component, target, manifests };
   const checking =
     isNew && deps.neighbours.assertNoOverlap(newcomer, () => deps.components.all(), either);
   // Awaited below.
   if (checking) checking.catch(() => undefined);
-  try {
-    await assertVersion(target, deps, either);
-    return checking === false ? "unknown" : await checking;
-  } finally {
-    // Nothing may be claimed after the end.
-    follower.abort();
-  }
+  await assertVersion(target, deps, either);
+  return checking === false ? "unknown" : checking;
 }
 
 async function assertVersion(

@@ -90,6 +90,7 @@ async function installComponent(
     if (failure.code === "TooLarge") await attempt.installation.closeView();
     return { kind: "failed", steps, error: failure };
   } finally {
+    // What is still being asked may claim nothing any more.
     preparing.abort();
     deps.neighbours.forget(component);
   }
