@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { findSelection, ocmLabels } from "../../../controller/sets/find-selection.ts";
 import { SetWorld } from "../../sets/set-world.ts";
+import { ocmSlice } from "./ocm-slice.ts";
 
 interface ProfileOf {
   readonly namespace?: string;
@@ -28,18 +29,7 @@ function profile(
 function chosen(profiles: readonly ClusterProfile[]): readonly string[] {
   const { set } = new SetWorld({}, []);
   const clusters = { from: "OCMPlacement", ocmPlacement: { name: "prod" } } as const;
-  const slice = {
-    apiVersion: "cluster.open-cluster-management.io/v1beta1",
-    kind: "PlacementDecision",
-    metadata: {
-      namespace: "fleet",
-      name: "prod-1",
-      uid: "prod-1",
-      resourceVersion: "1",
-      labels: { [ocmLabels.placement]: "prod" },
-    },
-    status: { decisions: [{ clusterName: "spoke" }] },
-  };
+  const slice = ocmSlice("prod-1", { [ocmLabels.placement]: "prod" }, [{ clusterName: "spoke" }]);
   const selection = findSelection(
     { ...set, spec: { ...set.spec, clusters } },
     { profiles: () => profiles, placements: () => [slice] },
@@ -142,18 +132,9 @@ test("a cluster has the decision group of its slice, and a decision without a na
   const slices = [
     { name: "one", group: "canary", decisions: [{ clusterName: "a" }, {}, { clusterName: "" }] },
     { name: "two", group: "", decisions: [{ clusterName: "b" }, "no record"] },
-  ].map(({ name, group, decisions }) => ({
-    apiVersion: "cluster.open-cluster-management.io/v1beta1",
-    kind: "PlacementDecision",
-    metadata: {
-      namespace: "fleet",
-      name,
-      uid: name,
-      resourceVersion: "1",
-      labels: { [ocmLabels.placement]: "prod", [ocmLabels.group]: group },
-    },
-    status: { decisions },
-  }));
+  ].map(({ name, group, decisions }) =>
+    ocmSlice(name, { [ocmLabels.placement]: "prod", [ocmLabels.group]: group }, decisions),
+  );
   const sources = { profiles: () => [], placements: () => slices };
   expect(findSelection({ ...set, spec: { ...set.spec, clusters } }, sources)).toEqual({
     kind: "clusters",
@@ -167,14 +148,9 @@ test("a cluster has the decision group of its slice, and a decision without a na
 test("a Placement without a PlacementDecision of its own cannot be used", () => {
   const { set } = new SetWorld({}, []);
   const clusters = { from: "OCMPlacement", ocmPlacement: { name: "prod" } } as const;
-  const metadata = { namespace: "fleet", name: "one", uid: "one", resourceVersion: "1" };
-  const slice = (labels: Readonly<Record<string, string>>) => ({
-    apiVersion: "cluster.open-cluster-management.io/v1beta1",
-    kind: "PlacementDecision",
-    metadata: { ...metadata, labels },
-    status: { decisions: [{ clusterName: "a" }] },
-  });
-  const placements = () => [slice({ [ocmLabels.placement]: "other" }), slice({})];
+  const decisions = [{ clusterName: "a" }];
+  const other = ocmSlice("one", { [ocmLabels.placement]: "other" }, decisions);
+  const placements = () => [other, ocmSlice("one", {}, decisions)];
   const sources = { profiles: () => [], placements };
   expect(findSelection({ ...set, spec: { ...set.spec, clusters } }, sources)).toEqual({
     kind: "unusable",

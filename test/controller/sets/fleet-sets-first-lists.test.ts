@@ -8,6 +8,7 @@ import { ocmLabels } from "../../../controller/sets/find-selection.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
+import { ocmSlice } from "./ocm-slice.ts";
 import { apiError, SetHub } from "./set-hub.ts";
 
 const minuteMs = 60_000;
@@ -17,12 +18,8 @@ function hubWithRivals(): SetHub {
   const hub = new SetHub();
   hub.putProfile("eu", { [ocmLabels.cluster]: "eu" });
   hub.putProfile("us", { [ocmLabels.cluster]: "us" });
-  hub.put({
-    apiVersion: "cluster.open-cluster-management.io/v1beta1",
-    kind: "PlacementDecision",
-    metadata: { namespace: "fleet", name: "prod-1", labels: { [ocmLabels.placement]: "prod" } },
-    status: { decisions: [{ clusterName: "eu" }, { clusterName: "us" }] },
-  });
+  const decisions = [{ clusterName: "eu" }, { clusterName: "us" }];
+  hub.put(ocmSlice("prod-1", { [ocmLabels.placement]: "prod" }, decisions));
   hub.putSet(
     { clusters: { from: "OCMPlacement", ocmPlacement: { name: "prod" } } },
     { name: "older", uid: "older", creationTimestamp: "2026-11-01T00:00:00Z" },

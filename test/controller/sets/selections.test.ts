@@ -23,6 +23,7 @@ import { setKeyOf } from "../../../controller/sets/set-caches.ts";
 import type { Selection } from "../../../sets/facts.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 import { runsOf, seed } from "../../support/fuzz.ts";
+import { ocmSlice } from "./ocm-slice.ts";
 
 const { set: example } = new SetWorld({}, []);
 const groups = ["a", "b", "c"] as const;
@@ -105,18 +106,8 @@ function profileOf(at: number, label: string, of = at): ClusterProfile {
 }
 
 function sliceOf(name: string, clusters: readonly number[]): KubeObject {
-  return {
-    apiVersion: "cluster.open-cluster-management.io/v1beta1",
-    kind: "PlacementDecision",
-    metadata: {
-      namespace: "fleet",
-      name,
-      uid: name,
-      resourceVersion: "1",
-      labels: { [ocmLabels.placement]: name },
-    },
-    status: { decisions: clusters.map((at) => ({ clusterName: `cluster-${at}` })) },
-  };
+  const decisions = clusters.map((at) => ({ clusterName: `cluster-${at}` }));
+  return ocmSlice(name, { [ocmLabels.placement]: name }, decisions);
 }
 
 const maxSetsPerNamespace = 4;

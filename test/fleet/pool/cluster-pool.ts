@@ -140,10 +140,10 @@ export class ClusterPool implements AsyncDisposable {
   }
 }
 
-/** An idle cluster is frozen: five servers that do nothing still cost a fortieth of a core. For who wants no nodes they go. */
+/** Wakes an idle cluster, which is frozen: five servers that do nothing still cost a fortieth of a core. A file that wants no nodes gets none. */
 async function wake({ servers }: PooledServers, { kwok = true }: ClusterPlan): Promise<void> {
-  // In the order of their start: nobody waits for a server that is still frozen. Fake kubelets that were frozen while their nodes went and came
-  // would not play them any more.
+  // In the order of their start: nobody waits for a server that is still frozen. The fake kubelets run without nodes, too: frozen while their nodes
+  // are deleted and restored, they forget them.
   signalAll(pidsOf(servers), "SIGCONT");
   const { admin } = servers.apiServer;
   await waitFor("an idle cluster to be ready again", () => admin.request("GET", "/readyz"));
