@@ -1,5 +1,6 @@
 import { setPriority } from "node:os";
 
+import { ensureImageTools, imageObstacle } from "../image/image-tools.ts";
 import { ensureBinaries, ensureModuleFiles } from "./binaries.ts";
 import { ocmBinaries, olderServers, serverBinaries } from "./binary-catalogue.ts";
 
@@ -16,6 +17,10 @@ try {
   const crds = ["inventory-crds", "cluster-api-crds", "ocm-hub-crds", "ocm-spoke-crds"] as const;
   const files = [...crds, ...charts] as const;
   for (const one of files) await ensureModuleFiles(one, { log });
+  // A machine that cannot have these leaves out the tests that need them (test/support/needs.ts).
+  const why =
+    imageObstacle(process.env) ?? (await ensureImageTools(process.env, log).catch(String));
+  if (why !== undefined) log(`The image is not built: ${why}`);
 } catch (error) {
   log(`Error: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;

@@ -35,6 +35,8 @@ async function unmet(): Promise<readonly string[]> {
 // The environment of these tests has no PATH, and so no unshare.
 const namespaces =
   "namespaces: network and mount namespaces of their own (Linux with unshare, mount and ip)";
+const image =
+  "image: a build of the image (Debian's programs for it, which `npm test` and `npm run image` get for root on Debian)";
 const recordings =
   "recordings: recorded objects of upstream, which are not part of the project (../shared)";
 
@@ -44,6 +46,7 @@ test("a checkout with nothing beside it lacks all, and says why", async () => {
     "release-files: Knative's release files, which could not be downloaded: a.yaml could not be downloaded",
     recordings,
     namespaces,
+    image,
   ]);
 });
 
@@ -52,6 +55,7 @@ test("without `npm test` nothing was downloaded", async () => {
     expect.stringMatching(/files, which are not on this machine \(`npm run releases` downloads/u),
     recordings,
     namespaces,
+    image,
   ]);
 });
 
@@ -74,9 +78,9 @@ test("a mirror serves, and stays served without it", async () => {
   await mkdir(mirror);
   await writeFile(join(mirror, "a.yaml"), "kind: A\n");
   environment["KNFLEET_RELEASE_MIRROR"] = mirror;
-  expect(await unmet()).toEqual([recordings, namespaces]);
+  expect(await unmet()).toEqual([recordings, namespaces, image]);
   delete environment["KNFLEET_RELEASE_MIRROR"];
-  expect(await unmet()).toEqual([recordings, namespaces]);
+  expect(await unmet()).toEqual([recordings, namespaces, image]);
 });
 
 test("a folder that was named as the mirror and is none ends the run", async () => {
@@ -88,5 +92,5 @@ test("what stands beside the checkout serves", async () => {
   await mkdir(join(folder, "shared/vectors/render"), { recursive: true });
   await mkdir(join(folder, "shared/manifests"));
   await writeFile(join(folder, "shared/manifests/a.yaml"), "kind: A\n");
-  expect(await unmet()).toEqual([namespaces]);
+  expect(await unmet()).toEqual([namespaces, image]);
 });

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 
 import { FleetError } from "../../api/errors.ts";
 import { ensureReleases, findMirror } from "../../cmd/release-files.ts";
+import { hasImageTools } from "../image/image-tools.ts";
 
 /** What tests may need and a machine may lack, as a tag of Vitest. Tests with the tag are left out where `skip` is set. */
 export interface Need {
@@ -49,6 +50,12 @@ export async function needsOfTests(environment: Environment, root = projectRoot)
       name: "namespaces",
       description: "network and mount namespaces of their own (Linux with unshare, mount and ip)",
       ...(hasNamespaces(environment) ? {} : { skip: true }),
+    },
+    {
+      name: "image",
+      description:
+        "a build of the image (Debian's programs for it, which `npm test` and `npm run image` get for root on Debian)",
+      ...(hasImageTools(environment) ? {} : { skip: true }),
     },
   ];
 }
