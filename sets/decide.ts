@@ -221,12 +221,14 @@ class Look {
     const gates = { annotations, windows, maxUnreachable };
     const shared = { now, revision, isComplete, mayBeForgotten, ...gates };
     const progress: StageProgress[] = [];
-    for (const stage of stages) {
+    for (const [index, stage] of stages.entries()) {
       const isDue = progress.every(({ status }) => isPassed(status));
       const own = {
         isDue,
         before: this.#before(stage),
         leaving: countLeaving(this.#plan, stage.spec.name),
+        emptySince: this.#emptySince(stage),
+        isFollowed: stages.slice(index + 1).some(({ members }) => members.length > 0),
       };
       progress.push(progressOf(stage, { ...shared, ...own }));
     }
@@ -247,6 +249,12 @@ class Look {
     const before = isSame ? status.stages?.find(({ name }) => name === spec.name) : undefined;
     if (!this.#isComplete) return before;
     return { ...before, state: "Passed" };
+  }
+
+  #emptySince({ spec, members }: Stage): number | undefined {
+    const { history } = this.#facts;
+    if (history === undefined || members.length > 0) return undefined;
+    return history.emptySince?.get(spec.name) ?? this.#now;
   }
 
   get #admission(): Admission {

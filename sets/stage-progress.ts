@@ -18,6 +18,9 @@ import { countInFlight, freeSlotsOf, isToBegin } from "./stages.ts";
 /** Bytes of a user's name in the status. */
 const longestUser = 100;
 
+/** How long a stage selects no cluster before it is passed without one. Spec: sets.md R7. */
+const emptyMs = 60_000;
+
 /** What the status keeps of a stage from look to look. */
 export type StageMemory = Times & Pick<StageStatus, "state">;
 
@@ -35,6 +38,10 @@ export interface StageContext {
   readonly mayBeForgotten: boolean;
   /** How many clusters left the selection whose components the stage stamped and still has. */
   readonly leaving: number;
+  /** Since when the stage has been seen to select no cluster, in ms since the epoch; undefined: nobody watches, and it counts at once. */
+  readonly emptySince: number | undefined;
+  /** Whether a later stage has clusters, which this one protects. */
+  readonly isFollowed: boolean;
   readonly annotations: Readonly<Record<string, string>>;
   readonly windows: readonly Window[];
   readonly maxUnreachable: Share;
@@ -195,10 +202,13 @@ function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }
   return { state: "Halted", ...times, waitingFor };
 }
 
-/** A stage without clusters. A failure is not forgiven because its clusters are gone for a moment; a begun stage goes on to its gates when they are gone for good. */
+/**
+ * A stage without clusters. Only one that has not begun is passed for that, and only when it lasts: profiles are gone for a moment when an inventory
+ * starts again. A failure is not forgiven, and a stage of which no cluster was done has proven nothing. Spec: sets.md R7.
+ */
 function emptyStep(
   { spec }: Stage,
-  { before, leaving, mayBeForgotten }: StageContext,
+  { before, leaving, mayBeForgotten, emptySince, isFollowed, now }: StageContext,
 ): Step | undefined {
   if (before?.state === "Halted") {
     const waitingFor = `All clusters of the halted stage ${spec.name} have left`;
@@ -207,9 +217,18 @@ function emptyStep(
   const waitingFor = `All clusters of stage ${spec.name} leave the set`;
   const mayHaveBegun = before === undefined && mayBeForgotten;
   if (mayHaveBegun && leaving > 0) return { state: "Waiting", waitingFor };
-  if (before?.startedAt === undefined) return { state: "Empty" };
-  if (before.state === "Passed" || leaving === 0) return undefined;
-  return { state: "Rolling", ...timesOf(before), waitingFor };
+  if (before?.startedAt === undefined) {
+    const emptyAt = (emptySince ?? 0) + emptyMs;
+    const isKnown = before !== undefined && isPassed(before);
+    if (isKnown || !isFollowed || now >= emptyAt) return { state: "Empty" };
+    const soon = `Stage ${spec.name} has no cluster; it is passed when that lasts for a minute`;
+    return { state: "Waiting", waitingFor: soon, nextLook: emptyAt };
+  }
+  if (before.state === "Passed") return undefined;
+  if (leaving > 0) return { state: "Rolling", ...timesOf(before), waitingFor };
+  if (before.doneAt !== undefined || !isFollowed) return undefined;
+  const lost = `Stage ${spec.name} began and has no cluster left; let it select one, or take it out of the set`;
+  return { state: "Rolling", ...timesOf(before), waitingFor: lost };
 }
 
 /** A passed stage is not opened again by clusters that join or lag; it halts the rollout when too many of them fail. */

@@ -25,6 +25,8 @@ export interface History {
   readonly since: number;
   /** By `namespace/name` of the ClusterProfile. */
   readonly clusters: ReadonlyMap<string, Seen>;
+  /** Since when stages have selected no cluster, in ms since the epoch, by their name. */
+  readonly emptySince?: ReadonlyMap<string, number>;
 }
 
 /** Where a cluster stands; undefined: nobody has seen all of it since its stamp. */

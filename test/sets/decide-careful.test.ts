@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { decide } from "../../sets/decide.ts";
+import { rolloutWith, stageOfRing } from "./set-world.ts";
 import { completeWorld, next } from "./two-rings.ts";
 
 test("a halted stage stays halted when all of its clusters leave for a moment", () => {
@@ -57,6 +58,13 @@ test("a stage that has begun waits for clusters that leave until their component
   expect(world.settle().status.rollout?.stage).toBe("canary");
   world.pass(60_000);
   world.settle();
+  // Nothing has shown that the revision works: somebody has to decide.
+  expect(world.settle().status.rollout).toMatchObject({
+    phase: "Rolling",
+    waitingFor:
+      "Stage canary began and has no cluster left; let it select one, or take it out of the set",
+  });
+  world.edit({ rollout: rolloutWith({ stages: [stageOfRing("rest")] }) });
   expect(world.settle().status.rollout?.stage).toBe("rest");
 });
 
@@ -79,11 +87,23 @@ test("of two components for a cluster the older one counts, in whichever order t
   }
 });
 
-test("a new revision does not wait for a stage whose clusters leave", () => {
+test("a new revision waits a minute for a stage whose clusters leave", () => {
   const world = completeWorld();
   for (const name of ["canary-1", "canary-2"]) world.clusters.delete(name);
   world.settle();
   world.edit(next);
+  expect(world.settle()).toMatchObject({
+    stamps: [],
+    status: {
+      rollout: {
+        phase: "Waiting",
+        stage: "canary",
+        waitingFor: "Stage canary has no cluster; it is passed when that lasts for a minute",
+      },
+    },
+    nextLook: world.now + 60_000,
+  });
+  world.pass(60_000);
   world.settle();
   expect(world.set.status?.stages?.[0]).toMatchObject({ name: "canary", state: "Empty" });
   expect(world.set.status?.rollout?.phase).toBe("Rolling");

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+
+import { ring, SetWorld, stageOfRing } from "./set-world.ts";
+import { completeWorld, minute, next, stages } from "./two-rings.ts";
+
+test("a stage that began does not pass when its only cluster goes to another stage", () => {
+  const clusters = [...ring("canary", 1), ...ring("rest", 2)];
+  const world = new SetWorld(
+    { stages },
+    clusters.map((cluster) => ({
+      ...cluster,
+      fate: (version) => (version === "1.23.0" ? "stuck" : "ready"),
+    })),
+  );
+  world.run(["Complete"]);
+  world.edit(next);
+  world.run(["Rolling"]);
+  const canary = world.clusters.get("canary-1");
+  if (canary === undefined) throw new Error("There is no canary");
+  world.clusters.set("canary-1", { ...canary, labels: { ring: "rest" } });
+  const { stamps, status } = world.settle();
+  expect(stamps).toEqual([]);
+  expect(status.rollout).toMatchObject({
+    phase: "Rolling",
+    stage: "canary",
+    waitingFor:
+      "Stage canary began and has no cluster left; let it select one, or take it out of the set",
+  });
+  world.pass(10 * minute);
+  expect(world.settle().status.stages?.map(({ state }) => state)).toEqual(["Rolling", "Waiting"]);
+});
+
+test("a stage that was done and lost its clusters goes on to its gates", () => {
+  const world = completeWorld({
+    stages: [{ ...stageOfRing("canary"), after: { soak: "10m" } }, stageOfRing("rest")],
+  });
+  world.edit(next);
+  while (world.settle().status.stages?.[0]?.state !== "Soaking") world.pass(10_000);
+  for (const name of ["canary-1", "canary-2"]) {
+    world.clusters.delete(name);
+    world.children.delete(`fleet/${name}`);
+  }
+  expect(world.settle().status.stages?.[0]?.state).toBe("Soaking");
+  world.pass(10 * minute);
+  expect(world.settle().status.rollout?.stage).toBe("rest");
+});
+
+test("a stage that has not begun and is empty for a moment is not passed", () => {
+  const world = completeWorld();
+  const gone = ["canary-1", "canary-2"].map((name) => [name, world.clusters.get(name)] as const);
+  for (const [name] of gone) world.clusters.delete(name);
+  world.edit(next);
+  world.settle();
+  world.pass(minute - 1);
+  expect(world.settle().status.rollout).toMatchObject({ phase: "Waiting", stage: "canary" });
+  for (const [name, cluster] of gone) if (cluster !== undefined) world.clusters.set(name, cluster);
+  expect(world.settle().status.rollout).toMatchObject({ phase: "Rolling", stage: "canary" });
+  const versions = Object.entries(world.versions()).filter(([name]) => name.startsWith("rest"));
+  expect(new Set(versions.map(([, version]) => version))).toEqual(new Set(["1.22.0"]));
+});
+
+test("an empty stage with nothing behind it keeps nobody waiting", () => {
+  const world = new SetWorld({ stages }, ring("canary", 1));
+  expect(world.run(["Complete"], 3).status.stages?.map(({ state }) => state)).toEqual([
+    "Passed",
+    "Empty",
+  ]);
+});
