@@ -44,13 +44,17 @@ describe("a delay proxy", () => {
     proxy.setRtt(80);
     const { socket, tookMs } = await ask("first");
     expect(tookMs).toBeGreaterThanOrEqual(159);
-    const startedAt = performance.now();
-    socket.write("second");
-    await once(socket, "data");
-    const second = performance.now() - startedAt;
-    expect(second).toBeGreaterThanOrEqual(79);
-    expect(second).toBeLessThan(tookMs);
+    const later: number[] = [];
+    // A busy machine makes some of them slower, and none faster.
+    while (later.length < 10 && !later.some((ms) => ms < 159)) {
+      const startedAt = performance.now();
+      socket.write("later");
+      await once(socket, "data");
+      later.push(performance.now() - startedAt);
+    }
     socket.destroy();
+    expect(Math.min(...later)).toBeGreaterThanOrEqual(79);
+    expect(Math.min(...later)).toBeLessThan(159);
   });
 
   test("keeps the order of bytes when the RTT shrinks", async () => {
