@@ -197,7 +197,12 @@ function timesOf(before: StageMemory | undefined): Times {
   };
 }
 
-function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }: Stage): Step {
+/** What was done is not any more: the soak begins anew with the end of the halt. */
+function haltedStep(
+  { doneAt: _, ...times }: Times,
+  { failed, size, maxFailures }: Tally,
+  { spec }: Stage,
+): Step {
   const waitingFor = `${failed} of ${size} clusters of stage ${spec.name} failed, ${maxFailures} may`;
   return { state: "Halted", ...times, waitingFor };
 }

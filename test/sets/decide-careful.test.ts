@@ -122,3 +122,24 @@ test("a stage whose clusters all leave is not passed as empty when the status is
     waitingFor: "All clusters of stage canary leave the set",
   });
 });
+
+test("a soak that was halted begins anew when its clusters are well again", () => {
+  const world = completeWorld({
+    stages: [{ ...stageOfRing("canary"), after: { soak: "5m" } }, stageOfRing("rest")],
+  });
+  world.edit(next);
+  while (world.settle().status.stages?.[0]?.state !== "Soaking") world.pass(10_000);
+  const canary = world.clusters.get("canary-1");
+  if (canary === undefined) throw new Error("There is no canary");
+  world.clusters.set("canary-1", { ...canary, fate: () => "invalid" });
+  world.pass(10_000);
+  expect(world.settle().status.rollout?.phase).toBe("Halted");
+  world.pass(600_000);
+  world.clusters.set("canary-1", canary);
+  world.pass(10_000);
+  expect(world.settle().status.stages?.[0]).toMatchObject({ state: "Soaking" });
+  world.pass(290_000);
+  expect(world.settle().status.rollout?.stage).toBe("canary");
+  world.pass(10_000);
+  expect(world.settle().status.rollout?.stage).toBe("rest");
+});
