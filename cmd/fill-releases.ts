@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
+import type { Clock } from "../access/time/clock.ts";
 import { Follower } from "../access/time/deadline.ts";
 import { FleetError } from "../api/errors.ts";
 import type { LockedFile } from "./release-lock.ts";
@@ -18,6 +19,7 @@ export interface ReleaseProgress {
 
 /** The files that a release directory lacks, and where they come from. */
 export interface Fill {
+  readonly clock: Clock;
   readonly dir: string;
   readonly missing: readonly LockedFile[];
   readonly source: ReleaseSource;
@@ -34,11 +36,11 @@ const fetchesAtOnce = 8;
  * directory that cannot be written. What was fetched stays, so that the next call goes on from there.
  */
 export async function fillReleases(fill: Fill, signal: AbortSignal): Promise<void> {
-  const { source, missing, onProgress, onSlow } = fill;
+  const { clock, source, missing, onProgress, onSlow } = fill;
   const from = source.kind === "mirror" ? source.dir : serverOf(missing);
   const line = `Knative's release files are not on this machine: downloading them from ${from}`;
   const say = source.kind === "mirror" ? undefined : onSlow;
-  const slow = setTimeout(() => say?.(line), slowAfterMs);
+  using _slow = clock.after(slowAfterMs, () => say?.(line));
   let done = 0;
   const count = (progress: ReleaseProgress): void => {
     done = progress.done;
@@ -50,8 +52,6 @@ export async function fillReleases(fill: Fill, signal: AbortSignal): Promise<voi
     if (!signal.aborted || !isTimeout(signal.reason)) throw error;
     const came = `${done} of ${missing.length} files had come from ${from}`;
     throw releasesUnavailable(`the time was over when ${came}`, { kind: source.kind });
-  } finally {
-    clearTimeout(slow);
   }
 }
 
@@ -64,7 +64,7 @@ function isTimeout(reason: unknown): boolean {
  * The first file is fetched alone, so that a silent source is noticed at once.
  */
 async function fetchAll({ missing, ...fill }: Fill, signal: AbortSignal): Promise<void> {
-  const { dir, source, onProgress } = fill;
+  const { clock, dir, source, onProgress } = fill;
   const queue = missing.entries();
   let done = 0;
   const failures: { readonly at: number; readonly error: unknown }[] = [];
@@ -77,7 +77,7 @@ async function fetchAll({ missing, ...fill }: Fill, signal: AbortSignal): Promis
       using follower = new Follower(signal);
       running.set(at, follower);
       try {
-        const bytes = await fetchFile(file, { source, isFirst: at === 0 }, follower.signal);
+        const bytes = await fetchFile(file, { clock, source, isFirst: at === 0 }, follower.signal);
         await writeWhole(join(dir, file.path), bytes);
         done += 1;
         onProgress?.({ source: source.kind, path: file.path, done, total: missing.length });

@@ -2,6 +2,8 @@ import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, relative, resolve, sep } from "node:path";
 
+import type { Clock } from "../access/time/clock.ts";
+import { systemClock } from "../access/time/system-clock.ts";
 import { FleetError } from "../api/errors.ts";
 import { type Fill, fillReleases } from "./fill-releases.ts";
 import { type LockedFile, problemOf, readLock, type ReleaseLock } from "./release-lock.ts";
@@ -18,6 +20,8 @@ export interface EnsureReleasesOptions extends Pick<Fill, "onProgress" | "onSlow
   readonly fetches?: boolean;
   /** Project root. Default: that of this file. */
   readonly root?: string;
+  /** For the time limits of a download. Default: the clock of this machine. */
+  readonly clock?: Clock;
 }
 
 export interface EnsuredReleases {
@@ -38,7 +42,7 @@ export async function ensureReleases(
   options: EnsureReleasesOptions,
   signal: AbortSignal,
 ): Promise<EnsuredReleases> {
-  const { root = projectRoot, environment, onProgress, onSlow } = options;
+  const { clock = systemClock, root = projectRoot, environment, onProgress, onSlow } = options;
   const lock = await readLock(root);
   const dir = options.dir ?? cacheDirOf(environment, lock.hash);
   try {
@@ -48,7 +52,7 @@ export async function ensureReleases(
       throw releasesUnavailable(`${missing.length} files are not in ${dir}`);
     }
     const source = await sourceOf(environment, root);
-    await fillReleases({ dir, missing, source, onProgress, onSlow }, signal);
+    await fillReleases({ clock, dir, missing, source, onProgress, onSlow }, signal);
     return { dir, source: source.kind };
   } catch (error) {
     if (options.allowSample !== true || !(error instanceof FleetError)) throw error;

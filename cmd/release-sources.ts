@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 
 import { connectionErrorOf } from "../access/kube/api-error.ts";
+import { type Clock, delay } from "../access/time/clock.ts";
 import { Deadline, withTimeout } from "../access/time/deadline.ts";
-import { systemClock } from "../access/time/system-clock.ts";
 import { FleetError } from "../api/errors.ts";
 import { type LockedFile, problemOf } from "./release-lock.ts";
 
@@ -30,6 +29,7 @@ export function releasesUnavailable(
 }
 
 interface Fetching {
+  readonly clock: Clock;
   readonly source: ReleaseSource;
   /** True for the first file of all. A server that has not begun to send it after 5 s is given up, even if it has answered with errors. */
   readonly isFirst: boolean;
@@ -38,14 +38,14 @@ interface Fetching {
 /** Fetches and verifies the bytes of a file. Throws FleetError ReleasesUnavailable, or the reason of the signal. */
 export async function fetchFile(
   file: LockedFile,
-  { source, isFirst }: Fetching,
+  { clock, source, isFirst }: Fetching,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const { kind } = source;
   const from = kind === "mirror" ? join(source.dir, file.path) : file.url;
   const bytes = await (kind === "mirror"
     ? readMirror(from, signal)
-    : download(file, isFirst, signal));
+    : download(file, { clock, isFirst }, signal));
   const problem = problemOf(bytes, file);
   if (problem !== undefined)
     throw releasesUnavailable(`${file.path} from ${from} ${problem}`, { kind });
@@ -62,14 +62,14 @@ async function readMirror(path: string, signal: AbortSignal): Promise<Uint8Array
 
 async function download(
   { url, bytes }: LockedFile,
-  isFirst: boolean,
+  { clock, isFirst }: Pick<Fetching, "clock" | "isFirst">,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  using connecting = isFirst ? new Deadline(systemClock, silenceMs, signal) : undefined;
+  using connecting = isFirst ? new Deadline(clock, silenceMs, signal) : undefined;
   const limit = connecting?.signal ?? signal;
   let before: Failure | undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const result = await tryDownload({ url, bytes, connecting }, signal);
+    const result = await tryDownload({ clock, url, bytes, connecting }, signal);
     if (result instanceof Uint8Array) return result;
     if (!result.again || attempt === attempts) {
       // What a server answered says more than its silence afterwards.
@@ -77,8 +77,7 @@ async function download(
       throw releasesUnavailable(problem, { kind: "download", cause });
     }
     before = result;
-    const pause = setTimeout(250 * 2 ** attempt, undefined, { signal: limit });
-    await pause.catch(() => signal.throwIfAborted());
+    await delay(clock, 250 * 2 ** attempt, limit).catch(() => signal.throwIfAborted());
   }
 }
 
@@ -88,6 +87,7 @@ export function serverOf([file]: readonly Pick<LockedFile, "url">[]): string {
 }
 
 interface Wanted extends Pick<LockedFile, "url" | "bytes"> {
+  readonly clock: Clock;
   /** The time limit for the first file, which ends when the file begins. */
   readonly connecting: Deadline | undefined;
 }
@@ -99,11 +99,11 @@ interface Failure {
 }
 
 async function tryDownload(
-  { url, bytes, connecting }: Wanted,
+  { clock, url, bytes, connecting }: Wanted,
   signal: AbortSignal,
 ): Promise<Uint8Array | Failure> {
-  using silence = new Deadline(systemClock, silenceMs, connecting?.signal ?? signal);
-  const deadline = withTimeout(systemClock, attemptTimeoutMs, silence.signal);
+  using silence = new Deadline(clock, silenceMs, connecting?.signal ?? signal);
+  const deadline = withTimeout(clock, attemptTimeoutMs, silence.signal);
   let mayTryAgain = connecting === undefined;
   let hasBegun = false;
   try {

@@ -2,15 +2,21 @@ import type { Clock } from "../../access/time/clock.ts";
 
 /** A clock that stands still until it is told to go on; timers fire in the order of their times. */
 export class FakeClock implements Clock {
+  readonly #startMs: number;
   #now = 0;
   #timers: { readonly at: number; readonly callback: () => void }[] = [];
+
+  /** `startMs`: the wall clock at first. */
+  constructor(startMs: number = Date.UTC(2026, 0, 1)) {
+    this.#startMs = startMs;
+  }
 
   now(): number {
     return this.#now;
   }
 
   date(): Date {
-    return new Date(Date.UTC(2026, 0, 1) + this.#now);
+    return new Date(this.#startMs + this.#now);
   }
 
   after(ms: number, callback: () => void): Disposable {

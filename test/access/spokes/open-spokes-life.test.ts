@@ -22,6 +22,7 @@ import {
   type ProfileHubOptions,
   startProfileHub,
 } from "../../support/profile-hub.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 import { type ApiStub, startApiStub, type StubAnswer } from "../api-stub.ts";
 import { entryOf, healthy, profileOf, rawProvider } from "../builders.ts";
 import { authority, requesterTo, serverIdentity, untilTheEnd } from "../loopback.ts";
@@ -51,7 +52,7 @@ interface Scene {
 async function scene(
   more: Omit<ProfileHubOptions, "identity"> = {},
   environment: Readonly<Record<string, string>> = {},
-  options: Pick<SpokesOptions, "path" | "releaseMs"> = {},
+  options: Partial<Pick<SpokesOptions, "clock" | "path" | "releaseMs">> = {},
 ): Promise<Scene> {
   const command = join(folder, "plugin");
   await writeFile(command, `#!/bin/sh\necho '${output}'\n`);
@@ -115,7 +116,7 @@ async function reasonOf(spokes: Spokes, name: string): Promise<string> {
 }
 
 test("L03: a spoke that swallows everything holds up neither others nor who asks for its state", async () => {
-  const { hub, spokes } = await scene();
+  const { hub, spokes } = await scene({}, {}, { clock: untilTheEnd(new QuickClock(5)) });
   const hole = createServer().listen(0, "127.0.0.1");
   await once(hole, "listening");
   onTestFinished(() => void hole.close());

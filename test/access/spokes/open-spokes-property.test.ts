@@ -5,12 +5,12 @@ import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import { openSpokes, type SpokesOptions } from "../../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
 import type { Spokes } from "../../../access/spokes/spokes.ts";
-import { systemClock } from "../../../access/time/system-clock.ts";
 import { clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { runsOf, seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 import {
   type Happening,
   names,
@@ -107,9 +107,10 @@ async function live(happenings: readonly Happening[]): Promise<void> {
 }
 
 async function lived(world: SpokesWorld, happenings: readonly Happening[]): Promise<void> {
-  const path = new PathMetrics(systemClock);
+  await using clock = new QuickClock(5);
+  const path = new PathMetrics(clock);
   const options = {
-    clock: systemClock,
+    clock,
     hub: world.hub,
     providerFile: world.file,
     environment: { PATH: "/usr/bin:/bin" },

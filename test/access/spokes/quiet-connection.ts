@@ -7,6 +7,7 @@ import type { KeepBudget } from "../../../access/kube/keep-budget.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
+import type { Clock } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -37,6 +38,7 @@ export async function connected(
     plugin,
     quiet = soon,
     kept,
+    clock = systemClock,
     all,
   }: {
     readonly prefix?: string;
@@ -46,6 +48,7 @@ export async function connected(
     readonly quiet?: Silence;
     /** Limits what watches keep. */
     readonly kept?: KeepBudget;
+    readonly clock?: Clock;
     /** In place of every answer; undefined: as it is. */
     readonly all?: (request: StubRequest) => StubAnswer | undefined;
   } = {},
@@ -73,9 +76,13 @@ export async function connected(
     accessProviders: [entryOf("sr", cluster)],
   });
   const command = plugin ?? (await quickPlugin());
-  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command })), Date.now());
+  const access = resolveAccess(
+    profile,
+    fileOf(rawProvider("sr", {}, { command })),
+    Number(clock.date()),
+  );
   const deps = {
-    clock: systemClock,
+    clock,
     environment: { PATH: "/usr/bin:/bin" },
     userAgent: "test",
     quiet,

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 import type { StubAnswer } from "../api-stub.ts";
 import { untilTheEnd } from "../loopback.ts";
 import { connected, output, patience, perhaps, watched } from "./quiet-connection.ts";
@@ -188,7 +189,8 @@ test("a spoke is lost in the usual time when its credential has ended and its pl
   const again = `[ -e ${folder}/ran ] && sleep 100\ntouch ${folder}/ran`;
   await writeFile(plugin, `#!/bin/sh\n${again}\necho '${text}'\n`);
   await chmod(plugin, 0o755);
-  const { keeper, client } = await connected(() => ({}), { plugin });
+  const clock = untilTheEnd(new QuickClock(10));
+  const { keeper, client } = await connected(() => ({}), { plugin, clock });
   void watched(client);
   await expect.poll(() => keeper.state.kind, shortly).toBe("lost");
 }, 60_000);

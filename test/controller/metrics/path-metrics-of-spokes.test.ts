@@ -3,9 +3,9 @@ import { expect, test, vi } from "vitest";
 
 import { openSpokes } from "../../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
-import { systemClock } from "../../../access/time/system-clock.ts";
 import { addPathMetrics } from "../../../controller/metrics/path-metrics.ts";
 import { SpokesWorld } from "../../access/spokes/spokes-world.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 
 const signal = AbortSignal.timeout(600_000);
 const ref = { namespace: "fleet", name: "a" };
@@ -13,11 +13,18 @@ const labels = 'namespace="fleet",name="a"';
 const patience = { timeout: 60_000, interval: 20 };
 
 test("the metrics follow a spoke from its first connection until it is gone", async () => {
+  const clock = new FakeClock();
+  /** Time passes until it holds, so much from one look to the next. */
+  const until = (stepMs: number, check: () => Promise<void>): Promise<void> =>
+    vi.waitFor(async () => {
+      await clock.advance(stepMs);
+      await check();
+    }, patience);
   await using world = await SpokesWorld.start();
   await world.take({ kind: "file", is: "that fails", by: "swap" });
-  const path = new PathMetrics(systemClock);
+  const path = new PathMetrics(clock);
   const registry = new Registry();
-  addPathMetrics(registry, systemClock, path);
+  addPathMetrics(registry, clock, path);
   const linesWith = async (text: string): Promise<readonly string[]> =>
     (await registry.metrics())
       .split("\n")
@@ -28,7 +35,7 @@ test("the metrics follow a spoke from its first connection until it is gone", as
     );
   await using spokes = await openSpokes(
     {
-      clock: systemClock,
+      clock,
       hub: world.hub,
       providerFile: world.file,
       environment: { PATH: "/usr/bin:/bin" },
@@ -49,12 +56,12 @@ test("the metrics follow a spoke from its first connection until it is gone", as
     const line = `knfleet_exec_plugin_runs_total{provider="sr",code="${code}"}`;
     return Number((await linesWith(line))[0]?.split(" ").at(-1));
   };
-  await vi.waitFor(async () => expect(await runs("PluginFailed")).toBe(2), patience);
+  await until(100, async () => expect(await runs("PluginFailed")).toBe(2));
 
   // It waits for its turn now, and no listener is told of that.
   await world.take({ kind: "file", is: "plain", by: "swap" });
-  await vi.waitFor(async () => expect(await states()).toEqual(["connecting"]), patience);
-  await vi.waitFor(async () => expect(await states()).toEqual(["connected"]), patience);
+  await until(10, async () => expect(await states()).toEqual(["connecting"]));
+  await until(500, async () => expect(await states()).toEqual(["connected"]));
   expect(await runs("OK")).toBe(1);
   const failed = await runs("PluginFailed");
   expect(await linesWith("knfleet_exec_plugin_duration_seconds_count")).toEqual([
@@ -63,17 +70,15 @@ test("the metrics follow a spoke from its first connection until it is gone", as
   const [expiry = ""] = await linesWith(`knfleet_spoke_credential_expiry_seconds{${labels}}`);
   const left = Number(expiry.split(" ").at(-1));
   const end = Date.parse("2099-01-01T00:00:00Z");
-  expect(Math.abs(left - (end - Date.now()) / 1_000)).toBeLessThan(60);
+  expect(Math.abs(left - (end - Number(clock.date())) / 1_000)).toBeLessThan(60);
 
   await world.take({ kind: "file", is: "invalid", by: "write" });
-  await vi.waitFor(
-    async () =>
-      expect(await linesWith("knfleet_provider_file_valid ")).toEqual([
-        "knfleet_provider_file_valid 0",
-      ]),
-    patience,
+  await until(100, async () =>
+    expect(await linesWith("knfleet_provider_file_valid ")).toEqual([
+      "knfleet_provider_file_valid 0",
+    ]),
   );
 
   await world.take({ kind: "profile", name: "a", to: "deleted" });
-  await vi.waitFor(async () => expect(await linesWith(labels)).toEqual([]), patience);
+  await until(100, async () => expect(await linesWith(labels)).toEqual([]));
 }, 90_000);
