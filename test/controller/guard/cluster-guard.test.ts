@@ -2,6 +2,7 @@ import { createHook } from "node:async_hooks";
 
 import { expect, onTestFinished, test } from "vitest";
 
+import type { Component } from "../../../api/component.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { Guards } from "../../../controller/guard/guards.ts";
 import { HubUsers } from "../../../controller/guard/policy.ts";
@@ -21,6 +22,7 @@ async function enforcing(): Promise<{
   readonly clock: FakeClock;
   readonly spoke: MemorySpoke;
   readonly guard: ClusterGuard;
+  readonly component: Component;
 }> {
   const clock = new FakeClock();
   const spoke = new MemorySpoke(hubId);
@@ -37,8 +39,11 @@ async function enforcing(): Promise<{
   if (guard === undefined) throw new Error("Anchors are guarded");
   await clock.advance(minute);
   expect(guard.protection.reason).toBe("Enforced");
-  return { clock, spoke, guard };
+  return { clock, spoke, guard, component };
 }
+
+const { signal } = new AbortController();
+const second = { component: eventing("b"), anchor: { namespace: "b", name: "anchor" } };
 
 /** Counts the promises that are made from now on and have not settled: what waits for one that never does. */
 function unsettled(): () => number {
@@ -123,10 +128,90 @@ test("no anchor is made between the disturbance of a policy and its repair", asy
   spoke.edit("denied as intended", "denied by mistake");
   await clock.advance(1_000);
   let isOpen = false;
-  const { signal } = new AbortController();
   const opened = guard.waitUntilOpen(signal).then(() => (isOpen = true));
   await clock.advance(1_000);
   expect(isOpen).toBe(false);
   await clock.advance(minute);
   expect(await opened).toBe(true);
+});
+
+test("a guard with another installation is not retired, and asks nothing", async () => {
+  const { spoke, guard, component } = await enforcing();
+  guard.protect(second);
+  const { requests } = spoke.objects;
+  await guard.retire(component, signal);
+  expect(spoke.objects.requests).toBe(requests);
+  expect(guard.isAtWork).toBe(true);
+});
+
+test("a guard is not retired when an installation comes while it asks for anchors", async () => {
+  const { clock, spoke, guard, component } = await enforcing();
+  spoke.objects.take(1_000, clock);
+  const retired = guard.retire(component, signal);
+  guard.protect(second);
+  await clock.advance(minute);
+  await retired;
+  expect(guard.isAtWork).toBe(true);
+  expect(spoke.policy).not.toBe('""');
+});
+
+test("a guard that protects nothing any more is told as none, asks nothing, and lets anchors wait for the next one", async () => {
+  const { clock, spoke, guard, component } = await enforcing();
+  guard.stopProtecting(component);
+  expect(guard.protection.reason).toBe("Probing");
+  const { requests } = spoke.objects;
+  await guard.retire(component, signal);
+  expect(spoke.objects.requests).toBe(requests);
+  let isOpen = false;
+  const opened = guard.waitUntilOpen(signal).then(() => (isOpen = true));
+  await clock.advance(minute);
+  expect(isOpen).toBe(false);
+  guard.protect(second);
+  await clock.advance(minute);
+  expect(await opened).toBe(true);
+});
+
+test("a guard of a cluster where nothing was ever installed writes without a read, and watches only after the proof", async () => {
+  const clock = new FakeClock();
+  const spoke = new MemorySpoke(hubId);
+  const life = new AbortController();
+  onTestFinished(() => life.abort(new Error("The test is over")));
+  const sent: string[] = [];
+  const client = spoke.clientOf("a");
+  const told = {
+    ...client,
+    get: (...args: Parameters<typeof client.get>) => {
+      sent.push("read");
+      return client.get(...args);
+    },
+    create: (...args: Parameters<typeof client.create>) => {
+      sent.push("write");
+      return client.create(...args);
+    },
+    watch: (...args: Parameters<typeof client.watch>) => {
+      sent.push("watch");
+      return client.watch(...args);
+    },
+    request: (...args: Parameters<typeof client.request>) => {
+      if (args[1].includes("/configmaps")) sent.push("probe");
+      return client.request(...args);
+    },
+  };
+  const hooks = { onChange: nothing, onWithdrawn: nothing };
+  const guard = new ClusterGuard(
+    { client: told, fieldManager: "knfleet-test", signal: life.signal },
+    {
+      clock,
+      log: silentLog,
+      hubId,
+      users: new HubUsers(),
+      protection: "Policy",
+      crds: false,
+      ...hooks,
+    },
+  );
+  guard.protect({ ...second, isNew: true });
+  await clock.advance(minute);
+  expect(guard.protection.reason).toBe("Enforced");
+  expect([...new Set(sent)]).toEqual(["write", "probe", "watch"]);
 });

@@ -11,9 +11,13 @@ const policy = "ValidatingAdmissionPolicy";
 const binding = "ValidatingAdmissionPolicyBinding";
 const apiVersion = "admissionregistration.k8s.io/v1";
 
-/** Watches that begin with what is there, as a WatchList does. */
-function eventsOf(memory: MemoryHub): KubeClient["watch"] {
+/** Watches that begin with what is there, as a WatchList does, each as soon as `ready` says so of its kind. */
+function eventsOf(
+  memory: MemoryHub,
+  ready: (kind: string) => Promise<void> | undefined,
+): KubeClient["watch"] {
   return async function* events(ref, options, signal) {
+    await ready(ref.resource.kind);
     const initial = memory.all(ref.resource.kind);
     for (const object of initial) yield { type: "ADDED", object } as const;
     const { version: resourceVersion } = memory;
@@ -23,7 +27,10 @@ function eventsOf(memory: MemoryHub): KubeClient["watch"] {
 }
 
 /** A cluster with a policy and its binding, and a watch that has noted both. */
-async function watched(noted: readonly string[] = [policy, binding]) {
+async function watched(
+  noted: readonly string[] = [policy, binding],
+  ready: (kind: string) => Promise<void> | undefined = () => undefined,
+) {
   const clock = new FakeClock();
   const memory = new MemoryHub();
   const warnings: unknown[] = [];
@@ -35,11 +42,11 @@ async function watched(noted: readonly string[] = [policy, binding]) {
       ...fields,
     });
   const objects = [edit(policy), edit(binding)].filter(({ kind }) => noted.includes(kind));
-  const begin = async (): Promise<void> => {
+  const begin = async (): Promise<PolicyWatch> => {
     const watch = new PolicyWatch(
       {
         clock,
-        client: { list: memory.list, watch: eventsOf(memory) },
+        client: { list: memory.list, watch: eventsOf(memory, ready) },
         hubId: "hub",
         log: { ...silentLog, warn: (fields) => warnings.push(fields) },
         onDisturbed: () => (disturbed += 1),
@@ -48,6 +55,7 @@ async function watched(noted: readonly string[] = [policy, binding]) {
     );
     onTestFinished(() => watch[Symbol.dispose]());
     await clock.advance(0);
+    return watch;
   };
   const isDisturbed = async (): Promise<boolean> => {
     await clock.advance(0);
@@ -83,6 +91,32 @@ test.each([policy, binding])("a guard is disturbed when its %s went unseen", asy
   memory.drop(kind, "guard");
   await begin();
   expect(await isDisturbed()).toBe(true);
+});
+
+test("a guard is not disturbed while one of its lists is not there yet", async () => {
+  const { promise: come, resolve } = Promise.withResolvers<void>();
+  const late = (kind: string) => (kind === binding ? come : undefined);
+  const { begin, isDisturbed } = await watched([policy, binding], late);
+  await begin();
+  expect(await isDisturbed()).toBe(false);
+  resolve();
+  expect(await isDisturbed()).toBe(false);
+});
+
+test("what was noted before does not matter when other states are noted", async () => {
+  const { memory, begin, isDisturbed } = await watched();
+  const watch = await begin();
+  watch.note([]);
+  memory.drop(policy, "guard");
+  expect(await isDisturbed()).toBe(false);
+});
+
+test("a watch that was disposed tells nothing more", async () => {
+  const { edit, begin, isDisturbed } = await watched();
+  const watch = await begin();
+  watch[Symbol.dispose]();
+  edit(policy, { generation: 2 });
+  expect(await isDisturbed()).toBe(false);
 });
 
 test("objects that were not noted do not matter", async () => {

@@ -5,6 +5,7 @@ import type { Reason } from "../../../api/reasons.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
 import { deliver } from "../../../controller/deliver.ts";
 import type { NewEvent } from "../../../controller/events.ts";
+import type { PullDeps } from "../../../controller/pull/pull-deps.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -31,6 +32,8 @@ interface ClusterOptions {
   readonly goingSince?: string;
   /** Why the hub has no connection to the spoke. Absent: nobody is to ask. */
   readonly refusal?: Reason;
+  /** Absent: there is no release. */
+  readonly releases?: PullDeps["releases"];
   /** Called after each write of a work, with its name. */
   readonly onApplied?: (workName: string, memory: MemoryHub) => void;
 }
@@ -50,6 +53,7 @@ export function hubThatPulls({
   available = "True",
   goingSince,
   refusal,
+  releases,
   onApplied,
 }: ClusterOptions = {}) {
   const memory = new MemoryHub();
@@ -115,12 +119,24 @@ export function hubThatPulls({
       });
     },
     /** One attempt for a component, beside others; the component as it is stored then. */
-    attempt: async (component: Component, others: readonly Component[] = []) => {
+    attempt: async (
+      component: Component,
+      others: readonly Component[] = [],
+      installation = new Installation(component.metadata.uid),
+    ) => {
       memory.edit(kind, name, component);
-      const installation = new Installation(component.metadata.uid);
       const components = { all: () => [component, ...others] };
       const spokes = { ...deps.spokes, acquire };
-      const all = { ...deps, hub, events, components, pull, spokes, onChange: () => undefined };
+      const all = {
+        ...deps,
+        ...(releases === undefined ? {} : { releases }),
+        hub,
+        events,
+        components,
+        pull,
+        spokes,
+        onChange: () => undefined,
+      };
       await installation.attempt(
         { component, ...all },
         (writer, signal) => deliver({ component, installation, writer }, all, signal),
