@@ -18,7 +18,7 @@ beforeAll(async () => {
   await symlink(join(root, "node_modules"), join(project, "node_modules"));
   const reporter = join(import.meta.dirname, "progress-reporter.ts");
   const config = {
-    test: { include: ["test/*.unit.ts"], reporters: [[reporter, { everyMs: 20 }]] },
+    test: { include: ["test/*.unit.ts"], reporters: [[reporter, { everyMs: 20, slowMs: 300 }]] },
   };
   await put("vitest.config.ts", `export default ${JSON.stringify(config)};`);
   await put(
@@ -28,7 +28,7 @@ beforeAll(async () => {
      test("passes", () => undefined);
      describe("a suite", () => test("fails", () => { throw new Error("not now\\nbut later"); }));
      test.skip("is left out", () => undefined);
-     test("takes its time", () => setTimeout(300));`,
+     test("takes its time", () => setTimeout(400));`,
   );
   await put(
     "test/hook.unit.ts",
@@ -61,4 +61,11 @@ test("without a terminal the run says how far it is", () => {
   const lines = run.stdout.match(/^\d of 3 files, .*$/gmu) ?? [];
   expect(lines.at(-1)).toMatch(/^\d of 3 files, \d tests, 1 failed, \d+ s$/u);
   expect(lines.length).toBeGreaterThan(3);
+});
+
+test("at the end it names the tests that took long", () => {
+  const end = run.stdout.slice(run.stdout.indexOf("1 slow test"));
+  expect(end).toMatch(
+    /^1 slow test \(0\.3 s and more, 15 s and more on real clusters\):\n  \d+(?:\.\d)? s test\/tests\.unit\.ts > takes its time\n/u,
+  );
 });

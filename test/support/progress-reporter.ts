@@ -5,9 +5,18 @@ interface Options {
   readonly everyMs?: number;
   /** A terminal shows how far the run is by itself. */
   readonly isTerminal?: boolean;
+  /** A test that takes as long is slow. */
+  readonly slowMs?: number;
+  /** The same on real clusters. */
+  readonly slowOnFleetMs?: number;
 }
 
-/** Tells of each failure when it happens, in one line, and now and then how far the run is: whoever reads a log of CI need not wait for the end. */
+const mostSlow = 10;
+
+/**
+ * Tells of each failure when it happens, in one line, and now and then how far the run is: whoever reads a log of CI need not wait for the end. At the end it names the slowest tests. They
+ * fail nothing, because a busy machine makes every test slow: who reads it sees what has come to wait.
+ */
 export default class ProgressReporter implements Reporter {
   readonly #everyMs: number;
   readonly #isTerminal: boolean;
@@ -17,10 +26,20 @@ export default class ProgressReporter implements Reporter {
   #files = 0;
   #tests = 0;
   #failed = 0;
+  readonly #slowMs: number;
+  readonly #slowOnFleetMs: number;
+  readonly #slow: { readonly ms: number; readonly test: string }[] = [];
 
-  constructor({ everyMs = 30_000, isTerminal = process.stdout.isTTY }: Options = {}) {
+  constructor({
+    everyMs = 30_000,
+    isTerminal = process.stdout.isTTY,
+    slowMs = 2_000,
+    slowOnFleetMs = 15_000,
+  }: Options = {}) {
     this.#everyMs = everyMs;
     this.#isTerminal = isTerminal;
+    this.#slowMs = slowMs;
+    this.#slowOnFleetMs = slowOnFleetMs;
   }
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
@@ -33,6 +52,7 @@ export default class ProgressReporter implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const { state } = test.result();
     if (state !== "skipped") this.#tests += 1;
+    this.#noteTime(test);
     if (state !== "failed") return;
     this.#failed += 1;
     say(`Failed: ${test.module.relativeModuleId}${failureOf(test)}`);
@@ -54,6 +74,20 @@ export default class ProgressReporter implements Reporter {
 
   onTestRunEnd(): void {
     clearInterval(this.#timer);
+    if (this.#slow.length === 0) return;
+    const [usual, onFleet] = [this.#slowMs, this.#slowOnFleetMs].map(secondsOf);
+    const count = `${this.#slow.length} slow ${this.#slow.length === 1 ? "test" : "tests"}`;
+    say(`${count} (${usual} s and more, ${onFleet} s and more on real clusters):`);
+    const longest = this.#slow.toSorted((one, other) => other.ms - one.ms).slice(0, mostSlow);
+    for (const { ms, test } of longest) say(`  ${secondsOf(ms)} s ${test}`);
+  }
+
+  #noteTime(test: TestCase): void {
+    const { duration: ms = 0 } = test.diagnostic() ?? {};
+    const limitMs = test.project.name === "fleet" ? this.#slowOnFleetMs : this.#slowMs;
+    if (ms < limitMs) return;
+    const name = `${test.module.relativeModuleId} > ${test.fullName}`;
+    this.#slow.push({ ms, test: name });
   }
 
   /** `312 of 618 files, 4,100 tests, 0 failed, 11 min`. */
@@ -73,6 +107,10 @@ export function failureOf(test: TestCase): string {
 
 export function firstLineOf(message = ""): string {
   return message.split("\n", 1).join("");
+}
+
+function secondsOf(ms: number): number {
+  return Math.round(ms / 100) / 10;
 }
 
 function say(line: string): void {
