@@ -99,8 +99,6 @@ const timed = /^(?:access|controller|webhook|cmd\/service)\/|^cmd\/[^/]+$/;
 /** The only files below the law of time that use the platform themselves, and why. */
 const ownTime: Readonly<Record<string, string>> = {
   "access/time/system-clock.ts": "is the clock of this machine",
-  "cmd/fill-releases.ts": "tells a person at a terminal that a download is slow",
-  "cmd/release-sources.ts": "downloads releases for a person, before a program has a clock",
   "cmd/service/logger.ts": "writes the time of the machine into each line of the log",
   "cmd/service/run.ts": "ends a process that hangs, also one whose clock stands still",
   "controller/sets/selections.ts": "lets other work go on (setImmediate), and waits for no time",

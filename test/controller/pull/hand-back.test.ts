@@ -38,6 +38,8 @@ test.each([
   expect(stored && managedClusterOf(stored)).toBe("spoke-1");
 });
 
+const openScripted = () => observeScripted(new ScriptedWatches());
+
 /** The hub has installed on the spoke under an anchor of its own, and does not reach it at the moment. */
 async function takenOver({
   complete = true,
@@ -55,8 +57,7 @@ async function takenOver({
   const component = pulled({ annotations, finalizers });
   await using installation = new Installation(component.metadata.uid);
   const { target } = await bareInstaller(() => undefined);
-  const open = () => observeScripted(new ScriptedWatches());
-  const { memory } = await installation.viewOver(target.client, open);
+  const { memory } = await installation.viewOver(target.client, openScripted);
   memory.recall(anchorWith({ version: "1.22.0", complete, entries: [] }));
   const conditions = [{ type: "InstallSucceeded", status }];
   const installed = { ...component, status: { conditions } };

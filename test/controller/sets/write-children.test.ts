@@ -23,11 +23,12 @@ const key = {
 };
 const none = { unmark: [], markUnselected: [], orphan: [], remove: [] };
 
+const answer = (): Promise<KubeObject> => Promise.resolve(answered);
+
 /** A writer to a hub that takes everything, and what is remembered of a component that no watch has shown. */
 function writer() {
   const clock = new FakeClock();
   const recent = new RecentWrites<Component>();
-  const answer = (): Promise<KubeObject> => Promise.resolve(answered);
   const client = { get: answer, apply: answer, patch: answer, remove: answer };
   return {
     children: new ChildWriter({ client, clock, recent }),
