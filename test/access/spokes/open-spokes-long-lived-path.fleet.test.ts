@@ -24,6 +24,7 @@ import { useFleet } from "../../fleet/use-fleet.ts";
 import { startControllerProcess } from "../../support/controller-process.ts";
 import { runsOf, seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const configMap = knownResource("v1", "ConfigMap");
@@ -47,6 +48,7 @@ async function providerFile(file: string, exec: Exec): Promise<string> {
 
 test("a client certificate is rotated under a watch, and no event is lost (C10)", async () => {
   const spoke = fleet().spoke(0);
+  await using clock = new QuickClock(5);
   const folder = join(fleet().folder, "rotating");
   await mkdir(folder);
   const certify = async (pair: KeyPair): Promise<void> => {
@@ -59,13 +61,16 @@ test("a client certificate is rotated under a watch, and no event is lost (C10)"
     await writeFile(join(folder, "credential.json"), text);
   };
   const plugin = join(folder, "plugin");
-  const end = `$(date -u -d '+8 seconds' +%Y-%m-%dT%H:%M:%SZ)`;
+  // It tells the time by the same clock.
+  const tellTime = () => writeFile(join(folder, "seconds"), `${Number(clock.date()) / 1_000 + 8}`);
+  await tellTime();
+  const end = `$(date -u -d "@$(cat ${folder}/seconds)" +%Y-%m-%dT%H:%M:%SZ)`;
   await writeFile(plugin, `#!/bin/sh\nsed "s/@/${end}/" ${folder}/credential.json\n`);
   await chmod(plugin, 0o755);
   await certify(spoke.clientCertificate("rotating-1", ["system:masters"]));
   const profile = await fleet().addProfile(spoke, { plugin: "secretreader", name: "rotating" });
   await using hub = await connectHub({
-    clock: systemClock,
+    clock,
     kubeconfig: fleet().hub.adminKubeconfigPath,
     environment: {},
     userAgent,
@@ -73,7 +78,7 @@ test("a client certificate is rotated under a watch, and no event is lost (C10)"
   const file = await providerFile("rotating.json", { name: "secretreader", command: plugin });
   await using spokes = await openSpokes(
     {
-      clock: systemClock,
+      clock,
       hub: hub.client,
       providerFile: file,
       environment: process.env,
@@ -89,7 +94,7 @@ test("a client certificate is rotated under a watch, and no event is lost (C10)"
   let lists = 0;
   using reflector = new Reflector(
     {
-      clock: systemClock,
+      clock,
       client: connection.client,
       ref: { resource: configMap, namespace: "default" },
     },
@@ -109,6 +114,7 @@ test("a client certificate is rotated under a watch, and no event is lost (C10)"
   const written: string[] = [];
   const until = performance.now() + 180_000;
   while (failures.length === 0 && performance.now() < until) {
+    await tellTime();
     const name = `rotation-${written.length}`;
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "default", name } };
     // Half of them by others, half by the connection itself, so that it needs its credential.

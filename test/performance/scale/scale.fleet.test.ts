@@ -47,6 +47,7 @@ test("a controller that starts again writes nothing, and opens each watch of a s
   expect(asked.every((count) => count === 1 || count === 2)).toBe(true);
 });
 
+// More than 15 s: ten for what still comes after an install, and fifteen in which nothing may come.
 test("while nothing happens there are no requests but watches and checks", async () => {
   if (running === undefined) throw new Error("There is no controller");
   const idle = await rest(running, { beforeMs: 10_000, ms: 15_000 });
