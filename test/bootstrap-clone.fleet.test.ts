@@ -46,6 +46,7 @@ describe("the bootstrap in a clean clone", () => {
     expect(await ended(inClone(["run", "hello.ts"]))).toMatchObject({ code: 7, stderr: "" });
   });
 
+  // More than 15 s: it builds the programs of a control plane, and starts one.
   test("builds the fleet that a test needs into an empty cache, and passes a test on real control planes without release files", async () => {
     const { code, stdout, stderr } = await ended(
       inClone(["test", "test/fleet/cluster.fleet.test.ts", "-t", "two replicas"]),

@@ -111,6 +111,7 @@ function edit(value: string): Promise<KubeObject> {
   return fleet().hub.admin.patch(key, { spec: label(value) });
 }
 
+// More than 15 s: etcd and the API server start again with the older copy, and no watch tells of that: the next question of the controller does.
 test("a spoke whose etcd was restored is brought to its version again, and is not ready meanwhile", async () => {
   await install({ version: "1.22" });
   const restore = await fleet().spoke(0).backUp();

@@ -76,6 +76,7 @@ async function typed(text: string): Promise<string> {
 }
 
 describe("npm run demo", () => {
+  // More than 15 s: a fleet of its own starts, and every command of the story runs as a reader types it.
   test(
     "tells every step, shows the fault and the clean spoke, stops everything and ends with 0",
     async () => {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { runDemo, survivorsOf } from "./demo-process.ts";
 import { storySteps } from "./story.ts";
 
+// More than 15 s, as in demo.fleet.test.ts: a fleet of its own, and all commands of the story.
 test("the demo tells its whole story with Knative's own files", async () => {
   const run = await runDemo({ args: ["--once"] });
   if (run.code !== 0) throw new Error(`Exit code ${String(run.code)}:\n${run.text}`);

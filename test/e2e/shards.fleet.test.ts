@@ -264,6 +264,7 @@ test("a replica that is killed while it hands shards over leaves no cluster with
   expect(await sharedSpokes(since)).toEqual([]);
 }, 300_000);
 
+// More than 15 s: five controllers start and four stop, one after the other, because each has to wait for those before it.
 test("replicas with another number of shards are ready, and serve nothing until the last one with the old number is gone", async () => {
   const old = await startAll(2);
   const since = new Date();

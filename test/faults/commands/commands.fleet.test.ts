@@ -35,6 +35,7 @@ async function broken(
   return results.filter(({ survived }) => !survived);
 }
 
+// More than 15 s: the command runs whole to know its writes, and again for each of three attacks, with what follows them.
 test("register that is harmed leaves nothing that is not named, and goes on", async () => {
   expect(await broken(register, sample)).toEqual([]);
 });

@@ -29,6 +29,7 @@ test("a rollout writes twice for each cluster, and three times for itself", () =
   expect(usual.broken).toEqual([]);
 });
 
+// More than 15 s: a rollout makes nine writes, and after each of them another controller starts.
 test("C1: a set that is rolled out by controllers of which each dies after its first write ends in the same state, within its limits at all times", async () => {
   if (bench === undefined) throw new Error("The bench exists only in tests");
   const results = await sweepSets(bench, { sample: 1 }, usual);

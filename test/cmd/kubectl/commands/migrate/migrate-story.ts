@@ -215,6 +215,7 @@ export async function migrateStory(): Promise<void> {
       expect(await records()).toEqual([]);
     });
 
+    // More than 15 s: the first run waits for its time limit, the second one for a controller that starts and takes everything over.
     test("a run that ends while it waits is taken up by the next one, and no Deployment gets another generation", async () => {
       const before = [await generationsOf(remote), await generationsOf(local)];
       expect(before.flat().length).toBeGreaterThan(3);
