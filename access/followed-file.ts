@@ -30,21 +30,27 @@ export async function followFile<Content>(
 ): Promise<void> {
   const isOver = (): boolean => signal.aborted;
   let identity = "";
+  let refused = "";
   let last = JSON.stringify(known);
   for (;;) {
     await pause(clock, pollMs, signal);
     if (isOver()) return;
     const now = await identityOf(path);
     if (now === identity) continue;
-    identity = now;
     try {
       const content = await load(signal);
+      identity = now;
+      refused = "";
       const text = JSON.stringify(content);
       if (text !== last) onChange(content);
       last = text;
       onValid();
     } catch (error) {
-      if (!isOver()) onInvalid(error);
+      if (isOver()) return;
+      // It is read again, because what failed may pass without a change of the file: it was replaced a moment ago, or no descriptor was free.
+      if (now !== refused) onInvalid(error);
+      refused = now;
+      identity = "";
     }
   }
 }
