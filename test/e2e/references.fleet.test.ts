@@ -218,7 +218,7 @@ test("T-20 a ClusterProfile counts only in a trusted namespace and of a trusted 
 test("T-05 without its grant the running apply stops, nothing is watched, guarded, put right or removed, until there is one", async () => {
   const spoke = fleet().spoke(0);
   await grant([profile.name]);
-  spoke.proxy.setRtt(2_000);
+  spoke.proxy.setRtt(1_000);
   const component = await create("revoked");
   await waitFor("the apply to run", async () => (await installed(component)).length > 0, {
     timeoutMs: 120_000,

@@ -1,6 +1,7 @@
 // Servers of its own: an admission plugin that is off by default.
 import { describe, expect, test } from "vitest";
 
+import type { Clock } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { PendingChanges } from "../../../controller/queue/pending-changes.ts";
@@ -11,6 +12,7 @@ import { anchorNameOf } from "../../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { definitionOf } from "../hand-made-installation.ts";
 import { eventing, openInstaller } from "./installer.ts";
@@ -27,21 +29,17 @@ function configMap(namespace: string, name: string, fields: object = {}): Manife
 }
 
 /** `as`: `admin` has a right to all kinds, `hub` those of the documentation. */
-async function opened(namespace: string, as: "admin" | "hub" = "hub") {
+async function opened(namespace: string, as: "admin" | "hub" = "hub", clock: Clock = systemClock) {
   const component = eventing({}, { namespace });
   const spoke = fleet().spoke(0);
   const who = as === "hub" ? {} : { kubeconfig: spoke.adminKubeconfigPath };
-  const { installer, ...rest } = await openInstaller(spoke, { component, ...who });
-  return { component, spoke, installer, ...rest };
+  const { installer, ...rest } = await openInstaller(spoke, { component, clock, ...who });
+  return { component, spoke, installer, clock, ...rest };
 }
 
-async function removed({ installer }: Awaited<ReturnType<typeof opened>>): Promise<void> {
+async function removed({ installer, clock }: Awaited<ReturnType<typeof opened>>): Promise<void> {
   const { component, target } = installer;
-  await finalize(
-    { component, target },
-    { clock: systemClock, log: silentLog },
-    AbortSignal.timeout(60_000),
-  );
+  await finalize({ component, target }, { clock, log: silentLog }, AbortSignal.timeout(60_000));
 }
 
 describe("what a policy of the cluster changes in our objects", () => {
@@ -198,7 +196,7 @@ test("without the verbs bind and escalate an install ends at once, names them, a
   expect(parked).toEqual(
     bindings.map((binding) => ({ key: keyOf(binding), message: "Waiting for its role" })),
   );
-  await removed({ component, spoke, ...opening });
+  await removed({ component, spoke, clock: systemClock, ...opening });
 });
 
 test("a CRD of which the cluster still stores an old version is named with the field, and holds no other object", async () => {
@@ -260,7 +258,9 @@ test("D-60: a component that asks for it is kept while a user has an object of i
 });
 
 test("an API that is not available behind its APIService holds neither an install nor a removal", async () => {
-  await using scene = await opened("unavailable", "admin");
+  // Its kinds are watched again after pauses that grow to half a minute.
+  await using clock = new QuickClock(5);
+  await using scene = await opened("unavailable", "admin", clock);
   const { installer, spoke, component } = scene;
   const { admin } = spoke;
   const service = {

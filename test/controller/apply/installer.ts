@@ -67,11 +67,15 @@ export class Installer implements AsyncDisposable {
   readonly changes: ObservedChange[] = [];
   readonly #releases: Releases;
   readonly #preparations = new Preparations();
-  readonly #neighbours = new Neighbours(systemClock);
+  readonly #clock: Clock;
+  readonly #neighbours: Neighbours;
   #observation: Observation;
   #memory = new InstallationMemory();
 
-  constructor({ client, releases, component, hubId = "hub-a", isLocal = false }: InstallerOptions) {
+  constructor(options: InstallerOptions) {
+    const { client, releases, component, hubId = "hub-a", isLocal = false } = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#neighbours = new Neighbours(this.#clock);
     this.client = client;
     this.#releases = releases;
     this.component = component;
@@ -101,7 +105,7 @@ export class Installer implements AsyncDisposable {
       { component, rendered, target, ...known, isNew },
       {
         log: silentLog,
-        clock: options.clock ?? systemClock,
+        clock: options.clock ?? this.#clock,
         preparations: this.#preparations,
         onProgress,
         onAdopted,
@@ -166,7 +170,7 @@ export class Installer implements AsyncDisposable {
 
   #observe(): Observation {
     return observe({
-      clock: systemClock,
+      clock: this.#clock,
       client: this.client,
       componentUid: this.component.metadata.uid,
       fieldManager: this.target.fieldManager,
@@ -185,6 +189,8 @@ export interface InstallerOptions {
   readonly hubId?: string;
   /** The component is installed on the hub itself. */
   readonly isLocal?: boolean;
+  /** Default: the clock of this machine. */
+  readonly clock?: Clock;
 }
 
 export interface InstallOptions {
@@ -219,7 +225,7 @@ export async function openInstaller(
   await using stack = new AsyncDisposableStack();
   const { client } = stack.use(
     await connectHub({
-      clock: systemClock,
+      clock: options.clock ?? systemClock,
       kubeconfig: kubeconfig ?? (await spokeKubeconfig(spoke)),
       environment: {},
       userAgent,
