@@ -53,6 +53,7 @@ test("T-70 a client has 10 s for the head of a request, and 15 s for all of it",
 // Shorter than those of the product: nothing else here takes time.
 const limits = { headersTimeout: 4_000, requestTimeout: 5_000 };
 
+// More than 2 s: the limits are those of Node's server, which takes no clock of ours, and have to be longer than 500 handshakes take.
 describe("T-70 of 500 connections at a byte a second", () => {
   test.each([
     ["headers", head.slice(0, 1), head.slice(1)],

@@ -137,6 +137,7 @@ async function lived(world: SpokesWorld, happenings: readonly Happening[]): Prom
   expect(await metByAll(spokes)).toEqual(before);
 }
 
+// More than 2 s: each run starts a hub, two spokes and many plugins; KNFLEET_FUZZ_SHARE says how many runs there are.
 test(`whatever happens to profiles, file and spokes, all ends as after a fresh start (KNFLEET_SEED=${seed})`, async () => {
   await fc.assert(fc.asyncProperty(fc.array(happening, { minLength: 4, maxLength: 14 }), live), {
     seed,

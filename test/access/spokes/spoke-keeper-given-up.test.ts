@@ -3,23 +3,19 @@ import { expect, test, vi } from "vitest";
 import { type AccessOutcome, resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import type { SpokeConnection } from "../../../access/spokes/spokes.ts";
-import type { Clock } from "../../../access/time/clock.ts";
-import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, stub, untilTheEnd } from "../loopback.ts";
 import { output, patience } from "./quiet-connection.ts";
 
 /** A clock of which the test ends the three minutes. */
-class GraceClock implements Clock {
-  readonly now = systemClock.now.bind(systemClock);
-  readonly date = systemClock.date.bind(systemClock);
+class GraceClock extends QuickClock {
   /** What happens when the three minutes are over. */
   readonly #ends = new Set<() => void>();
 
-  after(...given: Parameters<Clock["after"]>): Disposable {
-    const [ms, callback] = given;
-    if (ms !== 180_000) return systemClock.after(...given);
+  override after(ms: number, callback: () => void): Disposable {
+    if (ms !== 180_000) return super.after(ms, callback);
     this.#ends.add(callback);
     return { [Symbol.dispose]: () => this.#ends.delete(callback) };
   }
@@ -50,7 +46,7 @@ async function connected(): Promise<{
   readonly server: string;
 }> {
   const { server } = await stub(undefined, { answer: () => ({ body: "{}" }) });
-  const clock = new GraceClock();
+  const clock = untilTheEnd(new GraceClock(5));
   const keeper = new SpokeKeeper(accessTo(server), { ...deps, clock }, () => undefined);
   const over = new FleetError("ClusterProviderClosed", "The test is over");
   untilTheEnd({ [Symbol.asyncDispose]: () => keeper.close(over) });

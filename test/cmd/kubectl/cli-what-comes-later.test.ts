@@ -219,6 +219,7 @@ describe("events -w", () => {
   });
 });
 
+// More than 2 s, as the two others that read the hub again: the command does so every two seconds at most, and has no clock of its own.
 describe("logs -f", () => {
   test("follows what comes after it began, also what was said before it was known, and goes on when it goes", async () => {
     await using spoke = await startChangingCluster(

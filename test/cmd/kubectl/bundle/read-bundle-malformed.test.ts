@@ -84,8 +84,8 @@ describe("a bundle of which a value is something else", () => {
     expect(said).not.toContain("Internal error");
   });
 
+  // More than 2 s: each bundle is read by every command; KNFLEET_FUZZ_SHARE says how many bundles there are.
   test(`is never an internal error (KNFLEET_SEED=${seed})`, async () => {
-    // Each bundle is read by every command, which is why even a few of them take seconds.
     const values = constantFrom<unknown>(null, 7, "text", [], {}, [null], true, -5e30, "-1");
     const input = record({ file: constantFrom(...files), at: nat(), value: values });
     await assert(

@@ -9,6 +9,7 @@ import { startUi } from "./ui-session.ts";
 
 const bundle = ["--bundle", join(recordedFolder, "whole")];
 
+// More than 2 s: the limits are those of Node's server, which takes no clock of ours.
 test("silent connections keep nobody out who has the secret, and are closed within seconds", async () => {
   await using ui = await startUi(bundle);
   const silent = await Promise.all(Array.from({ length: 70 }, () => opened(Number(ui.url.port))));
