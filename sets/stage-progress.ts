@@ -198,42 +198,47 @@ function timesOf(before: StageMemory | undefined): Times {
 }
 
 /** What was done is not any more: the soak begins anew with the end of the halt. */
-function haltedStep(
-  { doneAt: _, ...times }: Times,
-  { failed, size, maxFailures }: Tally,
-  { spec }: Stage,
-): Step {
+function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }: Stage): Step {
+  const { doneAt: _, ...rest } = times;
   const waitingFor = `${failed} of ${size} clusters of stage ${spec.name} failed, ${maxFailures} may`;
-  return { state: "Halted", ...times, waitingFor };
+  return { state: "Halted", ...rest, waitingFor };
 }
 
 /**
  * A stage without clusters. Only one that has not begun is passed for that, and only when it lasts: profiles are gone for a moment when an inventory
  * starts again. A failure is not forgiven, and a stage of which no cluster was done has proven nothing. Spec: sets.md R7.
  */
-function emptyStep(
-  { spec }: Stage,
-  { before, leaving, mayBeForgotten, emptySince, isFollowed, now }: StageContext,
-): Step | undefined {
+function emptyStep({ spec }: Stage, context: StageContext): Step | undefined {
+  const { before, leaving, isFollowed } = context;
   if (before?.state === "Halted") {
     const waitingFor = `All clusters of the halted stage ${spec.name} have left`;
     return { state: "Halted", ...timesOf(before), waitingFor };
   }
-  const waitingFor = `All clusters of stage ${spec.name} leave the set`;
-  const mayHaveBegun = before === undefined && mayBeForgotten;
-  if (mayHaveBegun && leaving > 0) return { state: "Waiting", waitingFor };
-  if (before?.startedAt === undefined) {
-    const emptyAt = (emptySince ?? 0) + emptyMs;
-    const isKnown = before !== undefined && isPassed(before);
-    if (isKnown || !isFollowed || now >= emptyAt) return { state: "Empty" };
-    const soon = `Stage ${spec.name} has no cluster; it is passed when that lasts for a minute`;
-    return { state: "Waiting", waitingFor: soon, nextLook: emptyAt };
-  }
+  if (before?.startedAt === undefined) return unbegunStep(spec.name, context);
   if (before.state === "Passed") return undefined;
-  if (leaving > 0) return { state: "Rolling", ...timesOf(before), waitingFor };
+  const step = { state: "Rolling", ...timesOf(before) } as const;
+  if (leaving > 0) return { ...step, waitingFor: leaveSentence(spec.name) };
   if (before.doneAt !== undefined || !isFollowed) return undefined;
-  const lost = `Stage ${spec.name} began and has no cluster left; let it select one, or take it out of the set`;
-  return { state: "Rolling", ...timesOf(before), waitingFor: lost };
+  const waitingFor = `Stage ${spec.name} began and has no cluster left; let it select one, or take it out of the set`;
+  return { ...step, waitingFor };
+}
+
+/** A stage without clusters that has not begun, or of which the status that says so is lost. */
+function unbegunStep(
+  name: string,
+  { before, leaving, mayBeForgotten, emptySince = 0, isFollowed, now }: StageContext,
+): Step {
+  const mayHaveBegun = before === undefined && mayBeForgotten;
+  if (mayHaveBegun && leaving > 0) return { state: "Waiting", waitingFor: leaveSentence(name) };
+  const emptyAt = emptySince + emptyMs;
+  const isKnown = before !== undefined && isPassed(before);
+  if (isKnown || !isFollowed || now >= emptyAt) return { state: "Empty" };
+  const waitingFor = `Stage ${name} has no cluster; it is passed when that lasts for a minute`;
+  return { state: "Waiting", waitingFor, nextLook: emptyAt };
+}
+
+function leaveSentence(name: string): string {
+  return `All clusters of stage ${name} leave the set`;
 }
 
 /** A passed stage is not opened again by clusters that join or lag; it halts the rollout when too many of them fail. */
