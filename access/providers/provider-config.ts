@@ -1,10 +1,7 @@
-import { extname } from "node:path";
-
 import { Ajv, type ValidateFunction } from "ajv";
 
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
-import { type FileFollower, fileText, followFile } from "../followed-file.ts";
 import { type ExecApiVersion, execApiVersions } from "../plugins/credential.ts";
 import { ContentError, providerDocument } from "./provider-document.ts";
 import { canonicalKeys } from "./provider-keys.ts";
@@ -16,6 +13,7 @@ import {
   type RawProvider,
   timeoutMsOf,
 } from "./provider-schema.ts";
+import { providerStrictness } from "./provider-strictness.ts";
 
 export interface EnvironmentVariable {
   readonly name: string;
@@ -61,21 +59,34 @@ export interface ProviderFile {
   readonly warnings: readonly string[];
 }
 
+/** How a file is read that nobody is there to correct: what the webhook refuses is refused. */
+export interface Strictness {
+  /** Folders of the plugins; empty: any folder. */
+  readonly roots: readonly string[];
+}
+
 interface ProviderFileSource {
   /** For messages. */
   readonly path: string;
   readonly format: "json" | "yaml";
+  /** Absent: the file is read as tolerantly as by Go. */
+  readonly strict?: Strictness;
 }
 
 /**
- * Parses a provider file as tolerantly as the Go loader: keys match in any case, and unknown keys are ignored. An invalid
- * provider gets a `problem`, and the others stay usable. The result is deeply frozen.
+ * Parses a provider file as tolerantly as the Go loader, unless `strict` is given: keys match in any case, and unknown keys are ignored. An
+ * invalid provider gets a `problem`, and the others stay usable. The result is deeply frozen.
  *
  * Throws `FleetError` `ConfigInvalid` with code `ProviderFileInvalid`, whose message has the position but never quotes the text.
  */
 export function parseProviderFile(content: string, source: ProviderFileSource): ProviderFile {
   try {
-    return providerFile(content, source);
+    const file = providerFile(content, source);
+    const { strict, format } = source;
+    const problems =
+      strict === undefined ? [] : providerStrictness(content, { format, roots: strict.roots });
+    if (problems.length > 0) throw new ContentError(firstOf(problems));
+    return file;
   } catch (error) {
     // The parser throws a RangeError when deep nesting overflows its stack.
     const isContent = error instanceof ContentError || error instanceof RangeError;
@@ -84,6 +95,14 @@ export function parseProviderFile(content: string, source: ProviderFileSource): 
     const message = `The provider file ${source.path} is not usable: ${what}`;
     throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
   }
+}
+
+const shownProblems = 3;
+
+function firstOf(problems: readonly string[]): string {
+  const more = problems.length - shownProblems;
+  const shown = problems.slice(0, shownProblems).join("; ");
+  return more > 0 ? `${shown}; and ${more} more` : shown;
 }
 
 /** The position of a field, as `line 3, column 7`. */
@@ -270,30 +289,4 @@ function execOddities(exec: RawExec): readonly Problem[] {
   return checks.flatMap(([isOdd, key, what]): readonly Problem[] =>
     isOdd ? [[`execConfig.${key}`, what]] : [],
   );
-}
-
-type ProviderFileWatch = Omit<FileFollower<ProviderFile>, "load">;
-
-/**
- * Loads a provider file. It is YAML when its name ends in `.yaml` or `.yml`, and JSON otherwise.
- *
- * Throws `FleetError` `ConfigInvalid` with code `ProviderFileUnreadable` or `ProviderFileInvalid`; the message names the path.
- */
-export async function loadProviderFile(path: string, signal: AbortSignal): Promise<ProviderFile> {
-  const what = "The provider file";
-  return parsed(path, await fileText({ what, path, code: "ProviderFileUnreadable" }, signal));
-}
-
-/** Watches a provider file until the signal aborts. */
-export function watchProviderFile(
-  path: string,
-  watch: ProviderFileWatch,
-  signal: AbortSignal,
-): Promise<void> {
-  return followFile(path, { ...watch, load: (either) => loadProviderFile(path, either) }, signal);
-}
-
-function parsed(path: string, content: string): ProviderFile {
-  const yaml = [".yaml", ".yml"].includes(extname(path).toLowerCase());
-  return parseProviderFile(content, { path, format: yaml ? "yaml" : "json" });
 }

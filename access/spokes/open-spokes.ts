@@ -11,11 +11,8 @@ import type { KubeClient } from "../kube/kube-client.ts";
 import { ServedKind } from "../kube/profile-versions.ts";
 import { Reflector } from "../kube/reflector.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
-import {
-  loadProviderFile,
-  type ProviderFile,
-  watchProviderFile,
-} from "../providers/provider-config.ts";
+import type { ProviderFile } from "../providers/provider-config.ts";
+import { loadProviderFile, watchProviderFile } from "../providers/provider-file.ts";
 import type { ReferencePolicy } from "../providers/reference-policy.ts";
 import { assertSomeUsable } from "../providers/select-provider.ts";
 import { abortable, withTimeout } from "../time/deadline.ts";
@@ -54,11 +51,16 @@ export interface SpokesOptions extends Omit<
  * Throws `FleetError` `ConfigInvalid` when the provider file is not usable.
  */
 export async function openSpokes(options: SpokesOptions, signal: AbortSignal): Promise<Spokes> {
-  const { providerFile } = options;
-  if (providerFile === undefined) return new SpokeFleet(options, undefined);
-  const providers = await loadProviderFile(providerFile, signal);
-  assertSomeUsable(providerFile, providers);
+  const place = providerPlace(options);
+  if (place === undefined) return new SpokeFleet(options, undefined);
+  const providers = await loadProviderFile(place, signal);
+  assertSomeUsable(place.path, providers);
   return new SpokeFleet(options, providers);
+}
+
+/** The controller is as strict as the webhook, which may be away or may not look at this file. */
+function providerPlace({ providerFile: path, pluginRoots: roots = [] }: SpokesOptions) {
+  return path === undefined ? undefined : { path, strict: { roots } };
 }
 
 const syncTimeoutMs = 10_000;
@@ -82,7 +84,8 @@ class SpokeFleet implements Spokes {
   #hubError: unknown;
 
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
-    const { clock, hub, providerFile } = options;
+    const { clock, hub } = options;
+    const place = providerPlace(options);
     this.#options = options;
     this.#plugins = new PluginLimits(clock);
     this.#logger = new SpokeLogger(options);
@@ -97,7 +100,7 @@ class SpokeFleet implements Spokes {
     this.#deps = { ...options, ...limits, onSharedToken };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
-    if (providerFile === undefined || providers === undefined) return;
+    if (place === undefined || providers === undefined) return;
     this.#logger.logProviders(providers);
     this.#plugins.follow(providers);
     options.path?.setProviderFileValid(true);
@@ -128,7 +131,7 @@ class SpokeFleet implements Spokes {
       onValid: () => this.#setFileValid(true),
     };
     // Ends when the fleet is disposed.
-    void watchProviderFile(providerFile, watch, this.#stop.signal);
+    void watchProviderFile(place, watch, this.#stop.signal);
   }
 
   async acquire(ref: ClusterProfileRef, signal: AbortSignal): Promise<SpokeConnection> {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { loadProviderFile, parseProviderFile } from "../../access/providers/provider-config.ts";
+import { parseProviderFile } from "../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../access/providers/provider-file.ts";
 import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
 import { systemClock } from "../../access/time/system-clock.ts";
 import {
@@ -95,7 +96,7 @@ describe("docs/access.md", () => {
   });
 
   test.each(plugins)("gives access to the spoke through %s", async (name) => {
-    const { providers } = await loadProviderFile(join(folder, "providers.json"), signal);
+    const { providers } = await loadProviderFile({ path: join(folder, "providers.json") }, signal);
     const only = {
       providers: providers.filter((provider) => provider.name === name),
       warnings: [],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 import { connectHub } from "../../access/hub/hub.ts";
-import { loadProviderFile } from "../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../access/providers/provider-file.ts";
 import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
 import { systemClock } from "../../access/time/system-clock.ts";
 import { clusterProfileApiVersion, isClusterProfile } from "../../api/cluster-profile.ts";
@@ -80,7 +80,7 @@ async function firstRequest(fleet: Fleet, ref: Profile, providerFile: string): P
   const profile = await hub.client.get({ resource, namespace, name }, {}, signal);
   if (profile === undefined || !isClusterProfile(profile))
     throw new Error(`No ClusterProfile ${name}`);
-  const providers = await loadProviderFile(providerFile, signal);
+  const providers = await loadProviderFile({ path: providerFile }, signal);
   const startedAt = performance.now();
   const deps = { clock: systemClock, environment, userAgent, hub: hub.client };
   await using connection = await connectSpoke({ profile, providers }, deps, signal);

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { parseExactJson } from "../../access/json.ts";
-import { loadProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../access/providers/provider-file.ts";
 import { resolveAccess, type ResolvedAccess } from "../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -30,7 +31,7 @@ export async function loadedFile(
     const text = input["providerFile"];
     if (typeof base64 === "string") await writeFile(path, Buffer.from(base64, "base64"));
     else if (typeof text === "string") await writeFile(path, text);
-    return await loadProviderFile(path, signal);
+    return await loadProviderFile({ path }, signal);
   } catch (error) {
     if (error instanceof FleetError) return error;
     throw error;

@@ -76,9 +76,9 @@ async function spokesOpener(
     const { environment } = source;
     return () => (spokes ??= spokesByHub(flags, { environment, ...options }, signal));
   }
-  const { loadProviderFile } = await import("../../../access/providers/provider-config.ts");
+  const { loadProviderFile } = await import("../../../access/providers/provider-file.ts");
   const { namedSpokes } = await import("./reached-spokes.ts");
-  const providers = await loadProviderFile(providerFile, signal);
+  const providers = await loadProviderFile({ path: providerFile }, signal);
   const environment = await preparePluginEnvironment({ source, pluginNamespace, files });
   const spokes = namedSpokes(providers, { environment, pluginRoots, ...options });
   return () => Promise.resolve(spokes);

@@ -4,11 +4,8 @@ import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import {
-  loadProviderFile,
-  parseProviderFile,
-  type ProviderFile,
-} from "../../../access/providers/provider-config.ts";
+import { parseProviderFile, type ProviderFile } from "../../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../../access/providers/provider-file.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { fileOf, healthy, profileOf, rawProvider } from "../builders.ts";
 import { argsName, execName, f0, type Fields, offer, offering, outcomeOf, p0 } from "../rows.ts";
@@ -181,11 +178,11 @@ describe("a provider file", () => {
     const folder = await mkdtemp(join(tmpdir(), "knfleet-rows-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, "providers.json");
-    await expect(loadProviderFile(path, signal)).rejects.toMatchObject({
+    await expect(loadProviderFile({ path }, signal)).rejects.toMatchObject({
       code: "ProviderFileUnreadable",
     });
     await writeFile(path, "[");
-    await expect(loadProviderFile(path, signal)).rejects.toMatchObject({
+    await expect(loadProviderFile({ path }, signal)).rejects.toMatchObject({
       code: "ProviderFileInvalid",
       message: expect.stringMatching(/line 1|column|:1:/),
     });

@@ -155,3 +155,59 @@ test("a bad provider file is refused at the start, with its path", async () => {
     message: expect.stringContaining(providerFile),
   });
 });
+
+describe("a provider file that the webhook refuses", () => {
+  const shell = rawProvider("sr", {}, { command: "/bin/sh", args: ["-c", "id"] });
+  const good = JSON.stringify({ providers: [rawProvider("sr")] });
+  const files = [
+    {
+      name: "with a shell for a plugin",
+      text: JSON.stringify({ providers: [shell] }),
+      problem: "must be a plugin, not a shell or an interpreter",
+    },
+    {
+      name: "with a plugin elsewhere",
+      text: JSON.stringify({ providers: [rawProvider("sr", {}, { command: "/tmp/plugin" })] }),
+      problem: "must be below a folder of plugins",
+    },
+    { name: "without providers", text: "{}", problem: "must hold at least one provider" },
+    {
+      name: "with __proto__",
+      text: good.replace('"name"', '"__proto__":{"a":1},"name"'),
+      problem: "the key __proto__ is not allowed",
+    },
+  ];
+  const hub = { get: unused, watch: () => profiles(), list: unused };
+  const options = { clock: systemClock, hub, environment: {}, userAgent: "test" };
+
+  test.each(files)("is refused at the start: one $name", async ({ text, problem }) => {
+    const providerFile = join(folder, "providers.json");
+    await writeFile(providerFile, text);
+    const pluginRoots = ["/p"];
+    await expect(openSpokes({ ...options, providerFile, pluginRoots }, signal)).rejects.toThrow(
+      expect.objectContaining({
+        reason: "ConfigInvalid",
+        code: "ProviderFileInvalid",
+        message: expect.stringContaining(problem),
+      }),
+    );
+  });
+
+  test("leaves the last good one in use, and a warning says what is wrong", async () => {
+    const providerFile = join(folder, "providers.json");
+    await writeFile(providerFile, good);
+    const warnings: object[] = [];
+    const log = {
+      info: () => undefined,
+      warn: (facts: object, message: string) => void warnings.push({ ...facts, message }),
+    };
+    const pluginRoots = ["/p"];
+    untilTheEnd(await openSpokes({ ...options, providerFile, pluginRoots, log }, signal));
+    for (const { text, problem } of files) {
+      await writeFile(providerFile, text);
+      const error = expect.stringContaining(problem);
+      const expected = { error, message: "Kept the last good provider file" };
+      await vi.waitFor(() => expect(warnings).toContainEqual(expected), { timeout: 30_000 });
+    }
+  });
+});

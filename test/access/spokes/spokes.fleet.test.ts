@@ -189,7 +189,8 @@ describe("a ClusterProfile", () => {
 test("a changed provider file is used at once, an invalid one is not", async () => {
   const good = await fleet().providerFile();
   const path = join(fleet().folder, "changing-providers.json");
-  await writeFile(path, JSON.stringify({ providers: [] }));
+  const text = await readFile(good, "utf8");
+  await writeFile(path, text.replace('"name": "secretreader"', '"name": "other"'));
   await using fresh = await opened(path);
   const told: string[] = [];
   fresh.onChange(({ name }) => told.push(name));
@@ -201,7 +202,7 @@ test("a changed provider file is used at once, an invalid one is not", async () 
   await expect
     .poll(() => refusalOf(ref, fresh), patience)
     .toBe("MulticlusterDisabled NoMatchingProvider");
-  await writeFile(path, await readFile(good, "utf8"));
+  await writeFile(path, text);
   await vi.waitFor(() => expect(fresh.state(ref)?.kind).toBe("connected"), patience);
   const connection = await fresh.acquire(ref, soon());
   await writeFile(path, '{"providers": [');

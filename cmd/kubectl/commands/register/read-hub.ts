@@ -2,10 +2,8 @@ import { ifServed, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
 import { secretNamespace } from "../../../../access/plugins/built-in-plugins.ts";
-import {
-  loadProviderFile,
-  type ProviderFile,
-} from "../../../../access/providers/provider-config.ts";
+import type { ProviderFile } from "../../../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../../../access/providers/provider-file.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { clusterProfileApiVersions, isClusterProfile } from "../../../../api/cluster-profile.ts";
@@ -188,7 +186,7 @@ async function readReaders(
   const { providerFile, pluginNamespace } = flags;
   const { environment } = hub.source;
   if (providerFile !== undefined) {
-    const file = await loadProviderFile(providerFile, signal);
+    const file = await loadProviderFile({ path: providerFile }, signal);
     const namespaces = await secretNamespaces(file, { pluginNamespace, environment });
     return { file, place: providerFile, secretNamespaces: namespaces };
   }

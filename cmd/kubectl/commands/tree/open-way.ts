@@ -1,4 +1,4 @@
-import { loadProviderFile } from "../../../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../../../access/providers/provider-file.ts";
 import type { Flags } from "../../flags.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -16,7 +16,7 @@ export async function openWayDeps(
     // A bundle was made with the provider file of another machine, and has no certificates.
     providerFile === undefined || recorded !== undefined
       ? undefined
-      : await loadProviderFile(providerFile, signal);
+      : await loadProviderFile({ path: providerFile }, signal);
   const named = {
     hub,
     providers,

@@ -1,10 +1,10 @@
 import { ServedKind } from "../../../../../access/kube/profile-versions.ts";
 import {
-  loadProviderFile,
   parseProviderFile,
   type Provider,
   type ProviderFile,
 } from "../../../../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../../../../access/providers/provider-file.ts";
 import {
   type SelectedProvider,
   selectProvider,
@@ -47,7 +47,7 @@ export async function readProviderFile(
 ): Promise<HopResult<FoundFile>> {
   const { providerFile } = context;
   if (providerFile !== undefined) {
-    const file = await loadProviderFile(providerFile, signal);
+    const file = await loadProviderFile({ path: providerFile }, signal);
     return fileResult({ file, from: "machine" }, providerFile);
   }
   const trusted = await readTrustedFile(context, signal);

@@ -4,11 +4,8 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import {
-  loadProviderFile,
-  type ProviderFile,
-  watchProviderFile,
-} from "../../../access/providers/provider-config.ts";
+import type { ProviderFile } from "../../../access/providers/provider-config.ts";
+import { loadProviderFile, watchProviderFile } from "../../../access/providers/provider-file.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { rawProvider } from "../builders.ts";
 
@@ -38,7 +35,7 @@ function content(...providers: readonly string[]): string {
 async function watching(path: string): Promise<void> {
   const watch = {
     clock: systemClock,
-    known: await loadProviderFile(path, stop.signal),
+    known: await loadProviderFile({ path }, stop.signal),
     onChange: ({ providers }: ProviderFile) => names.push(providers.map(({ name }) => name)),
     onValid: () => {
       goods += 1;
@@ -48,11 +45,13 @@ async function watching(path: string): Promise<void> {
     },
   };
   // Ends when the test aborts it.
-  void watchProviderFile(path, watch, stop.signal);
+  void watchProviderFile({ path }, watch, stop.signal);
 }
 
 test("a file that is not there is refused with its path", async () => {
-  await expect(loadProviderFile(join(folder, "none.json"), stop.signal)).rejects.toMatchObject({
+  await expect(
+    loadProviderFile({ path: join(folder, "none.json") }, stop.signal),
+  ).rejects.toMatchObject({
     reason: "ConfigInvalid",
     code: "ProviderFileUnreadable",
     message: expect.stringContaining(join(folder, "none.json")),
