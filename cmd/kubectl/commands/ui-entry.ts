@@ -8,7 +8,7 @@ export const uiEntry = (): CommandEntry => ({
   name: "ui",
   args: "",
   summary: "Show the fleet as a page in the browser",
-  text: "Serves a page on this computer alone, and opens it in the browser. The page only reads, with your kubeconfig. The address that is printed opens it once; after that\nthe browser has a cookie, and nobody else gets in. The hub is watched, and the spokes are read anew every ten seconds. -n, -l, --cluster, --on, --failed and --reason\nselect what the page shows; without -n it is every namespace. With --bundle it is the fleet as gather wrote it. Keys: / goes to\nthe filter, j and k go down and up. Ctrl-C ends it.",
+  text: "Serves a page on this computer alone, and opens it in the browser. The page only reads, with your kubeconfig. The address that is printed opens it, once in each\ntab: it has a token, without which nobody gets in. The hub is watched, and the spokes are read anew every ten seconds. -n, -l, --cluster, --on, --failed and --reason\nselect what the page shows; without -n it is every namespace. With --bundle it is the fleet as gather wrote it. Keys: / goes to\nthe filter, j and k go down and up. Ctrl-C ends it.",
   examples: [
     ["kubectl knfleet ui", "the whole fleet in the browser"],
     [

@@ -7,40 +7,41 @@ export interface RequestFacts {
   readonly url: string | undefined;
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  readonly cookie: string | undefined;
+  readonly authorization: string | undefined;
 }
 
 /** The door's answer to a request. */
 export type Verdict =
   | { readonly kind: "refused"; readonly status: 401 | 403 | 405; readonly text: string }
-  /** The one-time token was right: the browser gets the cookie. */
-  | { readonly kind: "welcomed"; readonly cookie: string }
-  | { readonly kind: "admitted"; readonly path: string; readonly query: URLSearchParams };
+  | {
+      readonly kind: "admitted";
+      /** The request has the secret. */
+      readonly isOwner: boolean;
+      readonly path: string;
+      readonly query: URLSearchParams;
+    };
 
 /**
- * Decides who may read the page. Loopback is open to every program and every website of this computer: a website that resolves to 127.0.0.1 has another Host,
- * a form or script of a website another Origin, and another user has neither token nor cookie.
+ * Decides who may read what. Loopback is open to every program and every website of this computer: a website that resolves to 127.0.0.1 has another Host, a form or script of a
+ * website another Origin, and another user has no secret. The secret is in a header: a browser sends cookies to all ports of a host, so also to servers of other users.
  */
 export class Door {
-  readonly #token = randomBytes(32).toString("base64url");
-  readonly #session = randomBytes(32).toString("base64url");
+  readonly #secret = randomBytes(32).toString("base64url");
   readonly #hosts: readonly string[];
-  readonly #cookieName: string;
-  #isTokenUsed = false;
+  readonly #open: ReadonlySet<string>;
 
-  constructor(port: number) {
+  /** `open`: the paths without data, which need no secret. */
+  constructor(port: number, open: ReadonlySet<string>) {
     this.#hosts = ["127.0.0.1", "[::1]", "localhost"].map((name) => `${name}:${port}`);
-    // Cookies do not know ports: two pages at once need two names.
-    this.#cookieName = `knfleet-ui-${port}`;
+    this.#open = open;
   }
 
-  /** Path and query that open the page, once. */
+  /** What opens the page. Browsers do not send what is behind `#`: the script of the page reads it. */
   get entrance(): string {
-    return `/?token=${this.#token}`;
+    return `/#token=${this.#secret}`;
   }
 
-  /** Judges a request. The first right token is used up by it. */
-  check({ method, url = "", host = "", origin, cookie }: RequestFacts): Verdict {
+  check({ method, url = "", host = "", origin, authorization = "" }: RequestFacts): Verdict {
     if (method !== "GET") return refused(405, "Only GET is served");
     if (!this.#hosts.includes(host.toLowerCase())) {
       return refused(403, "This name of the host is not served");
@@ -49,27 +50,12 @@ export class Door {
       return refused(403, "Other sites are not served");
     }
     const [path = "", ...rest] = url.split("?");
-    const query = new URLSearchParams(rest.join("?"));
-    if (this.#hasCookie(cookie)) return { kind: "admitted", path, query };
-    if (path === "/" && this.#takesToken(query.get("token"))) {
-      const attributes = "Path=/; SameSite=Strict; HttpOnly";
-      return { kind: "welcomed", cookie: `${this.#cookieName}=${this.#session}; ${attributes}` };
+    const isOwner = isSame(authorization, `Bearer ${this.#secret}`);
+    if (!isOwner && !this.#open.has(path)) {
+      const what = "the token of the address that kubectl knfleet ui printed";
+      return refused(401, `Documents need the header Authorization: Bearer with ${what}`);
     }
-    return refused(401, "Open the address that kubectl knfleet ui printed. It opens once");
-  }
-
-  #takesToken(given: string | null): boolean {
-    if (given === null || this.#isTokenUsed || !isSame(given, this.#token)) return false;
-    this.#isTokenUsed = true;
-    return true;
-  }
-
-  #hasCookie(cookie = ""): boolean {
-    const start = `${this.#cookieName}=`;
-    return cookie
-      .split(";")
-      .map((part) => part.trim())
-      .some((part) => part.startsWith(start) && isSame(part.slice(start.length), this.#session));
+    return { kind: "admitted", isOwner, path, query: new URLSearchParams(rest.join("?")) };
   }
 }
 

@@ -26,7 +26,7 @@ interface ServerOptions {
 
 /** The running server. Its disposal ends all connections. */
 export interface PageServer extends AsyncDisposable {
-  /** Opens the page, once. */
+  /** Opens the page. */
   readonly url: string;
 }
 
@@ -55,7 +55,7 @@ export async function servePage(options: ServerOptions, signal: AbortSignal): Pr
   // The address that is printed is the other one: a computer without ::1 is served as well.
   const second = await listen("::1", port).catch(() => undefined);
   if (second !== undefined) ending.defer(() => end(second));
-  const door = new Door(port);
+  const door = new Door(port, new Set(Object.keys(files)));
   const turns = new Semaphore(readsAtOnce);
   const tools = toolsFor(options.input.flags);
   const places = new Places(maxConnections);
@@ -115,11 +115,11 @@ const json = "application/json; charset=utf-8";
 
 const icon = { type: "image/svg+xml", text: pageIcon };
 
-/** What the page is made of, by path. */
+/** What the page is made of, by path. It holds no data, and is for everybody on this computer. */
 const files: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
   "/": { type: html, text: servedPage },
   "/icon.svg": icon,
-  // What a browser asks for where no page names an icon: on the welcome, and on a document of the API.
+  // What a browser asks for where no page names an icon: on a document of the API.
   "/favicon.ico": icon,
   "/page.js": { type: "text/javascript; charset=utf-8", text: pageScript },
   "/page.css": { type: "text/css; charset=utf-8", text: pageStyle },
@@ -127,19 +127,14 @@ const files: Readonly<Record<string, { readonly type: string; readonly text: str
 
 async function answer({ request, response }: Exchange, serving: Serving): Promise<void> {
   const { method, url, headers } = request;
-  const { host, origin, cookie } = headers;
-  const verdict = serving.door.check({ method, url, host, origin, cookie });
+  const { host, origin, authorization } = headers;
+  const verdict = serving.door.check({ method, url, host, origin, authorization });
   if (verdict.kind === "refused") {
     if (verdict.status === 405) response.setHeader("Allow", "GET");
     send(response, { status: verdict.status, type: plain, text: `${verdict.text}.\n` });
     return;
   }
-  serving.places.keep(request.socket);
-  if (verdict.kind === "welcomed") {
-    response.setHeader("Set-Cookie", verdict.cookie);
-    send(response, { status: 200, type: html, text: welcome });
-    return;
-  }
+  if (verdict.isOwner) serving.places.keep(request.socket);
   await answerPath({ request, response }, verdict, serving);
 }
 
@@ -202,11 +197,6 @@ const safeHeaders = {
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
 };
-
-// No redirect: after a click in another site a browser sends a strict cookie only with what this page itself asks for.
-const welcome = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>Knative fleet</title><a href="/">Knative fleet</a></html>
-`;
 
 /** Sends how fresh the fleet is, now and after each change, until the browser goes away. */
 function stream({ request, response }: Exchange, fleet: PageFleet): void {

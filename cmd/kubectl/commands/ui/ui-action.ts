@@ -129,5 +129,6 @@ async function announce(
 ): Promise<void> {
   terminal.stdout.write(`${url}\n`);
   if (options.open ?? true) ending.use(await openBrowser(url, terminal.env));
-  if (!flags.quiet) terminal.stderr.write("The address opens the page once. Ctrl-C ends it.\n");
+  if (!flags.quiet)
+    terminal.stderr.write("The address opens the page, once in each tab. Ctrl-C ends it.\n");
 }

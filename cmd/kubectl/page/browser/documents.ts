@@ -1,6 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { PageState } from "../../commands/ui/fleet-state.ts";
+import { lockedText, secretOfTab } from "./secret.ts";
 
 /** Reads a document of the API, or of the file that the page was written as. Rejects with what the server said. */
 export async function readDocument<Document>(
@@ -8,11 +9,24 @@ export async function readDocument<Document>(
   signal?: AbortSignal,
 ): Promise<Document> {
   if (written !== undefined) return heldDocument(path, written.documents);
-  const response = await fetch(`/api/v1/${path}`, signal === undefined ? {} : { signal });
+  const response = await ask(path, signal);
   const text = await response.text();
   const read: Document & { error?: string } = JSON.parse(text, readable);
   if (!response.ok) throw new Error(errorOf(read) ?? `The answer was ${response.status}`);
   return read;
+}
+
+/** The tab has not the secret of the command that runs now. */
+class LockedError extends Error {}
+
+async function ask(path: string, signal?: AbortSignal): Promise<Response> {
+  const secret = secretOfTab();
+  if (secret === null) throw new LockedError(lockedText);
+  const headers = { authorization: `Bearer ${secret}` };
+  const limit = signal === undefined ? {} : { signal };
+  const response = await fetch(`/api/v1/${path}`, { headers, ...limit });
+  if (response.status === 401) throw new LockedError(lockedText);
+  return response;
 }
 
 function heldDocument<Document>(
@@ -69,6 +83,7 @@ interface Listener {
 }
 
 const shortestPauseMs = 1_000;
+const nextTryMs = 3_000;
 
 /**
  * Follows the fleet while the page is seen. Reads it when its revision has changed, and never twice at once. Each stream holds a connection, and browsers open six to a
@@ -76,24 +91,52 @@ const shortestPauseMs = 1_000;
  */
 export function followFleet(listener: Listener): void {
   const receive = receiver(listener);
-  let source: EventSource | undefined;
+  let reading = new AbortController();
   const follow = (): void => {
-    source?.close();
-    source = undefined;
+    reading.abort();
     if (document.visibilityState === "hidden") return;
-    source = new EventSource("/api/v1/stream");
-    source.addEventListener("message", receive);
-    source.addEventListener("error", () => {
-      listener.onLost(
-        "The command does not answer. When it has ended, start kubectl knfleet ui again",
-      );
-    });
+    reading = new AbortController();
+    void keepReading(listener, receive, reading.signal);
   };
   document.addEventListener("visibilitychange", follow);
   follow();
 }
 
-function receiver({ onStatus, onState, onLost }: Listener): (event: MessageEvent<string>) => void {
+/** Reads the stream, again and again, until the signal aborts. */
+async function keepReading(
+  listener: Listener,
+  receive: (message: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const error: unknown = await readStream(receive, signal).catch((why: unknown) => why);
+  if (signal.aborted) return;
+  const isLocked = error instanceof LockedError;
+  listener.onLost(
+    isLocked
+      ? lockedText
+      : "The command does not answer. When it has ended, start kubectl knfleet ui again",
+  );
+  if (!isLocked) setTimeout(() => void keepReading(listener, receive, signal), nextTryMs);
+}
+
+/** Hands on the messages of the stream, until it ends. An EventSource can send no header. */
+async function readStream(receive: (message: string) => void, signal: AbortSignal): Promise<void> {
+  const { body } = await ask("stream", signal);
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- one part after the other
+    const { done, value = "" } = (await reader?.read()) ?? { done: true };
+    if (done) return;
+    const messages = (rest + value).split("\n\n");
+    rest = messages.pop() ?? "";
+    for (const message of messages) {
+      if (message.startsWith("data: ")) receive(message.slice("data: ".length));
+    }
+  }
+}
+
+function receiver({ onStatus, onState, onLost }: Listener): (message: string) => void {
   let wanted = 0;
   let shown = -1;
   let isReading = false;
@@ -112,8 +155,8 @@ function receiver({ onStatus, onState, onLost }: Listener): (event: MessageEvent
       void read();
     }, shortestPauseMs);
   };
-  return ({ data }) => {
-    const state: PageState = JSON.parse(data, readable);
+  return (message) => {
+    const state: PageState = JSON.parse(message, readable);
     onState(state);
     wanted = state.revision;
     void read();

@@ -10,6 +10,7 @@ import { followFleet, written } from "./documents.ts";
 import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { InstallationPage } from "./installation-page.ts";
+import { takeSecret } from "./secret.ts";
 import { SetPage } from "./set-page.ts";
 import { useAddress } from "./use-address.ts";
 
@@ -122,6 +123,13 @@ function moveTo(step: number): void {
   links[at < 0 ? 0 : Math.max(0, at + step)]?.focus();
 }
 
+// Before anything reads the address. A printed address that is opened in a tab of the page changes only what is behind `#`.
+if (written === undefined) {
+  takeSecret();
+  addEventListener("hashchange", () => {
+    if (takeSecret()) location.reload();
+  });
+}
 document.addEventListener("keydown", onKey);
 const root = document.getElementById("page");
 if (root !== null) render(html`<${App} />`, root);

@@ -3,53 +3,58 @@ import { describe, expect, test } from "vitest";
 import { Door, type RequestFacts } from "../../../../../cmd/kubectl/commands/ui/door.ts";
 
 const port = 4711;
+const data = "/api/v1/status";
 
-/** A door whose token was used, with the cookie for it. */
+/** A door, with its secret. */
 function openDoor() {
-  const door = new Door(port);
-  const first = door.check({ ...good, url: door.entrance, cookie: undefined });
-  if (first.kind !== "welcomed") throw new Error("The token opens the door");
-  const cookie = first.cookie.split(";")[0] ?? "";
-  return { door, cookie, whole: first.cookie };
+  const door = new Door(port, new Set(["/", "/page.js"]));
+  const [path, token = ""] = door.entrance.split("#token=");
+  if (path !== "/") throw new Error("The address opens the page");
+  return { door, token, authorization: `Bearer ${token}` };
 }
 
 const good: RequestFacts = {
   method: "GET",
-  url: "/",
+  url: data,
   host: `127.0.0.1:${port}`,
   origin: undefined,
-  cookie: undefined,
+  authorization: undefined,
 };
 
-test("the token opens once, and gives a cookie that other sites cannot use", () => {
-  const { door, whole } = openDoor();
-  expect(whole).toMatch(/^knfleet-ui-4711=[\w-]{43}; Path=\/; SameSite=Strict; HttpOnly$/);
-  expect(door.check({ ...good, url: door.entrance })).toMatchObject({ status: 401 });
+test("the secret is behind #, which browsers do not send", () => {
+  expect(openDoor().door.entrance).toMatch(/^\/#token=[\w-]{43}$/);
 });
 
-test("two doors have other tokens and other cookies", () => {
-  expect(new Door(port).entrance).not.toBe(new Door(port).entrance);
-  expect(openDoor().cookie).not.toBe(openDoor().cookie);
-  expect(openDoor().door.check({ ...good, cookie: openDoor().cookie })).toMatchObject({
-    status: 401,
+test("two doors have other secrets", () => {
+  expect(openDoor().token).not.toBe(openDoor().token);
+  const { authorization } = openDoor();
+  expect(openDoor().door.check({ ...good, authorization })).toMatchObject({ status: 401 });
+});
+
+test.each(["/", "/page.js", "/?token=x"])("without the secret %s is shown", (url) => {
+  const { door } = openDoor();
+  expect(door.check({ ...good, url })).toMatchObject({ kind: "admitted", isOwner: false });
+  expect(door.check({ ...good, url, host: `evil.example:${port}` })).toMatchObject({ status: 403 });
+  expect(door.check({ ...good, url, origin: "https://evil.example" })).toMatchObject({
+    status: 403,
   });
 });
 
-describe("with the cookie", () => {
-  const { door, cookie } = openDoor();
+describe("with the secret", () => {
+  const { door, token, authorization } = openDoor();
   const origin = `http://127.0.0.1:${port}`;
-  const from = (facts: Partial<RequestFacts>) => door.check({ ...good, cookie, ...facts });
+  const from = (facts: Partial<RequestFacts>) => door.check({ ...good, authorization, ...facts });
 
   test.each<[what: string, facts: Partial<RequestFacts>]>([
-    ["the page", {}],
+    ["a document", {}],
+    ["the page", { url: "/" }],
     ["its own Origin", { origin }],
     ["localhost", { host: `localhost:${port}`, origin: `http://localhost:${port}` }],
     ["::1", { host: `[::1]:${port}` }],
     ["a name in capitals", { host: `LOCALHOST:${port}` }],
-    ["other cookies", { cookie: `a=b; ${cookie}; c=d` }],
-    ["the used token", { url: door.entrance }],
   ])("%s is admitted", (_, facts) => {
-    expect(from(facts)).toMatchObject({ kind: "admitted", path: "/" });
+    const path = facts.url ?? data;
+    expect(from(facts)).toMatchObject({ kind: "admitted", isOwner: true, path });
   });
 
   test("path and query come apart", () => {
@@ -73,25 +78,28 @@ describe("with the cookie", () => {
     ["a page without an origin", { origin: "null" }, 403],
     ["the same host with TLS", { origin: `https://127.0.0.1:${port}` }, 403],
     ["another port of this computer", { origin: "http://127.0.0.1:80" }, 403],
-    ["no cookie", { cookie: undefined }, 401],
-    ["an empty cookie", { cookie: "knfleet-ui-4711=" }, 401],
-    ["a cookie of another port", { cookie: cookie.replace("4711", "4712") }, 401],
-    ["a cookie with more behind it", { cookie: `${cookie}x` }, 401],
-    ["a token without the cookie", { cookie: undefined, url: "/?token=x" }, 401],
-    ["an empty token", { cookie: undefined, url: "/?token=" }, 401],
-    ["two tokens", { cookie: undefined, url: `${door.entrance}&token=x` }, 401],
-    ["a token in another path", { cookie: undefined, url: `/x${door.entrance}` }, 401],
-    ["no path", { cookie: undefined, url: undefined }, 401],
+    ["no secret", { authorization: undefined }, 401],
+    ["an empty secret", { authorization: "Bearer " }, 401],
+    ["an empty header", { authorization: "" }, 401],
+    ["the secret of another login", { authorization: `Basic ${token}` }, 401],
+    ["the secret alone", { authorization: token }, 401],
+    ["a secret with more behind it", { authorization: `${authorization}x` }, 401],
+    ["a secret that ends early", { authorization: authorization.slice(0, -1) }, 401],
+    ["two secrets", { authorization: `${authorization}, ${authorization}` }, 401],
+    ["the secret in the query", { authorization: undefined, url: `${data}?token=${token}` }, 401],
+    ["the address itself", { authorization: undefined, url: `/x${door.entrance}` }, 401],
+    ["a path like an open one", { authorization: undefined, url: "/page.js/" }, 401],
+    ["no path", { authorization: undefined, url: undefined }, 401],
   ])("%s is refused", (_, facts, status) => {
     expect(from(facts)).toMatchObject({ kind: "refused", status });
   });
 });
 
-test("a wrong token does not use up the right one", () => {
-  const door = new Door(port);
-  expect(door.check({ ...good, url: "/?token=x" })).toMatchObject({ status: 401 });
-  expect(door.check({ ...good, host: "evil.example", url: door.entrance })).toMatchObject({
+test("wrong requests do not use up the secret", () => {
+  const { door, authorization } = openDoor();
+  expect(door.check({ ...good, authorization: "Bearer x" })).toMatchObject({ status: 401 });
+  expect(door.check({ ...good, authorization, host: "evil.example" })).toMatchObject({
     status: 403,
   });
-  expect(door.check({ ...good, url: door.entrance })).toMatchObject({ kind: "welcomed" });
+  expect(door.check({ ...good, authorization })).toMatchObject({ kind: "admitted" });
 });

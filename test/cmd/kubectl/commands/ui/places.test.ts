@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { recordedFolder } from "../../golden/record-scene.ts";
-import { startUi } from "./ui-session.ts";
+import { secretOf, startUi } from "./ui-session.ts";
 
 const bundle = ["--bundle", join(recordedFolder, "whole")];
 
@@ -25,7 +25,8 @@ test("silent connections keep nobody out who has the secret, and are closed with
 test("a connection that has shown the secret stays when others come", async () => {
   await using ui = await startUi(bundle);
   const owner = await opened(Number(ui.url.port));
-  owner.write(`GET ${ui.url.pathname}${ui.url.search} HTTP/1.1\r\nHost: ${ui.url.host}\r\n\r\n`);
+  const { authorization } = secretOf(ui.url);
+  owner.write(`GET / HTTP/1.1\r\nHost: ${ui.url.host}\r\nAuthorization: ${authorization}\r\n\r\n`);
   await once(owner, "data");
   const silent = await Promise.all(Array.from({ length: 70 }, () => opened(Number(ui.url.port))));
   await expect.poll(() => silent.filter(({ closed }) => closed).length).toBeGreaterThan(5);

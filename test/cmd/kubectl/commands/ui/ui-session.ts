@@ -24,9 +24,9 @@ export interface UiSession extends AsyncDisposable {
   readonly pid: number;
   /** What the command wrote on standard error. */
   readonly said: () => string;
-  /** Asks for a path exactly as it is given, without a cookie. */
+  /** Asks for a path exactly as it is given, without the secret. */
   ask(path: string, asking?: Asking): Promise<Answer>;
-  /** The same with the cookie, which the first call gets. */
+  /** The same with the secret. */
   read(path: string): Promise<Answer>;
   /** Ends the command as Ctrl-C does, and returns its exit code. */
   interrupt(): Promise<number | null>;
@@ -50,7 +50,6 @@ export async function startUi(
   if (!String(first[0]).startsWith("http")) throw new Error(`The page is not served: ${said}`);
   const url = new URL(String(first[0]).trim());
   const ask = (path: string, asking: Asking = {}): Promise<Answer> => send(url, path, asking);
-  let cookie: Promise<string> | undefined;
   const interrupt = async (): Promise<number | null> => {
     child.kill("SIGINT");
     await closed;
@@ -61,10 +60,7 @@ export async function startUi(
     pid: child.pid ?? 0,
     said: () => said,
     ask,
-    async read(path) {
-      cookie ??= ask(url.pathname + url.search).then(cookieOf);
-      return await ask(path, { headers: { cookie: await cookie } });
-    },
+    read: (path) => ask(path, { headers: secretOf(url) }),
     interrupt,
     async [Symbol.asyncDispose]() {
       await interrupt();
@@ -72,9 +68,9 @@ export async function startUi(
   };
 }
 
-/** The cookie that an answer sets, without its attributes. */
-export function cookieOf({ headers }: Pick<Answer, "headers">): string {
-  return headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+/** The header with the secret of a printed address. */
+export function secretOf({ hash }: URL): { readonly authorization: string } {
+  return { authorization: `Bearer ${hash.replace("#token=", "")}` };
 }
 
 async function send(url: URL, path: string, { method = "GET", headers = {} }: Asking) {

@@ -25,7 +25,7 @@ import { recordedObjects } from "../../recorded-hub.ts";
 import { runText } from "../../run-text.ts";
 import { fleetSet, phased } from "../../set-facts.ts";
 import { startStubHub } from "../../stub-hub.ts";
-import { cookieOf, startUi, type UiSession } from "./ui-session.ts";
+import { secretOf, startUi, type UiSession } from "./ui-session.ts";
 
 const schemaFolder = join(import.meta.dirname, "../../../../../docs/schemas/v1");
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
@@ -41,7 +41,8 @@ describe("of a bundle", () => {
   test("is served on loopback, and says how it ends", async () => {
     expect(ui.url).toMatchObject({ protocol: "http:", hostname: "127.0.0.1", pathname: "/" });
     await expect.poll(ui.said).toContain("Ctrl-C ends it");
-    expect(ui.said()).not.toContain(ui.url.searchParams.get("token"));
+    expect(ui.url.hash).toMatch(/^#token=[\w-]{43}$/);
+    expect(ui.said()).not.toContain(ui.url.hash.slice("#token=".length));
   });
 
   test.each([
@@ -60,7 +61,7 @@ describe("of a bundle", () => {
       "x-content-type-options": "nosniff",
       "x-frame-options": "DENY",
     });
-    expect(headers["access-control-allow-origin"]).toBeUndefined();
+    expect(headers["access-control-allow-origin"] ?? headers["set-cookie"]).toBeUndefined();
   });
 
   test.each([
@@ -130,26 +131,34 @@ describe("of a bundle", () => {
     expect(answer.headers).toMatchObject({ "x-content-type-options": "nosniff" });
   });
 
-  test.each<[what: string, asking: Parameters<UiSession["ask"]>[1], status: number]>([
-    ["no cookie", {}, 401],
-    ["another Host", { headers: { host: "evil.example" } }, 403],
-    ["another Origin", { headers: { origin: "https://evil.example" } }, 403],
-    ["POST", { method: "POST" }, 405],
-    ["PUT", { method: "PUT" }, 405],
-  ])("a request with %s gets no document", async (_, asking, status) => {
-    for (const path of ["/", "/api/v1/status", "/api/v1/stream"]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
-      const answer = await ui.ask(path, asking);
-      expect(answer).toMatchObject({ status });
-      expect(answer.text).not.toMatch(/knative|KnativeServing/);
+  const cookies = (): string => {
+    const token = ui.url.hash.slice("#token=".length);
+    return `knfleet-ui-${ui.url.port}=${token}; token=${token}; authorization=${token}`;
+  };
+
+  test.each<[what: string, asking: () => Parameters<UiSession["ask"]>[1], statuses: number[]]>([
+    ["no secret", () => ({}), [200, 401, 401]],
+    ["the secret in a cookie", () => ({ headers: { cookie: cookies() } }), [200, 401, 401]],
+    ["another Host", () => ({ headers: { host: "evil.example" } }), [403, 403, 403]],
+    ["another Origin", () => ({ headers: { origin: "https://evil.example" } }), [403, 403, 403]],
+    ["POST", () => ({ method: "POST" }), [405, 405, 405]],
+    ["PUT", () => ({ method: "PUT" }), [405, 405, 405]],
+  ])("a request with %s gets no document", async (_, asking, statuses) => {
+    const paths = ["/", "/api/v1/status", "/api/v1/stream"];
+    const answers = await Promise.all(paths.map((path) => ui.ask(path, asking())));
+    expect(answers.map(({ status }) => status)).toEqual(statuses);
+    for (const { text, headers } of answers) {
+      expect(text).not.toMatch(/knative|KnativeServing/);
+      expect(headers["access-control-allow-origin"] ?? headers["set-cookie"]).toBeUndefined();
     }
   });
 
-  test("the printed address opens the page once", async () => {
-    await ui.read("/");
-    const again = await ui.ask(ui.url.pathname + ui.url.search);
-    expect(again).toMatchObject({ status: 401 });
-    expect(cookieOf(again)).toBe("");
+  test.each([
+    ["another Host", { host: "evil.example" }],
+    ["the Origin of another port", { origin: "http://127.0.0.1:1" }],
+  ])("a request with the secret and %s gets no document", async (_, more) => {
+    const answer = await ui.ask("/api/v1/status", { headers: { ...secretOf(ui.url), ...more } });
+    expect(answer).toMatchObject({ status: 403 });
   });
 });
 
@@ -196,8 +205,7 @@ describe("of a hub", () => {
   test("the stream tells how fresh the fleet is", async () => {
     await using hub = await startStubHub(recordedObjects);
     await using ui = await startUi(["--no-live"], hub.env);
-    const { headers } = await ui.ask(ui.url.pathname + ui.url.search);
-    const first = await firstMessage(ui.url, cookieOf({ headers }));
+    const first = await firstMessage(ui.url);
     expect(first).toMatchObject({ revision: expect.any(Number), trouble: null, round: null });
     expectSchema("PageState", first);
   });
@@ -205,25 +213,22 @@ describe("of a hub", () => {
   test("Ctrl-C ends it, also while a browser is connected", async () => {
     await using hub = await startStubHub(recordedObjects);
     const ui = await startUi(["--no-live"], hub.env);
-    const { headers } = await ui.ask(ui.url.pathname + ui.url.search);
-    const response = await openStream(ui.url, cookieOf({ headers }));
+    const response = await openStream(ui.url);
     response.on("error", () => undefined);
     expect(await ui.interrupt()).toBe(130);
     await expect(ui.ask("/")).rejects.toThrow("ECONNREFUSED");
   });
 });
 
-function openStream(url: URL, cookie: string): Promise<IncomingMessage> {
+function openStream(url: URL): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  get(new URL("/api/v1/stream", url), { headers: { cookie }, agent: false }, resolve).on(
-    "error",
-    reject,
-  );
+  const options = { headers: secretOf(url), agent: false };
+  get(new URL("/api/v1/stream", url), options, resolve).on("error", reject);
   return promise;
 }
 
-async function firstMessage(url: URL, cookie: string): Promise<unknown> {
-  const response = await openStream(url, cookie);
+async function firstMessage(url: URL): Promise<unknown> {
+  const response = await openStream(url);
   expect(response.headers["content-type"]).toBe("text/event-stream");
   for await (const part of response) {
     const [, text = ""] = /^data: (.*)\n\n$/.exec(String(part)) ?? [];
@@ -286,7 +291,7 @@ describe("the command line", () => {
 
   test("--timeout ends it", async () => {
     const { exitCode, stdout } = await runText(["ui", "--no-open", "--timeout", "1s", ...bundle]);
-    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}\n$/);
+    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}\n$/);
     expect(exitCode).toBe(0);
   });
 
