@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { access, constants, mkdtemp, realpath, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
@@ -11,6 +12,7 @@ import { abortable, withTimeout } from "../time/deadline.ts";
 import type { Credential } from "./credential.ts";
 import { outputText, parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
+import { endMarked, markVariable } from "./left-processes.ts";
 import { type PluginPolicy, refusedPlugin } from "./plugin-policy.ts";
 
 /** What every plugin process gets. */
@@ -31,7 +33,7 @@ const pipesTimeoutMs = 500;
 
 /**
  * Runs an exec plugin once and returns the credential that it prints. The process has no stdin, and with a policy it starts in an empty folder that is removed afterwards. Its whole process group is killed
- * after the timeout of the plan and when the signal aborts. Its standard error is only in `cause`.
+ * at the end, after the timeout of the plan and when the signal aborts; with a policy also what has left the group. Its standard error is only in `cause`.
  *
  * Throws `FleetError` `AccessProviderFailed` with code `PluginNotFound`, `PluginFailed`, `PluginTimeout`,
  * `PluginNotAllowed`, `PluginOutputInvalid` or `PluginInputTooLarge`. Spec: cluster-inventory.md 3; security.md T-40 to T-44.
@@ -57,11 +59,14 @@ export async function runExecPlugin(
   const refusal = policy && (await refusedPlugin(file, policy, plan.sha256));
   if (refusal !== undefined) throw failed(plan, "PluginNotAllowed", refusal);
   signal.throwIfAborted();
+  // A command of the user's own kubeconfig may leave processes, such as an agent.
+  const mark = policy && randomUUID();
   const env = {
     ...surroundings.environment,
     ...Object.fromEntries(plan.env.map(({ name, value }) => [name, value])),
-    // Last, so that no other variable replaces it.
+    // Last, so that no other variable replaces them.
     KUBERNETES_EXEC_INFO: input,
+    ...(mark === undefined ? {} : { [markVariable]: mark }),
   };
   await using ending = new AsyncDisposableStack();
   // A command of the user's own kubeconfig may name files of the working directory.
@@ -70,7 +75,7 @@ export async function runExecPlugin(
   if (folder !== undefined) {
     ending.defer(() => rm(folder, { recursive: true, force: true }).catch(() => undefined));
   }
-  const result = await runProcess({ clock, file, plan, env, folder }, signal);
+  const result = await runProcess({ clock, file, plan, env, mark, folder }, signal);
   return parseExecCredential(result, plan, clock.date());
 }
 
@@ -131,12 +136,14 @@ interface Start {
   readonly file: string;
   readonly plan: ExecPlan;
   readonly env: Readonly<Record<string, string>>;
+  /** What the environments of the processes of this run hold. Undefined: they may stay. */
+  readonly mark: string | undefined;
   /** The working directory. Undefined: that of this process. */
   readonly folder: string | undefined;
 }
 
 async function runProcess(start: Start, signal: AbortSignal): Promise<string> {
-  const { clock, plan } = start;
+  const { clock, plan, mark } = start;
   const child = startProcess(start);
   const output = collect(child);
   const flood = Promise.withResolvers<never>();
@@ -157,6 +164,7 @@ async function runProcess(start: Start, signal: AbortSignal): Promise<string> {
   } finally {
     // Also ends background processes that the plugin has left.
     killGroup(child);
+    if (mark !== undefined) endMarked(mark);
     child.stdout?.destroy();
     child.stderr?.destroy();
   }
