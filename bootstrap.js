@@ -10,7 +10,10 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL(".", import.meta.url));
 const modules = join(root, "node_modules");
 const bin = join(modules, ".bin");
+const node24 = join(bin, "node");
 const stamp = join(modules, ".knfleet-installed");
+
+const quiet = ["--no-audit", "--no-fund", "--no-progress"];
 
 const usage = `Usage: node bootstrap.js COMMAND [ARGUMENTS]
 
@@ -152,19 +155,15 @@ async function install() {
     .update(`${process.platform} ${process.arch} ${lock}`)
     .digest("hex");
   if (textOf(stamp) === wanted) return;
-  if (!isInstalled(JSON.parse(lock))) await npmCi();
-  if (!existsSync(join(bin, "node"))) {
-    throw new Failure(
-      "Node 24 was not installed with the dependencies: the install script of the package `node` did not run; allow it (`npm config delete ignore-scripts`) and try again",
-    );
-  }
+  const present = isInstalled(JSON.parse(lock));
+  if (!present || !existsSync(node24)) await installing(present ? bringNode : npmCi);
   writeFileSync(stamp, wanted);
 }
 
 /** True when npm's own record of node_modules has every package of the lock: somebody ran `npm ci` by hand. */
 function isInstalled(lock) {
   const record = textOf(join(modules, ".package-lock.json"));
-  if (record === undefined || !existsSync(join(bin, "node"))) return false;
+  if (record === undefined) return false;
   const present = JSON.parse(record).packages;
   return Object.entries(lock.packages).every(
     ([path, wanted]) =>
@@ -176,31 +175,50 @@ function isInstalled(lock) {
 }
 
 async function npmCi() {
+  // Flags win over what `npm test --silent`, NODE_ENV=production and a user's .npmrc would change.
+  await npm(["ci", "--include=dev", "--loglevel=error", ...quiet]);
+  if (!existsSync(node24)) await bringNode();
+}
+
+/**
+ * .npmrc lets no package run a script of its own: a stolen package would run on the machine of everybody who installs. The package `node` is the exception, by its name: it holds no
+ * Node, and its script installs the package with the one of this platform.
+ */
+async function bringNode() {
+  const output = await npm(["rebuild", "node", "--ignore-scripts=false", ...quiet]);
+  if (existsSync(node24)) return;
+  throw new Failure(
+    `Node 24 was not installed with the dependencies by the script of the package \`node\`:\n${output}`,
+  );
+}
+
+async function installing(work) {
   const startedAt = Date.now();
   const elapsed = () => `${Math.round((Date.now() - startedAt) / 1000)} s`;
-  say("Installing dependencies (npm ci)");
+  say(`Installing dependencies (npm ${work === npmCi ? "ci" : "rebuild node"})`);
   const ticker = setInterval(() => say(`Still installing dependencies, ${elapsed()}`), 5000);
-  const output = [];
   try {
-    // Flags win over what `npm test --silent`, NODE_ENV=production and a user's .npmrc would change.
-    const flags = ["--include=dev", "--loglevel=error", "--no-audit", "--no-fund", "--no-progress"];
-    const [command, ...args] = [...npm(), "ci", ...flags];
-    const code = await runChild(command, args, {
-      cwd: root,
-      onOutput: (text) => output.push(text),
-    });
-    if (code > 128) throw new Failure("Interrupted while installing dependencies");
-    if (code !== 0) {
-      throw new Failure(`\`npm ci\` failed with exit code ${code}:\n${output.join("").trim()}`);
-    }
+    await work();
   } finally {
     clearInterval(ticker);
   }
   say(`Installed dependencies, ${elapsed()}`);
 }
 
+/** Runs npm to its end and gives what it said. */
+async function npm(args) {
+  const output = [];
+  const [command, ...first] = npmCommand();
+  const options = { cwd: root, onOutput: (text) => output.push(text) };
+  const code = await runChild(command, [...first, ...args], options);
+  const said = output.join("").trim();
+  if (code > 128) throw new Failure("Interrupted while installing dependencies");
+  if (code !== 0) throw new Failure(`\`npm ${args[0]}\` failed with exit code ${code}:\n${said}`);
+  return said;
+}
+
 // Under `npm test` it is the npm that runs this, also where it is on no PATH.
-function npm() {
+function npmCommand() {
   const running = process.env.npm_execpath;
   return running !== undefined && basename(running) === "npm-cli.js"
     ? [process.execPath, running]
@@ -210,7 +228,7 @@ function npm() {
 // --- child processes
 
 function node(args, cwd, options) {
-  return runChild(join(bin, "node"), args, { cwd, ...options });
+  return runChild(node24, args, { cwd, ...options });
 }
 
 /**

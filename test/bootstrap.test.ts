@@ -90,11 +90,39 @@ describe("the bootstrap", () => {
     expect(stderr).toContain("Error: npm is missing: install Node 20 or newer");
   });
 
-  test("says what to do when install scripts are switched off", async () => {
-    await fakeNpm("mkdir -p node_modules");
+  // What npm does with the .npmrc of the project: no package runs a script of its own.
+  const withoutScripts = `
+    if [ "$1" = ci ]; then mkdir -p node_modules/.bin; echo '${lockOf("1.0.0")}' > node_modules/.package-lock.json; fi
+    if [ "$1" = rebuild ]; then ln -s "${process.execPath}" node_modules/.bin/node; fi
+    echo "$1 $2 $3" >> npm-words`;
+
+  test("lets the package of Node alone run its script", async () => {
+    await fakeNpm(withoutScripts);
+    expect(await bootstrap(["run", "words.js", "a"])).toMatchObject({
+      code: 0,
+      stdout: '["a"]\n',
+      stderr: expect.stringMatching(
+        /^Installing dependencies \(npm ci\)\nInstalled dependencies, \d+ s\n$/,
+      ),
+    });
+    const words = await readFile(join(project, "npm-words"), "utf8");
+    expect(words).toMatch(/^ci .*\nrebuild node --ignore-scripts=false\n$/);
+  });
+
+  test("brings Node where somebody installed all others by hand", async () => {
+    await fakeNpm(withoutScripts);
+    await ended(spawn(join(folder, "bin", "npm"), ["ci"], { cwd: project }));
+    expect(await bootstrap(["run", "words.js", "a"])).toMatchObject({ code: 0 });
+    const words = await readFile(join(project, "npm-words"), "utf8");
+    expect(words).toBe("ci  \nrebuild node --ignore-scripts=false\n");
+  });
+
+  test("says so when the package of Node brings none", async () => {
+    await fakeNpm("mkdir -p node_modules; echo not for this machine");
     const { code, stderr } = await bootstrap(["install"]);
     expect(code).toBe(1);
     expect(stderr).toContain("Node 24 was not installed");
+    expect(stderr).toContain("not for this machine");
   });
 
   test.each([{ args: [] }, { args: ["dance"] }, { args: ["run"] }])(

@@ -10,6 +10,7 @@ const root = resolve(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const lock: unknown = JSON.parse(read("package-lock.json"));
 const dockerfile = read("Dockerfile");
+const npmrc = read(".npmrc").split("\n");
 const workflows = readdirSync(join(root, ".github/workflows")).map((name) => ({
   name,
   text: read(join(".github/workflows", name)),
@@ -41,6 +42,16 @@ describe("packages", () => {
   test("none of those that run in the image has an install script", () => {
     const scripted = runtime.filter(([, entry]) => valueAt(entry, "hasInstallScript") === true);
     expect(scripted.map(([path]) => path)).toEqual([]);
+  });
+
+  test("of all others one alone has an install script, and npm runs none by itself", () => {
+    const scripted = packages.filter(([, entry]) => valueAt(entry, "hasInstallScript") === true);
+    expect(scripted.map(([path]) => path)).toEqual(["node_modules/node"]);
+    expect(npmrc).toContain("ignore-scripts=true");
+  });
+
+  test("none is younger than a day, in which most bad ones are found out", () => {
+    expect(npmrc.find((line) => line.startsWith("min-release-age="))).toMatch(/=[1-9]\d*$/);
   });
 
   test("exact versions are asked for, 25 at most at run time", () => {
