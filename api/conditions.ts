@@ -1,4 +1,5 @@
 import { byText } from "./fields.ts";
+import { foreignText } from "./foreign-text.ts";
 import type { Condition } from "./kubernetes.ts";
 import type { ConditionType } from "./reasons.ts";
 
@@ -12,13 +13,15 @@ export function conditionOf(
 
 /**
  * The list with one condition replaced or added, sorted by type. `lastTransitionTime` changes only with status, reason
- * or message, so that equal input gives a byte-equal list.
+ * or message, so that equal input gives a byte-equal list. All conditions are made here, so here they become plain text: clusters, plugins and other teams' objects
+ * have a say in their messages.
  */
 export function withCondition(
   conditions: readonly Condition[],
-  next: Omit<Condition, "lastTransitionTime">,
+  said: Omit<Condition, "lastTransitionTime">,
   now: Date,
 ): readonly Condition[] {
+  const next = plainEntry(said);
   const current = conditionOf(conditions, next.type);
   const same =
     current?.lastTransitionTime !== undefined &&
@@ -31,6 +34,21 @@ export function withCondition(
   return [...conditions.filter((condition) => condition.type !== next.type), entry].toSorted(
     byText(({ type }) => type),
   );
+}
+
+const longestMessage = 4_096;
+// What the API asks of reasons, but no longer than a label. Empty: none.
+const reasonShape = /^(?:[A-Za-z](?:[\w,:]{0,126}\w)?)?$/;
+
+function plainEntry(
+  entry: Omit<Condition, "lastTransitionTime">,
+): Omit<Condition, "lastTransitionTime"> {
+  const { reason = "", message } = entry;
+  return {
+    ...entry,
+    ...(reasonShape.test(reason) ? {} : { reason: "Unknown" }),
+    ...(message === undefined ? {} : { message: foreignText(message, longestMessage) }),
+  };
 }
 
 /** The dependent conditions in the order of an install. */

@@ -7,6 +7,7 @@ import { TokenBucket } from "../access/time/token-bucket.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { timestampOf } from "../api/conditions.ts";
 import { fleetSetApiVersion } from "../api/fleet-set.ts";
+import { foreignText, plainLines } from "../api/foreign-text.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { lastingLogFieldsOf, type Log } from "./log.ts";
@@ -39,6 +40,7 @@ interface NamedEvent extends NewEvent {
 
 const events = knownResource("v1", "Event");
 const maxMessageLength = 1_024;
+const maxAnnotationLength = 65_536;
 const maxRemembered = 4_096;
 
 /**
@@ -56,7 +58,8 @@ export class EventRecorder {
   }
 
   /** Writes an Event, unless the component has too many. Never rejects. */
-  async record(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
+  async record(subject: EventSubject, said: NewEvent, signal: AbortSignal): Promise<void> {
+    const event = plainEvent(said);
     const { clock, log } = this.#options;
     const { reason } = event;
     const admitted = this.#correlator.admit(subject.metadata.uid, event, clock.now());
@@ -77,7 +80,7 @@ export class EventRecorder {
    */
   async audit(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
     try {
-      await this.#write(subject, event, signal);
+      await this.#write(subject, plainEvent(event), signal);
     } catch (error) {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
       const { reason } = event;
@@ -156,6 +159,19 @@ export class EventRecorder {
     remember(this.#counts, name, 1);
     return true;
   }
+}
+
+/** An Event that can be shown: clusters, plugins and other teams' objects have a say in the texts. */
+function plainEvent({ message, annotations, ...event }: NewEvent): NewEvent {
+  const plain = Object.entries(annotations ?? {}).map(([name, text]) => [
+    name,
+    plainLines(text.slice(0, maxAnnotationLength)),
+  ]);
+  return {
+    ...event,
+    message: foreignText(message, maxMessageLength),
+    ...(annotations === undefined ? {} : { annotations: Object.fromEntries(plain) }),
+  };
 }
 
 /** The same name for equal Events on one component in every process, so that a repeated Event meets the first one. */

@@ -5,13 +5,16 @@ import {
   type RolloutPhase,
   steering,
 } from "../api/fleet-set.ts";
+import { foreignText } from "../api/foreign-text.ts";
 import type { Condition } from "../api/kubernetes.ts";
 
 /** Longest sentence in the status of a set, in bytes of JSON. It keeps a status with 32 stages and 20 clusters below 32 KiB. Spec: sets.md R14. */
 const maxBytes = 300;
 
-/** A sentence from users or other programs. A cut one ends with `…`. */
-export function shortText(text: string): string {
+/** A sentence from users or other programs, as plain text. A cut one ends with `…`. */
+export function shortText(said: string): string {
+  // One more character than there is room for, so that a cut is seen.
+  const text = foreignText(said, maxBytes + 1);
   const short = cutText(text, maxBytes);
   return short === text ? text : `${cutText(text, maxBytes - Buffer.byteLength("…"))}…`;
 }

@@ -6,6 +6,7 @@ import {
   type StageStatus,
   steering,
 } from "../api/fleet-set.ts";
+import { foreignText } from "../api/foreign-text.ts";
 import { type ClusterStateName, isThrough } from "./cluster-state.ts";
 import type { Member, Obstacle, Stage, Stamp } from "./facts.ts";
 import {
@@ -178,9 +179,9 @@ function notableOf(members: readonly Member[]): readonly NotableCluster[] {
       return {
         cluster: key,
         state: state.name,
-        reason: cutText(state.reason, maxReasonBytes),
+        reason: cutText(foreignText(state.reason), maxReasonBytes),
         message: shortText(state.message),
-        ...(since === undefined ? {} : { since: cutText(since, maxReasonBytes) }),
+        ...(since === undefined ? {} : { since: cutText(foreignText(since), maxReasonBytes) }),
       };
     });
 }

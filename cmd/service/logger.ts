@@ -18,7 +18,7 @@ const maxCauses = 4;
 
 /**
  * Creates a logger that writes one line a message, as JSON or as text for people. Writes errors as type, reason, code and message. Writes their causes, which
- * may be foreign text, only at level debug, cut and without control characters.
+ * may be foreign text, only at level debug, cut and without control characters. No line steers a terminal or has more than 64 KiB, whatever is in its fields.
  */
 export function createLogger({ level, format }: LoggerSettings, sink: LineSink): Logger {
   const options: LoggerOptions = {
@@ -28,7 +28,8 @@ export function createLogger({ level, format }: LoggerSettings, sink: LineSink):
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: (error: unknown) => describeError(error, level === "debug") },
   };
-  const lines = { write: (line: string) => sink.write(format === "json" ? line : asText(line)) };
+  const written = (line: string): string => (format === "json" ? line : asText(line));
+  const lines = { write: (line: string) => sink.write(visible(written(shortLine(line)))) };
   return pino(options, lines);
 }
 
@@ -59,6 +60,45 @@ function causesOf(error: Error): readonly string[] {
     texts.push(text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ").slice(0, maxCauseLength));
   }
   return texts;
+}
+
+const longestLine = 64 * 1024;
+const longestText = 4_096;
+const longestName = 256;
+
+/** The same line, or one whose long texts are cut. Clusters and plugins have a say in errors. */
+function shortLine(line: string): string {
+  if (line.length <= longestLine / 2) return line;
+  const fields: Readonly<Record<string, unknown>> = JSON.parse(line);
+  const short = `${JSON.stringify(shortened(fields))}\n`;
+  if (short.length <= longestLine) return short;
+  const { level, time, msg } = fields;
+  return `${JSON.stringify({ level, time, cut: line.length, msg: shortened(msg) })}\n`;
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value === "string") return shortText(value, longestText);
+  if (Array.isArray(value)) return value.map(shortened);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, one]) => [
+    shortText(name, longestName),
+    shortened(one),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function shortText(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`;
+}
+
+/** Writes what nobody sees, or what steers a terminal, as JSON can write it. */
+function visible(line: string): string {
+  return line.replaceAll(/(?!\n$)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    Array.from({ length: character.length }, (_, at) => {
+      const code = character.charCodeAt(at).toString(16);
+      return `\\u${code.padStart(4, "0")}`;
+    }).join(""),
+  );
 }
 
 /** `12:00:01.234 info  Sentence field=value …`. */

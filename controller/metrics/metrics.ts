@@ -4,6 +4,7 @@ import type { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import type { Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import { contestedCondition } from "../../api/reasons.ts";
 import { targetIdOf } from "../component-identity.ts";
 import type { QueueObserver } from "../queue/queue.ts";
@@ -70,8 +71,24 @@ export function createMetrics(sources: MetricSources): Metrics {
     ...applyMetrics(registry),
     setShardsHeld: addShardMetrics(registry, sources.shards),
     contentType: registry.contentType,
-    render: () => registry.metrics(),
+    render: async () => plainMetrics(await registry.metrics()),
   };
+}
+
+// The longest name of a namespace or an object.
+const longestLabel = 253;
+const labelValue = /"((?:[^"\\\n]|\\.)*)"/g;
+
+/** Makes the values of labels plain and short. Some are names that others chose, such as those of providers and versions. */
+function plainMetrics(text: string): string {
+  return text.replaceAll(labelValue, (whole, value: string) => {
+    if (value.length <= longestLabel && /^[\x20-\x7e]*$/.test(value)) return whole;
+    // A cut may leave half an escape.
+    const short = foreignText(value, longestLabel).replace(/(?<!\\)(?:\\\\)*\\$/, (end) =>
+      end.slice(1),
+    );
+    return `"${short}"`;
+  });
 }
 
 function applyMetrics(

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { EventRecorder, EventCorrelator } from "../../controller/events.ts";
 import { serving } from "../support/component.ts";
 import { FakeClock } from "../support/fake-clock.ts";
+import { lieIn, lyingText } from "../support/lying-text.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { apiError } from "./observe/scripted-watches.ts";
@@ -184,4 +185,27 @@ test("a component gets 25 Events at once, and then one every five minutes", () =
   expect(admitted(correlator, flood, { now: 299_000 })).toHaveLength(0);
   expect(admitted(correlator, flood, { now: 300_000 })).toHaveLength(1);
   expect(admitted(correlator, flood, { uid: "b", now: 300_000 })).toHaveLength(25);
+});
+
+test.each(["record", "audit"] as const)(
+  "an Event is plain and short, whatever others said: %s",
+  async (by) => {
+    const annotations = { list: `a\n${lyingText}` };
+    const message = `The server said ${lyingText}`;
+    await recorder[by](component, { ...ready, message, annotations }, signal);
+    const [event] = hub.all("Event");
+    expect(event).toMatchObject({ message: expect.stringMatching(/^The server said red over/) });
+    const text = JSON.stringify(event, (_, value: unknown) =>
+      typeof value === "string" ? [value.length > 65_536, ...lieIn(value)] : value,
+    );
+    expect(text).not.toMatch(/U\+|true/);
+    expect(event?.metadata.annotations?.["list"]).toMatch(/^a\n/);
+  },
+);
+
+test("lies that only differ in what nobody sees are one Event", async () => {
+  for (const hidden of ["", "\u200b", "\u202e", "\u001b[31m"]) {
+    await recorder.record(component, { ...ready, message: `Told${hidden} twice` }, signal);
+  }
+  expect(hub.all("Event")).toEqual([expect.objectContaining({ count: 4 })]);
 });

@@ -6,6 +6,7 @@ import { type FleetSetStatus, steering } from "../../api/fleet-set.ts";
 import { fleetSetStatus } from "../../api/schema/fleet-set-status.ts";
 import { decide } from "../../sets/decide.ts";
 import type { SetFacts } from "../../sets/facts.ts";
+import { lieIn, lyingText } from "../support/lying-text.ts";
 import { decided } from "./cases/decided.ts";
 import { largeFacts, largeNow } from "./large-set.ts";
 import { completeWorld, next, updateOf } from "./two-rings.ts";
@@ -107,6 +108,14 @@ describe("P13: the status of 10,000 clusters in 32 stages", () => {
   });
 });
 
+/** All texts of a status. */
+function texts(value: unknown): string {
+  if (typeof value === "string") return `${value} `;
+  return typeof value === "object" && value !== null
+    ? Object.values(value).map(texts).join("")
+    : "";
+}
+
 function messageOf(message: string): string | undefined {
   return decide(largeFacts(200, { failed: 3, message }), largeNow).status.notable?.[0]?.message;
 }
@@ -144,6 +153,17 @@ describe("what a decision writes into the status", () => {
     const known = times.filter((time) => time !== undefined);
     expect(known.length).toBeGreaterThan(1);
     for (const time of known) expect(time).toMatch(/T\d\d:\d\d:\d\dZ$/);
+  });
+
+  test("is plain, whatever the clusters say", () => {
+    const { status } = decide(largeFacts(200, { failed: 3, message: lyingText }), largeNow);
+    expect(status.notable?.[0]?.message).toMatch(/^red over written/);
+    expect(lieIn(texts(status))).toEqual([]);
+    const world = completeWorld();
+    world.selection = { kind: "unusable", reason: "PlacementNotFound", message: lyingText };
+    const { status: unusable } = world.decide();
+    expect(unusable.rollout?.waitingFor).toMatch(/^red over written/);
+    expect(lieIn(texts(unusable))).toEqual([]);
   });
 
   test("marks a message that was cut, and leaves one that fits as it is", () => {

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { FleetError } from "../../../api/errors.ts";
 import { createLogger, type LoggerSettings } from "../../../cmd/service/logger.ts";
+import { lieIn, lyingText } from "../../support/lying-text.ts";
 
 function logged(
   settings: Partial<LoggerSettings>,
@@ -65,4 +66,44 @@ test("a programming error comes with its place", () => {
 
 test("lines below the level are not written", () => {
   expect(logged({ level: "warn" }, (log) => log.info({}, "No"))).toEqual([]);
+});
+
+describe.each(["json", "text"] as const)("as %s, what others said", (format) => {
+  const liar = new FleetError("ApplyFailed", `The server said ${lyingText}`);
+
+  test.each<[what: string, write: (log: ReturnType<typeof createLogger>) => void]>([
+    ["in a field", (log) => log.info({ spoke: lyingText }, "Told")],
+    ["in an error", (log) => log.info({ err: liar }, "Told")],
+    ["in a cause", (log) => log.info({ err: new Error("x", { cause: liar }) }, "Told")],
+    ["in the sentence", (log) => log.info({}, `Told ${lyingText}`)],
+    ["in the fields of all lines", (log) => log.child({ spoke: lyingText }).info({}, "Told")],
+    ["in a list", (log) => log.info({ names: [lyingText, { deep: [lyingText] }] }, "Told")],
+    ["in the name of a field", (log) => log.info({ [lyingText]: 1 }, "Told")],
+    [
+      "ten thousand times",
+      (log) => log.info({ names: Array.from({ length: 10_000 }, () => "name\u202e") }, "Told"),
+    ],
+  ])("steers no terminal and ends: %s", (_, write) => {
+    const [line = "", ...others] = logged({ format, level: "debug" }, write);
+    expect(others).toEqual([]);
+    expect(lieIn(line)).toEqual([]);
+    expect(line.length).toBeLessThan(70_000);
+    expect(line.split("\n")).toEqual([expect.stringContaining("Told"), ""]);
+  });
+
+  test("is there as it was, where it is harmless or can be written otherwise", () => {
+    const [line = ""] = logged({ format }, (log) => log.info({ a: "é\u202e\u0085" }, "Für b"));
+    expect(line).toContain("Für b");
+    expect(line).toContain(String.raw`é\u202e\u0085`);
+  });
+});
+
+test("a line with lies is JSON, with what was there", () => {
+  const [line = ""] = logged({}, (log) => log.info({ a: "é\u202e\u0085" }, "Told"));
+  expect(JSON.parse(line)).toMatchObject({ a: "é\u202e\u0085" });
+  const [long = ""] = logged({}, (log) => log.info({ a: 1, spoke: lyingText }, "Told"));
+  expect(JSON.parse(long)).toMatchObject({ level: "info", a: 1, msg: "Told" });
+  const names = Array.from({ length: 10_000 }, () => "name");
+  const [longer = ""] = logged({}, (log) => log.info({ names }, "Told"));
+  expect(JSON.parse(longer)).toMatchObject({ level: "info", cut: expect.any(Number), msg: "Told" });
 });

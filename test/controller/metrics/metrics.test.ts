@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { RequestCounters } from "../../../access/http/request-counters.ts";
+import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import { serving } from "../../support/component.ts";
+import { lieIn, lyingText } from "../../support/lying-text.ts";
 import { metricsOf } from "../../support/metrics.ts";
 
 async function linesOf(metrics: { render(): Promise<string> }): Promise<readonly string[]> {
@@ -140,4 +142,21 @@ test("a component has series for as long as it is there", async () => {
 
 test("the process itself is measured", async () => {
   expect(await metricsOf().render()).toMatch(/^process_resident_memory_bytes \d+$/m);
+});
+
+test("a label is plain and short, whatever others said, and its series is there", async () => {
+  const name = `${"\\".repeat(300)}"\n\u202e`;
+  const status = { version: lyingText, conditions: [] };
+  const spec = { clusterProfileRef: { namespace: "fleet", name } };
+  const path = new PathMetrics(systemClock);
+  const components = () => [serving({ spec, status })];
+  const metrics = metricsOf({ path, components });
+  await path.measure(lyingText, () => Promise.resolve(1), new AbortController().signal);
+  const lines = await linesOf(metrics);
+  expect(lines.flatMap(lieIn)).toEqual([]);
+  const longest = lines.filter((line) => !line.startsWith("#")).map(({ length }) => length);
+  expect(Math.max(...longest)).toBeLessThan(1_500);
+  const info = lines.find((line) => line.startsWith("knfleet_component_info{"));
+  expect(info).toMatch(/,version="red over written [^"]*",spoke="fleet\/(?:\\\\)+"\} 1$/);
+  expect(lines).toContainEqual(expect.stringMatching(/_runs_total\{provider="red over .* 1$/));
 });
