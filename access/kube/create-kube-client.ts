@@ -74,6 +74,14 @@ interface Call {
   readonly onLength?: (characters: number) => void;
 }
 
+/** JSON without the characters that YAML takes only as escapes. */
+function wireText(body: unknown): string {
+  return JSON.stringify(body).replaceAll(
+    /[\u007f-\u009f\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;
 
 function callerOf(requester: Requester): Caller {
@@ -87,7 +95,7 @@ function callerOf(requester: Requester): Caller {
         path,
         verb,
         headers: { accept, ...(body === undefined ? {} : { "content-type": contentType }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: wireText(body) }),
         timeoutMs: isRead ? readTimeoutMs : writeTimeoutMs,
         idempotent: call.idempotent ?? (isRead || method === "DELETE"),
         ...(ownConnection === undefined ? {} : { ownConnection }),
@@ -195,7 +203,7 @@ function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" |
       const query: Query = { fieldManager, force, dryRun: dryRun === true ? "All" : undefined };
       const path = objectPath(ref, subresource, query);
       const accept = metadataOnly === true ? metadataObject : json;
-      // The body is JSON, which is YAML.
+      // The body is JSON, which is YAML as `wireText` writes it.
       const contentType = "application/apply-patch+yaml";
       const request = { method: "PATCH", path, verb: "apply", accept, body, contentType } as const;
       return write({ ...request, idempotent: true }, ref, signal);

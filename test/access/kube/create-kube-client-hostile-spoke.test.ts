@@ -89,6 +89,17 @@ function page(next: string): string {
   return JSON.stringify({ metadata, items: [object("one")] });
 }
 
+test("what is sent has no characters that YAML does not take, which an API server reads when something is applied", async () => {
+  const stored = { metadata: { ...one, uid: "1", resourceVersion: "1" } };
+  const { client, requests } = await clientOf(() => ({ body: JSON.stringify(stored) }));
+  const data = { text: "a\u007f\u0085\u009b\u{fffe}\u{ffff}é\u202e" };
+  const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "one" }, data };
+  await client.apply(one, body, { fieldManager: "knfleet", force: true }, signal);
+  const sent = requests[0]?.body ?? "";
+  expect(sent).not.toMatch(/[\u007f-\u009f\ufffe\uffff]/);
+  expect(JSON.parse(sent)).toMatchObject({ data });
+});
+
 describe("T-54: a spoke that lies", () => {
   test("with pages that never end costs a bounded number of requests", async () => {
     let pages = 0;

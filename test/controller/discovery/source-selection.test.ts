@@ -85,6 +85,7 @@ test("properties come from annotations", () => {
     "knfleet.dev/property.": "x",
     "knfleet.dev/property.none": "",
     "knfleet.dev/property.long": "x".repeat(2_000),
+    "knfleet.dev/property.lie": "a\u001b[31m\u009b\u202eb",
     other: "x",
   };
   const [source] = sourcesOfSecret(
@@ -92,7 +93,7 @@ test("properties come from annotations", () => {
     settings,
     Date.now(),
   );
-  expect(source?.properties).toEqual({ gpu: "yes", long: "x".repeat(1_024) });
+  expect(source?.properties).toEqual({ gpu: "yes", long: "x".repeat(1_024), lie: "a b" });
 });
 
 test("labels that others believe are not copied, of a Secret or a Cluster", () => {
