@@ -173,42 +173,6 @@ function detailOf(error: unknown, field: "code" | "syscall"): string {
   return detailOf(error.cause, field);
 }
 
-const name = "[\\w.-]{1,100}";
-const refused = new RegExp(
-  `cannot (?<verb>[a-z]{1,30}) resource "(?<resource>[\\w./-]{1,100})" in API group "(?<group>[\\w.-]{0,100})"` +
-    `(?: in the namespace "(?<namespace>${name})")?`,
-);
-
-/**
- * The right that a 403 says is missing, as `the verb create on deployments.apps in namespace a`; undefined when its message
- * names none.
- */
-export function missingRightIn(message: string): string | undefined {
-  const right = deniedRightIn(message);
-  if (right === undefined) return undefined;
-  const { verb, resource, group, namespace } = right;
-  const fullResource = group === "" ? resource : `${resource}.${group}`;
-  const suffix = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  return `the verb ${verb} on ${fullResource}${suffix}`;
-}
-
-/** A right that a server has refused. */
-export interface DeniedRight {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  /** Absent: in every namespace. */
-  readonly namespace?: string;
-}
-
-/** The right that a 403 says is missing; undefined when its message names none. */
-export function deniedRightIn(message: string): DeniedRight | undefined {
-  const { verb, resource, group = "", namespace } = refused.exec(message)?.groups ?? {};
-  if (verb === undefined || resource === undefined) return undefined;
-  const right = { verb, group, resource };
-  return namespace === undefined ? right : { ...right, namespace };
-}
-
 /**
  * The answer to an optional request; undefined when the server forbids it (403) or does not know it (404), because the main work may still be allowed.
  * Rejects with every other error, since a busy or failing server may answer the next time.

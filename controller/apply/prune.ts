@@ -1,5 +1,6 @@
-import { ApiError, missingRightIn } from "../../access/kube/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 import { type KubeClient, type ObjectRef, objectRefOf } from "../../access/kube/kube-client.ts";
+import { missingRightIn } from "../../access/kube/missing-right.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";

@@ -1,9 +1,5 @@
-import {
-  ApiError,
-  type ApiErrorFacts,
-  type StatusCause,
-  missingRightIn,
-} from "../../access/kube/api-error.ts";
+import { ApiError, type ApiErrorFacts, type StatusCause } from "../../access/kube/api-error.ts";
+import { missingRightIn } from "../../access/kube/missing-right.ts";
 import { groupOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Code } from "../../api/reasons.ts";
 import type { Trouble } from "./change-set.ts";

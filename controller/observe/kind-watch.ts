@@ -1,4 +1,5 @@
-import { ApiError, ConnectionError, missingRightIn } from "../../access/kube/api-error.ts";
+import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import { missingRightIn } from "../../access/kube/missing-right.ts";
 import type { Listing } from "../../access/kube/reflector.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";

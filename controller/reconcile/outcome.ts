@@ -1,9 +1,5 @@
-import {
-  ApiError,
-  ConnectionError,
-  type ConnectionFailure,
-  missingRightIn,
-} from "../../access/kube/api-error.ts";
+import { ApiError, ConnectionError, type ConnectionFailure } from "../../access/kube/api-error.ts";
+import { missingRightIn } from "../../access/kube/missing-right.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";

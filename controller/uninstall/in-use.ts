@@ -1,4 +1,5 @@
-import { ApiError, missingRightIn } from "../../access/kube/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import { missingRightIn } from "../../access/kube/missing-right.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { withTimeout } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
@@ -139,7 +140,7 @@ async function listMetadata(
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 404) return [];
     if (error.status !== 403) throw error;
-    const right = missingRightIn(error.message) ?? `the verb list on ${resource.plural}`;
+    const right = missingRightIn(error.message) ?? `the right to list ${resource.plural}`;
     const message = `${keepWhileUsedAnnotation} needs ${right}, which the controller lacks on the target cluster`;
     throw new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
   }

@@ -247,7 +247,7 @@ test("D-60: a component that asks for it is kept while a user has an object of i
   await using limited = await openInstaller(spoke, { component });
   const ofHub = { clock: systemClock, component, target: limited.installer.target, recall };
   await expect(assertUnused(ofHub, signal)).rejects.toThrow(
-    /needs the verb list on gadgets\.gadgets\.example, which the controller lacks/,
+    /needs the right to list gadgets\.gadgets\.example, which the controller lacks/,
   );
   await admin.remove(anchorKey({ component, target }));
   await expect(asked()).rejects.toThrow(/^Still used by 1 Gadget \(used\/theirs\); delete them/);

@@ -96,7 +96,7 @@ describe("a refusal", () => {
       message:
         'configmaps "a" is forbidden: User "u" cannot create resource "configmaps" in API group "" in the namespace "knative"',
       kind: "permanent",
-      says: "lacks the verb create on configmaps in namespace knative",
+      says: "lacks the right to create configmaps in namespace knative",
     },
     {
       what: "for a reason of its own",

@@ -202,7 +202,7 @@ describe("D-60: a component that is to be kept while it is used", () => {
     await expect(asked()).rejects.toMatchObject({
       reason: "ApplyFailed",
       code: "Forbidden",
-      message: expect.stringContaining("needs the verb list on brokers.eventing.knative.dev"),
+      message: expect.stringContaining("needs the right to list brokers.eventing.knative.dev"),
     });
   });
 

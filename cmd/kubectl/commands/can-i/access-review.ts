@@ -1,22 +1,11 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import type { Right } from "../../../../access/kube/missing-right.ts";
 import { listAt, recordAt } from "../../../../api/fields.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
 import type { Permission, SpokeRight } from "./permissions.ts";
 
 const apiVersion = "authorization.k8s.io/v1";
 const asked = 16;
-
-/** One verb on one resource. */
-export interface Right {
-  /** Absent: in every namespace. */
-  readonly namespace?: string;
-  readonly group: string;
-  /** With the subresource: `pods/log`. */
-  readonly resource: string;
-  readonly verb: string;
-  /** Absent: on the objects of every name. */
-  readonly name?: string;
-}
 
 /** Each verb on each resource of a right of the documentation. */
 export function rightsOf({ group, resources, verbs }: SpokeRight): readonly Right[] {

@@ -3,8 +3,8 @@ import {
   codeOf,
   ConnectionError,
   type ConnectionFailure,
-  missingRightIn,
 } from "../../../../access/kube/api-error.ts";
+import { missingRightIn } from "../../../../access/kube/missing-right.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { redactSecrets } from "../../../../api/foreign-text.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";

@@ -1,9 +1,9 @@
+import type { Right } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
 import { clusterIdOf, readEach, unreadErrors } from "../../spokes/read-clusters.ts";
-import type { Right } from "../can-i/access-review.ts";
 import {
   distinctRights,
   lackText,

@@ -1,9 +1,10 @@
-import { ApiError, deniedRightIn } from "../../../../access/kube/api-error.ts";
+import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { deniedRightIn, rightText, type Right } from "../../../../access/kube/missing-right.ts";
 import { groupOf, type KubeObject, type ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
-import { isAllowed, type Right } from "../can-i/access-review.ts";
+import { isAllowed } from "../can-i/access-review.ts";
 
 /** The rights that the caller lacks on a cluster. Asks for the objects by their names only where the right does not hold for all names. Throws the errors of KubeClient. */
 export async function missingRights(
@@ -16,8 +17,8 @@ export async function missingRights(
     return all.filter((_, at) => answers[at] === false);
   };
   const general = distinctRights(rights.map(ofEveryName));
-  const lacked = new Set((await lacking(general)).map(deedText));
-  return lacking(rights.filter((right) => lacked.has(deedText(right))));
+  const lacked = new Set((await lacking(general)).map(rightText));
+  return lacking(rights.filter((right) => lacked.has(rightText(right))));
 }
 
 function ofEveryName(right: Right): Right {
@@ -49,7 +50,7 @@ export function rightsToDelete(
 
 /** Rights without those that come twice. */
 export function distinctRights(rights: readonly Right[]): readonly Right[] {
-  const named = rights.map((right) => [`${deedText(right)} ${right.name ?? ""}`, right] as const);
+  const named = rights.map((right) => [`${rightText(right)} ${right.name ?? ""}`, right] as const);
   return [...new Map(named).values()];
 }
 
@@ -70,20 +71,11 @@ export function throwDenied(where: string): (error: unknown) => never {
 
 /** Rights in words: the verbs on a kind in one text. */
 export function rightTexts(rights: readonly Right[]): readonly string[] {
-  return [...Map.groupBy(rights, placeText)].map(([place, all]) => {
+  const byPlace = Map.groupBy(rights, (right) => rightText({ ...right, verb: "" }));
+  return [...byPlace.values()].flatMap((all) => {
     const verbs = new Set(all.map(({ verb }) => verb));
-    return `${[...verbs].join(" and ")} ${place}`;
+    return all.slice(0, 1).map((right) => rightText({ ...right, verb: [...verbs].join(" and ") }));
   });
-}
-
-/** A right in words, without the name of an object. */
-function deedText(right: Right): string {
-  return `${right.verb} ${placeText(right)}`;
-}
-
-function placeText({ resource, group, namespace }: Right): string {
-  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  return `${resource}${group === "" ? "" : `.${group}`}${where}`;
 }
 
 /** Reads objects on which a refusal depends. An object that may not be read does not count as absent: the right to read it is missing. */

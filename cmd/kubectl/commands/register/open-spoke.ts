@@ -6,7 +6,8 @@ import { probeCertificate, probeConnection } from "../../../../access/http/endpo
 import { pemOf } from "../../../../access/hub/hub-credentials.ts";
 import { connectHub, type HubConnection, type HubOptions } from "../../../../access/hub/hub.ts";
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
-import { ApiError, ConnectionError, missingRightIn } from "../../../../access/kube/api-error.ts";
+import { ApiError, ConnectionError } from "../../../../access/kube/api-error.ts";
+import { missingRightIn } from "../../../../access/kube/missing-right.ts";
 import { accessClusterOf } from "../../../../access/profiles/profile-objects.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { FleetError } from "../../../../api/errors.ts";

@@ -116,7 +116,7 @@ describe("the number of a condition", () => {
       of(
         "InstallSucceeded=False",
         "Error",
-        "Install failed with message: ConfigMap a/b: Not allowed: the controller lacks the verb create on configmaps",
+        "Install failed with message: ConfigMap a/b: Not allowed: the controller lacks the right to create configmaps",
       ),
       "KNF1018",
     ],

@@ -1,5 +1,6 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
+import type { Right } from "../../../../../access/kube/missing-right.ts";
 import type { Component } from "../../../../../api/component.ts";
 import { conditionOf } from "../../../../../api/conditions.ts";
 import { recordAt } from "../../../../../api/fields.ts";
@@ -19,7 +20,7 @@ import { words } from "../../../output/steps.ts";
 import { numberAt, stringAt } from "../../../selection/fields.ts";
 import { mapLimited } from "../../../spokes/read-clusters.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
-import { isAllowed, readGrantedRules, type Right, rightsOf } from "../../can-i/access-review.ts";
+import { isAllowed, readGrantedRules, rightsOf } from "../../can-i/access-review.ts";
 import { spokeRights } from "../../can-i/permissions.ts";
 import type { SpokeSession } from "../spoke-session.ts";
 import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";

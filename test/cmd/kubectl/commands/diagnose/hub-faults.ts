@@ -37,7 +37,7 @@ export const hubFaults: readonly Fault[] = [
   {
     name: "the user may not read the component",
     code: "KNF1003",
-    says: /the verb get on knativeeventings.operator.knative.dev in namespace healthy/,
+    says: /the right to get knativeeventings.operator.knative.dev in namespace healthy/,
     make: async (world) => ({
       args: [...eventing("healthy"), "--kubeconfig", await asUser(world, "nothing", [])],
     }),

@@ -220,7 +220,7 @@ export const networkFaults: readonly Fault[] = [
   {
     name: "the identity lacks one right",
     code: "KNF5002",
-    says: /Missing is the verb escalate on clusterroles.rbac.authorization.k8s.io/,
+    says: /Missing is the right to escalate clusterroles.rbac.authorization.k8s.io/,
     make: async (world) => {
       const rules = [
         {

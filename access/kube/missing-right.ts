@@ -1,0 +1,37 @@
+/** One verb on one resource. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  /** With the subresource: `pods/log`. */
+  readonly resource: string;
+  /** Absent: in every namespace. */
+  readonly namespace?: string;
+  /** Absent: on the objects of every name. */
+  readonly name?: string;
+}
+
+/** A right in words, without the name of an object: `create deployments.apps in namespace a`. All messages name rights in these words. */
+export function rightText({ verb, group, resource, namespace }: Right): string {
+  const suffix = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  return `${verb} ${resource}${group === "" ? "" : `.${group}`}${suffix}`;
+}
+
+const name = "[\\w.-]{1,100}";
+const refused = new RegExp(
+  `cannot (?<verb>[a-z]{1,30}) resource "(?<resource>[\\w./-]{1,100})" in API group "(?<group>[\\w.-]{0,100})"` +
+    `(?: in the namespace "(?<namespace>${name})")?`,
+);
+
+/** The right that a 403 says is missing; undefined when its message names none. */
+export function deniedRightIn(message: string): Right | undefined {
+  const { verb, resource, group = "", namespace } = refused.exec(message)?.groups ?? {};
+  if (verb === undefined || resource === undefined) return undefined;
+  const right = { verb, group, resource };
+  return namespace === undefined ? right : { ...right, namespace };
+}
+
+/** The same in words, as `the right to create deployments.apps in namespace a`. */
+export function missingRightIn(message: string): string | undefined {
+  const right = deniedRightIn(message);
+  return right === undefined ? undefined : `the right to ${rightText(right)}`;
+}
