@@ -131,11 +131,14 @@ export function accountOf(deployment: KubeObject): string {
 
 /** `namespace/name` of the ServiceAccounts of a binding. */
 export function accountsOf(binding: KubeObject): readonly string[] {
-  return itemsAt(binding, "subjects").flatMap((subject) =>
-    stringAt(subject, "kind") === "ServiceAccount"
-      ? [`${stringAt(subject, "namespace") ?? ""}/${stringAt(subject, "name") ?? ""}`]
-      : [],
-  );
+  return itemsAt(binding, "subjects").flatMap((subject) => {
+    const kind = stringAt(subject, "kind");
+    const name = stringAt(subject, "name") ?? "";
+    if (kind === "ServiceAccount") return [`${stringAt(subject, "namespace") ?? ""}/${name}`];
+    // RBAC takes the user of this name for the ServiceAccount. Other users run no pods.
+    const [, place, account] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name) ?? [];
+    return kind === "User" && account !== undefined ? [`${place}/${account}`] : [];
+  });
 }
 
 /** The ClusterRoles of upstream's operator, which have these names in its chart and in its manifests. */

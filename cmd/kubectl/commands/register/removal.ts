@@ -1,9 +1,10 @@
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ComponentKey } from "../../../../api/component.ts";
-import { areRecords, recordAt, textAt } from "../../../../api/fields.ts";
+import { recordAt, textAt } from "../../../../api/fields.ts";
 import { type FleetSet, holdLabel } from "../../../../api/fleet-set.ts";
 import { describe, type KubeObject, nameFirst } from "../../../../api/kubernetes.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
+import { accountsOf } from "../../hub/find-controller.ts";
 import { words } from "../../output/steps.ts";
 import { type NamespaceContents, othersIn, whyItStays } from "./namespace-contents.ts";
 import type { Refusal } from "./reachable-server.ts";
@@ -154,7 +155,10 @@ export function spokeRemovals(
     (one) => !gone.has(one.metadata.uid) && clusterRoleOf(one) === spokeRoleName,
   );
   const naming = isOwn(account)
-    ? bindings.filter((one) => !gone.has(one.metadata.uid) && namesAccount(one, name))
+    ? bindings.filter(
+        (one) =>
+          !gone.has(one.metadata.uid) && accountsOf(one).includes(`${spokeNamespace}/${name}`),
+      )
     : [];
   const stays = whyItStays(spokeNamespace, othersIn(contents, removals));
   return {
@@ -171,18 +175,6 @@ export function spokeRemovals(
 function clusterRoleOf({ roleRef }: KubeObject): string | undefined {
   const ref = recordAt(roleRef);
   return ref["kind"] === "Role" ? undefined : textAt(ref, "name");
-}
-
-/** Whether a binding gives rights to a ServiceAccount of the namespace of `register`. */
-function namesAccount(binding: KubeObject, account: string): boolean {
-  const { subjects } = binding;
-  return (
-    areRecords(subjects) &&
-    subjects.some(
-      ({ kind, namespace, name }) =>
-        kind === "ServiceAccount" && namespace === spokeNamespace && name === account,
-    )
-  );
 }
 
 function namingText(bindings: readonly KubeObject[], account: string): string {

@@ -42,6 +42,12 @@ describe("a Deployment is a controller by the ClusterRole of its ServiceAccount"
       binding({ role: "knative-eventing-operator", labels: {} }),
       "upstream",
     ],
+    // RBAC knows a ServiceAccount by this name of a user, too.
+    [
+      "that is bound by the name of its user",
+      binding({ subject: { kind: "User", name: "system:serviceaccount:team-a:default" } }),
+      "knfleet",
+    ],
   ])("%s", (_, one, flavour) => {
     expect(found([one])).toEqual([flavour]);
   });
@@ -60,6 +66,15 @@ describe("a Deployment is a controller by the ClusterRole of its ServiceAccount"
     expect(found(bindings, "knative-operator")).toEqual([]);
     expect(found(bindings, "knfleet-controller")).toEqual([]);
   });
+});
+
+test.each([
+  "default",
+  "team-a/default",
+  "system:serviceaccount:team-a",
+  "system:serviceaccount:team-b:default",
+])("a binding of user %s makes nobody a controller", (name) => {
+  expect(found([binding({ subject: { kind: "User", namespace: "team-a", name } })])).toEqual([]);
 });
 
 test("two Deployments that may be the controller are a refusal that names both", () => {
