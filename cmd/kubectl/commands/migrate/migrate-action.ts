@@ -9,11 +9,12 @@ import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { isTable } from "../../output/output-format.ts";
 import { stampAt } from "../../output/report.ts";
-import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
+import { commandsOf } from "../../output/steps.ts";
 import { askForAgreement } from "../../output/terminal.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { carryOut } from "./carry-out.ts";
+import { endAfterAll, endLate, refuseBlocked, refuseUnread, tellLeft } from "./migration-end.ts";
 import type { Direction } from "./migration-facts.ts";
 import {
   type MigrationPlan,
@@ -64,10 +65,7 @@ async function runMigrate(
   showBefore(plan, input);
   const blocked = plan.items.find(({ state }) => state === "Blocked");
   if (blocked !== undefined) return refuseBlocked(blocked, input);
-  if (isHeld(plan, options)) {
-    tellUnread(plan, new Set(), input);
-    return exitCodes.incomplete;
-  }
+  if (isHeld(plan, options)) return refuseUnread(plan, input);
   await checkRights({ ...reading, look, plan }, signal);
   await askForAgreement(
     questions[direction],
@@ -75,7 +73,11 @@ async function runMigrate(
     terminal,
   );
   const quiet = { ...reading, limits: limitsOf(flags, undefined) };
-  const last = await migrate(quiet, input, signal);
+  const last = await migrate(quiet, input, signal).catch((error: unknown) => {
+    tellLeft(look, input);
+    throw error;
+  });
+  if (firstOpen(last.plan) !== undefined) tellLeft(look, input);
   if (!isTable(input.flags)) await show(last.plan, input);
   return last.code;
 }
@@ -172,13 +174,13 @@ async function migrate(
     const plan = planOf(look, input);
     if (isHeld(plan, input.options)) {
       tellUnread(plan, told, input);
-      if (over.aborted) return { plan, code: exitCodes.incomplete };
+      if (over.aborted) return { plan, code: refuseUnread(plan, input) };
       await delay(pauseMs, undefined, { signal });
       continue;
     }
     tellDone(plan, told, input);
     const step = plan.items.find(({ state }) => state === "Blocked") ?? firstOpen(plan);
-    if (step === undefined) return { plan, code: migrationExitCode(plan) };
+    if (step === undefined) return { plan, code: endAfterAll(plan, input) };
     if (step.state === "Blocked") {
       tell(detailsOf({ ...step, next: [] }, { wide: false, commands: commandsOf(flags) }), input);
       return { plan, code: refuseBlocked(step, input) };
@@ -189,22 +191,11 @@ async function migrate(
       await carryingOut.catch((error: unknown) => tellChanged(error, step, input));
     }
     if (step.by !== "command" || told.has(`again ${step.id}`)) {
-      if (over.aborted) return lateEnd(plan, step, input);
+      if (over.aborted) return { plan, code: endLate(step, input) };
       await delay(pauseMs, undefined, { signal });
     }
     told.add(`again ${step.id}`);
   }
-}
-
-/** Says on standard error why a migration cannot go on. */
-function refuseBlocked(
-  { number, id, message, next }: NumberedStep,
-  { flags, terminal }: Input,
-): ExitCode {
-  const error = `Step ${number} ${id} is blocked: ${message}`;
-  const failure = withHubSteps({ error, causes: [], next }, commandsOf(flags));
-  terminal.stderr.write(renderFailure(failure));
-  return exitCodes.failed;
 }
 
 /** Says that an object has another version, or uid, than the one that was read: it stays as it is, and is read again. Throws all other errors. */
@@ -214,12 +205,6 @@ function tellChanged(error: unknown, { number, id }: NumberedStep, input: Input)
     `again: ${number} ${id}: changed by somebody else since it was read: ${error.message}`,
     input,
   );
-}
-
-function lateEnd(plan: MigrationPlan, { number, id, message }: NumberedStep, input: Input): Ended {
-  tell(`Not done in time: ${number} ${id}: ${message}`, input);
-  tell("Run the command again: it goes on where it was.", input);
-  return { plan, code: exitCodes.timedOut };
 }
 
 /** Says once of each cluster that it cannot be read. */

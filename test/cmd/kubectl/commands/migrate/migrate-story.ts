@@ -221,7 +221,7 @@ export async function migrateStory(): Promise<void> {
       expect(before.flat().length).toBeGreaterThan(3);
       const first = await migrate(["from-upstream", "--apply", "--yes", "--timeout", "15s"]);
       expect(first.stdout).toContain("by hand: 3 install-knfleet");
-      expect(first.stdout).toContain("Run the command again");
+      expect(first.stderr).toContain("Run the command again");
       expect(first.exitCode).toBe(124);
       expect(await replicasOf("knative-operator")).toBe(0);
       expect(await records()).toHaveLength(1);

@@ -3,7 +3,10 @@ import type { ChildProcess } from "node:child_process";
 import { type Ran, runKnfleet } from "../../run-knfleet.ts";
 
 /** What a person does by hand when the command says so, in this order. */
-export type Moments = readonly (readonly [said: string, work: () => Promise<void>])[];
+export type Moments = readonly (readonly [
+  said: string,
+  work: (child: ChildProcess) => Promise<void>,
+])[];
 
 /** Runs `kubectl knfleet migrate` with arguments. Rejects when the work of a moment fails. */
 export function runMigrate(
@@ -24,7 +27,7 @@ async function keepCompany(child: ChildProcess, moments: Moments): Promise<void>
     const [next] = left;
     if (next === undefined || !text.includes(next[0])) return;
     left.shift();
-    works.push(next[1]());
+    works.push(next[1](child));
   });
   await new Promise((resolve) => child.once("close", resolve));
   await Promise.all(works);
