@@ -209,6 +209,7 @@ class Traffic {
       isWrite: ["POST", "PUT", "PATCH", "DELETE"].includes(method),
       isWatch: /[?&]watch=(?:true|1)/.test(url),
       number: this.requests.length + 1,
+      atMs: performance.now(),
     };
   }
 

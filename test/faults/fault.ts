@@ -10,6 +10,8 @@ export interface Seen {
   readonly isWatch: boolean;
   /** Counts the requests of the proxy from 1. */
   readonly number: number;
+  /** `performance.now()` when it arrived. */
+  readonly atMs: number;
 }
 
 /** What happens to a request instead of, or besides, being passed on. */

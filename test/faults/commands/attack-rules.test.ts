@@ -11,11 +11,9 @@ const before = { "hub: |ConfigMap|shop|shop": other };
 const made = { "hub: |Secret|fleet|eu-1": { kind: "Secret" } };
 const shapes: Shapes = { before, after: { ...before, ...made }, now: { ...before, ...made } };
 const untouched: Shapes = { ...shapes, now: before };
-const read403: Attack = {
-  kind: "answer",
-  status: 403,
-  at: { cluster: "hub", method: "GET", path: "/api/v1/namespaces/fleet/secrets/eu-1" },
-};
+const at = { cluster: "hub", method: "GET", path: "/api/v1/namespaces/fleet/secrets/eu-1" };
+const read403: Attack = { kind: "answer", status: 403, at: { ...at, isAfterWrite: false } };
+const late403: Attack = { kind: "answer", status: 403, at: { ...at, isAfterWrite: true } };
 const write: Write = {
   number: 1,
   atMs: 0,
@@ -43,6 +41,7 @@ describe("a run that is attacked breaks no law", () => {
     ["that ends as always", { kind: "twice" }, ended(0), shapes],
     ["that names the right and writes nothing", read403, ended(2, named), untouched],
     ["that needs not know what it may not read", read403, ended(0), shapes],
+    ["that reads only what it wrote", late403, ended(2, named, [write]), untouched],
     ["that names what it left", { kind: "twice" }, ended(2, "left: secret eu-1"), shapes],
     [
       "that is killed and says nothing",

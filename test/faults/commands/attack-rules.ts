@@ -102,11 +102,15 @@ function unnamedRight(
   if (right === undefined) return [];
   const { verb, resource } = right;
   const isNamed = text.includes(verb) && text.includes(resource);
-  const isRead = ["get", "list", "watch"].includes(verb);
+  const isRead = ["get", "list", "watch"].includes(verb) && !isAfterWrite(attack);
   return [
     ...(isNamed ? [] : [`It does not name the right to ${verb} ${resource}: ${text.trim()}`]),
     ...(isRead || attack.kind === "right" ? writesOf(taken(outcome)) : []),
   ];
+}
+
+function isAfterWrite(attack: Attack): boolean {
+  return attack.kind === "answer" && "path" in attack.at && attack.at.isAfterWrite;
 }
 
 function deniedRight(attack: Attack) {

@@ -21,7 +21,13 @@ export type Attack =
 /** A request of a run: the n-th write to all clusters, or the first read of a path of one. */
 export type Moment =
   | { readonly write: number; readonly text: string }
-  | { readonly cluster: string; readonly method: string; readonly path: string };
+  | {
+      readonly cluster: string;
+      readonly method: string;
+      readonly path: string;
+      /** It is asked only after the first write, so that nothing can be told before. */
+      readonly isAfterWrite: boolean;
+    };
 
 /** What comes after the attack: the command again, or at once what takes it back. */
 export type Sequel = "again" | "counterpart";
@@ -48,7 +54,7 @@ export function trialsOf(one: CommandCase, asked: AskedRequests): readonly Trial
     write: number,
     text: `${method} ${stablePath(path)} of ${cluster}`,
   }));
-  const moments: readonly Moment[] = [...distinct(asked.reads.map(placeOf)), ...writes];
+  const moments: readonly Moment[] = [...readMoments(asked), ...writes];
   const clusters = one.clusters ?? ["hub", "spoke-1"];
   const attacks: readonly Attack[] = [
     ...writes.flatMap(({ write }) =>
@@ -81,8 +87,20 @@ function sequelsOf({ counterpart }: CommandCase, attack: Attack): readonly Seque
   return counterpart !== undefined && isInTheMiddle ? ["again", "counterpart"] : ["again"];
 }
 
-function placeOf({ cluster, method, path }: AskedRequests["reads"][number]) {
-  return { cluster, method, path: stablePath(path) };
+/** Each path that is read, once for each cluster. */
+function readMoments({ reads, writes }: AskedRequests): readonly Moment[] {
+  const firstWriteMs = Math.min(...writes.map(({ atMs }) => atMs));
+  const byPath = Map.groupBy(reads, ({ cluster, method, path }) =>
+    [cluster, method, stablePath(path)].join(" "),
+  );
+  return [...byPath.values()].flatMap((all) =>
+    all.slice(0, 1).map(({ cluster, method, path, atMs }) => ({
+      cluster,
+      method,
+      path: stablePath(path),
+      isAfterWrite: atMs > firstWriteMs,
+    })),
+  );
 }
 
 /** Each right that the run needed, once for each cluster. */

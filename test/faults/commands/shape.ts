@@ -29,7 +29,7 @@ function isBeingDeleted(object: unknown): boolean {
   return isRecord(metadata) && metadata["isBeingDeleted"] === true;
 }
 
-/** Without what Kubernetes puts into each namespace, the ends of names that are drawn, and what a Secret holds. */
+/** Without what Kubernetes puts into each namespace and on each token that somebody used, the ends of names that are drawn, and what a Secret holds. */
 function plain(dump: SpokeDump): SpokeDump {
   return Object.fromEntries(
     Object.entries(dump)
@@ -44,9 +44,10 @@ function stableId(id: string): string {
 
 function stable(object: unknown): unknown {
   if (!isRecord(object)) return object;
-  const text = JSON.stringify(object, (_, value: unknown) =>
-    typeof value === "string" ? stableText(value) : value,
-  );
+  const text = JSON.stringify(object, (key, value: unknown) => {
+    if (key === "kubernetes.io/legacy-token-last-used") return undefined;
+    return typeof value === "string" ? stableText(value) : value;
+  });
   const again: unknown = JSON.parse(text);
   if (!isRecord(again) || again["kind"] !== "Secret" || !isRecord(again["data"])) return again;
   return { ...again, data: Object.keys(again["data"]).toSorted() };
