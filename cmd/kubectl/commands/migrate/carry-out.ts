@@ -36,7 +36,7 @@ const acts: Readonly<Partial<Record<StepId, Act>>> = {
     const guarded = new Set(facts.clusters.filter(({ guards }) => guards > 0).map(({ id }) => id));
     const components = all.filter((component) => guarded.has(clusterIdOf(component)));
     const { hubId } = facts;
-    const write: ReadOne<void> = ({ id, client }, late) => removeGuard(client, { id, hubId }, late);
+    const write: ReadOne<void> = ({ client }, late) => removeGuard(client, hubId, late);
     return onClusters({ ...run, components, write }, signal);
   },
   "give-back": giveAllBack,

@@ -39,10 +39,10 @@ const refusalMs = 5_000;
 /** Takes the guard of a hub off a cluster. Throws the errors of KubeClient; another run takes up what is left. */
 export async function removeGuard(
   client: KubeClient,
-  guard: Parameters<typeof guardObjects>[1],
+  hubId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const found = await guardObjects(client, guard, signal);
+  const found = await guardObjects(client, hubId, signal);
   const policies = found.filter(({ label }) => label === undefined);
   for (const { ref, uid } of policies) await client.remove(ref, { uid }, signal);
   if (policies.length > 0) await delay(refusalMs, undefined, { signal });

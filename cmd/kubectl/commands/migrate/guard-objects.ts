@@ -1,4 +1,4 @@
-import { ifServed, unlessDenied } from "../../../../access/kube/api-error.ts";
+import { ifServed } from "../../../../access/kube/api-error.ts";
 import {
   type KubeClient,
   type ObjectRef,
@@ -31,18 +31,18 @@ const kinds = [
   },
 ];
 
-/** Reads what the guard of a hub has on a cluster, in the order of its removal. `id`: of the cluster. Throws the errors of KubeClient. */
+/** Reads what the guard of a hub has on a cluster, in the order of its removal. Throws the errors of KubeClient. */
 export async function guardObjects(
   client: Pick<KubeClient, "list">,
-  { id, hubId }: { readonly id: string; readonly hubId: string },
+  hubId: string,
   signal: AbortSignal,
 ): Promise<readonly GuardObject[]> {
   const lists = kinds.map(async ({ apiVersion, kind, label }) => {
     const resource = knownResource(apiVersion, kind);
     const labelSelector = `${label ?? anchorAnnotations.hubId}=${hubId}`;
     const list = client.list({ resource, labelSelector }, { metadataOnly: true }, signal);
-    // Policies are not served everywhere. A spoke is read with the identity of the hub, which has written none where it may not read them.
-    const found = await (id === "" ? ifServed(list) : unlessDenied(list));
+    // Policies are not served everywhere. What may not be read may be there: a right can have been taken away after the guard was written.
+    const found = await ifServed(list);
     return (found?.items ?? []).map(({ metadata }: KubeObject) => ({
       ref: objectRefOf(metadata, resource),
       uid: metadata.uid,

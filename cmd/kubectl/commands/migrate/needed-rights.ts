@@ -120,7 +120,7 @@ async function clusterRights(
   { id, facts, components, client }: ClusterQuestion,
   signal: AbortSignal,
 ): Promise<readonly Right[]> {
-  const guards = await guardObjects(client, { id, hubId: facts.hubId }, signal);
+  const guards = await guardObjects(client, facts.hubId, signal);
   const here = markedInstallations({ facts, components }).filter(
     ({ component }) => clusterIdOf(component) === id,
   );

@@ -80,7 +80,7 @@ export async function readMigration(
       access,
       limits,
       read: ({ id, client }, deadline) =>
-        readCluster(byCluster.get(id) ?? [], { id, client, direction, hubId }, deadline),
+        readCluster(byCluster.get(id) ?? [], { client, direction, hubId }, deadline),
     },
     signal,
   );
@@ -138,11 +138,10 @@ const deployments = knownResource("apps/v1", "Deployment");
 async function readCluster(
   components: readonly Component[],
   {
-    id,
     client,
     direction,
     hubId,
-  }: Pick<MigrationFacts, "direction" | "hubId"> & { id: string; client: KubeClient },
+  }: Pick<MigrationFacts, "direction" | "hubId"> & { client: KubeClient },
   signal: AbortSignal,
 ): Promise<ClusterReading> {
   const found = await Promise.all(
@@ -165,7 +164,7 @@ async function readCluster(
   const [workloads, guards] = await Promise.all([
     Promise.all(listed),
     // Only the way back takes the guard away.
-    direction === "to-upstream" ? guardObjects(client, { id, hubId }, signal) : [],
+    direction === "to-upstream" ? guardObjects(client, hubId, signal) : [],
   ]);
   return {
     installations: new Map(
