@@ -1,28 +1,18 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
-import { recordAt } from "../../../../api/fields.ts";
-import type { Manifest } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
 import {
   type ControllerDeployment,
-  flagOf,
   listControllerDeployments,
   onlyController,
 } from "../../hub/find-controller.ts";
 import { openHub } from "../../hub/open-hub.ts";
 import { words } from "../../output/steps.ts";
-import { askForAgreement } from "../../output/terminal.ts";
-import { itemsAt, stringAt } from "../../selection/fields.ts";
-import { diagnose, type DiagnoseOptions, diagnosisOf } from "./diagnose.ts";
-import type { DiagnoseFlags, Diagnosis, Difference, Target, Vantage } from "./diagnosis.ts";
+import { diagnose, type DiagnoseOptions } from "./diagnose.ts";
+import type { DiagnoseFlags, Diagnosis, Difference, Vantage } from "./diagnosis.ts";
 import { type Hop, hopTitles } from "./hops/hop.ts";
 import { prepareWalk } from "./prepare-walk.ts";
-import { readShortReport } from "./short-report.ts";
+import { walkByJob } from "./walk-by-job.ts";
 import type { WalkContext } from "./walk.ts";
 
 /** The walks from this machine, and what the same walks from another place need. */
@@ -46,7 +36,7 @@ export async function walkElsewhere(
   const controller = await findController(context.hub, input, signal);
   const diagnoses =
     vantage === "controller"
-      ? await walkByJob(controller, elsewhere, signal)
+      ? await walkByJob(controller, { input, hub: context.hub, targets: walks.targets }, signal)
       : await walkAs(controller, { input, context, walks }, signal);
   return diagnoses.map((there, at) => {
     const here = local[at];
@@ -110,149 +100,6 @@ function fromHere({ args, flags, options }: Elsewhere["input"]): string {
     ...selecting.flatMap(([flag, value]) => (typeof value === "string" ? [flag, value] : [])),
     ...(failed ? ["--failed"] : []),
   );
-}
-
-const jobs = knownResource("batch/v1", "Job");
-const pods = knownResource("v1", "Pod");
-const reportFile = "/dev/termination-log";
-const deadlineSeconds = 120;
-
-/**
- * Walks in a Job with the controller's image, ServiceAccount, volumes and environment, so with its network and identity. Asks the user first, and
- * deletes the Job at the end. Throws UsageError without the user's consent, and when the Job does not report.
- */
-async function walkByJob(
-  controller: ControllerDeployment,
-  { input, context: { hub }, walks: { targets } }: Elsewhere,
-  signal: AbortSignal,
-): Promise<readonly Diagnosis[]> {
-  const job = jobOf(controller, targets);
-  const { namespace, name } = controller;
-  await askForAgreement(
-    `This makes a Job in namespace ${namespace} like the Deployment ${name}, and deletes it again.`,
-    {
-      yes: input.options.yes === true,
-      input: input.flags.input,
-    },
-    input.terminal,
-  );
-  const created = await hub.create({ resource: jobs, namespace }, job, {}, signal);
-  const ref = { resource: jobs, namespace, name: created.metadata.name };
-  try {
-    const text = await readTerminationMessage(ref, hub, signal);
-    const walks = readShortReport(text, targets);
-    if (walks === undefined) {
-      throw new UsageError(`The Job ${namespace}/${ref.name} ended without a report`, [
-        words("kubectl", "logs", `job/${ref.name}`, "-n", namespace),
-      ]);
-    }
-    return walks.map(({ target, hops }) => diagnosisOf(target, "controller", hops));
-  } finally {
-    // The Job is deleted after Ctrl-C, too.
-    const late = withTimeout(systemClock, 5_000, undefined);
-    await hub.remove(ref, { propagationPolicy: "Background" }, late).catch(() => undefined);
-  }
-}
-
-/** The Job: the controller's pod, running `diagnose`. Throws UsageError for more than one target. */
-export function jobOf(controller: ControllerDeployment, targets: readonly Target[]): Manifest {
-  const pod = recordAt(controller.object, "spec", "template", "spec");
-  const labels = {
-    "app.kubernetes.io/part-of": "knfleet",
-    "app.kubernetes.io/component": "diagnose",
-  };
-  const { namespace } = controller;
-  return {
-    apiVersion: "batch/v1",
-    kind: "Job",
-    metadata: { generateName: "knfleet-diagnose-", namespace, labels },
-    spec: {
-      backoffLimit: 0,
-      activeDeadlineSeconds: deadlineSeconds,
-      ttlSecondsAfterFinished: 300,
-      template: {
-        metadata: { labels },
-        spec: {
-          ...pod,
-          restartPolicy: "Never",
-          containers: [containerOf(controller, argsOf(controller, targets))],
-        },
-      },
-    },
-  };
-}
-
-function containerOf({ object }: ControllerDeployment, args: readonly string[]): object {
-  const [first] = itemsAt(object, "spec", "template", "spec", "containers");
-  const container = recordAt(first);
-  // Fields that only a server needs are left out.
-  const server = ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
-  const kept = Object.entries(container).filter(([field]) => !server.includes(field));
-  return {
-    ...Object.fromEntries(kept),
-    name: "diagnose",
-    command: programOf(container),
-    args,
-    terminationMessagePath: reportFile,
-    terminationMessagePolicy: "File",
-  };
-}
-
-function argsOf(
-  controller: ControllerDeployment,
-  [target, ...more]: readonly Target[],
-): readonly string[] {
-  if (target === undefined || more.length > 0) {
-    throw new UsageError("--from controller walks to one target: name it");
-  }
-  const file = flagOf(controller, "--clusterprofile-provider-file");
-  return [
-    "diagnose",
-    ...targetArgs(target),
-    ...(file === undefined ? [] : ["--clusterprofile-provider-file", file]),
-    "--report-file",
-    reportFile,
-    "--fail-on",
-    "never",
-  ];
-}
-
-function targetArgs({ kind, namespace, name }: Target): readonly string[] {
-  if (kind === "ClusterProfile") return [`${namespace}/${name}`];
-  return [`${kind.toLowerCase()}/${name}`, "--namespace", namespace];
-}
-
-/** The command of this program: beside that of the controller, or by its name when the Deployment sets no command. */
-function programOf(container: Readonly<Record<string, unknown>>): readonly string[] {
-  const command = itemsAt(container, "command").map(String);
-  const at = command.findIndex((word) => word.includes("knfleet-controller"));
-  if (at < 0) return ["kubectl-knfleet"];
-  return command
-    .slice(0, at + 1)
-    .map((word) => word.replace("knfleet-controller", "kubectl-knfleet"));
-}
-
-/** Waits for the termination message of the Job's container; empty when there is none within the Job's time. */
-async function readTerminationMessage(
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-  hub: KubeClient,
-  signal: AbortSignal,
-): Promise<string> {
-  const endMs = performance.now() + deadlineSeconds * 1_000;
-  const ref = { resource: pods, namespace, labelSelector: `batch.kubernetes.io/job-name=${name}` };
-  while (performance.now() < endMs) {
-    const { items } = await hub.list(ref, {}, signal);
-    for (const pod of items) {
-      for (const status of itemsAt(pod, "status", "containerStatuses")) {
-        const message = stringAt(status, "state", "terminated", "message");
-        const code = recordAt(status, "state", "terminated")["exitCode"];
-        if (message !== null) return message;
-        if (code !== undefined) return "";
-      }
-    }
-    await delay(500, undefined, { signal });
-  }
-  return "";
 }
 
 /** A walk from another vantage, with its differences from the walk from this machine. */

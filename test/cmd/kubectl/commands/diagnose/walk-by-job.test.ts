@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { jobOf } from "../../../../../cmd/kubectl/commands/diagnose/walk-elsewhere.ts";
+import { jobOf } from "../../../../../cmd/kubectl/commands/diagnose/walk-by-job.ts";
 import type { ControllerDeployment } from "../../../../../cmd/kubectl/hub/find-controller.ts";
 import { valueAt } from "../../../../fleet/json-record.ts";
 
@@ -42,10 +42,10 @@ const controller: ControllerDeployment = {
 const target = { kind: "KnativeServing", namespace: "team-a", name: "a" } as const;
 
 test("the Job is the controller's pod with this program in it", () => {
-  const job = jobOf(controller, [target]);
+  const job = jobOf(controller, [target], "knfleet-diagnose-0a1b2c");
   expect(job).toMatchObject({
     kind: "Job",
-    metadata: { namespace: "knfleet-system", generateName: "knfleet-diagnose-" },
+    metadata: { namespace: "knfleet-system", name: "knfleet-diagnose-0a1b2c" },
   });
   const pod = valueAt(job, "spec", "template", "spec");
   expect(pod).toEqual({
@@ -79,5 +79,5 @@ test("the Job is the controller's pod with this program in it", () => {
 });
 
 test("a Job walks to one target", () => {
-  expect(() => jobOf(controller, [target, target])).toThrow("name it");
+  expect(() => jobOf(controller, [target, target], "a")).toThrow("name it");
 });
