@@ -1,5 +1,7 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
+import { isSameJson } from "../../../../api/fields.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -11,7 +13,8 @@ import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
 import { documentOutput } from "../../output/terminal.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { namedSet } from "./named-set.ts";
+import { namedSet, placedSetOf } from "./named-set.ts";
+import { rolloutCommand } from "./rollout-steps.ts";
 import {
   acceptSelection,
   approval,
@@ -65,28 +68,49 @@ export function runAcceptSelection(input: Input, signal: AbortSignal): Promise<E
 
 type Decide = (set: FleetSet, user: () => Promise<string>) => Steering | Promise<Steering>;
 
+/** How often a set may change between reading and writing. The controller writes its status at any time. */
+const tries = 5;
+
 async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
   checkWriteFormat(flags);
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const set = await namedSet(input, { access }, signal);
-  if (typeof set === "number") return set;
-  const user = async (): Promise<string> =>
-    (await whoAmI(access.hub, withTimeout(systemClock, access.hubTimeoutMs, signal))).username;
-  const steering = await decide(set, user);
-  if (steering.kind === "refused") return tellRefusal(steering, input);
-  if (steering.kind === "unchanged") return await tell(set, steering.said, input);
-  const { namespace, name, uid } = set.metadata;
-  const written = await access.hub.patch(
-    { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name },
-    // With the uid: a set that was made anew under the name was not looked at. The controller may write the status meanwhile.
-    { metadata: { uid, annotations: steering.annotations } },
-    { fieldManager, dryRun: options.dryRun === true },
-    withTimeout(systemClock, access.hubTimeoutMs, signal),
-  );
-  const code = await tell({ ...set, ...written }, writtenText(steering.said, options), input);
-  if (steering.warning === undefined) return code;
-  return tellRefusal({ why: steering.warning, next: [] }, input);
+  const late = () => withTimeout(systemClock, access.hubTimeoutMs, signal);
+  const user = async (): Promise<string> => (await whoAmI(access.hub, late())).username;
+  let first: Steering | undefined;
+  for (let left = tries; ; left -= 1) {
+    // oxlint-disable no-await-in-loop -- each try follows from the one before
+    const set = await namedSet(input, { access }, signal);
+    if (typeof set === "number") return set;
+    const steering = await decide(set, user);
+    first ??= steering;
+    if (steering.kind === "refused") return tellRefusal(steering, input);
+    if (steering.kind === "unchanged") return await tell(set, steering.said, input);
+    if (!isSameJson(steering, first)) return tellRefusal(changedMeanwhile(set), input);
+    const { namespace, name, uid, resourceVersion } = set.metadata;
+    try {
+      const written = await access.hub.patch(
+        { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name },
+        { metadata: { uid, resourceVersion, annotations: steering.annotations } },
+        { fieldManager, dryRun: options.dryRun === true },
+        late(),
+      );
+      const said = writtenText(steering.said, options);
+      const code = await tell({ ...set, ...written }, said, input);
+      if (steering.warning === undefined) return code;
+      return tellRefusal({ why: steering.warning, next: [] }, input);
+    } catch (error) {
+      const isConflict = error instanceof ApiError && error.status === 409;
+      if (!isConflict || left === 0) throw error;
+    }
+    // oxlint-enable no-await-in-loop
+  }
+}
+
+/** Why a set is not written that asks for another decision than the one that was read first: nobody has looked at that one. */
+export function changedMeanwhile(set: FleetSet, verb = "status"): Refused {
+  const why = "The set was changed in the meantime: nothing was written";
+  return { why, next: [rolloutCommand(verb, placedSetOf(set))] };
 }
 
 /** Adds the mark of kubectl to the message of a dry run. */

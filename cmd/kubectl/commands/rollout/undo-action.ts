@@ -20,7 +20,7 @@ import {
   revisionNamed,
 } from "./revisions.ts";
 import { rolloutCommand } from "./rollout-steps.ts";
-import { fieldManager, tell, tellRefusal, writtenText } from "./steer-action.ts";
+import { changedMeanwhile, fieldManager, tell, tellRefusal, writtenText } from "./steer-action.ts";
 
 /** Flags of `rollout undo` alone. */
 interface UndoFlags {
@@ -105,8 +105,7 @@ async function write(
     );
   } catch (error) {
     if (!isOutdatedPatch(error)) throw error;
-    const why = "The set was changed in the meantime: nothing was written";
-    return tellRefusal({ why, next: [rolloutCommand("undo", placedSetOf(set))] }, input);
+    return tellRefusal(changedMeanwhile(set, "undo"), input);
   }
   const said = writtenText(`wants revision ${name} again`, options);
   return await tell({ ...set, ...written }, said, input);

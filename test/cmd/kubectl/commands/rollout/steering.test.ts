@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { FleetSet, FleetSetStatus } from "../../../../../api/fleet-set.ts";
+import { type FleetSet, type FleetSetStatus, steering } from "../../../../../api/fleet-set.ts";
 import {
   acceptSelection,
   approval,
@@ -168,20 +168,39 @@ describe("a selection that lost many clusters", () => {
   });
 });
 
+const conflict = {
+  kind: "Status",
+  status: "Failure",
+  reason: "Conflict",
+  code: 409,
+  message: "the object has been modified",
+};
+
+/** As somebody else left the set after it was read. */
+function later(set: FleetSet): FleetSet {
+  return { ...set, metadata: { ...set.metadata, resourceVersion: "later" } };
+}
+
 interface Patched {
   readonly body: unknown;
   readonly query: string;
 }
 
 /** Runs a command on a hub that takes patches, as user alice. */
-async function ran(set: FleetSet, args: readonly string[]) {
+async function ran(
+  set: FleetSet,
+  args: readonly string[],
+  { conflicts = 0, next = set }: { readonly conflicts?: number; readonly next?: FleetSet } = {},
+) {
   const patches: Patched[] = [];
   const answer: Answer = ({ method, path, body, query }) => {
     if (path.endsWith("/selfsubjectreviews")) {
       return { body: { status: { userInfo: { username: "alice" } } } };
     }
+    if (method === "GET" && path.endsWith("/prod") && patches.length > 0) return { body: next };
     if (method !== "PATCH") return undefined;
     patches.push({ body, query: String(query) });
+    if (patches.length <= conflicts) return { status: 409, body: conflict };
     return { body: set };
   };
   await using hub = await startStubHub([set], answer);
@@ -200,12 +219,42 @@ describe("on the hub", () => {
           body: {
             metadata: {
               uid: atEnd.metadata.uid,
+              resourceVersion: atEnd.metadata.resourceVersion,
               annotations: { "knfleet.dev/approve.canary-after": value },
             },
           },
           query: "fieldManager=knfleet-cli",
         },
       ],
+    });
+  });
+
+  test("a set whose status was written since it was read is read and written again", async () => {
+    const { exitCode, patches } = await ran(atEnd, ["approve"], {
+      conflicts: 1,
+      next: later(atEnd),
+    });
+    const versions = [atEnd, later(atEnd)].map(({ metadata: { resourceVersion } }) => ({
+      body: { metadata: { resourceVersion } },
+    }));
+    expect({ exitCode, patches }).toMatchObject({ exitCode: 0, patches: versions });
+  });
+
+  test("a set that wants another approval since it was read is not approved", async () => {
+    const next = later({ ...atEnd, status: { ...atEnd.status, updateRevision: "prod-other" } });
+    const { exitCode, stderr, patches } = await ran(atEnd, ["approve"], { conflicts: 1, next });
+    expect({ exitCode, count: patches.length }).toEqual({ exitCode: 1, count: 1 });
+    expect(stderr).toMatch(/^error: The set was changed in the meantime: nothing was written\n/);
+  });
+
+  test("a set that somebody else paused since it was read is told so", async () => {
+    const set = sampleSet();
+    const annotations = { ...set.metadata.annotations, [steering.pause]: "by alice" };
+    const next = later({ ...set, metadata: { ...set.metadata, annotations } });
+    const { exitCode, stdout } = await ran(set, ["pause"], { conflicts: 1, next });
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: "knativeservingset.knfleet.dev/prod is paused already: by alice\n",
     });
   });
 
