@@ -13,7 +13,7 @@ import { openProgress } from "./output/progress.ts";
 import { codedError, type ReportError, reportOf, stampAt, withCodes } from "./output/report.ts";
 import { commandsOf } from "./output/steps.ts";
 import { fitTable, renderTable, type Table } from "./output/table.ts";
-import { documentOutput, painter, type Terminal, wantsColour } from "./output/terminal.ts";
+import { documentOutput, painterFor, type Terminal } from "./output/terminal.ts";
 import { readNames, type Selection } from "./selection/selection.ts";
 import type { ClusterAccess } from "./spokes/cluster-access.ts";
 import type { ReadLimits } from "./spokes/read-clusters.ts";
@@ -145,10 +145,11 @@ function namesText({ names }: Rendering): string {
 }
 
 /** Renders a table for standard output: on a terminal in colour and within its width, elsewhere whole. */
-export function tableText(table: Table, flags: Flags, { stdout, env }: Terminal): string {
+export function tableText(table: Table, flags: Flags, terminal: Terminal): string {
   if (table.rows.length === 0) return "";
+  const { stdout } = terminal;
   const isTerminal = stdout.isTTY === true;
-  const paint = painter(wantsColour(flags.color, env, isTerminal));
+  const paint = painterFor(terminal, flags.color);
   const { columns = 0 } = stdout;
   const fits = !isTerminal || columns === 0 || flags.output === "wide";
   return renderTable(fits ? table : fitTable(table, columns), { headers: flags.headers, paint });

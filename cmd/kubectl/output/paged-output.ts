@@ -36,13 +36,14 @@ export class PagedOutput implements Output {
 
 /** The terminal with another standard output. Standard input stays closed until it is read. */
 export function withOutput(terminal: Terminal, stdout: Output): Terminal {
-  const { args, env, stderr, now } = terminal;
+  const { args, env, stderr, now, colourMark } = terminal;
   return {
     args,
     env,
     stdout,
     stderr,
     now,
+    ...(colourMark === undefined ? {} : { colourMark }),
     get stdin() {
       return terminal.stdin;
     },

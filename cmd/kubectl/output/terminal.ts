@@ -29,6 +29,8 @@ export interface Terminal {
   /** Standard output without `cleanTerminal`, for a program that draws a whole screen. */
   readonly screen?: Writable;
   readonly now: () => Date;
+  /** Stands in the colours of this program, so that `cleanTerminal` tells them from colours in foreign text. Absent: nothing is cleaned. */
+  readonly colourMark?: string;
   /** Shows a text in a pager. False when there is no pager. Absent: no person reads the output. */
   readonly page?: (text: string) => Promise<boolean>;
 }
@@ -52,11 +54,24 @@ export function wantsColour(
   return isTerminal && env["TERM"] !== "dumb";
 }
 
-/** Paints text by its meaning: green, yellow or red. Unchanged without colour. */
-export function painter(enabled: boolean): (text: string, tone: Tone) => string {
+type Paint = (text: string, tone: Tone) => string;
+
+/** Paints text by its meaning: green, yellow or red. Unchanged without colour. `mark`: further parameters of each colour. */
+export function painter(enabled: boolean, mark = ""): Paint {
   const { green, yellow, red } = picocolors.createColors(enabled);
   const paints = { good: green, warning: yellow, bad: red };
-  return (text, tone) => paints[tone](text);
+  return (text, tone) => {
+    const [open = "", close = ""] = paints[tone]("|").split("|");
+    return `${open.replace(/m$/, `${mark}m`)}${text}${close.replace(/m$/, `${mark}m`)}`;
+  };
+}
+
+/** Paints text for the standard output of a command. */
+export function painterFor(
+  { stdout, env, colourMark }: Pick<Terminal, "colourMark" | "env" | "stdout">,
+  mode: ColourMode,
+): Paint {
+  return painter(wantsColour(mode, env, stdout.isTTY === true), colourMark);
 }
 
 function isSet(value: string | undefined): boolean {

@@ -11,23 +11,23 @@ import {
   wrappedStep,
 } from "../../output/steps.ts";
 import type { Table, Tone } from "../../output/table.ts";
-import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
+import { painterFor, type Terminal } from "../../output/terminal.ts";
 import type { Diagnosis, DiagnosisReport } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
 
 interface DiagnosisView {
   readonly flags: Flags;
-  readonly terminal: Pick<Terminal, "env" | "stdout">;
+  readonly terminal: Pick<Terminal, "colourMark" | "env" | "stdout">;
 }
 
 /** Output of walks: one walk as a list of its steps, several as a table. */
 export function diagnosisRendering(
   report: DiagnosisReport,
-  { flags, terminal: { env, stdout } }: DiagnosisView,
+  { flags, terminal }: DiagnosisView,
 ): Rendering {
   const { items } = report;
   const [first, ...others] = items;
-  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
+  const paint = painterFor(terminal, flags.color);
   const only = others.length === 0 ? first : undefined;
   return {
     document: report,
@@ -36,7 +36,7 @@ export function diagnosisRendering(
       : {
           heading: diagnosisText(only, paint, {
             wide: flags.output === "wide",
-            columns: widthOf(stdout),
+            columns: widthOf(terminal.stdout),
           }),
         }),
     names: items.map(({ target }) => nameOf(target)),

@@ -9,7 +9,7 @@ import { clusterNames, objectLine, shortNameOf } from "../../output/names.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
+import { painterFor, type Terminal } from "../../output/terminal.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import {
@@ -104,10 +104,8 @@ async function textOf(
   return "";
 }
 
-function painted(text: string, flags: Flags, { stdout, env }: Terminal): string {
-  const isColour = wantsColour(flags.color, env, stdout.isTTY === true);
-  if (!isColour) return text;
-  const paint = painter(true);
+function painted(text: string, flags: Flags, terminal: Terminal): string {
+  const paint = painterFor(terminal, flags.color);
   return text
     .split("\n")
     .map((line) => {

@@ -16,7 +16,7 @@ import { sortedBy } from "../../output/jsonpath.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { jsonLine } from "../../output/output-format.ts";
 import { listExitCode } from "../../output/report.ts";
-import { painter, wantsColour } from "../../output/terminal.ts";
+import { painterFor } from "../../output/terminal.ts";
 import { readSelection } from "../../selection/selection-file.ts";
 import { missingNames } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -143,8 +143,7 @@ function logText({
 }: Pick<ActionInput<{ readonly timestamps?: boolean }>, "flags" | "options" | "terminal">): (
   item: LogItem,
 ) => string {
-  const { env, stdout } = terminal;
-  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
+  const paint = painterFor(terminal, flags.color);
   return ({ time, cluster, pod, container, line }) => {
     const source = `${cluster ?? "<hub>"} ${pod} ${container}`;
     const stamp = options.timestamps === true ? `${time ?? "<unknown>"} ` : "";

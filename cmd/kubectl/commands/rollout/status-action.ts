@@ -15,7 +15,7 @@ import { inAscii, wantsAscii, widthOf } from "../../output/characters.ts";
 import { isDocument, jsonLine } from "../../output/output-format.ts";
 import { stampAt, troubleOf, Troubles } from "../../output/report.ts";
 import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
-import { painter, wantsColour } from "../../output/terminal.ts";
+import { painterFor } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
@@ -87,11 +87,10 @@ async function printStatus(set: FleetSet, { flags, terminal }: Input): Promise<v
 }
 
 function styleOf({ flags, terminal }: Pick<Input, "flags" | "terminal">): Style {
-  const { stdout, env } = terminal;
   return {
     times: timesOf(flags, terminal),
-    paint: painter(wantsColour(flags.color, env, stdout.isTTY === true)),
-    width: widthOf(stdout),
+    paint: painterFor(terminal, flags.color),
+    width: widthOf(terminal.stdout),
   };
 }
 

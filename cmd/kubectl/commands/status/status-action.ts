@@ -17,7 +17,7 @@ import { nameOf } from "../../output/names.ts";
 import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "../../output/notes.ts";
 import { isDocument, isTable, jsonLine } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
-import { painter, wantsColour } from "../../output/terminal.ts";
+import { painterFor } from "../../output/terminal.ts";
 import { readSelection } from "../../selection/selection-file.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -184,12 +184,10 @@ function detailText(
 ): string {
   const [item] = items;
   if (item === undefined || item.detail === null) return "";
-  const { stdout, env } = terminal;
-  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
   return statusDetailText(item, item.detail, {
     ages: timesOf(flags, terminal),
-    paint,
-    width: widthOf(stdout),
+    paint: painterFor(terminal, flags.color),
+    width: widthOf(terminal.stdout),
   });
 }
 

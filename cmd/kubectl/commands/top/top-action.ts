@@ -6,7 +6,7 @@ import { type ActionInput, askedOf, limitsOf, selectionOf } from "../../action.t
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { wantsAscii } from "../../output/characters.ts";
-import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
+import { painterFor, type Terminal, wantsColour } from "../../output/terminal.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
@@ -166,9 +166,9 @@ async function printOnce(
   { flags, terminal }: Input,
   { feed, model }: { readonly feed: FleetFeed; readonly model: TopModel },
 ): Promise<ExitCode> {
-  const { stdout, env } = terminal;
+  const { stdout } = terminal;
   await feed.readOnce;
-  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
+  const paint = painterFor(terminal, flags.color);
   const textOf = (line: Line): string =>
     line
       .map(({ text, tone }) => (tone === undefined ? text : paint(text, tone)))

@@ -9,7 +9,7 @@ import { inAscii, wantsAscii } from "../../output/characters.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { listExitCode } from "../../output/report.ts";
 import { type Commands, stepLine, words } from "../../output/steps.ts";
-import { painter, type Terminal, wantsColour } from "../../output/terminal.ts";
+import { painterFor, type Terminal } from "../../output/terminal.ts";
 import { readSelection } from "../../selection/selection-file.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openWayDeps } from "./open-way.ts";
@@ -56,10 +56,11 @@ export async function runTree(
   return listExitCode(report);
 }
 
-function textOf(items: readonly TreeNode[], flags: Flags, { stdout, env }: Terminal): string {
+function textOf(items: readonly TreeNode[], flags: Flags, terminal: Terminal): string {
+  const { stdout, env } = terminal;
   const isTerminal = stdout.isTTY === true;
   const isCut = isTerminal && flags.output !== "wide" && (stdout.columns ?? 0) > 0;
-  const paint = painter(wantsColour(flags.color, env, isTerminal));
+  const paint = painterFor(terminal, flags.color);
   const text = treeText(items, { paint, width: isCut ? stdout.columns : undefined });
   return wantsAscii(env) ? inAscii(text) : text;
 }

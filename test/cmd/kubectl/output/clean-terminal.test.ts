@@ -1,4 +1,12 @@
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -7,7 +15,7 @@ import { parse } from "yaml";
 
 import { isRecord } from "../../../../api/fields.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { askingCommands, lineOf, writeFilesOfLines } from "../every-command.ts";
+import { commandNames, lineOf, writeFilesOfLines } from "../every-command.ts";
 import { goldenLines } from "../golden/golden-lines.ts";
 import { pipe, widths } from "../golden/looks.ts";
 import { recordedFolder } from "../golden/record-scene.ts";
@@ -17,7 +25,7 @@ import { runText, type RunText } from "../run-text.ts";
 import { startStubHub, type StubHub } from "../stub-hub.ts";
 
 // Clears the screen, rings, goes back to the start of the line, hides what follows, sets a title, and turns the order of letters around.
-const hostile = "\u001b[2J\u0007\r\u009b8m\u001b]0;title\u0007\u202e";
+const hostile = "\u001b[2J\u0007\r\u009b8m\u001b]0;title\u0007\u202e\u001b[32mforged";
 
 /** Fields that say what an object is: with another text in them nothing of it would be shown. */
 const structural =
@@ -45,6 +53,7 @@ const scenes = ["broken", "whole"] as const;
 type Scene = (typeof scenes)[number];
 
 let folder: string;
+let hostileFiles: string;
 let lying: StubHub;
 let refusing: StubHub;
 
@@ -57,6 +66,15 @@ beforeAll(async () => {
     }
   }
   await writeFilesOfLines(folder);
+  hostileFiles = join(folder, "files");
+  mkdirSync(hostileFiles);
+  await writeFilesOfLines(hostileFiles);
+  // JSON is YAML.
+  const component = spoiled(parse(readFileSync(join(folder, "serving.yaml"), "utf8")));
+  writeFileSync(join(hostileFiles, "serving.yaml"), JSON.stringify(component));
+  const provider = { name: "secretreader", execConfig: { command: "/no/reader", args: ["all"] } };
+  const providers = JSON.stringify(spoiled({ providers: [provider] }));
+  writeFileSync(join(hostileFiles, "providers.json"), providers);
   const objects: readonly KubeObject[] = JSON.parse(JSON.stringify(spoiled(recordedObjects)));
   lying = await startStubHub(objects);
   const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden" };
@@ -76,8 +94,12 @@ const controls = /(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 /** The lines of an output that have something which a terminal obeys. */
 function obeyed({ stdout, stderr }: Awaited<ReturnType<typeof runText>>): readonly string[] {
-  const lines = `${stdout}\n${stderr}`.replaceAll(ownColours, "").split("\n");
-  return lines.filter((line) => controls.test(line)).map((line) => JSON.stringify(line));
+  const lines = `${stdout}\n${stderr}`.split("\n");
+  return lines.filter(isObeyed).map((line) => JSON.stringify(line));
+}
+
+function isObeyed(line: string): boolean {
+  return controls.test(line.replaceAll(ownColours, "")) || line.includes("\u001b[32mforged");
 }
 
 function onBundle(scene: Scene, args: readonly string[], looks: RunText) {
@@ -120,10 +142,23 @@ describe("of a bundle whose every text is hostile", () => {
   });
 });
 
-describe("of a hub whose every text is hostile", () => {
-  // ui serves a page until it is ended, and says only its address.
-  const ending = askingCommands.filter((name) => name !== "ui");
+// ui serves a page until it is ended, and says only its address; mcp answers a program until its input ends.
+const ending = commandNames.filter((name) => !["ui", "mcp"].includes(name));
 
+describe("of files whose every text is hostile", () => {
+  test.each(ending)("%s prints nothing that is obeyed", async (name) => {
+    // What render prints is a document, which stays exact in a pipe.
+    for (const columns of name === "render" ? [120] : [undefined, 120]) {
+      const looks = columns === undefined ? {} : { columns };
+      // oxlint-disable-next-line no-await-in-loop -- one line after another
+      const ran = await runText(lineOf(name, hostileFiles), { env: lying.env, ...looks });
+      expect(obeyed(ran)).toEqual([]);
+      expect(ran.stdout + ran.stderr).not.toBe("");
+    }
+  });
+});
+
+describe("of a hub whose every text is hostile", () => {
   test.each(ending)("%s prints nothing that is obeyed", async (name) => {
     for (const { env } of [lying, refusing]) {
       for (const columns of [undefined, 120]) {
