@@ -1,4 +1,10 @@
+import { clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
 import { keyOf, type Manifest } from "../../../../api/kubernetes.ts";
+import { asComponent } from "../../../../controller/component-identity.ts";
+import {
+  guardedInstallation,
+  installedIn,
+} from "../../../cmd/kubectl/commands/migrate/guarded-installation.ts";
 import {
   accountOf,
   deploymentOf,
@@ -8,6 +14,7 @@ import {
   operatorRole,
 } from "../../../cmd/kubectl/commands/migrate/upstream-chart-objects.ts";
 import { controllerBinding } from "../../../cmd/kubectl/controller-binding.ts";
+import { componentOf } from "../../../e2e/installation.ts";
 import type { CommandBench } from "../command-bench.ts";
 import type { CommandCase } from "../command-case.ts";
 
@@ -81,12 +88,61 @@ function heldLease(): Manifest & { readonly metadata: { readonly name: string } 
   };
 }
 
-/** `migrate`, on a hub without components: what it does on clusters is in its own tests. */
+/** A component whose installation on the spoke has all marks of knfleet, and the guard. It has no Deployments, which upstream's operator would have to write. */
+async function prepareInstallation({ fleet, places }: CommandBench): Promise<void> {
+  const { hub } = fleet;
+  const spoke = fleet.spoke(0);
+  const [, behind] = places;
+  if (behind === undefined) throw new Error("The bench has no proxy before the spoke");
+  const on = { namespace: "fleet", name: spoke.name };
+  const manifest = componentOf({ kind: "KnativeEventing", on });
+  const profile = { apiVersion: clusterProfileApiVersion, kind: "ClusterProfile", ...on };
+  if ((await hub.admin.get(profile)) === undefined) {
+    await fleet.addProfile(spoke, {
+      plugin: "secretreader",
+      identity: { namespace: "bench", name: "limited" },
+      via: behind.proxy.url,
+      cluster: {
+        server: behind.proxy.url,
+        "certificate-authority-data": Buffer.from(behind.proxy.caPem, "utf8").toString("base64"),
+        extensions: [
+          {
+            name: "client.authentication.k8s.io/exec",
+            extension: { clusterName: spoke.name },
+          },
+        ],
+      },
+    });
+  }
+  const namespace = { apiVersion: "v1", kind: "Namespace" };
+  await hub.admin.apply({ ...namespace, metadata: { name: installedIn } });
+  const component = asComponent(await hub.admin.apply(manifest));
+  const system = await hub.admin.get({ ...namespace, name: "kube-system" });
+  if (component === undefined || system === undefined) throw new Error("The hub is not ready");
+  const place = { profile: on, hubId: system.metadata.uid };
+  for (const part of guardedInstallation(component, place, [])) {
+    // oxlint-disable-next-line no-await-in-loop -- a namespace before what is in it
+    await spoke.admin.apply(part);
+  }
+}
+
+const backObjects = [
+  ...upstream.map((one) => scaled(one, 0)),
+  ...knfleet.map((one) => scaled(one, 1)),
+];
+
+/** `migrate`, on a hub without components, and with an installation on a spoke. */
 export const migrateCases: readonly CommandCase[] = [
   // Upstream's operator stands still and knfleet is at work: what is left to do is to delete.
   migrates("from-upstream", [...upstream.map((one) => scaled(one, 0)), binding, heldLease()]),
-  migrates("to-upstream", [
-    ...upstream.map((one) => scaled(one, 0)),
-    ...knfleet.map((one) => scaled(one, 1)),
-  ]),
+  migrates("to-upstream", backObjects),
+  {
+    ...migrates("to-upstream", backObjects),
+    about: "to-upstream with an installation on a spoke",
+    clusters: ["hub", "spoke-1"],
+    prepare: async (bench) => {
+      await prepare(bench.fleet, backObjects);
+      await prepareInstallation(bench);
+    },
+  },
 ];

@@ -1,25 +1,15 @@
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 
-import { keyOf, type Manifest } from "../../../../../api/kubernetes.ts";
 import { asComponent } from "../../../../../controller/component-identity.ts";
-import { anchorManifest } from "../../../../../installation/anchor-object.ts";
-import {
-  anchorAnnotations,
-  componentUidLabel,
-  guardLabels,
-  secondOwnerKey,
-} from "../../../../../installation/anchor.ts";
-import { encodeInventory } from "../../../../../installation/inventory.ts";
 import { componentOf } from "../../../../e2e/installation.ts";
 import { allRights, type LimitedUser } from "../../../../faults/commands/limited-user.ts";
 import { shapeOf } from "../../../../faults/commands/shape.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { runKnfleet } from "../../run-knfleet.ts";
-import { deploymentOf } from "./upstream-chart-objects.ts";
+import { guardedInstallation, installedIn } from "./guarded-installation.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const kind = "KnativeEventing";
-const place = "knative-eventing";
 let identity: LimitedUser;
 let providerFile: string;
 
@@ -30,83 +20,14 @@ beforeAll(async () => {
   identity = await allRights(spoke);
   const account = { namespace: "bench", name: "limited" };
   const on = await fleet().addProfile(spoke, { plugin: "secretreader", identity: account });
-  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: place } });
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: installedIn } });
   const component = asComponent(await hub.admin.create(componentOf({ kind, on })));
   if (component === undefined) throw new Error("The hub has no component");
   const system = { apiVersion: "v1", kind: "Namespace", name: "kube-system" };
   const hubId = (await hub.admin.get(system))?.metadata.uid ?? "";
-  const labels = { [componentUidLabel]: component.metadata.uid };
-  const parts = installationOf(labels, secondOwnerKey(component).name);
-  const inventory = encodeInventory({
-    version: "1.23.0",
-    complete: true,
-    entries: parts.map((part) => ({ ...keyOf(part), hash: "" })),
-  });
-  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: place } };
-  const guarded = {
-    ...namespace,
-    metadata: { name: place, labels: { [guardLabels.namespace]: hubId } },
-  };
-  const target = { profile: on, hubId, namespace: place };
-  const anchor = anchorManifest({ component, target }, inventory);
-  for (const one of [guarded, anchor, ...parts, ...guardOf(hubId)]) await spoke.admin.apply(one);
+  const parts = guardedInstallation(component, { profile: on, hubId }, ["eventing-controller"]);
+  for (const part of parts) await spoke.admin.apply(part);
 });
-
-/** What knfleet marked on a spoke: one object of each way in which a mark is taken off. */
-function installationOf(
-  labels: Readonly<Record<string, string>>,
-  secondOwner: string,
-): readonly Manifest[] {
-  const deployment = deploymentOf("eventing-controller");
-  const spec = Object(deployment["spec"]);
-  return [
-    { ...deployment, metadata: { namespace: place, name: "eventing-controller", labels } },
-    {
-      apiVersion: "batch/v1",
-      kind: "Job",
-      metadata: { namespace: place, name: "storage-version", labels },
-      spec: {
-        suspend: true,
-        template: { spec: { ...spec.template.spec, restartPolicy: "Never" } },
-      },
-    },
-    {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "ClusterRole",
-      metadata: { name: secondOwner, labels },
-      rules: [],
-    },
-  ];
-}
-
-/** A policy of the guard that matches nothing. */
-function guardOf(hubId: string): readonly Manifest[] {
-  const apiVersion = "admissionregistration.k8s.io/v1";
-  const metadata = { name: "guard", labels: { [anchorAnnotations.hubId]: hubId } };
-  const rule = {
-    apiGroups: ["example.org"],
-    apiVersions: ["*"],
-    resources: ["things"],
-    operations: ["DELETE"],
-  };
-  return [
-    {
-      apiVersion,
-      kind: "ValidatingAdmissionPolicy",
-      metadata,
-      spec: {
-        matchConstraints: { resourceRules: [rule] },
-        validations: [{ expression: "false" }],
-      },
-    },
-    {
-      apiVersion,
-      kind: "ValidatingAdmissionPolicyBinding",
-      metadata,
-      spec: { policyName: "guard", validationActions: ["Deny"] },
-    },
-  ];
-}
 
 const admission = "admissionregistration.k8s.io";
 
