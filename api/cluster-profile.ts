@@ -1,3 +1,4 @@
+import { conditionOf } from "./conditions.ts";
 import { isRecord, listAt, recordAt } from "./fields.ts";
 import type { Condition, JsonObject, KubeObject, ObjectMeta } from "./kubernetes.ts";
 
@@ -56,11 +57,7 @@ export function isClusterProfile(object: KubeObject): object is ClusterProfile {
 
 /** True when the cluster manager has set the condition ControlPlaneHealthy to True. */
 export function isHealthy({ status }: ClusterProfile): boolean {
-  const conditions: readonly (Condition | undefined)[] = status?.conditions ?? [];
-  return conditions.some(
-    // The CRD forbids null, but the object may come from an API server with another CRD.
-    (condition) => condition?.type === "ControlPlaneHealthy" && condition.status === "True",
-  );
+  return conditionOf(status?.conditions, "ControlPlaneHealthy")?.status === "True";
 }
 
 /** `status.properties` of a ClusterProfile, by name. Of several with one name the last counts. */

@@ -5,10 +5,12 @@ import type { ConditionType } from "./reasons.ts";
 
 /** The condition of a type; undefined when the list lacks it or is missing. */
 export function conditionOf(
-  conditions: readonly Condition[] | null | undefined,
+  conditions: readonly (Condition | null)[] | null | undefined,
   type: string,
 ): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
+  // A bundle can hold anything in their place.
+  if (!Array.isArray(conditions)) return undefined;
+  return conditions.find((condition) => condition?.type === type) ?? undefined;
 }
 
 /**

@@ -173,5 +173,20 @@ function isWords(value: unknown): boolean {
 }
 
 function isRow({ object, cells }: Readonly<Record<string, unknown>>): boolean {
-  return isRecord(object) && Array.isArray(cells);
+  return isRecord(object) && isMetadata(object["metadata"]) && Array.isArray(cells);
+}
+
+const metadataTexts = "name namespace uid resourceVersion creationTimestamp deletionTimestamp";
+
+/** Whether metadata have the form that every API server gives them. */
+function isMetadata(metadata: unknown): boolean {
+  if (!isRecord(metadata)) return false;
+  const texts = metadataTexts.split(" ").map((field) => metadata[field]);
+  const maps = ["labels", "annotations"].map((field) => metadata[field] ?? {});
+  return (
+    texts.every((text) => text === undefined || text === null || typeof text === "string") &&
+    maps.every((map) => isRecord(map) && isWords(Object.values(map))) &&
+    areRecords(metadata["ownerReferences"] ?? []) &&
+    isWords(metadata["finalizers"] ?? [])
+  );
 }

@@ -77,6 +77,26 @@ describe("a bundle of which a value is something else", () => {
       [null],
       "hub/pods.json of the bundle FOLDER is not what gather writes",
     ],
+    // Found by a seed: status as HTML has no time for it.
+    [
+      "hub/knativeeventings.operator.knative.dev.json",
+      ["rows", "1", "object", "metadata", "creationTimestamp"],
+      [],
+      "hub/knativeeventings.operator.knative.dev.json of the bundle FOLDER is not what gather writes",
+    ],
+    // tree tells the condition of each ClusterProfile.
+    [
+      "hub/clusterprofiles.multicluster.x-k8s.io.json",
+      ["rows", "0", "object", "status", "conditions"],
+      "text",
+      "ClusterProfile",
+    ],
+    [
+      "hub/clusterprofiles.multicluster.x-k8s.io.json",
+      ["rows", "0", "object", "status", "conditions", "0"],
+      null,
+      "ClusterProfile",
+    ],
     ["bundle.json", ["items"], {}, "FOLDER is no bundle of kubectl knfleet gather"],
   ] as const)("%s, %j: it is named", async (...[file, place, value, message]) => {
     const said = await saidOf(file, (document) => withValue(document, place, value));
