@@ -1,7 +1,22 @@
-import { byText } from "./fields.ts";
+import { areRecords, byText } from "./fields.ts";
 import { foreignText } from "./foreign-text.ts";
 import type { Condition } from "./kubernetes.ts";
 import type { ConditionType } from "./reasons.ts";
+
+const conditionTexts = ["reason", "message", "lastTransitionTime"];
+
+/** Whether a value of a status is a list of conditions, as every API server and controller writes them. */
+export function areConditions(value: unknown): value is readonly Condition[] {
+  return (
+    areRecords(value) &&
+    value.every(
+      (condition) =>
+        typeof condition["type"] === "string" &&
+        ["True", "False", "Unknown"].includes(String(condition["status"])) &&
+        conditionTexts.every((field) => ["undefined", "string"].includes(typeof condition[field])),
+    )
+  );
+}
 
 /** The condition of a type; undefined when the list lacks it or is missing. */
 export function conditionOf(

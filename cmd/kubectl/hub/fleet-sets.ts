@@ -1,6 +1,7 @@
 import { ifServed } from "../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
+import { areConditions } from "../../../api/conditions.ts";
 import { areRecords, isRecord } from "../../../api/fields.ts";
 import {
   type FleetSet,
@@ -126,12 +127,20 @@ function isFleetSet(object: KubeObject): object is FleetSet {
   const { spec, status = {}, metadata } = object;
   if (metadata.namespace === undefined || !isRecord(spec) || !isRecord(status)) return false;
   const { clusters, template, rollout = {} } = spec;
-  const lists = [status["stages"], status["notable"], status["conditions"]];
   return (
+    isStatus(status) &&
     isRecord(clusters) &&
     isRecord(template) &&
     isRecord(rollout) &&
+    areRecords(rollout["stages"] ?? [])
+  );
+}
+
+function isStatus(status: Readonly<Record<string, unknown>>): boolean {
+  const lists = [status["stages"], status["notable"]];
+  return (
+    areConditions(status["conditions"] ?? []) &&
     isRecord(status["rollout"] ?? {}) &&
-    [...lists, rollout["stages"]].every((list) => areRecords(list ?? []))
+    lists.every((list) => areRecords(list ?? []))
   );
 }

@@ -8,8 +8,8 @@ import {
   componentKinds,
   operatorApiVersion,
 } from "../../../api/component.ts";
-import { conditionOf } from "../../../api/conditions.ts";
-import { areRecords, isRecord } from "../../../api/fields.ts";
+import { areConditions, conditionOf } from "../../../api/conditions.ts";
+import { isRecord } from "../../../api/fields.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -125,12 +125,13 @@ export function componentOf(item: KubeObject, kind: ComponentKind): Component {
 function isComponent(object: KubeObject): object is Component {
   const { spec = {}, status = {}, metadata } = object;
   if (metadata.namespace === undefined || !isRecord(spec) || !isRecord(status)) return false;
-  const { clusterProfileRef: ref } = spec;
-  const { conditions = [] } = status;
-  const isPlaced =
-    ref === undefined ||
-    [stringAt(ref, "namespace"), stringAt(ref, "name")].every((text) => text !== null);
-  return isPlaced && areRecords(conditions);
+  const { conditions = [], version = "" } = status;
+  return isPlaced(spec) && areConditions(conditions) && typeof version === "string";
+}
+
+function isPlaced({ clusterProfileRef: ref }: Readonly<Record<string, unknown>>): boolean {
+  if (ref === undefined) return true;
+  return [stringAt(ref, "namespace"), stringAt(ref, "name")].every((text) => text !== null);
 }
 
 /** `Outdated`: the status is about an older generation of the spec. */

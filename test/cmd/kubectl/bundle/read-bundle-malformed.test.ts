@@ -97,6 +97,23 @@ describe("a bundle of which a value is something else", () => {
       null,
       "ClusterProfile",
     ],
+    ...(
+      [
+        ["version", 7],
+        ["conditions", "text"],
+        ["conditions", "0", "status", "text"],
+        ["conditions", "0", "reason", []],
+        ["conditions", "0", "message", null],
+      ] as const
+    ).map(
+      (place) =>
+        [
+          "hub/knativeservings.operator.knative.dev.json",
+          ["rows", "0", "object", "status", ...place.slice(0, -1).map(String)],
+          place.at(-1),
+          "has not the form of its CRD",
+        ] as const,
+    ),
     ["bundle.json", ["items"], {}, "FOLDER is no bundle of kubectl knfleet gather"],
   ] as const)("%s, %j: it is named", async (...[file, place, value, message]) => {
     const said = await saidOf(file, (document) => withValue(document, place, value));
