@@ -16,6 +16,15 @@ export function rightText({ verb, group, resource, namespace }: Right): string {
   return `${verb} ${resource}${group === "" ? "" : `.${group}`}${suffix}`;
 }
 
+/** Rights in words: the verbs on a kind in one text. */
+export function rightTexts(rights: readonly Right[]): readonly string[] {
+  const byPlace = Map.groupBy(rights, (right) => rightText({ ...right, verb: "" }));
+  return [...byPlace.values()].flatMap((all) => {
+    const verbs = new Set(all.map(({ verb }) => verb));
+    return all.slice(0, 1).map((right) => rightText({ ...right, verb: [...verbs].join(" and ") }));
+  });
+}
+
 const name = "[\\w.-]{1,100}";
 const refused = new RegExp(
   `cannot (?<verb>[a-z]{1,30}) resource "(?<resource>[\\w./-]{1,100})" in API group "(?<group>[\\w.-]{0,100})"` +

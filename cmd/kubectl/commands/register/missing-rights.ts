@@ -1,6 +1,11 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { deniedRightIn, rightText, type Right } from "../../../../access/kube/missing-right.ts";
+import {
+  deniedRightIn,
+  type Right,
+  rightText,
+  rightTexts,
+} from "../../../../access/kube/missing-right.ts";
 import { groupOf, type KubeObject, type ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
@@ -67,15 +72,6 @@ export function throwDenied(where: string): (error: unknown) => never {
     if (right === undefined) throw error;
     throw new UsageError(lackText(where, rightTexts([right])));
   };
-}
-
-/** Rights in words: the verbs on a kind in one text. */
-export function rightTexts(rights: readonly Right[]): readonly string[] {
-  const byPlace = Map.groupBy(rights, (right) => rightText({ ...right, verb: "" }));
-  return [...byPlace.values()].flatMap((all) => {
-    const verbs = new Set(all.map(({ verb }) => verb));
-    return all.slice(0, 1).map((right) => rightText({ ...right, verb: [...verbs].join(" and ") }));
-  });
 }
 
 /** Reads objects on which a refusal depends. An object that may not be read does not count as absent: the right to read it is missing. */

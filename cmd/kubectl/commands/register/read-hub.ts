@@ -1,6 +1,6 @@
 import { ifServed, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import type { Right } from "../../../../access/kube/missing-right.ts";
+import { type Right, rightTexts } from "../../../../access/kube/missing-right.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
 import { secretNamespace } from "../../../../access/plugins/built-in-plugins.ts";
 import type { ProviderFile } from "../../../../access/providers/provider-config.ts";
@@ -24,7 +24,7 @@ import type { OpenHub } from "../../hub/open-hub.ts";
 import { listProfiles } from "../../hub/profiles.ts";
 import { listVisibleComponents } from "../check/hub-checks.ts";
 import { type HubReaders, readerOf, readersFor } from "./choose-reader.ts";
-import { missingRights, NeededReads, rightTexts } from "./missing-rights.ts";
+import { missingRights, NeededReads } from "./missing-rights.ts";
 import { hostOf, isLoopbackHost } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { HubFacts } from "./registration-facts.ts";

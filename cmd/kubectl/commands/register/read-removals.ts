@@ -1,5 +1,6 @@
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
+import { rightTexts } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
@@ -11,7 +12,7 @@ import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { listProfiles } from "../../hub/profiles.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { otherProfiles, serversOf } from "./known-cluster.ts";
-import { NeededReads, rightTexts } from "./missing-rights.ts";
+import { NeededReads } from "./missing-rights.ts";
 import { readContents } from "./namespace-contents.ts";
 import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";

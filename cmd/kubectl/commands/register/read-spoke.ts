@@ -1,6 +1,6 @@
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { ObjectRef } from "../../../../access/kube/kube-client.ts";
-import type { Right } from "../../../../access/kube/missing-right.ts";
+import { type Right, rightTexts } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
@@ -8,7 +8,7 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
-import { missingRights, NeededReads, rightTexts } from "./missing-rights.ts";
+import { missingRights, NeededReads } from "./missing-rights.ts";
 import { certificateNames, onSpoke, type OpenSpoke, serverAddresses } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { SpokeFacts } from "./registration-facts.ts";

@@ -1,3 +1,4 @@
+import { rightTexts } from "../../../../access/kube/missing-right.ts";
 import { listAt } from "../../../../api/fields.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
@@ -5,7 +6,7 @@ import { isGrantedBy, rightsOf } from "../can-i/access-review.ts";
 import { spokeRights } from "../can-i/permissions.ts";
 import type { ChosenReader } from "./choose-reader.ts";
 import { otherProfiles, traitsOf } from "./known-cluster.ts";
-import { lackText, rightTexts } from "./missing-rights.ts";
+import { lackText } from "./missing-rights.ts";
 import type { Refusal } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { HubFacts, SpokeFacts } from "./registration-facts.ts";

@@ -1,5 +1,6 @@
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { rightTexts } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
@@ -17,7 +18,7 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { writeLeft } from "./left-objects.ts";
 import { findRegistered } from "./lost-registration.ts";
-import { missingRights, rightsToDelete, rightTexts } from "./missing-rights.ts";
+import { missingRights, rightsToDelete } from "./missing-rights.ts";
 import { apiServiceCommand, othersIn, readContents, whyItStays } from "./namespace-contents.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";

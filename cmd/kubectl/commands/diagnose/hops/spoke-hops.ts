@@ -1,6 +1,6 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
-import type { Right } from "../../../../../access/kube/missing-right.ts";
+import { rightTexts } from "../../../../../access/kube/missing-right.ts";
 import type { Component } from "../../../../../api/component.ts";
 import { conditionOf } from "../../../../../api/conditions.ts";
 import { recordAt } from "../../../../../api/fields.ts";
@@ -48,9 +48,9 @@ export async function checkRights(
     (_, at) => answers[at] === false || (at >= mostReviews && isBelieved),
   );
   if (missing.length === 0) return passed(true, `${rights.length} rights are there`);
-  const texts = textsOf(missing);
+  const texts = rightTexts(missing);
   const who = user?.username ?? "the identity";
-  const message = `Missing is ${texts[0] ?? ""}${texts.length > 1 ? `, and ${texts.length - 1} more` : ""}`;
+  const message = `Missing is the right to ${texts[0] ?? ""}${texts.length > 1 ? `, and ${texts.length - 1} more` : ""}`;
   const next = [
     "On that cluster, as its administrator: kubectl apply -f docs/spoke-role.yaml",
     `Then bind it there: kubectl create clusterrolebinding knfleet-hub --clusterrole=knfleet-spoke ${words(subjectOf(who))}`,
@@ -58,17 +58,6 @@ export async function checkRights(
   const evidence = [`as ${who}`, ...texts.slice(0, mostEvidence)];
   return passedWith(true, message, {
     findings: [finding("error", "KNF5002", { message, evidence, next })],
-  });
-}
-
-/** `the verbs create, patch on namespaces`: one text for each resource. */
-function textsOf(missing: readonly Right[]): readonly string[] {
-  const byResource = Map.groupBy(missing, ({ group, resource }) =>
-    group === "" ? resource : `${resource}.${group}`,
-  );
-  return [...byResource].map(([resource, rights]) => {
-    const verbs = rights.map(({ verb }) => verb).join(", ");
-    return `the verb${rights.length === 1 ? "" : "s"} ${verbs} on ${resource}`;
   });
 }
 

@@ -208,7 +208,7 @@ export const networkFaults: readonly Fault[] = [
   {
     name: "the identity has no rights at all",
     code: "KNF5002",
-    says: /Missing is the verbs get, list, watch, create, patch on namespaces/,
+    says: /Missing is the right to get and list and watch and create and patch namespaces/,
     make: async (world) => {
       await world.profile("powerless", { identity: { namespace: "knfleet", name: "powerless" } });
       await writeComponent(world.fleet, "powerless", {
