@@ -17,7 +17,13 @@ import { stagesWith } from "./members.ts";
 import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
-import { isPassed, progressOf, type StageMemory, type StageProgress } from "./stage-progress.ts";
+import {
+  isEmpty,
+  isPassed,
+  progressOf,
+  type StageMemory,
+  type StageProgress,
+} from "./stage-progress.ts";
 import { refusedClusters } from "./stages.ts";
 import { unwrittenSentence } from "./unwritten.ts";
 
@@ -220,6 +226,7 @@ class Look {
     const mayBeForgotten = updateRevision === revision;
     const gates = { annotations, windows, maxUnreachable };
     const shared = { now, revision, isComplete, mayBeForgotten, ...gates };
+    const emptyTimes = this.#emptyTimes(stages);
     const progress: StageProgress[] = [];
     for (const [index, stage] of stages.entries()) {
       const isDue = progress.every(({ status }) => isPassed(status));
@@ -227,8 +234,8 @@ class Look {
         isDue,
         before: this.#before(stage),
         leaving: countLeaving(this.#plan, stage.spec.name),
-        emptySince: this.#emptySince(stage),
-        isFollowed: stages.slice(index + 1).some(({ members }) => members.length > 0),
+        emptySince: emptyTimes.get(stage.spec.name),
+        isFollowed: stages.slice(index + 1).some((later) => !isEmpty(later)),
       };
       progress.push(progressOf(stage, { ...shared, ...own }));
     }
@@ -251,14 +258,24 @@ class Look {
     return { ...before, state: "Passed" };
   }
 
-  #emptySince({ spec, members }: Stage): number | undefined {
+  /** Since when stages have had no cluster. While the selection is suspicious its clusters may come back, and the time stands. */
+  #emptyTimes(stages: readonly Stage[]): ReadonlyMap<string, number> {
     const { history } = this.#facts;
-    if (history === undefined || members.length > 0) return undefined;
-    return history.emptySince?.get(spec.name) ?? this.#now;
+    if (history === undefined) return new Map();
+    const before = this.#plan.suspicious === undefined ? history.emptySince : undefined;
+    const names = stages.filter(isEmpty).map(({ spec }) => spec.name);
+    return new Map(names.map((name) => [name, before?.get(name) ?? this.#now]));
   }
 
   get #admission(): Admission {
     return { facts: this.#facts, now: this.#now, update: this.#update, current: this.#current };
+  }
+
+  #historyAfter(stages: readonly Stage[]): Pick<Decision, "history"> {
+    const { history } = this.#facts;
+    if (history === undefined) return {};
+    const emptySince = this.#emptyTimes(stages);
+    return { history: { ...historyAfter(history, stages, this.#now), emptySince } };
   }
 
   #marked(mark: RevisionMark): Decision {
@@ -283,9 +300,8 @@ class Look {
       suspicious: plan.suspicious,
     } as const;
     const times = [...nextLooks, plan.nextLook].filter((time) => time !== undefined);
-    const { history } = this.#facts;
     return {
-      ...(history === undefined ? {} : { history: historyAfter(history, found.stages, this.#now) }),
+      ...this.#historyAfter(found.stages),
       status: rolloutStatus(this.#facts.set, report, this.#now),
       stamps,
       removals,

@@ -5,9 +5,7 @@ import { type History, type Seen, stampOf, type Standing, standingOf } from "./s
 /** What is known after the clusters were judged. */
 export function historyAfter(history: History, stages: readonly Stage[], now: number): History {
   const clusters = new Map<string, Seen>();
-  const emptySince = new Map<string, number>();
-  for (const { spec, members } of stages) {
-    if (members.length === 0) emptySince.set(spec.name, history.emptySince?.get(spec.name) ?? now);
+  for (const { members } of stages) {
     for (const { key, child, state } of members) {
       const before = standingOf(history, { key, child }, now);
       const after = standingAfter(before, state, now);
@@ -16,7 +14,7 @@ export function historyAfter(history: History, stages: readonly Stage[], now: nu
       }
     }
   }
-  return { ...history, clusters, emptySince };
+  return { ...history, clusters };
 }
 
 function standingAfter(

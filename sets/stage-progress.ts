@@ -61,6 +61,11 @@ export interface StageProgress {
   readonly nextLook: number | undefined;
 }
 
+/** Whether a stage has no cluster that the revision is for. */
+export function isEmpty({ members }: Stage): boolean {
+  return members.every(({ state }) => state.name === "Excluded");
+}
+
 /** Whether the next stage may begin. */
 export function isPassed({ state }: Pick<StageStatus, "state">): boolean {
   return state === "Passed" || state === "Empty";
@@ -205,10 +210,11 @@ function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }
 }
 
 /**
- * A stage without clusters. Only one that has not begun is passed for that, and only when it lasts: profiles are gone for a moment when an inventory
- * starts again. A failure is not forgiven, and a stage of which no cluster was done has proven nothing. Spec: sets.md R7.
+ * A stage without clusters. It is passed without one only when that lasts: profiles are gone for a moment when an inventory starts again. A failure is not forgiven, and
+ * a stage that began and of which no cluster was done has proven nothing for the later ones. Spec: sets.md R7.
  */
-function emptyStep({ spec }: Stage, context: StageContext): Step | undefined {
+function emptyStep(stage: Stage, context: StageContext): Step | undefined {
+  const { spec, members } = stage;
   const { before, leaving, isFollowed } = context;
   if (before?.state === "Halted") {
     const waitingFor = `All clusters of the halted stage ${spec.name} have left`;
@@ -218,23 +224,28 @@ function emptyStep({ spec }: Stage, context: StageContext): Step | undefined {
   if (before.state === "Passed") return undefined;
   const step = { state: "Rolling", ...timesOf(before) } as const;
   if (leaving > 0) return { ...step, waitingFor: leaveSentence(spec.name) };
-  if (before.doneAt !== undefined || !isFollowed) return undefined;
+  // Somebody has excluded them all, and wants it to go on.
+  if (before.doneAt !== undefined || members.length > 0) return undefined;
+  const nextLook = emptyUntil(context);
+  if (!isFollowed) return nextLook === undefined ? undefined : { ...step, nextLook };
   const waitingFor = `Stage ${spec.name} began and has no cluster left; let it select one, or take it out of the set`;
   return { ...step, waitingFor };
 }
 
 /** A stage without clusters that has not begun, or of which the status that says so is lost. */
-function unbegunStep(
-  name: string,
-  { before, leaving, mayBeForgotten, emptySince = 0, isFollowed, now }: StageContext,
-): Step {
+function unbegunStep(name: string, context: StageContext): Step {
+  const { before, leaving, mayBeForgotten } = context;
   const mayHaveBegun = before === undefined && mayBeForgotten;
   if (mayHaveBegun && leaving > 0) return { state: "Waiting", waitingFor: leaveSentence(name) };
-  const emptyAt = emptySince + emptyMs;
-  const isKnown = before !== undefined && isPassed(before);
-  if (isKnown || !isFollowed || now >= emptyAt) return { state: "Empty" };
+  const nextLook = emptyUntil(context);
+  if (nextLook === undefined || before?.state === "Passed") return { state: "Empty" };
   const waitingFor = `Stage ${name} has no cluster; it is passed when that lasts for a minute`;
-  return { state: "Waiting", waitingFor, nextLook: emptyAt };
+  return { state: "Waiting", waitingFor, nextLook };
+}
+
+/** Until when a stage may have no cluster just for the moment; undefined: it has had none for long. */
+function emptyUntil({ emptySince = 0, now }: StageContext): number | undefined {
+  return now < emptySince + emptyMs ? emptySince + emptyMs : undefined;
 }
 
 function leaveSentence(name: string): string {

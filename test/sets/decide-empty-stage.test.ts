@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import { ring, SetWorld, stageOfRing } from "./set-world.ts";
+import { ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
 import { completeWorld, minute, next, stages } from "./two-rings.ts";
 
 test("a stage that began does not pass when its only cluster goes to another stage", () => {
@@ -59,10 +59,58 @@ test("a stage that has not begun and is empty for a moment is not passed", () =>
   expect(new Set(versions.map(([, version]) => version))).toEqual(new Set(["1.22.0"]));
 });
 
-test("an empty stage with nothing behind it keeps nobody waiting", () => {
+test("an empty last stage is passed after a minute", () => {
   const world = new SetWorld({ stages }, ring("canary", 1));
-  expect(world.run(["Complete"], 3).status.stages?.map(({ state }) => state)).toEqual([
-    "Passed",
-    "Empty",
-  ]);
+  const { status } = world.run(["Complete"], 8);
+  expect(status.stages?.map(({ state }) => state)).toEqual(["Passed", "Empty"]);
+  expect(world.now).toBeGreaterThanOrEqual(Date.parse("2026-11-25T12:01:00Z"));
+});
+
+/** Takes clusters away and gives them back a second later. */
+function blink(world: SetWorld, prefix: string): void {
+  const all = [...world.clusters];
+  for (const [name] of all) if (name.startsWith(prefix)) world.clusters.delete(name);
+  expect(world.settle().status.rollout?.phase).not.toBe("Complete");
+  for (const [name, cluster] of all) world.clusters.set(name, cluster);
+  world.pass(1_000);
+}
+
+describe("when clusters vanish for one look", () => {
+  const gated = [stageOfRing("canary"), { ...stageOfRing("rest"), before: { approval: true } }];
+
+  test.each(["rest", ""])("no approval is passed by: %j", (prefix) => {
+    const world = completeWorld();
+    world.edit({ ...next, rollout: rolloutWith({ stages: gated }) });
+    world.run(["AwaitingApproval"]);
+    blink(world, prefix);
+    const { stamps, status } = world.settle();
+    expect(stamps).toEqual([]);
+    expect(status.rollout).toMatchObject({ phase: "AwaitingApproval", stage: "rest" });
+    const versions = Object.entries(world.versions()).filter(([name]) => name.startsWith("rest"));
+    expect(new Set(versions.map(([, version]) => version))).toEqual(new Set(["1.22.0"]));
+  });
+
+  test("a stage that began and proved nothing stays as it is", () => {
+    const world = completeWorld({ stages }, ["canary-1", "canary-2"]);
+    world.edit(next);
+    world.run(["Rolling"]);
+    for (const name of ["canary-1", "canary-2"]) {
+      world.clusters.delete(name);
+      world.children.delete(`fleet/${name}`);
+    }
+    expect(world.settle().status.rollout?.stage).toBe("canary");
+    blink(world, "");
+    expect(world.settle().status.stages?.map(({ state }) => state)).toEqual(["Rolling", "Waiting"]);
+  });
+});
+
+test("a stage of excluded clusters waits its minute before it begins, and goes on after", () => {
+  const world = completeWorld({ stages }, ["canary-1", "canary-2"]);
+  const exclude = [{ name: "canary-1" }, { name: "canary-2" }];
+  world.edit({ ...next, clusters: { from: "Selector", exclude } });
+  expect(world.settle().status.rollout).toMatchObject({ phase: "Waiting", stage: "canary" });
+  world.edit({ clusters: { from: "Selector" } });
+  world.run(["Rolling"]);
+  world.edit({ clusters: { from: "Selector", exclude } });
+  expect(world.settle().status.rollout?.stage).toBe("rest");
 });
