@@ -74,10 +74,10 @@ interface Call {
   readonly onLength?: (characters: number) => void;
 }
 
-/** JSON without the characters that YAML takes only as escapes. */
+/** JSON without the characters that YAML takes only as escapes, or as line breaks. */
 function wireText(body: unknown): string {
   return JSON.stringify(body).replaceAll(
-    /[\u007f-\u009f\ufffe\uffff]/g,
+    /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

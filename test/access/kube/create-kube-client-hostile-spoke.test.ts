@@ -92,11 +92,11 @@ function page(next: string): string {
 test("what is sent has no characters that YAML does not take, which an API server reads when something is applied", async () => {
   const stored = { metadata: { ...one, uid: "1", resourceVersion: "1" } };
   const { client, requests } = await clientOf(() => ({ body: JSON.stringify(stored) }));
-  const data = { text: "a\u007f\u0085\u009b\u{fffe}\u{ffff}é\u202e" };
+  const data = { text: "a\u007f\u0085\u009b\u{fffe}\u{ffff}é\u202e \u2028 b\u2029" };
   const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "one" }, data };
   await client.apply(one, body, { fieldManager: "knfleet", force: true }, signal);
   const sent = requests[0]?.body ?? "";
-  expect(sent).not.toMatch(/[\u007f-\u009f\ufffe\uffff]/);
+  expect(sent).not.toMatch(/[\u007f-\u009f\u2028\u2029\ufffe\uffff]/);
   expect(JSON.parse(sent)).toMatchObject({ data });
 });
 
