@@ -40,7 +40,8 @@ interface NamedEvent extends NewEvent {
 
 const events = knownResource("v1", "Event");
 const maxMessageLength = 1_024;
-const maxAnnotationLength = 65_536;
+// The API server takes 256 KiB of annotations.
+const maxAnnotationBytes = 200 * 1_024;
 const maxRemembered = 4_096;
 
 /**
@@ -165,7 +166,7 @@ export class EventRecorder {
 function plainEvent({ message, annotations, ...event }: NewEvent): NewEvent {
   const plain = Object.entries(annotations ?? {}).map(([name, text]) => [
     name,
-    plainLines(text.slice(0, maxAnnotationLength)),
+    plainLines(Buffer.from(text).subarray(0, maxAnnotationBytes).toString()),
   ]);
   return {
     ...event,

@@ -13,9 +13,6 @@ import type { ReconcileDeps, Subject } from "../reconcile/reconcile-deps.ts";
 /** Annotation of the Event `Orphaned`: the objects that were left, one `apiVersion kind namespace/name` a line. */
 const leftBehindAnnotation = "knfleet.dev/left-behind";
 
-// The API server takes 256 KiB of annotations.
-const longestList = 200 * 1_024;
-
 /** The failure of a removal. Its message also says how to orphan the installation of an unreachable cluster, or why a requested orphaning was refused. */
 export function withOrphanHint(error: FleetError, component: Component): FleetError {
   const orphaning = orphaningOf(component);
@@ -58,7 +55,7 @@ export async function reportOrphaned(
     `and ${count}${kinds}, ${source}`;
   const lines = (objects ?? []).map(objectLine).toSorted();
   deps.log.child(logFieldsOf(subject)).warn({ cluster, anchor, left: lines }, message);
-  const annotations = { [leftBehindAnnotation]: lines.join("\n").slice(0, longestList) };
+  const annotations = { [leftBehindAnnotation]: lines.join("\n") };
   const event = { type: "Warning", reason: "Orphaned", message, annotations } as const;
   await deps.events.audit(component, event, signal);
 }

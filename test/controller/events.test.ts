@@ -196,12 +196,22 @@ test.each(["record", "audit"] as const)(
     const [event] = hub.all("Event");
     expect(event).toMatchObject({ message: expect.stringMatching(/^The server said red over/) });
     const text = JSON.stringify(event, (_, value: unknown) =>
-      typeof value === "string" ? [value.length > 65_536, ...lieIn(value)] : value,
+      typeof value === "string" ? [value.length > 204_800, ...lieIn(value)] : value,
     );
     expect(text).not.toMatch(/U\+|true/);
     expect(event?.metadata.annotations?.["list"]).toMatch(/^a\n/);
   },
 );
+
+test.each([
+  { what: "letters", list: "x".repeat(204_800), bytes: 204_800 },
+  { what: "more letters than that", list: "x".repeat(300_000), bytes: 204_800 },
+  { what: "letters of several bytes", list: "é".repeat(200_000), bytes: 204_800 },
+])("an annotation has 200 KiB of $what", async ({ list, bytes }) => {
+  await recorder.audit(component, { ...ready, annotations: { list } }, signal);
+  const [event] = hub.all("Event");
+  expect(Buffer.byteLength(event?.metadata.annotations?.["list"] ?? "")).toBe(bytes);
+});
 
 test("lies that only differ in what nobody sees are one Event", async () => {
   for (const hidden of ["", "\u200b", "\u202e", "\u001b[31m"]) {
