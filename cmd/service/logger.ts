@@ -63,28 +63,56 @@ function causesOf(error: Error): readonly string[] {
 }
 
 const longestLine = 64 * 1024;
-const longestText = 4_096;
-const longestName = 256;
+const maxFields = 32;
 
-/** The same line, or one whose long texts are cut. Clusters and plugins have a say in errors. */
-function shortLine(line: string): string {
-  if (line.length <= longestLine / 2) return line;
-  const fields: Readonly<Record<string, unknown>> = JSON.parse(line);
-  const short = `${JSON.stringify(shortened(fields))}\n`;
-  if (short.length <= longestLine) return short;
-  const { level, time, msg } = fields;
-  return `${JSON.stringify({ level, time, cut: line.length, msg: shortened(msg) })}\n`;
+interface Room {
+  /** Characters of a text, and of the name of a field. */
+  readonly text: number;
+  /** Entries of a list or an object in a field. */
+  readonly entries: number;
 }
 
-function shortened(value: unknown): unknown {
-  if (typeof value === "string") return shortText(value, longestText);
-  if (Array.isArray(value)) return value.map(shortened);
+// They are tried one after the other. The last one always fits.
+const rooms: readonly Room[] = [
+  { text: 4_096, entries: 512 },
+  { text: 1_024, entries: 128 },
+  { text: 256, entries: 16 },
+  { text: 256, entries: 4 },
+  { text: 64, entries: 0 },
+];
+
+/** The same line, or one whose long texts and lists are cut. Clusters and plugins have a say in errors. */
+function shortLine(line: string): string {
+  if (line.length <= longestLine / 2) return line;
+  const { level, time, msg, ...fields }: Readonly<Record<string, unknown>> = JSON.parse(line);
+  let short = line;
+  for (const room of rooms) {
+    const rest = shortFields(fields, maxFields, room);
+    const kept = { level, time, cut: line.length, ...rest, msg: shortened(msg, room) };
+    short = `${JSON.stringify(kept)}\n`;
+    if (short.length <= longestLine) break;
+  }
+  return short;
+}
+
+function shortened(value: unknown, room: Room): unknown {
+  if (typeof value === "string") return shortText(value, room.text);
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, room.entries).map((one) => shortened(one, room));
+    const more = value.length - kept.length;
+    return more === 0 ? kept : [...kept, `… ${more} more`];
+  }
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([name, one]) => [
-    shortText(name, longestName),
-    shortened(one),
-  ]);
-  return Object.fromEntries(entries);
+  return shortFields(value, room.entries, room);
+}
+
+function shortFields(fields: object, maxEntries: number, room: Room): object {
+  const all = Object.entries(fields);
+  const kept = all
+    .slice(0, maxEntries)
+    .map(([name, value]) => [shortText(name, room.text), shortened(value, room)]);
+  const more = all.length - kept.length;
+  return Object.fromEntries(more === 0 ? kept : [...kept, ["…", `${more} more`]]);
 }
 
 function shortText(text: string, longest: number): string {

@@ -107,3 +107,29 @@ test("a line with lies is JSON, with what was there", () => {
   const [longer = ""] = logged({}, (log) => log.info({ names }, "Told"));
   expect(JSON.parse(longer)).toMatchObject({ level: "info", cut: expect.any(Number), msg: "Told" });
 });
+
+test("a line with too many objects has its other fields, and as many objects as there is room for", () => {
+  const left = Array.from({ length: 1_000 }, (_, at) => `v1 ConfigMap ${"n".repeat(63)}/${at}`);
+  const err = new FleetError("ApplyFailed", `The server said ${"x".repeat(100_000)}`);
+  const [line = ""] = logged({}, (log) =>
+    log.child({ namespace: "a", name: "b" }).warn({ cluster: "fleet/a", left, err }, "Left behind"),
+  );
+  expect(JSON.parse(line)).toMatchObject({
+    level: "warn",
+    cut: expect.any(Number),
+    namespace: "a",
+    name: "b",
+    cluster: "fleet/a",
+    left: [...left.slice(0, 512), "… 488 more"],
+    err: { reason: "ApplyFailed", message: expect.stringMatching(/^The server said x{1000,}…$/) },
+    msg: "Left behind",
+  });
+});
+
+test("a line whose lists are in lists has its sentence and its short fields", () => {
+  const deep = (depth: number): unknown =>
+    depth === 0 ? "x".repeat(64) : Array.from({ length: 5 }, () => deep(depth - 1));
+  const [line = ""] = logged({}, (log) => log.info({ lists: deep(6), cluster: "a" }, "Told"));
+  const short = { lists: ["… 5 more"], cluster: "a" };
+  expect(JSON.parse(line)).toMatchObject({ cut: expect.any(Number), ...short, msg: "Told" });
+});
