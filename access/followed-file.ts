@@ -19,6 +19,7 @@ export interface FileFollower<Content> {
 }
 
 const pollMs = 500;
+const longestRetryMs = 10_000;
 
 /**
  * Follows a file until the signal aborts. It polls, because an update of a mounted ConfigMap only swaps a symlink, which file notifications miss.
@@ -30,27 +31,30 @@ export async function followFile<Content>(
 ): Promise<void> {
   const isOver = (): boolean => signal.aborted;
   let identity = "";
-  let refused = "";
+  let retryMs = pollMs;
+  let retryAt = Infinity;
   let last = JSON.stringify(known);
   for (;;) {
     await pause(clock, pollMs, signal);
     if (isOver()) return;
     const now = await identityOf(path);
-    if (now === identity) continue;
+    const isSame = now === identity;
+    if (isSame && clock.now() < retryAt) continue;
     try {
       const content = await load(signal);
       identity = now;
-      refused = "";
+      retryAt = Infinity;
       const text = JSON.stringify(content);
       if (text !== last) onChange(content);
       last = text;
       onValid();
     } catch (error) {
       if (isOver()) return;
-      // It is read again, because what failed may pass without a change of the file: it was replaced a moment ago, or no descriptor was free.
-      if (now !== refused) onInvalid(error);
-      refused = now;
-      identity = "";
+      if (!isSame) onInvalid(error);
+      identity = now;
+      // It is read again, because what failed may pass without a change of the file: it was replaced a moment ago, or no descriptor was free. Ever more rarely, because a large file takes long.
+      retryMs = isSame ? Math.min(2 * retryMs, longestRetryMs) : pollMs;
+      retryAt = clock.now() + retryMs;
     }
   }
 }

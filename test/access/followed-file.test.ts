@@ -43,10 +43,10 @@ async function followed(...answers: readonly ("valid" | "unreadable")[]) {
   const looks = async (times: number): Promise<void> => {
     for (let look = 0; look < times; look += 1) {
       // The state of the file comes from the disk, in its own time.
-      await expect.poll(() => clock.pending).toBe(1);
+      await expect.poll(() => clock.pending, { interval: 1 }).toBe(1);
       await clock.advance(500);
     }
-    await expect.poll(() => clock.pending).toBe(1);
+    await expect.poll(() => clock.pending, { interval: 1 }).toBe(1);
   };
   /** Lets the path lead to another file, at once. */
   const link = async (name: string): Promise<void> => {
@@ -60,6 +60,18 @@ test("a file that could not be read is read again, although it has not changed",
   const { told, looks } = await followed("unreadable", "unreadable", "valid");
   await looks(4);
   expect(told).toEqual(["invalid", "valid"]);
+});
+
+test("a file that stays unreadable is read ever more rarely, and at once when it changes", async () => {
+  const { link, told, looks, reads } = await followed("unreadable");
+  // After half a second, one, two, four, eight and then ten.
+  await looks(1 + 1 + 2 + 4 + 8 + 16 + 20 + 20);
+  expect(told).toEqual(["invalid"]);
+  expect(reads()).toBe(8);
+  await link("two");
+  await looks(2);
+  expect(told).toEqual(["invalid", "invalid"]);
+  expect(reads()).toBe(10);
 });
 
 test("a file that stays as it is is read once when it is valid", async () => {
