@@ -28,8 +28,8 @@ export function createLogger({ level, format }: LoggerSettings, sink: LineSink):
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: (error: unknown) => describeError(error, level === "debug") },
   };
-  const written = (line: string): string => (format === "json" ? line : asText(line));
-  const lines = { write: (line: string) => sink.write(visible(written(shortLine(line)))) };
+  const written = (line: string): string => visible(format === "json" ? line : asText(line));
+  const lines = { write: (line: string) => sink.write(shortLine(line, written)) };
   return pino(options, lines);
 }
 
@@ -81,16 +81,17 @@ const rooms: readonly Room[] = [
   { text: 64, entries: 0 },
 ];
 
-/** The same line, or one whose long texts and lists are cut. Clusters and plugins have a say in errors. */
-function shortLine(line: string): string {
-  if (line.length <= longestLine / 2) return line;
+/** The line as it is written, or one whose long texts and lists are cut. Clusters and plugins have a say in errors. */
+function shortLine(line: string, written: (line: string) => string): string {
+  const whole = line.length <= longestLine ? written(line) : undefined;
+  if (whole !== undefined && Buffer.byteLength(whole) <= longestLine) return whole;
   const { level, time, msg, ...fields }: Readonly<Record<string, unknown>> = JSON.parse(line);
-  let short = line;
+  let short = "";
   for (const room of rooms) {
     const rest = shortFields(fields, maxFields, room);
     const kept = { level, time, cut: line.length, ...rest, msg: shortened(msg, room) };
-    short = `${JSON.stringify(kept)}\n`;
-    if (short.length <= longestLine) break;
+    short = written(`${JSON.stringify(kept)}\n`);
+    if (Buffer.byteLength(short) <= longestLine) break;
   }
   return short;
 }

@@ -69,6 +69,7 @@ test("lines below the level are not written", () => {
 });
 
 describe.each(["json", "text"] as const)("as %s, what others said", (format) => {
+  const manyLies = Array.from({ length: 40 }, () => "\u{e0001}".repeat(120));
   const liar = new FleetError("ApplyFailed", `The server said ${lyingText}`);
 
   test.each<[what: string, write: (log: ReturnType<typeof createLogger>) => void]>([
@@ -83,11 +84,17 @@ describe.each(["json", "text"] as const)("as %s, what others said", (format) => 
       "ten thousand times",
       (log) => log.info({ names: Array.from({ length: 10_000 }, () => "name\u202e") }, "Told"),
     ],
+    [
+      "only in what is written as escapes",
+      (log) => log.info({}, `Told ${"\u0090".repeat(32_000)}`),
+    ],
+    ["in letters of several bytes", (log) => log.info({ a: "名".repeat(32_000) }, "Told")],
+    ["in many short fields", (log) => log.info(Object.assign({}, manyLies), "Told")],
   ])("steers no terminal and ends: %s", (_, write) => {
     const [line = "", ...others] = logged({ format, level: "debug" }, write);
     expect(others).toEqual([]);
     expect(lieIn(line)).toEqual([]);
-    expect(line.length).toBeLessThan(70_000);
+    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(64 * 1024);
     expect(line.split("\n")).toEqual([expect.stringContaining("Told"), ""]);
   });
 
@@ -124,6 +131,13 @@ test("a line with too many objects has its other fields, and as many objects as 
     err: { reason: "ApplyFailed", message: expect.stringMatching(/^The server said x{1000,}…$/) },
     msg: "Left behind",
   });
+});
+
+test("a line for which there is room is whole", () => {
+  const names = Array.from({ length: 5_000 }, () => "name");
+  const [line = ""] = logged({}, (log) => log.info({ names }, "Told"));
+  expect(JSON.parse(line)).toMatchObject({ names, msg: "Told" });
+  expect(line).not.toContain("cut");
 });
 
 test("a line whose lists are in lists has its sentence and its short fields", () => {
