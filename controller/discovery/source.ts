@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { CredentialSecret } from "../../access/profiles/profile-objects.ts";
 import type { AccessCluster } from "../../api/cluster-profile.ts";
-import { foreignText } from "../../api/foreign-text.ts";
+import { plainLines } from "../../api/foreign-text.ts";
 import type { Condition, KubeObject } from "../../api/kubernetes.ts";
 
 /** What ClusterProfiles can be made from, or kept up to date, as `--discover` names it. */
@@ -122,7 +122,7 @@ export function annotatedProperties(
   const properties = Object.entries(annotations).flatMap(([key, value]) => {
     const name = key.startsWith(propertyPrefix) ? key.slice(propertyPrefix.length) : "";
     // The CRD has a limit for values, and refuses the whole status for one that is longer.
-    const text = foreignText(value, 1_024);
+    const text = plainLines(value.slice(0, 1_024)).toWellFormed();
     return name === "" || text === "" ? [] : [[name, text] as const];
   });
   return Object.fromEntries(properties);

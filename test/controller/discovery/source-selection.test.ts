@@ -86,6 +86,7 @@ test("properties come from annotations", () => {
     "knfleet.dev/property.none": "",
     "knfleet.dev/property.long": "x".repeat(2_000),
     "knfleet.dev/property.lie": "a\u001b[31m\u009b\u202eb",
+    "knfleet.dev/property.lines": " two\n\tlines \n",
     other: "x",
   };
   const [source] = sourcesOfSecret(
@@ -93,7 +94,12 @@ test("properties come from annotations", () => {
     settings,
     Date.now(),
   );
-  expect(source?.properties).toEqual({ gpu: "yes", long: "x".repeat(1_024), lie: "a b" });
+  expect(source?.properties).toEqual({
+    gpu: "yes",
+    long: "x".repeat(1_024),
+    lie: "a [31m  b",
+    lines: " two\n\tlines \n",
+  });
 });
 
 test("labels that others believe are not copied, of a Secret or a Cluster", () => {
