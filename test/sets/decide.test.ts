@@ -111,6 +111,17 @@ describe("gates", () => {
     expect(rolling.status.stages?.[0]).toMatchObject({ state: "Passed", approvedBy: "alice" });
   });
 
+  test("who approved is a plain text in the status, whatever the annotation says", () => {
+    const world = completeWorld();
+    world.edit({ ...next, rollout: rolloutWith({ stages: gated }) });
+    world.run(["Soaking"]);
+    const user = "al\u202eice\u001b[31m\u0007\u{e0041}";
+    world.annotate(`${steering.approve}canary-after`, `${updateOf(world)} ${user}`);
+    world.pass(31 * minute);
+    const { stages: reached } = world.settle().status;
+    expect(reached?.[0]).toMatchObject({ state: "Passed", approvedBy: "alice" });
+  });
+
   test("a soak begins again when the stage broke in it, however short the rest of it was", () => {
     const broken: string[] = [];
     const world = completeWorld({}, broken);
