@@ -81,7 +81,7 @@ const labelValue = /"((?:[^"\\\n]|\\.)*)"/g;
 
 /** Makes the values of labels plain and short. Some are names that others chose, such as those of providers and versions. */
 function plainMetrics(text: string): string {
-  return text.replaceAll(labelValue, (whole, value: string) => {
+  const plain = text.replaceAll(labelValue, (whole, value: string) => {
     if (value.length <= longestLabel && /^[\x20-\x7e]*$/.test(value)) return whole;
     // A cut may leave half an escape.
     const short = foreignText(value, longestLabel).replace(/(?<!\\)(?:\\\\)*\\$/, (end) =>
@@ -89,6 +89,19 @@ function plainMetrics(text: string): string {
     );
     return `"${short}"`;
   });
+  return plain === text ? text : withoutRepeats(plain);
+}
+
+/** Keeps the first of the series that are the same by now: a scraper refuses all metrics for the second one. */
+function withoutRepeats(text: string): string {
+  const seen = new Set<string>();
+  const kept = text.split("\n").filter((line) => {
+    const series = line.slice(0, line.lastIndexOf(" "));
+    const isRepeat = !line.startsWith("#") && line !== "" && seen.has(series);
+    seen.add(series);
+    return !isRepeat;
+  });
+  return kept.join("\n");
 }
 
 function applyMetrics(

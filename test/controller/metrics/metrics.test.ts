@@ -160,3 +160,18 @@ test("a label is plain and short, whatever others said, and its series is there"
   expect(info).toMatch(/,version="red over written [^"]*",spoke="fleet\/(?:\\\\)+"\} 1$/);
   expect(lines).toContainEqual(expect.stringMatching(/_runs_total\{provider="red over .* 1$/));
 });
+
+test("labels that differ only in what nobody sees, or far behind, are one series", async () => {
+  const path = new PathMetrics(systemClock);
+  const metrics = metricsOf({ path });
+  const { signal } = new AbortController();
+  const providers = ["gke", "g\u200bke", ...["a", "b"].map((end) => "x".repeat(253) + end)];
+  for (const provider of providers) await path.measure(provider, () => Promise.resolve(1), signal);
+  const samples = (await linesOf(metrics)).filter((line) => !line.startsWith("#"));
+  const series = samples.map((line) => line.slice(0, line.lastIndexOf(" ")));
+  expect(series.filter((each, at) => each !== "" && series.indexOf(each) !== at)).toEqual([]);
+  expect(series.filter((each) => each.includes("_runs_total"))).toEqual([
+    'knfleet_exec_plugin_runs_total{provider="gke",code="OK"}',
+    `knfleet_exec_plugin_runs_total{provider="${"x".repeat(253)}",code="OK"}`,
+  ]);
+});
