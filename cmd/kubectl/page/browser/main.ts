@@ -10,7 +10,7 @@ import { followFleet, written } from "./documents.ts";
 import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { InstallationPage } from "./installation-page.ts";
-import { takeSecret } from "./secret.ts";
+import { secretInAddress, takeSecret } from "./secret.ts";
 import { SetPage } from "./set-page.ts";
 import { useAddress } from "./use-address.ts";
 
@@ -127,7 +127,8 @@ function moveTo(step: number): void {
 if (written === undefined) {
   takeSecret();
   addEventListener("hashchange", () => {
-    if (takeSecret()) location.reload();
+    // The page that is loaded again takes it.
+    if (secretInAddress() !== undefined) location.reload();
   });
 }
 document.addEventListener("keydown", onKey);

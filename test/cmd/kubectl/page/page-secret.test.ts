@@ -95,3 +95,16 @@ test("a tab with the secret of a command that has ended says what it needs", asy
   const said = () => page.textContent("[role=status]");
   await expect.poll(said).toContain("open the address that kubectl knfleet ui printed");
 });
+
+test("a tab whose browser blocks the data of sites takes the address, also in an open tab", async () => {
+  await using context = await browser.newContext();
+  await context.addInitScript(`Object.defineProperty(window, "sessionStorage", {
+    get() { throw new DOMException("Access is denied for this document", "SecurityError"); },
+  })`);
+  const page = await context.newPage();
+  await page.goto(`http://${ui.url.host}/`);
+  await page.waitForSelector("[role=status]:has-text('open the address that kubectl knfleet ui')");
+  await page.goto(ui.url.href);
+  await rowsOf(page);
+  expect(page.url()).toBe(`http://${ui.url.host}/`);
+});
