@@ -124,15 +124,20 @@ async function readStream(receive: (message: string) => void, signal: AbortSigna
   const { body } = await ask("stream", signal);
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- one part after the other
-    const { done, value = "" } = (await reader?.read()) ?? { done: true };
-    if (done) return;
-    const messages = (rest + value).split("\n\n");
-    rest = messages.pop() ?? "";
-    for (const message of messages) {
-      if (message.startsWith("data: ")) receive(message.slice("data: ".length));
+  try {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- one part after the other
+      const { done, value = "" } = (await reader?.read()) ?? { done: true };
+      if (done) return;
+      const messages = (rest + value).split("\n\n");
+      rest = messages.pop() ?? "";
+      for (const message of messages) {
+        if (message.startsWith("data: ")) receive(message.slice("data: ".length));
+      }
     }
+  } finally {
+    // A stream that nobody reads on holds its connection. One that broke rejects with what was thrown already.
+    await reader?.cancel().catch(() => undefined);
   }
 }
 
@@ -149,6 +154,8 @@ function receiver({ onStatus, onState, onLost }: Listener): (message: string) =>
       shown = asked;
     } catch (error) {
       onLost(whyNot(error));
+      // Only a page that is loaded again gets another secret.
+      if (error instanceof LockedError) return;
     }
     setTimeout(() => {
       isReading = false;

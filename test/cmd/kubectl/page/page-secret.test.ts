@@ -1,10 +1,12 @@
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import { join } from "node:path";
 
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { servedPage } from "../../../../cmd/kubectl/page/page-html.ts";
+import { pageScript } from "../../../../cmd/kubectl/page/page-text.ts";
 import { startUi, type UiSession } from "../commands/ui/ui-session.ts";
 import { recordedFolder } from "../golden/record-scene.ts";
 import { startBrowser } from "./browser.ts";
@@ -28,18 +30,33 @@ async function startOtherServer() {
     response.setHeader("Content-Type", "text/html");
     response.end("<!doctype html><title>other</title>");
   });
+  return { url: await urlOf(server), heard, [Symbol.dispose]: () => end(server) };
+}
+
+async function urlOf(server: Server): Promise<string> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("There is no port");
-  return {
-    url: `http://127.0.0.1:${address.port}/`,
-    heard,
-    [Symbol.dispose]: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return `http://127.0.0.1:${address.port}/`;
+}
+
+function end(server: Server): void {
+  server.close();
+  server.closeAllConnections();
+}
+
+/** A server of the page whose stream has a message that cannot be read, and does not end by itself. */
+async function startBrokenServer() {
+  const streams = { ended: 0 };
+  const server = createServer(({ url = "" }, response) => {
+    response.setHeader("Content-Type", url === "/page.js" ? "text/javascript" : "text/html");
+    if (url !== "/api/v1/stream") return response.end(url === "/page.js" ? pageScript : servedPage);
+    response.on("close", () => (streams.ended += 1));
+    return response.write("data: not JSON\n\n");
+  });
+  const url = await urlOf(server);
+  return { url: `${url}#token=x`, streams, [Symbol.dispose]: () => end(server) };
 }
 
 function rowsOf(page: Page): Promise<unknown> {
@@ -107,4 +124,28 @@ test("a tab whose browser blocks the data of sites takes the address, also in an
   await page.goto(ui.url.href);
   await rowsOf(page);
   expect(page.url()).toBe(`http://${ui.url.host}/`);
+});
+
+test("a tab whose secret is refused does not ask again and again", async () => {
+  await using context = await browser.newContext();
+  const page = await context.newPage();
+  await page.clock.install();
+  let asked = 0;
+  await page.route("**/api/v1/status", (route) => {
+    asked += 1;
+    return route.fulfill({ status: 401, body: "{}" });
+  });
+  await page.goto(ui.url.href);
+  await page.waitForSelector("[role=status]:has-text('open the address that kubectl knfleet ui')");
+  await page.clock.runFor(10_000);
+  expect(await page.textContent("[role=status]")).toContain("open the address");
+  expect(asked).toBe(1);
+});
+
+test("a stream with a message that cannot be read is let go before the next one", async () => {
+  await using context = await browser.newContext();
+  const page = await context.newPage();
+  using broken = await startBrokenServer();
+  await page.goto(broken.url);
+  await expect.poll(() => broken.streams).toMatchObject({ ended: 1 });
 });
