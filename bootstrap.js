@@ -185,7 +185,13 @@ async function npmCi() {
  * Node, and its script installs the package with the one of this platform.
  */
 async function bringNode() {
-  const output = await npm(["rebuild", "node", "--ignore-scripts=false", ...quiet]);
+  const output = await npm([
+    "rebuild",
+    "node",
+    "--ignore-scripts=false",
+    "--loglevel=error",
+    ...quiet,
+  ]);
   if (existsSync(node24)) return;
   throw new Failure(
     `Node 24 was not installed with the dependencies by the script of the package \`node\`:\n${output}`,

@@ -94,7 +94,7 @@ describe("the bootstrap", () => {
   const withoutScripts = `
     if [ "$1" = ci ]; then mkdir -p node_modules/.bin; echo '${lockOf("1.0.0")}' > node_modules/.package-lock.json; fi
     if [ "$1" = rebuild ]; then ln -s "${process.execPath}" node_modules/.bin/node; fi
-    echo "$1 $2 $3" >> npm-words`;
+    echo "$1 $2 $3 $4" >> npm-words`;
 
   test("lets the package of Node alone run its script", async () => {
     await fakeNpm(withoutScripts);
@@ -106,7 +106,7 @@ describe("the bootstrap", () => {
       ),
     });
     const words = await readFile(join(project, "npm-words"), "utf8");
-    expect(words).toMatch(/^ci .*\nrebuild node --ignore-scripts=false\n$/);
+    expect(words).toMatch(/^ci .*\nrebuild node --ignore-scripts=false --loglevel=error\n$/);
   });
 
   test("brings Node where somebody installed all others by hand", async () => {
@@ -114,7 +114,7 @@ describe("the bootstrap", () => {
     await ended(spawn(join(folder, "bin", "npm"), ["ci"], { cwd: project }));
     expect(await bootstrap(["run", "words.js", "a"])).toMatchObject({ code: 0 });
     const words = await readFile(join(project, "npm-words"), "utf8");
-    expect(words).toBe("ci  \nrebuild node --ignore-scripts=false\n");
+    expect(words).toBe("ci   \nrebuild node --ignore-scripts=false --loglevel=error\n");
   });
 
   test("says so when the package of Node brings none", async () => {
