@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-import { imageToolsFolder, withTools } from "./image-tools.ts";
+import { imageToolsFolder, systemAuthorities, withTools } from "./image-tools.ts";
 
 const run = promisify(execFile);
 const project = resolve(import.meta.dirname, "../..");
@@ -108,7 +108,7 @@ async function npmSettings(): Promise<string> {
 async function authorities(): Promise<Readonly<Record<string, string>>> {
   const named = await npmSetting("cafile");
   const { NODE_EXTRA_CA_CERTS: extra = "" } = process.env;
-  const files = [named === "null" ? "" : named, extra, "/etc/ssl/certs/ca-certificates.crt"];
+  const files = [named === "null" ? "" : named, extra, systemAuthorities];
   return { [files.find((file) => file !== "") ?? ""]: `${authorityFile}:ro` };
 }
 

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
 import { imageEnvironment } from "../support/image-environment.ts";
+import { systemAuthorities } from "./image-tools.ts";
 
 /** A container of the chart. */
 export interface ImageContainer {
@@ -25,7 +26,7 @@ mount -t tmpfs -o mode=1777 tmpfs "$0/tmp"
 mount -t tmpfs tmpfs "$0/run"
 mkdir -p "$0${account}"
 printf none > "$0${account}/token"
-cp /etc/ssl/certs/ca-certificates.crt "$0${account}/ca.crt"
+cp ${systemAuthorities} "$0${account}/ca.crt"
 printf knfleet-system > "$0${account}/namespace"
 mount -o remount,bind,ro "$0"
 exec "$@"`;

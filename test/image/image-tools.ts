@@ -21,12 +21,19 @@ export function imageToolsFolder(env: NodeJS.ProcessEnv): string {
   return join(cacheFolder(env), "files", `image-tools-${suite}`);
 }
 
-/** Whether `npm run image` can work here at all. */
+// What gets the tools, builds the image, and runs what is in it.
+const programs = ["apt-get", "dpkg-deb", "ip", "nsenter", "setpriv", "unshare"];
+/** Certificates of the machine, for npm and for the pods. */
+export const systemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
+
+/** Why `npm run image` and the tests of the image cannot work here at all. */
 export function imageObstacle({ PATH = "" }: NodeJS.ProcessEnv): string | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "it needs root on Linux";
-  const unpack = "unshare --mount true && apt-get --version && dpkg-deb --version";
-  const { status } = spawnSync("sh", ["-c", unpack], { env: { PATH }, stdio: "ignore" });
-  return status === 0 ? undefined : "it needs unshare, apt-get and dpkg-deb, as Debian has them";
+  if (!existsSync(systemAuthorities)) return `it needs ${systemAuthorities}`;
+  const all = 'for program; do command -v "$program" || exit 1; done; unshare --mount true';
+  const asked = ["-c", all, "sh", ...programs];
+  const { status } = spawnSync("sh", asked, { env: { PATH }, stdio: "ignore" });
+  return status === 0 ? undefined : `it needs ${programs.join(", ")}, as Debian has them`;
 }
 
 /** Whether the tools are here. */
