@@ -9,6 +9,7 @@ import {
   parseProviderFile,
   type Provider,
   type ProviderFile,
+  type Strictness,
 } from "../../../access/providers/provider-config.ts";
 import { foldedKey } from "../../../access/providers/provider-schema.ts";
 import type { ResolvedAccess } from "../../../access/spokes/resolved-access.ts";
@@ -41,6 +42,8 @@ interface HubFileOptions {
   readonly pluginNamespace: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
+  /** Absent: the file is read as tolerantly as by Go. */
+  readonly strict?: Strictness;
 }
 
 /** The key that the chart mounts for the controller. */
@@ -118,8 +121,9 @@ function usable(map: KubeObject, options: HubFileOptions): HubProviderFile | str
   const text = textAt(recordAt(map, "data"), fileKey);
   if (text === undefined) return `${place} has no ${fileKey}`;
   // Throws FleetError, which `whyNot` turns into a sentence.
-  const file = parseProviderFile(text, { path: `${place} (${fileKey})`, format: "json" });
-  const { pluginNamespace, environment } = options;
+  const { pluginNamespace, environment, strict } = options;
+  const source = { path: `${place} (${fileKey})`, format: "json" } as const;
+  const file = parseProviderFile(text, strict === undefined ? source : { ...source, strict });
   const own = pluginNamespace ?? map.metadata.namespace ?? "";
   const granted = map.metadata.annotations?.[namespaceAnnotation];
   const commands = file.providers.map(({ exec }) => exec?.command);

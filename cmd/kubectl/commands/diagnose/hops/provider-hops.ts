@@ -3,6 +3,7 @@ import {
   parseProviderFile,
   type Provider,
   type ProviderFile,
+  type Strictness,
 } from "../../../../../access/providers/provider-config.ts";
 import { loadProviderFile } from "../../../../../access/providers/provider-file.ts";
 import {
@@ -22,6 +23,7 @@ import {
   listControllerDeployments,
   type Controllers,
   flagOf,
+  flagValuesOf,
 } from "../../../hub/find-controller.ts";
 import { readHubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
@@ -50,7 +52,7 @@ export async function readProviderFile(
     const file = await loadProviderFile({ path: providerFile }, signal);
     return fileResult({ file, from: "machine" }, providerFile);
   }
-  const trusted = await readTrustedFile(context, signal);
+  const trusted = await readTrustedFile(controllers, context, signal);
   // With --exec, commands run as they stand in the controller's file, with all their variables.
   if (trusted !== undefined && !context.exec) {
     const { file, place, replaced, ...readers } = trusted;
@@ -68,11 +70,17 @@ export async function readProviderFile(
   return failedBy(finding("warning", "KNF3001", { message, next }));
 }
 
+/** Undefined also when knfleet's controller refuses the file: then the file that it mounts says why. */
 async function readTrustedFile(
+  controllers: Controllers | undefined,
   { hub, fileHub = hub, environment, pluginNamespace, hubTimeoutMs: timeoutMs }: WalkContext,
   signal: AbortSignal,
 ): Promise<HubProviderFile | undefined> {
-  const options = { pluginNamespace, environment, timeoutMs };
+  const reader = controllers?.deployments?.find(
+    (one) => one.flavour === "knfleet" && flagOf(one, flag) !== undefined,
+  );
+  const strict = reader === undefined ? {} : strictnessOf(reader);
+  const options = { pluginNamespace, environment, timeoutMs, ...strict };
   const found = await readHubProviderFile(fileHub, options, signal);
   return typeof found === "string" ? undefined : found;
 }
@@ -113,16 +121,23 @@ async function readMountedFile(
   signal: AbortSignal,
 ): Promise<MountedFile | undefined> {
   const path = flagOf(deployment, flag);
-  const source = path === undefined ? undefined : mountedConfigMap(deployment, path);
-  if (path === undefined || source === undefined) return undefined;
+  const mounted = path === undefined ? undefined : mountedConfigMap(deployment, path);
+  if (path === undefined || mounted === undefined) return undefined;
   const { namespace } = deployment;
-  const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name: source.name };
+  const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name: mounted.name };
   const map = await fileHub.get(ref, {}, signal).catch(ifDenied);
-  const content = recordAt(map, "data")[source.key];
+  const content = recordAt(map, "data")[mounted.key];
   if (typeof content !== "string") return undefined;
-  const place = `ConfigMap ${namespace}/${source.name} (${source.key})`;
+  const place = `ConfigMap ${namespace}/${mounted.name} (${mounted.key})`;
   const format = /\.ya?ml$/.test(path) ? "yaml" : "json";
-  return { file: parseProviderFile(content, { path: place, format }), place };
+  const source = { path: place, format, ...strictnessOf(deployment) } as const;
+  return { file: parseProviderFile(content, source), place };
+}
+
+/** How a controller reads its file: knfleet's refuses what upstream's takes. */
+function strictnessOf(controller: ControllerDeployment): { readonly strict?: Strictness } {
+  if (controller.flavour !== "knfleet") return {};
+  return { strict: { roots: flagValuesOf(controller, "--plugin-root") } };
 }
 
 /** The ConfigMap, and its key, that is mounted at a path in a container. */

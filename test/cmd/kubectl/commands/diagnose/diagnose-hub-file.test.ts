@@ -136,4 +136,60 @@ describe("diagnose by the hub's provider file", () => {
     });
     expect(hub.requests).toContain("GET /api/v1/namespaces/knfleet-system/secrets/eu-1");
   });
+
+  const refused = { state: "FAIL", code: "KNF3003" };
+  test.each([
+    { of: "a shell", command: "/bin/sh", hop: refused, says: "not a shell" },
+    {
+      of: "a plugin elsewhere",
+      command: "/elsewhere/secretreader",
+      hop: refused,
+      says: "below a folder of plugins",
+    },
+    {
+      of: "a plugin of its folder",
+      command: "/access-plugins/secretreader",
+      hop: { state: "OK" },
+      says: "has tokens",
+    },
+  ])("is judged as the controller reads it, with $of", async ({ command, hop, says }) => {
+    await using spoke = await startSpoke();
+    const map = configMap({ data: { "config.json": fileOf({ name: "tokens", command }) } });
+    const args = [
+      "--clusterprofile-provider-file=/etc/knfleet/config.json",
+      "--plugin-root=/access-plugins",
+    ];
+    const mount = { name: "file", mountPath: "/etc/knfleet" };
+    const container = { name: "controller", image: "knfleet", args, volumeMounts: [mount] };
+    const volumes = [{ name: "file", configMap: { name: "knfleet-providers" } }];
+    const metadata = {
+      namespace: "knfleet-system",
+      name: "knfleet-controller",
+      uid: "c",
+      resourceVersion: "7",
+    };
+    await using hub = await startStubHub(
+      [
+        ...fleetOf(spoke.url, "tokens", { clusterName: "eu-1" }),
+        binding,
+        map,
+        secret("knfleet-system", "eu-1", { token: "t-6" }),
+        {
+          apiVersion: "apps/v1",
+          kind: "Deployment",
+          metadata,
+          spec: { template: { spec: { serviceAccountName, containers: [container], volumes } } },
+        },
+      ],
+      answer,
+    );
+    for (const more of [[], ["--exec", "--plugin-root", "/nowhere"]]) {
+      // oxlint-disable-next-line no-await-in-loop -- one walk after the other
+      const { stdout } = await runText(["diagnose", "fleet/eu-1", "-o", "json", ...more], hub);
+      const [item] = JSON.parse(stdout).items;
+      const file = item.hops.find(({ id }: { id: string }) => id === "file");
+      expect(file).toMatchObject(hop);
+      expect(JSON.stringify(file)).toContain(says);
+    }
+  });
 });
