@@ -1,7 +1,19 @@
-import { execFile } from "node:child_process";
-import { chmod, cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 
 import { imageToolsFolder, systemAuthorities, withTools } from "./image-tools.ts";
@@ -29,18 +41,20 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm
 
 /**
  * Builds the Dockerfile with buildah, every line of it but for the base images, whose place a small Debian takes. Answers what buildah said; throws the
- * same when it fails. Needs `ensureImageTools`.
+ * same when it fails, and AbortError. Needs `ensureImageTools`.
  */
-export async function buildImage({
-  target,
-  root = project,
-  releases,
-}: ImageBuild): Promise<string> {
+export async function buildImage(
+  { target, root = project, releases }: ImageBuild,
+  signal: AbortSignal,
+): Promise<string> {
   await using work = await workFolder();
   const file = join(work.path, "Dockerfile");
   await writeFile(file, withStandIns(await readFile(join(root, "Dockerfile"), "utf8"), releases));
   const npmrc = join(work.path, "npmrc");
-  await writeFile(npmrc, await npmSettings(), { mode: 0o600 });
+  const { file: authorities, place } = await authoritiesOfNpm();
+  await writeFile(npmrc, `registry=${await npmSetting("registry")}\ncafile=${place}\n`, {
+    mode: 0o600,
+  });
   await writeFile(join(work.path, "policy.json"), '{"default":[{"type":"reject"}]}');
   const tools = imageToolsFolder(process.env);
   const contexts = {
@@ -49,9 +63,10 @@ export async function buildImage({
     releases: releases.dir,
   };
   const volumes = {
-    [npmrc]: "/root/.npmrc:ro",
+    ...(await ownSettings()),
+    [npmrc]: "/usr/local/etc/npmrc:ro",
     [await npmSetting("cache")]: "/root/.npm",
-    ...(await authorities()),
+    [authorities]: `${place}:ro`,
     // The place beside the checkout where release files are looked for before they are downloaded.
     ...(releases.isKnative ? { [releases.dir]: "/shared/manifests:ro" } : {}),
   };
@@ -70,9 +85,31 @@ export async function buildImage({
     `--output=type=local,dest=${target}`,
     root,
   ];
-  const { stdout } = await run(...withTools(tools, words), { maxBuffer: 64 * 1024 * 1024 });
+  const stdout = await runToEnd(withTools(tools, words), { TMPDIR: work.path }, signal);
   // buildah makes the folder for root alone; the root of an image is everybody's.
   await chmod(target, 0o755);
+  return stdout;
+}
+
+/** Runs a program in a process namespace of its own, in which nothing outlives it. Ends when nothing of it is left: all of it holds its output. */
+async function runToEnd(
+  [program, args]: ReturnType<typeof withTools>,
+  variables: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<string> {
+  signal.throwIfAborted();
+  const child = spawn(program, ["--pid", "--mount-proc", "--kill-child=SIGKILL", ...args], {
+    env: { ...process.env, ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stop = () => child.kill("SIGKILL");
+  signal.addEventListener("abort", stop);
+  const closed = once(child, "close");
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await closed;
+  signal.removeEventListener("abort", stop);
+  signal.throwIfAborted();
+  if (code !== 0) throw new Error(`The image was not built:\n${stdout}${stderr}`);
   return stdout;
 }
 
@@ -96,20 +133,19 @@ async function programsIn(folder: string): Promise<string> {
   return folder;
 }
 
-const authorityFile = "/root/authorities.pem";
-
-/** The settings of this user, and which registry there is. */
-async function npmSettings(): Promise<string> {
-  const own = await readFile(await npmSetting("userconfig"), "utf8").catch(() => "");
-  return `${own}\nregistry=${await npmSetting("registry")}\ncafile=${authorityFile}\n`;
+/** The settings of this user, as a volume. They may hold tokens, so they are not copied. */
+async function ownSettings(): Promise<Readonly<Record<string, string>>> {
+  const file = await npmSetting("userconfig");
+  const isThere = (await stat(file).catch(() => undefined))?.isFile() === true;
+  return isThere ? { [file]: "/root/.npmrc:ro" } : {};
 }
 
-/** The certificates that npm trusts here, as a volume. */
-async function authorities(): Promise<Readonly<Record<string, string>>> {
+/** The certificates that npm trusts here, and their place where it runs: the settings of the user may name it. */
+async function authoritiesOfNpm(): Promise<{ readonly file: string; readonly place: string }> {
   const named = await npmSetting("cafile");
+  if (named !== "null" && named !== "") return { file: named, place: named };
   const { NODE_EXTRA_CA_CERTS: extra = "" } = process.env;
-  const files = [named === "null" ? "" : named, extra, systemAuthorities];
-  return { [files.find((file) => file !== "") ?? ""]: `${authorityFile}:ro` };
+  return { file: extra === "" ? systemAuthorities : extra, place: "/root/authorities.pem" };
 }
 
 async function npmSetting(name: string): Promise<string> {

@@ -1,10 +1,11 @@
 // @module-tag image
 // Here for Helm, a program of the fleet. No cluster takes part: test/charts installs what is built on real ones.
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { Helm } from "../charts/helm.ts";
@@ -16,6 +17,7 @@ import { layOutImage } from "./image-folder.ts";
 import { ImagePod } from "./image-pod.ts";
 
 const serving = '"msg":"Serving health and metrics"';
+const releases = { dir: sampleDirOf(), isKnative: false };
 let folder: string;
 let root: string;
 let pods: readonly PodTemplate[];
@@ -25,7 +27,7 @@ beforeAll(async () => {
   root = join(folder, "root");
   await using helm = await Helm.open();
   pods = podsIn(await helm.objects({})).filter(({ of }) => of.startsWith("Deployment "));
-  await buildImage({ target: root, releases: { dir: sampleDirOf(), isKnative: false } });
+  await buildImage({ target: root, releases }, new AbortController().signal);
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -96,4 +98,27 @@ test.each(["/app/x", "/var/lib/knfleet/x", "/x"])("nothing can be written to %s"
   });
   expect(await running.ended()).toBe(0);
   expect(running.said).toBe("EROFS\n");
+});
+
+test("a build that is stopped leaves nothing", async () => {
+  const place = join(folder, "stopped");
+  await mkdir(place);
+  vi.stubEnv("TMPDIR", place);
+  const work = async () =>
+    (await readdir(place)).filter((name) => name.startsWith("knfleet-image-build-"));
+  try {
+    const stop = new AbortController();
+    const building = buildImage({ target: join(place, "root"), releases }, stop.signal);
+    const ended = building.catch((error: unknown) => error);
+    const layers = async () => {
+      const [name = ""] = await work();
+      return existsSync(join(place, name, "store", "vfs-layers", "layers.json"));
+    };
+    await waitFor("buildah to make a layer", layers, { timeoutMs: 120_000 });
+    stop.abort();
+    expect(await ended).toBe(stop.signal.reason);
+    expect(await work()).toEqual([]);
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });

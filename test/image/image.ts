@@ -24,9 +24,12 @@ async function image(): Promise<void> {
   const releases = await foundFiles(undefined, say);
   await ensureImageTools(env, say);
   const folder = await mkdtemp(join(tmpdir(), "knfleet-image-"));
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
   try {
     say(`Building the image with ${releases.title}`);
-    process.stdout.write(await buildImage({ target: join(folder, "root"), releases }));
+    const target = join(folder, "root");
+    process.stdout.write(await buildImage({ target, releases }, stop.signal));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
