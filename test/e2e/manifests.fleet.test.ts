@@ -202,7 +202,7 @@ test("a kind to which the controller has no right is named and holds nothing els
   const { admin } = fleet().spoke(0);
   await change(hub, kind, { additionalManifests: [{ URL: `${server}/ours/walls.yaml` }] });
   const message =
-    /Wall knative-eventing\/high: .*the controller lacks the verb \w+ on walls\.example\.com/;
+    /Wall knative-eventing\/high: .*the controller lacks the right to \w+ walls\.example\.com/;
   const refused = { status: "False", message } as const;
   await condition(hub, kind, ["InstallSucceeded", refused]);
   await change(hub, kind, { config: { logging: { "loglevel.controller": "debug" } } });
