@@ -228,7 +228,8 @@ function emptyStep(stage: Stage, context: StageContext): Step | undefined {
   // Somebody has excluded them all, and wants it to go on.
   if (before.doneAt !== undefined || members.length > 0) return undefined;
   const nextLook = emptyUntil(context);
-  if (!isFollowed) return nextLook === undefined ? undefined : { ...step, nextLook };
+  if (!isFollowed && nextLook === undefined) return undefined;
+  if (!isFollowed) return { ...step, waitingFor: minuteSentence(spec.name), nextLook };
   const waitingFor = `Stage ${spec.name} began and has no cluster left; let it select one, or take it out of the set`;
   return { ...step, waitingFor };
 }
@@ -240,13 +241,16 @@ function unbegunStep(name: string, context: StageContext): Step {
   if (mayHaveBegun && leaving > 0) return { state: "Waiting", waitingFor: leaveSentence(name) };
   const nextLook = emptyUntil(context);
   if (nextLook === undefined || before?.state === "Passed") return { state: "Empty" };
-  const waitingFor = `Stage ${name} has no cluster; it is passed when that lasts for a minute`;
-  return { state: "Waiting", waitingFor, nextLook };
+  return { state: "Waiting", waitingFor: minuteSentence(name), nextLook };
 }
 
 /** Until when a stage may have no cluster just for the moment; undefined: it has had none for long. */
 function emptyUntil({ emptySince = 0, now }: StageContext): number | undefined {
   return now < emptySince + emptyMs ? emptySince + emptyMs : undefined;
+}
+
+function minuteSentence(name: string): string {
+  return `Stage ${name} has no cluster; it is passed when that lasts for a minute`;
 }
 
 function leaveSentence(name: string): string {

@@ -99,6 +99,13 @@ describe("when clusters vanish for one look", () => {
       world.children.delete(`fleet/${name}`);
     }
     expect(world.settle().status.rollout?.stage).toBe("canary");
+    const rest = [...world.clusters];
+    world.clusters.clear();
+    expect(world.settle().status.rollout).toMatchObject({
+      phase: "Rolling",
+      waitingFor: "Stage canary has no cluster; it is passed when that lasts for a minute",
+    });
+    for (const [name, cluster] of rest) world.clusters.set(name, cluster);
     blink(world, "");
     expect(world.settle().status.stages?.map(({ state }) => state)).toEqual(["Rolling", "Waiting"]);
   });
