@@ -4,7 +4,7 @@ import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
 import { type KubeObject, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
@@ -108,6 +108,16 @@ async function start(environment: Readonly<Record<string, string>>): Promise<Con
 }
 
 afterAll(async () => stack.disposeAsync());
+
+// A test that fails leaves the next one what all of them begin with.
+beforeEach(({ onTestFailed }) => {
+  onTestFailed(async () => {
+    const { hub } = fleet();
+    await remove(hub, "KnativeServing");
+    await gone(hub, "KnativeServing");
+    await change(hub, kind, { additionalManifests: [], config: null });
+  });
+});
 
 test("a component brings manifests from an allowed source, and takes them away again", async () => {
   const { hub } = fleet();
