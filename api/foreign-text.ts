@@ -48,3 +48,13 @@ const secrets: readonly RegExp[] = [
 export function redactSecrets(text: string): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
 }
+
+/** Writes the characters that a pattern finds as JSON can write them in its strings: `\u001b`. */
+export function asEscapes(json: string, pattern: RegExp): string {
+  return json.replaceAll(pattern, (found) =>
+    Array.from({ length: found.length }, (_, at) => {
+      const code = found.charCodeAt(at).toString(16);
+      return `\\u${code.padStart(4, "0")}`;
+    }).join(""),
+  );
+}

@@ -15,12 +15,16 @@ const maxBytes = 300;
 export function shortText(said: string): string {
   // One more character than there is room for, so that a cut is seen.
   const text = foreignText(said, maxBytes + 1);
-  const short = cutText(text, maxBytes);
-  return short === text ? text : `${cutText(text, maxBytes - Buffer.byteLength("…"))}…`;
+  const short = fitting(text, maxBytes);
+  return short === text ? text : `${fitting(text, maxBytes - Buffer.byteLength("…"))}…`;
 }
 
-/** Cuts a text from users or other programs after the last whole character that fits. */
-export function cutText(text: string, limit: number): string {
+/** A text from users or other programs, as plain text, cut after the last whole character that fits. */
+export function cutText(said: string, limit: number): string {
+  return fitting(foreignText(said), limit);
+}
+
+function fitting(text: string, limit: number): string {
   let bytes = 0;
   let short = "";
   for (const character of text) {

@@ -6,7 +6,6 @@ import {
   type StageStatus,
   steering,
 } from "../api/fleet-set.ts";
-import { foreignText } from "../api/foreign-text.ts";
 import { type ClusterStateName, isThrough } from "./cluster-state.ts";
 import type { Member, Obstacle, Stage, Stamp } from "./facts.ts";
 import {
@@ -179,9 +178,9 @@ function notableOf(members: readonly Member[]): readonly NotableCluster[] {
       return {
         cluster: key,
         state: state.name,
-        reason: cutText(foreignText(state.reason), maxReasonBytes),
+        reason: cutText(state.reason, maxReasonBytes),
         message: shortText(state.message),
-        ...(since === undefined ? {} : { since: cutText(foreignText(since), maxReasonBytes) }),
+        ...(since === undefined ? {} : { since: cutText(since, maxReasonBytes) }),
       };
     });
 }

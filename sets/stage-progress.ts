@@ -1,6 +1,5 @@
 import { timestampOf } from "../api/conditions.ts";
 import { type StageStatus, steering } from "../api/fleet-set.ts";
-import { foreignText } from "../api/foreign-text.ts";
 import { type ClusterState, type ClusterStateName, isThrough } from "./cluster-state.ts";
 import { timeOf, updatedAtOf } from "./component-said.ts";
 import type { Member, Stage } from "./facts.ts";
@@ -363,5 +362,5 @@ function approvalOf(
 ): string | undefined {
   const value = annotations[`${steering.approve}${stage}-${gate}`] ?? "";
   const [approved, ...user] = value.split(" ");
-  return approved === revision ? cutText(foreignText(user.join(" ")), longestUser) : undefined;
+  return approved === revision ? cutText(user.join(" "), longestUser) : undefined;
 }

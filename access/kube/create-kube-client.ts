@@ -1,5 +1,6 @@
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
 import { isRecord } from "../../api/fields.ts";
+import { asEscapes } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { type AnswerKind, type ClusterAnswers, crowdedError } from "../answer-limits.ts";
@@ -76,10 +77,7 @@ interface Call {
 
 /** JSON without the characters that YAML takes only as escapes, or as line breaks. */
 function wireText(body: unknown): string {
-  return JSON.stringify(body).replaceAll(
-    /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return asEscapes(JSON.stringify(body), /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g);
 }
 
 type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;

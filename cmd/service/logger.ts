@@ -1,6 +1,7 @@
 import { pino, type Logger, type LoggerOptions } from "pino";
 
 import { FleetError } from "../../api/errors.ts";
+import { asEscapes } from "../../api/foreign-text.ts";
 import type { logFormats, logLevels } from "./flag-values.ts";
 
 export interface LoggerSettings {
@@ -122,12 +123,7 @@ function shortText(text: string, longest: number): string {
 
 /** Writes what nobody sees, or what steers a terminal, as JSON can write it. */
 function visible(line: string): string {
-  return line.replaceAll(/(?!\n$)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
-    Array.from({ length: character.length }, (_, at) => {
-      const code = character.charCodeAt(at).toString(16);
-      return `\\u${code.padStart(4, "0")}`;
-    }).join(""),
-  );
+  return asEscapes(line, /(?!\n$)[\p{Cc}\p{Cf}\u2028\u2029]/gu);
 }
 
 /** `12:00:01.234 info  Sentence field=value …`. */

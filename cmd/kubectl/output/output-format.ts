@@ -1,3 +1,4 @@
+import { asEscapes } from "../../../api/foreign-text.ts";
 import { UsageError } from "../errors.ts";
 
 export const outputFormats = [
@@ -96,10 +97,7 @@ export function jsonLine(value: unknown): string {
 
 // Escapes characters that JSON allows but that terminals interpret. They occur in strings only. Security: T-86.
 function escaped(json: string): string {
-  return json.replaceAll(
-    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return asEscapes(json, /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g);
 }
 
 /** An object as JSON with `-o json`, else as YAML. */
