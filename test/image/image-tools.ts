@@ -74,8 +74,11 @@ export function withTools(
 
 /** Downloads the packages with lists and a cache of their own. */
 async function unpackTools(making: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const [lists, cache, tools] = ["lists", "cache", "tools"].map((name) => join(making, name));
-  const folders = [`${lists}/partial`, `${cache}/archives/partial`, `${tools}`];
+  const lists = join(making, "lists");
+  const cache = join(making, "cache");
+  const archives = join(cache, "archives");
+  const tools = join(making, "tools");
+  const folders = [join(lists, "partial"), join(archives, "partial"), tools];
   for (const path of folders) await mkdir(path, { recursive: true });
   const settings = {
     "Dir::State::lists": lists,
@@ -90,8 +93,7 @@ async function unpackTools(making: string, env: NodeJS.ProcessEnv): Promise<void
     run("apt-get", ["--quiet=2", ...given, ...words], { env, timeout: 120_000 });
   await apt("update");
   await apt("install", "--download-only", "--no-install-recommends", "--yes", ...packages);
-  const archives = join(`${cache}`, "archives");
   const files = (await readdir(archives)).filter((name) => name.endsWith(".deb"));
-  for (const file of files) await run("dpkg-deb", ["-x", join(archives, file), `${tools}`]);
-  for (const path of [lists, cache]) await rm(`${path}`, { recursive: true });
+  for (const file of files) await run("dpkg-deb", ["-x", join(archives, file), tools]);
+  for (const path of [lists, cache]) await rm(path, { recursive: true });
 }

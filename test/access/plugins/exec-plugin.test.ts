@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import {
   chmod,
   mkdir,
@@ -19,10 +18,10 @@ import type { ExecPlan } from "../../../access/plugins/exec-plan.ts";
 import { execInfo, resolveCommand, runExecPlugin } from "../../../access/plugins/exec-plugin.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { goodCredential as good, isAlive, planOf } from "./plugin-plan.ts";
 
 let folder: string;
 const never = new AbortController().signal;
-const good = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "knfleet-plugins-"));
@@ -38,19 +37,6 @@ async function plugin(name: string, script: string): Promise<string> {
   return file;
 }
 
-function planOf(command: string, overrides: Partial<ExecPlan> = {}): ExecPlan {
-  return {
-    provider: "sr",
-    apiVersion: "client.authentication.k8s.io/v1",
-    command,
-    args: [],
-    env: [],
-    installHint: "",
-    timeoutMs: 10_000,
-    ...overrides,
-  };
-}
-
 function run(plan: ExecPlan, signal: AbortSignal = never): ReturnType<typeof runExecPlugin> {
   const environment = { PATH: `${folder}:/usr/bin:/bin` };
   return runExecPlugin(plan, { clock: systemClock, environment }, signal);
@@ -63,12 +49,6 @@ async function failureOf(work: Promise<unknown>): Promise<FleetError> {
   );
   if (error instanceof FleetError) return error;
   throw new Error("Expected a FleetError", { cause: error });
-}
-
-/** A process that has ended but that nobody has collected yet (state Z) is not alive. */
-function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
-  return /^[^Z\s]/.test(stdout);
 }
 
 describe("a plugin", () => {

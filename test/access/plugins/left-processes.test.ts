@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { runExecPlugin } from "../../../access/plugins/exec-plugin.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
+import { goodCredential as good, isAlive, planOf } from "./plugin-plan.ts";
 
 let folder: string;
 const never = new AbortController().signal;
-const good = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "knfleet-left-"));
@@ -23,15 +23,7 @@ async function leftBy(name: string, script: string, timeoutMs = 10_000): Promise
   const [command, pidFile] = [join(folder, name), join(folder, `${name}.pid`)];
   await writeFile(command, `#!/bin/sh\n${script.replaceAll("PIDFILE", pidFile)}\n`);
   await chmod(command, 0o755);
-  const plan = {
-    provider: "sr",
-    apiVersion: "client.authentication.k8s.io/v1",
-    command,
-    args: [],
-    env: [],
-    installHint: "",
-    timeoutMs,
-  } as const;
+  const plan = planOf(command, { timeoutMs });
   const environment = { PATH: "/usr/bin:/bin" };
   const surroundings = { clock: systemClock, environment, policy: { roots: [folder] } };
   await runExecPlugin(plan, surroundings, never).catch(() => undefined);
@@ -40,12 +32,6 @@ async function leftBy(name: string, script: string, timeoutMs = 10_000): Promise
     expect(pid).toBeGreaterThan(0);
     return pid;
   }, 30_000);
-}
-
-/** A process that has ended but that nobody has collected yet (state Z) is not alive. */
-function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
-  return /^[^Z\s]/.test(stdout);
 }
 
 const away = `setsid sh -c 'echo $$ > PIDFILE; cd /; exec sleep 300' > /dev/null 2>&1 &`;

@@ -14,15 +14,15 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { ExecPlan } from "../../../access/plugins/exec-plan.ts";
 import { runExecPlugin } from "../../../access/plugins/exec-plugin.ts";
 import { PluginLimits } from "../../../access/plugins/plugin-limits.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { goodCredential, planOf } from "./plugin-plan.ts";
 
 const script = `#!/bin/sh
 touch "$(dirname "$0")/ran"
-echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}'
+echo '${goodCredential}'
 `;
 
 let folder: string;
@@ -54,16 +54,7 @@ interface Given {
 
 /** `T1`, or the code and the words of the refusal. */
 async function outcomeOf(command: string, { roots = [], sha256 }: Given = {}): Promise<string> {
-  const plan: ExecPlan = {
-    provider: "sr",
-    apiVersion: "client.authentication.k8s.io/v1",
-    command,
-    args: [],
-    env: [],
-    installHint: "",
-    timeoutMs: 10_000,
-    ...(sha256 === undefined ? {} : { sha256 }),
-  };
+  const plan = planOf(command, sha256 === undefined ? {} : { sha256 });
   const surroundings = {
     clock: systemClock,
     environment: { PATH: "/usr/bin:/bin" },

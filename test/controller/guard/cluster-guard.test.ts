@@ -2,6 +2,7 @@ import { createHook } from "node:async_hooks";
 
 import { expect, onTestFinished, test } from "vitest";
 
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { Guards } from "../../../controller/guard/guards.ts";
@@ -42,6 +43,27 @@ async function enforcing(): Promise<{
   return { clock, spoke, guard, component };
 }
 
+/** A guard that uses this client until the test is over. */
+function guardOf(
+  client: KubeClient,
+  changing: { readonly clock: FakeClock; readonly onChange: () => void },
+): ClusterGuard {
+  const life = new AbortController();
+  onTestFinished(() => life.abort(new Error("The test is over")));
+  return new ClusterGuard(
+    { client, fieldManager: "knfleet-test", signal: life.signal },
+    {
+      log: silentLog,
+      hubId,
+      users: new HubUsers(),
+      protection: "Policy",
+      crds: false,
+      onWithdrawn: nothing,
+      ...changing,
+    },
+  );
+}
+
 const { signal } = new AbortController();
 const second = { component: eventing("b"), anchor: { namespace: "b", name: "anchor" } };
 
@@ -60,8 +82,6 @@ function unsettled(): () => number {
 test("what a guard asks ahead in vain is asked again when there is something to protect", async () => {
   const clock = new FakeClock();
   const spoke = new MemorySpoke(hubId);
-  const life = new AbortController();
-  onTestFinished(() => life.abort(new Error("The test is over")));
   let asked = 0;
   const client = spoke.clientOf("a");
   const failing = {
@@ -72,19 +92,10 @@ test("what a guard asks ahead in vain is asked again when there is something to 
     },
   };
   const said: string[] = [];
-  const guard: ClusterGuard = new ClusterGuard(
-    { client: failing, fieldManager: "knfleet-test", signal: life.signal },
-    {
-      clock,
-      log: silentLog,
-      hubId,
-      users: new HubUsers(),
-      protection: "Policy",
-      crds: false,
-      onChange: () => said.push(guard.protection.reason),
-      onWithdrawn: nothing,
-    },
-  );
+  const guard: ClusterGuard = guardOf(failing, {
+    clock,
+    onChange: () => said.push(guard.protection.reason),
+  });
   guard.prepare();
   await clock.advance(0);
   guard.protect({ component: eventing("a"), anchor: { namespace: "a", name: "anchor" } });
@@ -174,8 +185,6 @@ test("a guard that protects nothing any more is told as none, asks nothing, and 
 test("a guard of a cluster where nothing was ever installed writes without a read, and watches only after the proof", async () => {
   const clock = new FakeClock();
   const spoke = new MemorySpoke(hubId);
-  const life = new AbortController();
-  onTestFinished(() => life.abort(new Error("The test is over")));
   const sent: string[] = [];
   const client = spoke.clientOf("a");
   const told = {
@@ -197,19 +206,7 @@ test("a guard of a cluster where nothing was ever installed writes without a rea
       return client.request(...args);
     },
   };
-  const hooks = { onChange: nothing, onWithdrawn: nothing };
-  const guard = new ClusterGuard(
-    { client: told, fieldManager: "knfleet-test", signal: life.signal },
-    {
-      clock,
-      log: silentLog,
-      hubId,
-      users: new HubUsers(),
-      protection: "Policy",
-      crds: false,
-      ...hooks,
-    },
-  );
+  const guard = guardOf(told, { clock, onChange: nothing });
   guard.protect({ ...second, isNew: true });
   await clock.advance(minute);
   expect(guard.protection.reason).toBe("Enforced");

@@ -63,6 +63,14 @@ function rowsOf(page: Page): Promise<unknown> {
   return page.waitForSelector("table.fleet tbody tr");
 }
 
+/** Opens the page without the secret, and then the printed address in the same tab: the browser asks for nothing, only what is behind # changes. */
+async function openInLockedTab(page: Page): Promise<void> {
+  await page.goto(`http://${ui.url.host}/`);
+  await page.waitForSelector("[role=status]:has-text('open the address that kubectl knfleet ui')");
+  await page.goto(ui.url.href);
+  await rowsOf(page);
+}
+
 test("a server on another port of this computer is sent no secret, and cannot read the page", async () => {
   using other = await startOtherServer();
   await using context = await browser.newContext();
@@ -97,11 +105,7 @@ test("the address bar does not show the secret, and a reload needs no address", 
 test("another tab says that it needs the address, and takes it", async () => {
   await using context = await browser.newContext();
   const page = await context.newPage();
-  await page.goto(`http://${ui.url.host}/`);
-  await page.waitForSelector("[role=status]:has-text('open the address that kubectl knfleet ui')");
-  // The browser asks for nothing: only what is behind # changes.
-  await page.goto(ui.url.href);
-  await rowsOf(page);
+  await openInLockedTab(page);
   expect(page.url()).toBe(`http://${ui.url.host}/`);
 });
 
@@ -119,10 +123,7 @@ test("a tab whose browser blocks the data of sites takes the address, also in an
     get() { throw new DOMException("Access is denied for this document", "SecurityError"); },
   })`);
   const page = await context.newPage();
-  await page.goto(`http://${ui.url.host}/`);
-  await page.waitForSelector("[role=status]:has-text('open the address that kubectl knfleet ui')");
-  await page.goto(ui.url.href);
-  await rowsOf(page);
+  await openInLockedTab(page);
   expect(page.url()).toBe(`http://${ui.url.host}/`);
 });
 
