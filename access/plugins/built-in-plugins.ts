@@ -7,6 +7,7 @@ import { knownResource } from "../../api/resources.ts";
 import { loadKubeconfig } from "../hub/kubeconfig.ts";
 import { ApiError } from "../kube/api-error.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
+import { rightText } from "../kube/missing-right.ts";
 import { foldedKey } from "../providers/provider-schema.ts";
 import { withTimeout } from "../time/deadline.ts";
 import type { Credential } from "./credential.ts";
@@ -173,9 +174,12 @@ async function secretOf(
     return await hub.get({ resource: knownResource("v1", "Secret"), namespace, name }, {}, late);
   } catch (cause) {
     signal.throwIfAborted();
-    const forbidden = cause instanceof ApiError && cause.status === 403;
-    const what = forbidden ? "may not be read: the right to get it is missing" : "cannot be read";
-    throw failed(plan, "PluginFailed", `Secret ${namespace}/${name} ${what}`, cause);
+    const secret = `Secret ${namespace}/${name}`;
+    if (!(cause instanceof ApiError) || cause.status !== 403)
+      throw failed(plan, "PluginFailed", `${secret} cannot be read`, cause);
+    const right = rightText({ verb: "get", group: "", resource: "secrets", namespace });
+    const what = `${secret} may not be read: the right to ${right} is missing`;
+    throw failed(plan, "PluginFailed", what, cause);
   }
 }
 

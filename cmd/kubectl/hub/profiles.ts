@@ -1,5 +1,6 @@
-import { ConnectionError } from "../../../access/kube/api-error.ts";
+import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { missingRightIn } from "../../../access/kube/missing-right.ts";
 import { getProfile, ServedKind } from "../../../access/kube/profile-versions.ts";
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
@@ -29,7 +30,11 @@ export async function readProfile(
   const title = describe({ kind: "ClusterProfile", ...ref });
   const found = await getProfile(hub, ref, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
-    throw new FleetError("ClusterProfileUnavailable", `${title} could not be read`, { cause });
+    const right = cause instanceof ApiError ? missingRightIn(cause.message) : undefined;
+    const why = right === undefined ? "" : `: ${right} is missing`;
+    throw new FleetError("ClusterProfileUnavailable", `${title} could not be read${why}`, {
+      cause,
+    });
   });
   if (found === undefined) {
     throw new FleetError("ClusterProfileNotFound", `${title} does not exist`);

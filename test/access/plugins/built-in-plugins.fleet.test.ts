@@ -280,6 +280,6 @@ test("an unknown built-in reader and a missing right are told apart", async () =
   const foreign = { name: "x", key: "y", namespace: "kube-system" };
   const plan = planOf("kubeconfig-secretreader", foreign, "builtin:kubeconfig-secretreader");
   await expect(runBuiltIn(plan, surroundings, signal)).rejects.toThrow(
-    "Secret kube-system/x may not be read",
+    "Secret kube-system/x may not be read: the right to get secrets in namespace kube-system is missing",
   );
 });

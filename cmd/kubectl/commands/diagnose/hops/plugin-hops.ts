@@ -104,7 +104,7 @@ async function explainFailure(
 }
 
 function isDenied(texts: readonly string[]): boolean {
-  return texts.some((text) => /is forbidden: |the right to get it is missing/.test(text));
+  return texts.some((text) => /is forbidden: |the right to get secrets .* is missing/.test(text));
 }
 
 /** A text without user names and passwords in URLs, such as that of a proxy. */
