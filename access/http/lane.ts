@@ -156,6 +156,7 @@ export class Lane {
       keepAliveTimeout: 80_000,
       keepAliveMaxTimeout: 80_000,
       maxHeaderSize: 16 * 1024,
+      initialWindowSize: 64 * 1024,
       h2Options: {
         maxConcurrentStreams: 100,
         connectionWindowSize: 16 * 1024 * 1024,
