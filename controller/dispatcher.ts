@@ -24,6 +24,7 @@ import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./queue/de
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
 import { areRivals, refusalOf } from "./reconcile/claims.ts";
+import { attemptCost } from "./reconcile/installation.ts";
 import { askedWaitMs } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 
@@ -202,7 +203,7 @@ export class Dispatcher implements AsyncDisposable {
     if (change.kind === "object")
       installation.pendingChanges.noteObjectChange(identityOf(change.key));
     const now = this.#options.clock.now();
-    const restMs = installation.attemptPace.untilMs(now);
+    const restMs = installation.repairPace.take(now, 0);
     const delayMs = Math.max(restMs, changeDelayMs(change, installation, now));
     this.#queue.hasten(key, targetIdOf(component), delayMs);
     this.#between.retractLater(key, installation, change);
@@ -257,7 +258,7 @@ export class Dispatcher implements AsyncDisposable {
     const before = installation.inventory;
     try {
       const { clock, auditMs: intervalMs, random } = this.#options;
-      installation.attemptPace.take(clock.now());
+      installation.repairPace.take(clock.now(), attemptCost);
       requestAuditIfDue(installation, { intervalMs, random }, clock.now());
       const deps: PullDeps = {
         ...workDeps,

@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Follower } from "../../access/time/deadline.ts";
-import { TokenBucket } from "../../access/time/token-bucket.ts";
+import { Pace } from "../../access/time/pace.ts";
 import type { Component } from "../../api/component.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import { InstallationMemory } from "../apply/installation-memory.ts";
@@ -15,6 +15,9 @@ import {
   type StatusWriter,
   type WriterDeps,
 } from "./status-writer.ts";
+
+/** What an attempt takes of the `repairPace`; each object that it sends takes 1 more. */
+export const attemptCost = 5;
 
 /** The watches of one target over one connection, and what this process remembers of the target. */
 export interface View {
@@ -38,8 +41,8 @@ export class Installation implements AsyncDisposable {
   greeting: { stop(): Promise<void> } | undefined;
   /** Time of the last attempt that repairs drift, by the controller's clock. */
   driftAt = -Infinity;
-  /** Limits the attempts after changes on the target: a cluster may tell of a change after each of them. */
-  readonly attemptPace = new TokenBucket({ burst: 100, intervalMs: 1_000 });
+  /** Limits what follows from changes on the target, which may tell of a change after each attempt: by attempts, and by the objects that they send. */
+  readonly repairPace = new Pace({ burst: 600, perSecond: attemptCost });
   /** Number of attempts. */
   attempts = 0;
   /** Generation and version of the last install that ran to its end. The same again is a retry, whose progress is not written. */

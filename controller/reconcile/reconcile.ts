@@ -144,6 +144,7 @@ async function apply(
     install.signal,
   );
   installation.sent = content;
+  installation.repairPace.take(deps.clock.now(), changes.applied.length);
   countChanges(changes, log, deps);
   const repairs = repairEvent(changes);
   if (repairs !== undefined) recordEvent(repairs);

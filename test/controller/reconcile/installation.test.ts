@@ -4,7 +4,7 @@ import { abortable } from "../../../access/time/deadline.ts";
 import { identityOf } from "../../../api/kubernetes.ts";
 import { EventRecorder } from "../../../controller/events.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
-import { Installation } from "../../../controller/reconcile/installation.ts";
+import { attemptCost, Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -93,4 +93,21 @@ test("a closed installation opens no view", async () => {
   await expect(late).rejects.toThrow("The installation was closed");
   await expect(installation.viewOver(client, open)).rejects.toThrow("The installation was closed");
   expect(opened).toEqual([]);
+});
+
+test("a target that loses everything again and again is sent it four times at once, and then once in half a minute", () => {
+  const { repairPace } = new Installation("uid");
+  const waits = [1, 2, 3, 4, 5, 6].map((attempt) => {
+    const now = attempt * 1_000;
+    repairPace.take(now, attemptCost);
+    repairPace.take(now, 150);
+    return repairPace.take(now, 0);
+  });
+  expect(waits).toEqual([0, 0, 0, 1_000, 31_000, 61_000]);
+});
+
+test("attempts that send nothing follow 120 changes at once, and then one in a second", () => {
+  const { repairPace } = new Installation("uid");
+  const waits = Array.from({ length: 122 }, () => repairPace.take(0, attemptCost));
+  expect([...new Set(waits)]).toEqual([0, 1_000, 2_000]);
 });
