@@ -38,6 +38,7 @@ ENV MALLOC_ARENA_MAX=1 \
 USER 65532:65532
 WORKDIR /tmp
 # V8 lets its young generation grow to 64 MB in a burst of installs. With 2 MB a burst takes half as much memory and no more time. What its first
-# compiler makes of a program that waits most of the time is 2 MB that save nothing.
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=2", "--no-sparkplug", "--disable-sigusr1", "--disable-proto=delete"]
+# compiler makes of a program that waits most of the time is 2 MB that save nothing. Its heap is collected when it has grown by a fifth: else it grows to
+# several times what is in use, and what a cluster that lies makes it throw away stays.
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=2", "--heap-growing-percent=20", "--no-sparkplug", "--disable-sigusr1", "--disable-proto=delete"]
 CMD ["/app/knfleet-controller.js"]

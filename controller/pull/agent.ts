@@ -142,6 +142,7 @@ function container(image: string): object {
     command: [
       "/usr/local/bin/node",
       "--max-semi-space-size=2",
+      "--heap-growing-percent=20",
       "--no-sparkplug",
       "--disable-sigusr1",
       "--disable-proto=delete",

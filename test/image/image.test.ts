@@ -33,8 +33,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("the image keeps the young generation of V8 and its code small", () => {
+test("the image keeps the heap of V8 and its code small", () => {
   expect(imageArguments()).toContain("--max-semi-space-size=2");
+  expect(imageArguments()).toContain("--heap-growing-percent=20");
   expect(imageArguments()).toContain("--no-sparkplug");
 });
 

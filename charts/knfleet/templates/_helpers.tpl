@@ -68,6 +68,7 @@ app.kubernetes.io/component: {{ .program }}
 {{- define "knfleet.command" -}}
 - /usr/local/bin/node
 - --max-semi-space-size=2
+- --heap-growing-percent=20
 - --no-sparkplug
 - --disable-sigusr1
 - --disable-proto=delete
