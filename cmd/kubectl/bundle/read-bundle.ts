@@ -131,11 +131,16 @@ function isBundle(value: unknown): value is Bundle {
   return isTime && typeof summary["namespace"] === "string" && items.every(isCluster);
 }
 
+const clusterTexts = ["cluster", "server", "provider", "kubernetesVersion"];
+
 function isCluster(value: unknown): value is BundledCluster {
-  if (!isRecord(value)) return false;
-  const { cluster, folder, unread } = value;
-  const isNamed = cluster === null || typeof cluster === "string";
-  return isNamed && typeof folder === "string" && (unread === null || isReason(unread));
+  if (!isRecord(value) || typeof value["folder"] !== "string") return false;
+  const texts = clusterTexts.map((field) => value[field]);
+  const { unread } = value;
+  return (
+    texts.every((text) => text === null || typeof text === "string") &&
+    (unread === null || isReason(unread))
+  );
 }
 
 function isError(value: unknown): value is RecordedFleet["errors"][number] {

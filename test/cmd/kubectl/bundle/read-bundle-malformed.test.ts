@@ -115,6 +115,8 @@ describe("a bundle of which a value is something else", () => {
         ] as const,
     ),
     ["bundle.json", ["items"], {}, "FOLDER is no bundle of kubectl knfleet gather"],
+    // Found by a seed: status tells the provider of each cluster.
+    ["bundle.json", ["items", "3", "provider"], [], "is no bundle of kubectl knfleet gather"],
   ] as const)("%s, %j: it is named", async (...[file, place, value, message]) => {
     const said = await saidOf(file, (document) => withValue(document, place, value));
     expect(said).toContain(message);
