@@ -104,7 +104,7 @@ describe("a webhook that cannot start ends with 1 and one line on standard error
 
 test("a webhook without a certificate is healthy, not ready, and stops at once", async () => {
   const flags = ["--drain-period=1h"];
-  await using webhook = new WebhookProcess({ kubeconfig, flags });
+  await using webhook = new WebhookProcess({ kubeconfig, flags, clockFactor: 10 });
   const url = await webhook.healthUrl();
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const answer = await fetch(`${url}/readyz`);
@@ -147,7 +147,7 @@ describe("a webhook with a mounted certificate", () => {
 
   test("serves the next one within seconds, and keeps the last while the files are wrong", async () => {
     const mount = await mounted();
-    await using webhook = new WebhookProcess({ kubeconfig, flags: mount.flags });
+    await using webhook = new WebhookProcess({ kubeconfig, flags: mount.flags, clockFactor: 10 });
     await webhook.ready();
     const port = await webhook.port();
     expect(await shownBy(port)).toBe(mount.first);
@@ -178,6 +178,7 @@ describe("a webhook with a mounted certificate", () => {
     socket.destroy();
   });
 
+  // More than 2 s: the drain has to be longer than the questions take that are asked during it, also on a busy machine.
   test("drains on SIGTERM: not ready, answers with Connection: close, then ends with 0", async () => {
     const { flags } = await mounted();
     const options = { kubeconfig, flags: [...flags, "--drain-period=3s"] };

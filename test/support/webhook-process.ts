@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 
 import { waitFor } from "../fleet/wait-for.ts";
+import { clockArguments, clockEnvironment } from "./clock-factor.ts";
 import { imageArguments, programEnvironment } from "./image-environment.ts";
 
 /** How a webhook is started. */
@@ -12,6 +13,8 @@ export interface WebhookProcessOptions {
   readonly kubeconfig: string;
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** How many times as fast its clocks and timers run; default 1. */
+  readonly clockFactor?: number;
 }
 
 export interface WebhookExit {
@@ -31,10 +34,17 @@ export class WebhookProcess implements AsyncDisposable {
   stdout = "";
   stderr = "";
 
-  constructor({ program, kubeconfig, flags = [], environment = {} }: WebhookProcessOptions) {
+  constructor({
+    program,
+    kubeconfig,
+    flags = [],
+    environment = {},
+    clockFactor = 1,
+  }: WebhookProcessOptions) {
     const usual = ["--address=127.0.0.1:0", "--health-address=127.0.0.1:0", "--drain-period=0s"];
     const args = [
       ...imageArguments(),
+      ...clockArguments(clockFactor),
       program ?? binary,
       `--kubeconfig=${kubeconfig}`,
       "--release-dir=",
@@ -42,7 +52,7 @@ export class WebhookProcess implements AsyncDisposable {
       ...flags,
     ];
     this.#child = spawn(process.execPath, args, {
-      env: { ...programEnvironment(), ...environment },
+      env: { ...programEnvironment(), ...clockEnvironment(clockFactor), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.exited = exitOf(this.#child);

@@ -11,6 +11,7 @@ import type { Spokes } from "../../../access/spokes/spokes.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 import { entryOf, profileOf, rawProvider } from "../builders.ts";
 import { untilTheEnd } from "../loopback.ts";
 
@@ -201,8 +202,10 @@ describe("a provider file that the webhook refuses", () => {
       info: () => undefined,
       warn: (facts: object, message: string) => void warnings.push({ ...facts, message }),
     };
+    // The file is looked at every half second.
+    const quick = { ...options, clock: untilTheEnd(new QuickClock(10)) };
     const pluginRoots = ["/p"];
-    untilTheEnd(await openSpokes({ ...options, providerFile, pluginRoots, log }, signal));
+    untilTheEnd(await openSpokes({ ...quick, providerFile, pluginRoots, log }, signal));
     for (const { text, problem } of files) {
       await writeFile(providerFile, text);
       const error = expect.stringContaining(problem);

@@ -9,16 +9,15 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import type { AccessOutcome } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
-import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { runsOf, seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 import { type ApiStub, startApiStub, type StubAnswer } from "../api-stub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, serverIdentity } from "../loopback.ts";
 
 const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
-const deps = { clock: systemClock, environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
 
 let folder: string;
 let command: string;
@@ -108,6 +107,8 @@ function summaryOf({ state }: SpokeKeeper): string {
 }
 
 async function run(happenings: readonly Happening[]): Promise<void> {
+  await using clock = new QuickClock(10);
+  const deps = { clock, environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
   const before = await held();
   let answer: StubAnswer = {};
   const start = (): Promise<ApiStub> =>

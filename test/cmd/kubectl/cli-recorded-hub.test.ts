@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { quickenSystemClock } from "../../support/quick-system-clock.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { runText, type RunText } from "./run-text.ts";
 import { startStubHub, type StubHub } from "./stub-hub.ts";
@@ -163,6 +164,8 @@ describe("the exit code is the same for every output", () => {
 
 describe("a hub that cannot be asked", () => {
   test.each(["json", "yaml"])("is told in a document as %s, too", async (format) => {
+    // A connection that is refused is tried four times.
+    quickenSystemClock(10);
     for (const command of ["status", "deployments"]) {
       const args = [command, "-s", "http://127.0.0.1:9", "--request-timeout", "5s", "-o", format];
       // oxlint-disable-next-line no-await-in-loop -- one line after another

@@ -2,17 +2,21 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { runCli } from "../../../cmd/kubectl/cli.ts";
 import { anchorLabels, anchorNameOf, managedByValue } from "../../../installation/anchor.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { quickenSystemClock } from "../../support/quick-system-clock.ts";
 import { startChangingCluster, type ChangingCluster } from "./changing-cluster.ts";
 import { recordedBinding } from "./controller-binding.ts";
 import { component, deployment } from "./fleet-facts.ts";
 import { binding, configMap, fileOf } from "./hub-file.ts";
 import { fleetOf, secret } from "./stub-spoke.ts";
+
+// A command looks at the hub every two seconds at most.
+beforeEach(() => quickenSystemClock(10));
 
 const namespace = "team-a";
 const reader = { name: "secretreader", command: "builtin:secretreader" };
@@ -219,7 +223,6 @@ describe("events -w", () => {
   });
 });
 
-// More than 2 s, as the two others that read the hub again: the command does so every two seconds at most, and has no clock of its own.
 describe("logs -f", () => {
   test("follows what comes after it began, also what was said before it was known, and goes on when it goes", async () => {
     await using spoke = await startChangingCluster(

@@ -15,6 +15,7 @@ import { parse } from "yaml";
 
 import { isRecord } from "../../../../api/fields.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { quickenSystemClock } from "../../../support/quick-system-clock.ts";
 import { commandNames, lineOf, writeFilesOfLines } from "../every-command.ts";
 import { goldenLines } from "../golden/golden-lines.ts";
 import { pipe, widths } from "../golden/looks.ts";
@@ -147,6 +148,7 @@ const ending = commandNames.filter((name) => !["ui", "mcp"].includes(name));
 
 describe("of files whose every text is hostile", () => {
   test.each(ending)("%s prints nothing that is obeyed", async (name) => {
+    quickenSystemClock(10);
     // What render prints is a document, which stays exact in a pipe.
     for (const columns of name === "render" ? [120] : [undefined, 120]) {
       const looks = columns === undefined ? {} : { columns };
@@ -160,6 +162,7 @@ describe("of files whose every text is hostile", () => {
 
 describe("of a hub whose every text is hostile", () => {
   test.each(ending)("%s prints nothing that is obeyed", async (name) => {
+    quickenSystemClock(10);
     for (const { env } of [lying, refusing]) {
       for (const columns of [undefined, 120]) {
         const looks = columns === undefined ? {} : { columns };

@@ -13,6 +13,7 @@ import {
   words,
 } from "../../../../cmd/kubectl/output/steps.ts";
 import { createProgram, normalizedArgs, switchesOf } from "../../../../cmd/kubectl/program.ts";
+import { quickenSystemClock } from "../../../support/quick-system-clock.ts";
 import { component } from "../fleet-facts.ts";
 import { runText } from "../run-text.ts";
 import { startStubHub } from "../stub-hub.ts";
@@ -181,6 +182,7 @@ describe("a command of a next step", () => {
   });
 
   test("has the flags also where the command has failed", async () => {
+    quickenSystemClock(10);
     await using hub = await startStubHub([broken]);
     const args = ["status", "--server", "https://127.0.0.1:1", "--as", "it's me"];
     const { stderr, exitCode } = await runText(args, { env: hub.env });
@@ -197,6 +199,7 @@ describe("a command of a next step", () => {
     ["unregister", "eu-1"],
     ["kubeconfig", "fleet/eu-1"],
   ])("begins with the hub where that does not answer: %s %s", async (...args) => {
+    quickenSystemClock(10);
     await using hub = await startStubHub([broken]);
     const where = ["--server", "https://127.0.0.1:1"];
     const { stderr } = await runText([...args, ...where], { env: hub.env });

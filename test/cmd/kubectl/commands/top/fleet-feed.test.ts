@@ -4,6 +4,7 @@ import { allKinds } from "../../../../../api/component.ts";
 import { openFleetFeed } from "../../../../../cmd/kubectl/commands/top/fleet-feed.ts";
 import { readFlags } from "../../../../../cmd/kubectl/flags.ts";
 import { openClusterAccess } from "../../../../../cmd/kubectl/spokes/open-cluster-access.ts";
+import { quickenSystemClock } from "../../../../support/quick-system-clock.ts";
 import { component, deployment, now } from "../../fleet-facts.ts";
 import { startStubHub, type Answer, type StubHub } from "../../stub-hub.ts";
 
@@ -86,6 +87,7 @@ describe("the fleet of top", () => {
   });
 
   test("survives the hub: while it fails the last answer stays, with its age and the reason", async () => {
+    quickenSystemClock(10);
     const fault = { isThere: false };
     await using hub = await startStubHub(objects, (request) =>
       fault.isThere
