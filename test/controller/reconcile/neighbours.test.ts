@@ -174,6 +174,14 @@ describe("of two newcomers at the same time", () => {
     await expect(tried(second, { neighbours, all })).resolves.toBeUndefined();
   });
 
+  test("the second one is accepted when the first one moves to another cluster", async () => {
+    const neighbours = new Neighbours(systemClock);
+    const all = [first, second];
+    await tried(first, { neighbours, all });
+    await tried(first, { neighbours, all, uid: "another" });
+    await expect(tried(second, { neighbours, all })).resolves.toBeUndefined();
+  });
+
   test("an attempt that has ended claims nothing any more, whatever is answered then", async () => {
     const neighbours = new Neighbours(systemClock);
     const all = [first, second];
