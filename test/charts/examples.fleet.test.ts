@@ -100,6 +100,7 @@ function stateOf(component: KubeObject): string {
   return String(conditionOf(component, "TargetClusterResolved")?.reason);
 }
 
+// More than 15 s: the files of a whole fleet are used in their order, and Knative gets ready on one cluster after the other.
 test("the ten clusters of docs/examples: where there is one Knative becomes ready in the version of its stage, the early ones follow the canary, and a set takes all of them over", async () => {
   const [install = ""] = commandsOf("docs/install.md")
     .map(({ text }) => text.split("\n").find((line) => line.startsWith("helm install ")))

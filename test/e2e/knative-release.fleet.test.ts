@@ -100,6 +100,7 @@ async function knfleet(...args: readonly string[]): Promise<Ran> {
   return runKnfleet([...args, "--release-dir", releases, "--spoke-timeout", "60s"], { env });
 }
 
+// More than 15 s: two releases of Knative, hundreds of objects each, are brought to a cluster by way of works, and go again.
 test("a set that replicas share brings a release to a cluster that pulls, and the next one, and takes it away", async () => {
   const { hub, spoke } = scene();
   await using undo = new AsyncDisposableStack();

@@ -78,6 +78,7 @@ beforeAll(async () => {
 
 afterAll(async () => stack.disposeAsync());
 
+// More than 15 s: a component is changed step by step, removed, and installed anew on another cluster; KNFLEET_FUZZ_SHARE says how often.
 test.each(["KnativeServing", "KnativeEventing"] as const)(
   `every way through specs of %s ends as a fresh install of the last one does (KNFLEET_SEED=${seed}, ${runs} of them)`,
   async (kind) => {

@@ -214,6 +214,7 @@ test("the shards of a replica that is killed are served by the others", async ()
   expect(await sharedSpokes(since)).toEqual([]);
 }, 300_000);
 
+// More than 15 s: three controllers start, one stands still until its Leases are over, and the others take its shards first.
 test("a replica that stood still for longer than its Leases writes nothing when it goes on, and ends", async () => {
   const [stopped, ...others] = await startAll(3);
   const since = new Date();

@@ -222,6 +222,7 @@ async function sameAsFresh(
   );
 }
 
+// More than 15 s: a server freezes, keys and tokens change, and after each run two sets of connections are compared on real clusters.
 test(`after any events on real clusters all is as after a fresh start (KNFLEET_SEED=${seed})`, async () => {
   const spoke = fleet().spoke(0);
   const identity = { namespace: "knfleet", name: "lived", clusterRoles: ["knfleet-spoke"] };

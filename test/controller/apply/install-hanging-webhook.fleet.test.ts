@@ -58,7 +58,7 @@ async function hangingWebhooks(...hanging: readonly Hanging[]): Promise<Manifest
   };
 }
 
-// 30 s is the most that a webhook may take, 10 s what one takes that says nothing of it.
+// More than 15 s: the API server waits for a webhook, 30 s at most, and 10 s for one that says nothing of it; no clock of ours shortens that.
 test("a webhook that hangs holds up what it covers, by its name, and nothing else: no install, no pruning, no removal loses the cluster", async () => {
   const spoke = fleet().spoke(0);
   const { admin } = spoke;
