@@ -1,4 +1,5 @@
 // Servers of its own: the API server is stopped under open requests.
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
@@ -22,11 +23,11 @@ import { Reflector } from "../../../access/kube/reflector.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import type { Cluster } from "../../fleet/fleet.ts";
 import { forgetVersions } from "../../fleet/forget-versions.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
-import { apiServerOf, startSecondServer } from "./second-server.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const resource = knownResource("v1", "ConfigMap");
@@ -280,17 +281,22 @@ function readerOf(from: KubeClient): (query: PageQuery) => Promise<unknown> {
 /** A second API server on the same etcd, until the end of the test. */
 async function secondServer(): Promise<{ readonly port: number; readonly kubeconfig: string }> {
   const spoke = fleet().spoke(0);
-  const port = await startSecondServer(spoke);
+  const beside = await spoke.startBeside();
+  onTestFinished(() => beside[Symbol.asyncDispose]());
+  const { port } = beside;
   const kubeconfig = await spoke.writeKubeconfig("second.kubeconfig", {
     identity: spoke.adminIdentity,
     server: `https://127.0.0.1:${port}`,
   });
-  await using connection = await connected(kubeconfig);
-  await vi.waitFor(() => connection.client.list({ resource, namespace: "default" }, {}, soon()), {
-    timeout: 60_000,
-    interval: 200,
-  });
   return { port, kubeconfig };
+}
+
+/** The API server's process of a cluster. */
+function apiServerOf({ pids }: Cluster): number | undefined {
+  return pids.find((pid) => {
+    const { stdout } = spawnSync("ps", ["-o", "comm=", "-p", String(pid)], { encoding: "utf8" });
+    return stdout.startsWith("kube-apiserver");
+  });
 }
 
 /** Forwards TCP to a port that can be changed for new connections. */
