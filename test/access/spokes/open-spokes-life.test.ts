@@ -116,7 +116,7 @@ async function reasonOf(spokes: Spokes, name: string): Promise<string> {
 }
 
 test("L03: a spoke that swallows everything holds up neither others nor who asks for its state", async () => {
-  const { hub, spokes } = await scene({}, {}, { clock: untilTheEnd(new QuickClock(20)) });
+  const { hub, spokes } = await scene({}, {}, { clock: untilTheEnd(new QuickClock(7)) });
   const hole = createServer().listen(0, "127.0.0.1");
   await once(hole, "listening");
   onTestFinished(() => void hole.close());

@@ -107,7 +107,7 @@ function summaryOf({ state }: SpokeKeeper): string {
 }
 
 async function run(happenings: readonly Happening[]): Promise<void> {
-  await using clock = new QuickClock(10);
+  await using clock = new QuickClock(5);
   const deps = { clock, environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
   const before = await held();
   let answer: StubAnswer = {};

@@ -102,7 +102,8 @@ test("a webhook that hangs holds up what it covers, by its name, and nothing els
     },
   });
   await expect(stopped).rejects.toBe(reason);
-  expect(performance.now() - stoppedAt).toBeLessThan(2_000);
+  // The webhook would take 30 s.
+  expect(performance.now() - stoppedAt).toBeLessThan(15_000);
 
   const installed = await installer.install({ rendered });
   const message = "Waiting for webhook held.hangs.test";
