@@ -12,6 +12,7 @@ import { createAuthority } from "../fleet/certificates.ts";
 import { portOf } from "../fleet/ports.ts";
 import { applyProfile, applyProfileStatus } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { lieIn, lyingText } from "../support/lying-text.ts";
 import { replicaKubeconfig } from "./built-in-access.ts";
@@ -177,8 +178,11 @@ test("what lies on the way to a cluster gets into no condition, Event, line of t
   expect(liesIn(conditions, 4_096)).toEqual([]);
   // Most errors do not repeat what was said. This one does, so the lie came that far.
   expect(JSON.stringify(conditions["provider"])).toContain("gnp.exe");
-  const events = await fleet().hub.admin.list({ apiVersion: "v1", kind: "Event" });
-  expect(events.length).toBeGreaterThan(names.length - 1);
+  // An Event follows the status that it tells of.
+  const events = await waitFor("an Event of each", async () => {
+    const told = await fleet().hub.admin.list({ apiVersion: "v1", kind: "Event" });
+    return told.length >= names.length && told;
+  });
   expect(liesIn(events, 1_024)).toEqual([]);
   const lines = controller.stdout.split("\n");
   expect(lines.flatMap(lieIn)).toEqual([]);

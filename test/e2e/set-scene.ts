@@ -192,7 +192,7 @@ export async function imageOn({ admin }: Cluster): Promise<string> {
   return String(image).split(":").at(-1) ?? "";
 }
 
-/** Messages of the Events on a set with this reason. */
+/** Messages of the Events on a set with this reason. An Event follows the status that it tells of, so it is asked for again and again. */
 export async function eventsOf(
   hub: Cluster,
   name: string,

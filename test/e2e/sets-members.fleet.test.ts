@@ -123,7 +123,7 @@ test("a cluster that joins in the middle gets what its stage has, and one that l
       timeoutMs: 120_000,
     },
   );
-  expect(await eventsOf(hub, "moving", "SelectionChanged")).not.toEqual([]);
+  await expect.poll(() => eventsOf(hub, "moving", "SelectionChanged")).not.toEqual([]);
   await approve(waiting);
   await phase(hub, "moving", "Complete");
   expect(await versionsOf(hub, "moving")).toEqual({
@@ -138,7 +138,7 @@ test("a cluster that joins in the middle gets what its stage has, and one that l
     return reasonOf(set, "Selected") === "SuspiciousShrink" && set;
   });
   expect(Object.keys(await versionsOf(hub, "moving"))).toHaveLength(2);
-  expect(await eventsOf(hub, "moving", "SuspiciousShrink")).toHaveLength(1);
+  await expect.poll(() => eventsOf(hub, "moving", "SuspiciousShrink")).toHaveLength(1);
   const [, hash = ""] =
     / is ([0-9a-f]+)$/.exec(String(conditionOf(suspicious, "Selected")?.message)) ?? [];
   await annotateSet(hub, "moving", { [steering.acceptSelection]: hash });
@@ -223,7 +223,7 @@ test("a value of a ClusterProfile that changes is stamped without a new revision
   expect(valueAt(after, "status", "updateRevision")).toBe(
     valueAt(before, "status", "updateRevision"),
   );
-  expect(await eventsOf(hub, "valued", "ValuesChanged")).toHaveLength(1);
+  await expect.poll(() => eventsOf(hub, "valued", "ValuesChanged")).toHaveLength(1);
   await labelProfile(hub, first, { zone: null });
 }, 300_000);
 

@@ -50,13 +50,13 @@ test("a set installs on all clusters; a canary that fails halts an upgrade, and 
   const [canary] = scene().profiles;
   expect(await versionsOf(hub, "prod")).toEqual({ ...all("1.22"), [canary?.name ?? ""]: "1.23" });
   expect(await imagesOn(1, 2)).toEqual(["1.22.0", "1.22.0"]);
-  expect(await eventsOf(hub, "prod", "Halted")).toHaveLength(1);
+  await expect.poll(() => eventsOf(hub, "prod", "Halted")).toHaveLength(1);
 
   await mendSpoke(fleet.spoke(0));
   const complete = await phase(hub, "prod", "Complete");
   expect(valueAt(complete, "status", "currentRevision")).toBe(revisionOf(complete));
   expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
-  expect(await eventsOf(hub, "prod", "Complete")).toHaveLength(2);
+  await expect.poll(() => eventsOf(hub, "prod", "Complete")).toHaveLength(2);
 }, 600_000);
 
 test("with onFailure: Rollback the clusters go back to the last complete revision, and the failed one is tried again only when somebody asks", async () => {
@@ -68,7 +68,7 @@ test("with onFailure: Rollback the clusters go back to the last complete revisio
   const failed = revisionOf(back);
   expect(valueAt(back, "status", "rollout", "failedRevision")).toBe(failed);
   expect(await versionsOf(hub, "prod")).toEqual(all("1.23"));
-  expect(await eventsOf(hub, "prod", "RolledBack")).toHaveLength(1);
+  await expect.poll(() => eventsOf(hub, "prod", "RolledBack")).toHaveLength(1);
 
   await mendSpoke(fleet.spoke(0));
   await annotateSet(hub, "prod", { [steering.retry]: failed });
@@ -214,7 +214,7 @@ test("a component that is deleted by hand comes back, and a set that is deleted 
     return uid !== undefined && uid !== child.metadata.uid;
   });
   await clustersOf(hub, "again", { done: 3 });
-  expect(await eventsOf(hub, "again", "ComponentDeleted")).toHaveLength(1);
+  await expect.poll(() => eventsOf(hub, "again", "ComponentDeleted")).toHaveLength(1);
   await removeSet(hub, "again");
   expect(await childrenOf(hub, "again")).toEqual(new Map());
   expect(await imagesOn(0, 1, 2)).toEqual(["undefined", "undefined", "undefined"]);
