@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
@@ -43,7 +43,5 @@ test("a spoke is released when its last component is deleted or moves to another
   }
   const released: ClusterProfileRef[] = [];
   await startIdle({ watch, onRelease: (ref) => void released.push(ref) });
-  await vi.waitFor(() => {
-    expect(released).toEqual([a.clusterProfileRef, b.clusterProfileRef]);
-  });
+  await expect.poll(() => released).toEqual([a.clusterProfileRef, b.clusterProfileRef]);
 });

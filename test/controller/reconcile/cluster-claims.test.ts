@@ -1,4 +1,4 @@
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
@@ -89,7 +89,7 @@ test("a cluster is free when the last component of its ClusterProfile is gone, a
   await one.claim(a, to("x"), signal);
   await expect(other.claim(b, to("x"), signal)).rejects.toMatchObject(refused);
   await one.release(a, never, signal);
-  await vi.waitFor(() => expect(freed).toEqual(["b"]));
+  await expect.poll(() => freed).toEqual(["b"]);
   await other.claim(b, to("x"), signal);
   expect(claims()).toEqual({ x: "fleet/b" });
 });
@@ -144,7 +144,7 @@ test("a claim that somebody deletes is made again by its holder, which need not 
   const connection = to("x");
   await one.claim(a, connection, signal);
   hub.drop("Lease", "knfleet-cluster-x");
-  await vi.waitFor(() => expect(freed).toEqual(["a"]));
+  await expect.poll(() => freed).toEqual(["a"]);
   await one.claim(a, connection, signal);
   expect(claims()).toEqual({ x: "fleet/a" });
 });
