@@ -12,7 +12,7 @@ import { protectionReasons, reasons } from "../../api/reasons.ts";
 import { fleetSetFields } from "../../api/schema/fleet-set-spec.ts";
 import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { anyCaData } from "../access/builders.ts";
-import { blocksOf } from "../demo/page.ts";
+import { blocksOf, fileNameOf } from "../demo/page.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import {
   commandsOf,
@@ -151,6 +151,16 @@ test("docs/troubleshooting.md has a row for every reason, and for no other", () 
 test("docs/sets.md begins with the set of docs/examples", () => {
   const [first] = blocksOf(read("docs/sets.md")).filter(({ language }) => language === "yaml");
   expect(parse(first?.text ?? "")).toEqual(parse(read("docs/examples/sets.yaml")));
+});
+
+test("docs/examples has the component of docs/install.md, and the provider of its values", () => {
+  const named = (name: string): unknown => {
+    const found = blocksOf(read("docs/install.md")).find((block) => fileNameOf(block) === name);
+    return parse(found?.text ?? "");
+  };
+  expect(parse(read("docs/examples/knative-serving.yaml"))).toEqual(named("knative-serving.yaml"));
+  const config = valueAt(named("values.yaml"), "multicluster", "accessProvidersConfig");
+  expect(parse(read("docs/examples/providers.yaml"))).toEqual(config);
 });
 
 test("docs/examples/ocm has the values of docs/providers.md", () => {

@@ -48,9 +48,9 @@ export const notRun: readonly NotRun[] = [
   },
   {
     page: "README.md",
-    begins: "npm run releases",
-    why: "loads release files, and starts a controller that runs on",
-    by: "test/e2e/install.fleet.test.ts",
+    begins: "npm run build",
+    why: "builds the programs, and needs all files of Knative's releases",
+    by: "test/charts/airgap.test.ts",
   },
   {
     page: "README.md",
@@ -160,7 +160,7 @@ export const followed: readonly { readonly page: Page; readonly heading?: string
   { page: "README.md", heading: "Documentation" },
   { page: "docs/upgrade.md" },
   { page: "docs/migrate.md", heading: "There" },
-  { page: "README.md", heading: "Try it by hand" },
+  { page: "README.md", heading: "From a checkout" },
 ];
 
 /** Words between backticks that name a program or a flag, and are no command. */

@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { inspect, promisify } from "node:util";
@@ -77,6 +78,19 @@ exec ${binary("helm")} "$@"`,
     } catch (error) {
       throw new Error(`Failed: ${commands}`, { cause: error });
     }
+  }
+
+  /** Types a command that runs until it is stopped, which disposing does. */
+  start(command: string): AsyncDisposable {
+    const options = { env: this.#environment, cwd: this.folder, stdio: "ignore" } as const;
+    const child = spawn("sh", ["-euc", `${this.#exports}${command}`], options);
+    const ended = once(child, "exit");
+    return {
+      [Symbol.asyncDispose]: async () => {
+        child.kill();
+        await ended;
+      },
+    };
   }
 }
 
