@@ -1,21 +1,20 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { parse } from "yaml";
+import { isMap, isScalar, parse, parseDocument, type YAMLMap } from "yaml";
 
 import { isRecord } from "../../api/fields.ts";
 import { runGenerator } from "./run-program.ts";
 
 const usage = `Usage: npm run chart-readme [-- --check]
 
-Writes the README of the chart from its values.schema.json and values.yaml.
+Writes the README of the chart and the comments in its values.yaml from its values.schema.json.
 
-  --check   only say whether it is up to date; exit code 1 when it is not
+  --check   only say whether they are up to date; exit code 1 when they are not
   --help
 `;
 
 const chart = join(import.meta.dirname, "../../charts/knfleet");
-const readmePath = join(chart, "README.md");
 
 function read(name: string): Promise<string> {
   return readFile(join(chart, name), "utf8");
@@ -78,15 +77,52 @@ function cellsOf({ path, value, description }: Row): readonly string[] {
   return [`\`${path}\``, shown, description].map((cell) => cell.replaceAll("|", "\\|"));
 }
 
+/** `values.yaml` with the description of the schema above each value, which `helm show values` prints. Keeps the first line, the values, their order and empty lines. */
+export function commentedValuesOf(schemaText: string, valuesText: string): string {
+  const [head = "", ...lines] = valuesText.split("\n");
+  const document = parseDocument(lines.filter((line) => !/^ *#/.test(line)).join("\n"));
+  const schema: unknown = JSON.parse(schemaText);
+  if (isMap(document.contents)) comment(document.contents, schema);
+  return `${head}\n\n${document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimStart()}`;
+}
+
+function comment(values: YAMLMap, schema: unknown): void {
+  const properties = isRecord(schema) ? schema["properties"] : undefined;
+  for (const { key, value } of values.items) {
+    const inner = isRecord(properties) && isScalar(key) ? properties[String(key.value)] : undefined;
+    if (!isRecord(inner) || !isScalar(key)) continue;
+    const { description } = inner;
+    key.commentBefore = typeof description === "string" ? folded(description) : null;
+    if (isMap(value) && isRecord(inner["properties"])) comment(value, inner);
+  }
+}
+
+/** A text in lines of at most 116 characters, each with a space before it. */
+function folded(text: string): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < 116) lines.push(`${lines.pop()} ${word}`);
+    else lines.push(` ${word}`);
+  }
+  return lines.join("\n");
+}
+
 if (import.meta.main)
   await runGenerator(usage, async (onlyCheck) => {
-    const text = readmeOf(await read("values.schema.json"), await read("values.yaml"));
-    if (text === (await readFile(readmePath, "utf8").catch(() => ""))) {
-      return "The README of the chart is up to date";
+    const schema = await read("values.schema.json");
+    const values = commentedValuesOf(schema, await read("values.yaml"));
+    const made: Readonly<Record<string, string>> = {
+      "values.yaml": values,
+      "README.md": readmeOf(schema, values),
+    };
+    const wrote: string[] = [];
+    for (const [name, text] of Object.entries(made)) {
+      // oxlint-disable-next-line no-await-in-loop -- two files
+      if (text !== (await read(name).catch(() => ""))) wrote.push(name);
     }
-    if (onlyCheck) {
-      throw new Error("The README of the chart is out of date, run npm run chart-readme");
-    }
-    await writeFile(readmePath, text);
-    return "Wrote charts/knfleet/README.md";
+    if (wrote.length === 0) return "README and values.yaml of the chart are up to date";
+    if (onlyCheck) throw new Error(`${wrote.join(", ")} of the chart: run npm run chart-readme`);
+    await Promise.all(wrote.map((name) => writeFile(join(chart, name), made[name] ?? "")));
+    return `Wrote ${wrote.join(" and ")} of charts/knfleet`;
   });
