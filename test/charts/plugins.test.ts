@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 
+import { providerSchema } from "../../access/providers/provider-schema.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { Values } from "./helm.ts";
 import { argumentsOf, listAt, podsIn } from "./rendered.ts";
@@ -9,6 +10,10 @@ import { useHelm } from "./use-helm.ts";
 vi.setConfig({ testTimeout: 120_000 });
 
 const helm = useHelm();
+
+function fieldsOf({ properties }: { readonly properties: object }): string {
+  return Object.keys(properties).join(", ");
+}
 
 describe("plugins", () => {
   const command = "/plugins/login/bin/login";
@@ -20,6 +25,10 @@ describe("plugins", () => {
     accessProvidersConfig,
     plugins: [{ ...plugin, path: "bin/login" }],
   };
+
+  const valuesWith = (provider: object): Values => ({
+    multicluster: { ...multicluster, accessProvidersConfig: { providers: [provider] } },
+  });
 
   test.each([
     { version: "1.34.9", delivery: "copied by an init container", kind: "emptyDir" },
@@ -52,7 +61,7 @@ describe("plugins", () => {
     );
   });
 
-  test.each<{ readonly name: string; readonly values: Values; readonly says: RegExp }>([
+  test.each<{ readonly name: string; readonly values: Values; readonly says: RegExp | string }>([
     {
       name: "a value that nobody knows, by Helm itself",
       values: { controler: {} },
@@ -72,6 +81,16 @@ describe("plugins", () => {
       name: "a provider that is none",
       values: { multicluster: { ...multicluster, accessProvidersConfig: { providers: ["a"] } } },
       says: /providers\[0\]: must be an object with execConfig/,
+    },
+    {
+      name: "a rule with a typo",
+      values: valuesWith({ execConfig, allowedNamespace: ["fleet"] }),
+      says: `providers[0].allowedNamespace: is no field of a provider; it has ${fieldsOf(providerSchema)}`,
+    },
+    {
+      name: "an execConfig with a typo",
+      values: valuesWith({ execConfig: { ...execConfig, arg: [] } }),
+      says: `providers[0].execConfig.arg: is no field of a provider; it has ${fieldsOf(providerSchema.properties.execConfig)}`,
     },
     {
       name: "a command elsewhere",
@@ -132,6 +151,6 @@ describe("plugins", () => {
   ])("refused: $name", async ({ values, says }) => {
     const { code, stderr } = await helm().template({ values });
     expect(code).toBe(1);
-    expect(stderr).toMatch(says);
+    expect(stderr.replaceAll(/\s+/g, " ")).toMatch(says);
   });
 });

@@ -60,6 +60,10 @@ InitContainer
 {{- if not (and (kindIs "map" $provider) (kindIs "map" (get $provider "execConfig"))) -}}
 {{- fail (printf "multicluster.accessProvidersConfig.providers[%d]: must be an object with execConfig" $index) -}}
 {{- end -}}
+{{- $known := list "name" "execConfig" "profileSourcedCLIArgsPolicy" "profileSourcedEnvVarsPolicy" "timeout" "sha256" "maxConcurrency" "systemRoots" "allowInsecure" "allowedNamespaces" "allowedClusterManagers" "allowedServers" "allowedProxies" "allowedConfigKeys" "allowedEnvNames" "requiredConfig" -}}
+{{- include "knfleet.checkFields" (dict "path" (printf "multicluster.accessProvidersConfig.providers[%d]" $index) "value" $provider "known" $known) -}}
+{{- $known = list "apiVersion" "command" "args" "env" "provideClusterInfo" "installHint" "interactiveMode" -}}
+{{- include "knfleet.checkFields" (dict "path" (printf "multicluster.accessProvidersConfig.providers[%d].execConfig" $index) "value" $provider.execConfig "known" $known) -}}
 {{- $command := get $provider.execConfig "command" | default "" | toString -}}
 {{- if not (hasPrefix "builtin:" $command) -}}
 {{- $found := false -}}
@@ -69,6 +73,15 @@ InitContainer
 {{- if not $found -}}
 {{- fail (printf "multicluster.accessProvidersConfig.providers[%d].execConfig.command: must be below the mountPath of one of multicluster.plugins, or builtin:secretreader or builtin:kubeconfig-secretreader (is %q)" $index $command) -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails for a field that is not known: a rule with a typo would rule nothing. Go's readers of the file do not look at the case. */}}
+{{- define "knfleet.checkFields" -}}
+{{- range $name, $_ := .value -}}
+{{- if not (has (lower $name) ($.known | join " " | lower | splitList " ")) -}}
+{{- fail (printf "%s.%s: is no field of a provider; it has %s" $.path $name ($.known | join ", ")) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
