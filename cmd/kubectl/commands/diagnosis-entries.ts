@@ -173,7 +173,10 @@ export function gatherEntry(): CommandEntry {
     summary: "Write a bundle for support: hub and spokes, without secrets",
     text: "Reads the selected installations, their ClusterProfiles and fleet sets, the namespaces that they are in on hub and spokes, the logs of controllers and Knative's own Deployments,\nand walks to every one as diagnose does; and writes all of it into one tar.gz that only you may read. Of Secrets there are only the names of keys, sizes, and hashes\nby which equal values of one bundle are seen; tokens, keys, certificates and logins in URLs are taken out everywhere. Before it is\nwritten, the bundle is searched for every credential that the run has met. Other commands read it with --bundle. A spoke has a minute,\nthe whole command ten, unless --spoke-timeout and --timeout say otherwise.",
     examples: [
-      ["kubectl knfleet gather -A", "of the whole fleet, into a file named by the time"],
+      [
+        "kubectl knfleet gather -A",
+        "of the whole fleet, into a file of the folder for temporary files, which it names",
+      ],
       ["kubectl knfleet gather ks/knative-serving -n team-a -o case-17.tgz", "of one installation"],
       ["kubectl knfleet gather -A --diff", "with how clusters differ from what would be installed"],
       ["kubectl knfleet gather -A --dry-run", "only list the files that would be in it"],

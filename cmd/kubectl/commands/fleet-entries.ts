@@ -135,7 +135,7 @@ export function waitEntry(): CommandEntry {
       filenameOption(),
       new Option(
         "--for <condition>",
-        "ready|resolved|deleted|version=VERSION (default ready); of sets complete|stage=NAME (default complete)",
+        "ready|resolved|deleted|version=VERSION (default ready); of sets complete|stage=NAME (default complete); kubectl's condition=Ready, too",
       ),
       new Option(
         "--min <count>",

@@ -21,20 +21,27 @@ export function renderJsonPath(
   return renderJson(templateValues(document, nodes), 4);
 }
 
-/** Renders the table of `-o custom-columns=HEADER:.path,…`, one row an item. Throws UsageError. */
+/**
+ * Renders the table of `-o custom-columns=HEADER:.path,…`, one row an item; without any header there is no header line. Name and namespace of an item are
+ * also found where kubectl has them, as `.metadata.name`. Throws UsageError.
+ */
 export function customColumns(spec: string, items: readonly unknown[]): Table {
   const columns = spec.split(",").map((column) => {
     const at = column.indexOf(":");
     const header = column.slice(0, at);
-    if (at > 0 && !/\s/.test(header)) return { header, path: relaxedPath(column.slice(at + 1)) };
+    if (at >= 0 && !/\s/.test(header)) return { header, path: relaxedPath(column.slice(at + 1)) };
     throw new UsageError(`Invalid column "${column}" of custom-columns: want HEADER:.path`);
   });
   return {
     headers: columns.map(({ header }) => header),
-    rows: items.map((item) =>
-      columns.map(({ path }) => orNone(valuesAt(item, path).map(textOf).join(","))),
-    ),
+    rows: items
+      .map(withMetadata)
+      .map((item) => columns.map(({ path }) => orNone(valuesAt(item, path).map(textOf).join(",")))),
   };
+}
+
+function withMetadata(item: unknown): unknown {
+  return isRecord(item) && !("metadata" in item) ? { ...item, metadata: item } : item;
 }
 
 /** Sorts the items of a document by a field. Throws UsageError for an invalid path, and for a path whose first field no item has. */

@@ -25,7 +25,10 @@ export interface TableOptions {
 
 /** Renders a table in the form of kubectl: left-aligned, three spaces between columns, no trailing spaces. */
 export function renderTable(table: Table, { headers, paint }: TableOptions): string {
-  const lines = [...(headers ? [table.headers] : []), ...table.rows].map((row) => row.map(fieldOf));
+  const hasHeaders = headers && table.headers.some((header) => header !== "");
+  const lines = [...(hasHeaders ? [table.headers] : []), ...table.rows].map((row) =>
+    row.map(fieldOf),
+  );
   // A row of one cell is a line of text below another row.
   const rows = lines.filter((line) => line.length > 1 || table.headers.length === 1);
   const widths = table.headers.map((_, at) =>

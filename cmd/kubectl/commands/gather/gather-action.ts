@@ -1,4 +1,5 @@
-import { posix } from "node:path";
+import { tmpdir } from "node:os";
+import { join, posix } from "node:path";
 
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
@@ -54,7 +55,8 @@ export async function runGather(input: GatherInput, signal: AbortSignal): Promis
   );
   const all = [...files, await renderPage(files, signal)];
   checkFiles(all, secrets);
-  const path = options.file ?? `knfleet-${now.toISOString().replaceAll(/[-:]|\.\d+/g, "")}.tgz`;
+  const name = `knfleet-${now.toISOString().replaceAll(/[-:]|\.\d+/g, "")}.tgz`;
+  const path = options.file ?? join(terminal.env["TMPDIR"] ?? tmpdir(), name);
   const isWritten = options.dryRun !== true;
   const bytes = isWritten ? await writeBundle(path, all, now) : bundle.summary.bytes;
   const report = {

@@ -12,7 +12,7 @@ import { fleetSetKindOf, type FleetSetRef, fleetSetRefOf } from "../../selection
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isObserved, outcomeOf } from "../rollout/rollout-item.ts";
 import type { Subject } from "./until-done.ts";
-import { met, type Standing, type WaitItem, withAbsent } from "./wait.ts";
+import { goalText, met, type Standing, type WaitItem, withAbsent } from "./wait.ts";
 
 /** Goal of waiting for a set. */
 export type SetGoal =
@@ -21,7 +21,7 @@ export type SetGoal =
 
 /** Reads the value of `--for` about sets. Throws UsageError. */
 export function setGoalOf(text: string): SetGoal {
-  if (text === "complete") return { kind: "complete" };
+  if (goalText(text) === "complete") return { kind: "complete" };
   const [, stage] = /^stage=([a-z0-9-]{1,40})$/.exec(text) ?? [];
   if (stage !== undefined) return { kind: "stage", stage };
   throw new UsageError(

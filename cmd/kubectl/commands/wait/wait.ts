@@ -140,11 +140,25 @@ export interface Standing {
   readonly message: string | null;
 }
 
+const conditionGoals: Readonly<Record<string, string>> = {
+  ready: "ready",
+  targetclusterresolved: "resolved",
+  complete: "complete",
+};
+
+/** The value of `--for` in the words of this command: `kubectl wait` has `delete`, and conditions by their type, such as `condition=Ready` and `condition=Ready=True`. */
+export function goalText(text: string): string {
+  const [, condition = text] = /^condition=(\w+)(?:=true)?$/i.exec(text) ?? [];
+  if (condition.toLowerCase() === "delete") return "deleted";
+  return conditionGoals[condition.toLowerCase()] ?? text;
+}
+
 /** Reads the value of `--for`. Throws UsageError. */
 export function goalOf(text: string): Goal {
   const [, version] = /^version=v?(\d+(?:\.\d+){0,2}(?:-[\w.-]+)?)$/.exec(text) ?? [];
   if (version !== undefined) return { kind: "version", version };
-  const kind = (["ready", "resolved", "deleted"] as const).find((each) => each === text);
+  const word = goalText(text);
+  const kind = (["ready", "resolved", "deleted"] as const).find((each) => each === word);
   if (kind !== undefined) return { kind };
   const wanted =
     "want ready, resolved, deleted or version=1.22; of a fleet set complete or stage=NAME";

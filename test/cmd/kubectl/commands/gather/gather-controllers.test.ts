@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -88,4 +88,16 @@ test("a bundle without Leases and Deployments is read, and gathered again", asyn
   expect(exitCode).toBe(3);
   const { stderr: said } = await runText(["version", "--bundle", path ?? ""]);
   expect(said).not.toContain("error:");
+});
+
+test("a bundle without -o goes to the folder for temporary files, and its place is told", async () => {
+  const TMPDIR = await mkdtemp(join(tmpdir(), "knfleet-gather-"));
+  onTestFinished(() => rm(TMPDIR, { recursive: true, force: true }));
+  const objects = [component({ cluster: null })];
+  await using hub = await startStubHub(objects, answersTables(objects));
+  const args = ["gather", "--no-live", "--tail", "0", "-A", "-o", "name"];
+  const { stdout } = await runText(args, { env: { ...hub.env, TMPDIR } });
+  const [file = ""] = await readdir(TMPDIR);
+  expect(file).toMatch(/^knfleet-\d{8}T\d{6}Z\.tgz$/);
+  expect(stdout).toBe(`${join(TMPDIR, file)}\n`);
 });

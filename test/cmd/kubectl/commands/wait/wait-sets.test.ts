@@ -18,6 +18,7 @@ const deleted: FleetSet = {
 describe("a set", () => {
   test.each([
     { name: "that is complete", goal: "complete", of: complete, state: "met" },
+    { name: "as kubectl asks", goal: "condition=Complete", of: complete, state: "met" },
     { name: "that rolls out", goal: "complete", of: rolling, state: "waiting", reason: "Rolling" },
     { name: "that is halted", goal: "complete", of: halted, state: "failed", reason: "Halted" },
     {

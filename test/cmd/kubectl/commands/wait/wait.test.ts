@@ -86,9 +86,20 @@ test.each(["x", "101%", "-1", "1.5"])("--min %s is refused", (text) => {
   expect(() => minimumOf(text, 1)).toThrow(/--min/);
 });
 
-test.each(["", "happy", "version=", "version=x"])("--for=%s is refused", (text) => {
-  expect(() => goalOf(text)).toThrow(/--for/);
-});
+test.each([
+  ["Ready", "ready"],
+  ["condition=Ready", "ready"],
+  ["condition=Ready=True", "ready"],
+  ["condition=TargetClusterResolved", "resolved"],
+  ["delete", "deleted"],
+])("--for=%s of kubectl is %s", (text, kind) => expect(goalOf(text)).toEqual({ kind }));
+
+test.each(["", "happy", "condition=Ready=False", "condition=", "version=", "version=x"])(
+  "--for=%s is refused",
+  (text) => {
+    expect(() => goalOf(text)).toThrow(/--for/);
+  },
+);
 
 async function ran(objects: readonly KubeObject[], line: string) {
   await using hub = await startStubHub(objects);

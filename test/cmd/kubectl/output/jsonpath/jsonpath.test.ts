@@ -6,6 +6,7 @@ import {
   sortedBy,
 } from "../../../../../cmd/kubectl/output/jsonpath.ts";
 import { relaxedPath } from "../../../../../cmd/kubectl/output/parse-jsonpath.ts";
+import { renderTable } from "../../../../../cmd/kubectl/output/table.ts";
 
 // The document and most of the rows are those of kubectl's own documentation of its templates.
 const document = {
@@ -127,6 +128,11 @@ describe("fields of items", () => {
         ["127.0.0.2", "<none>", "LegacyHostIP,another"],
       ],
     });
+  });
+
+  test("without headers are rows alone, and find the name where kubectl has it", () => {
+    const table = customColumns(":.metadata.name", [{ name: "a" }, { name: "b" }]);
+    expect(renderTable(table, { headers: true, paint: (text) => text })).toBe("a\nb\n");
   });
 
   test("need a path", () => expect(() => relaxedPath("{}")).toThrow(/there is no field/));
