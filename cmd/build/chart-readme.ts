@@ -79,11 +79,11 @@ function cellsOf({ path, value, description }: Row): readonly string[] {
 
 /** `values.yaml` with the description of the schema above each value, which `helm show values` prints. Keeps the first line, the values, their order and empty lines. */
 export function commentedValuesOf(schemaText: string, valuesText: string): string {
-  const [head = "", ...lines] = valuesText.split("\n");
+  const [title = "", ...lines] = valuesText.split("\n");
   const document = parseDocument(lines.filter((line) => !/^ *#/.test(line)).join("\n"));
   const schema: unknown = JSON.parse(schemaText);
   if (isMap(document.contents)) comment(document.contents, schema);
-  return `${head}\n\n${document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimStart()}`;
+  return `${title}\n\n${document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimStart()}`;
 }
 
 function comment(values: YAMLMap, schema: unknown): void {
