@@ -21,6 +21,13 @@ export function foreignText(text: string, max: number = maxCharacters): string {
   return plainText(visible).slice(0, max).toWellFormed();
 }
 
+/** The beginning `start` of a text, without a last word that is cut. A text of one long word, such as a hash, is cut inside. */
+export function wholeWords(text: string, start: string): string {
+  if (start.length >= text.length || text[start.length] === " ") return start.trimEnd();
+  const end = start.lastIndexOf(" ");
+  return end < start.length / 2 ? start : start.slice(0, end).trimEnd();
+}
+
 /** Makes text of any length safe for one line of a terminal: control characters become spaces, and hidden text becomes visible. */
 export function plainText(text: string): string {
   return text.replaceAll(control, " ").trim();

@@ -7,7 +7,7 @@ import { TokenBucket } from "../access/time/token-bucket.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { timestampOf } from "../api/conditions.ts";
 import { fleetSetApiVersion } from "../api/fleet-set.ts";
-import { foreignText, plainLines } from "../api/foreign-text.ts";
+import { foreignText, plainLines, wholeWords } from "../api/foreign-text.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { lastingLogFieldsOf, type Log } from "./log.ts";
@@ -91,7 +91,7 @@ export class EventRecorder {
   }
 
   async #write(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
-    const message = event.message.slice(0, maxMessageLength);
+    const message = wholeWords(event.message, event.message.slice(0, maxMessageLength));
     const named = { ...event, message, name: eventName(subject, event) };
     const count = this.#counts.get(named.name);
     if (count !== undefined && (await this.#countUp(subject, named, count + 1, signal))) return;

@@ -2,8 +2,9 @@ import { hasRevision } from "./component-said.ts";
 import type { Member, Revision, SetFacts, Stage, Stamp } from "./facts.ts";
 import { openingOf } from "./limits.ts";
 import { judgedAnew } from "./members.ts";
-import { isOpen, type StageLimits, type StageProgress } from "./stage-progress.ts";
+import { isOpen, type StageProgress } from "./stage-progress.ts";
 import { freeSlotsOf, isToBegin, stampsOf } from "./stages.ts";
+import type { StageLimits } from "./tally.ts";
 
 /** The facts and revisions by which clusters are admitted. */
 export interface Admission {

@@ -5,18 +5,18 @@ import {
   type RolloutPhase,
   steering,
 } from "../api/fleet-set.ts";
-import { foreignText } from "../api/foreign-text.ts";
+import { foreignText, wholeWords } from "../api/foreign-text.ts";
 import type { Condition } from "../api/kubernetes.ts";
 
 /** Longest sentence in the status of a set, in bytes of JSON. It keeps a status with 32 stages and 20 clusters below 32 KiB. Spec: sets.md R14. */
 const maxBytes = 300;
 
-/** A sentence from users or other programs, as plain text. A cut one ends with `…`. */
+/** A sentence from users or other programs, as plain text. A long one ends after a whole word, and with `…`. */
 export function shortText(said: string): string {
   // One more character than there is room for, so that a cut is seen.
   const text = foreignText(said, maxBytes + 1);
-  const short = fitting(text, maxBytes);
-  return short === text ? text : `${fitting(text, maxBytes - Buffer.byteLength("…"))}…`;
+  if (fitting(text, maxBytes) === text) return text;
+  return `${wholeWords(text, fitting(text, maxBytes - Buffer.byteLength("…")))}…`;
 }
 
 /** A text from users or other programs, as plain text, cut after the last whole character that fits. */

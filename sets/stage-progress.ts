@@ -1,19 +1,17 @@
 import { timestampOf } from "../api/conditions.ts";
 import { type StageStatus, steering } from "../api/fleet-set.ts";
-import { type ClusterState, type ClusterStateName, isThrough } from "./cluster-state.ts";
-import { timeOf, updatedAtOf } from "./component-said.ts";
-import type { Member, Stage } from "./facts.ts";
-import {
-  concurrencyOf,
-  durationOf,
-  openingOf,
-  shareOf,
-  type Share,
-  usualShare,
-  type Window,
-} from "./limits.ts";
+import { timeOf } from "./component-said.ts";
+import type { Stage } from "./facts.ts";
+import { durationOf, openingOf, type Share, type Window } from "./limits.ts";
 import { cutText } from "./set-conditions.ts";
-import { countInFlight, freeSlotsOf, isToBegin } from "./stages.ts";
+import {
+  clustersText,
+  failuresText,
+  type StageLimits,
+  type Tally,
+  tallyOf,
+  unreachableSentence,
+} from "./tally.ts";
 
 /** Bytes of a user's name in the status. */
 const longestUser = 100;
@@ -76,31 +74,6 @@ export function isOpen({ state }: Pick<StageStatus, "state">): boolean {
   return state !== "Waiting" && state !== "Halted" && state !== "Empty";
 }
 
-/** The limits of a stage in numbers. */
-export interface StageLimits {
-  readonly maxConcurrency: number;
-  readonly maxFailures: number;
-  readonly hasTooManyUnreachable: boolean;
-}
-
-/** Counts of a stage, and what its limits allow. */
-interface Tally extends StageLimits {
-  readonly size: number;
-  readonly done: number;
-  readonly failed: number;
-  readonly inFlight: number;
-  /** How many more clusters the limits let start. */
-  readonly free: number;
-  /** Clusters that could start now. */
-  readonly pending: number;
-  readonly unreachable: number;
-  /** Clusters that the stage has to wait for. */
-  readonly unfinished: number;
-  /** Those of them that were stamped before the stage was done: they were done, and are not any more. */
-  readonly relapsed: number;
-  readonly isBlocked: boolean;
-}
-
 /** Computes where a stage is from its clusters. Pure. Spec: sets.md 6, R5 to R7, R9. */
 export function progressOf(stage: Stage, context: StageContext): StageProgress {
   const tally = tallyOf(stage, context);
@@ -118,51 +91,6 @@ export function progressOf(stage: Stage, context: StageContext): StageProgress {
   const mayStart = isOpen(status) && waitingFor === "";
   const slots = mayStart ? tally.free : 0;
   return { status, slots, limits: tally, waitingFor, awaitsApproval, nextLook };
-}
-
-function tallyOf({ spec, members }: Stage, context: StageContext): Tally {
-  const states = members.map(({ state }) => state).filter(({ name }) => name !== "Excluded");
-  const count = (...names: readonly ClusterStateName[]): number =>
-    states.filter(({ name }) => names.includes(name)).length;
-  const size = states.length;
-  // Limits do not shrink below those of the start.
-  const base = Math.max(size, context.before?.startSize ?? 0);
-  const maxFailures = shareOf(spec.maxFailures ?? 0, base, 0);
-  const maxUnreachable = shareOf(
-    spec.maxUnreachable ?? context.maxUnreachable ?? usualShare,
-    base,
-    // The only cluster of a stage has to answer: nothing is proven without it.
-    base > 1 ? 1 : 0,
-  );
-  const failed = count("Failed", "TimedOut");
-  const maxConcurrency = concurrencyOf(spec.maxConcurrency, base);
-  const unreachable = states.filter(({ name, isDark }) => isDark ?? name === "Unreachable").length;
-  return {
-    size,
-    failed,
-    unreachable,
-    done: states.filter(isThrough).length,
-    inFlight: countInFlight(members),
-    pending: states.filter(isToBegin).length,
-    unfinished: states.filter(isUnfinished).length,
-    relapsed: members.filter((member) => isRelapsed(member, context)).length,
-    free: freeSlotsOf(members, { maxConcurrency, maxFailures }),
-    maxConcurrency,
-    maxFailures,
-    hasTooManyUnreachable: unreachable > maxUnreachable,
-    isBlocked: count("Blocked") > maxFailures,
-  };
-}
-
-function isUnfinished(state: ClusterState): boolean {
-  const open: readonly ClusterStateName[] = ["Pending", "Updating", "Settling"];
-  return open.includes(state.name);
-}
-
-function isRelapsed({ child, state }: Member, { before, now }: StageContext): boolean {
-  if (before?.doneAt === undefined || child === undefined) return false;
-  const isChanging = state.name === "Updating" || state.name === "Settling";
-  return isChanging && updatedAtOf(child, now) <= timeOf(before.doneAt, now);
 }
 
 type Times = Pick<StageStatus, "startSize" | "startedAt" | "doneAt" | "approvedBy">;
@@ -203,9 +131,9 @@ function timesOf(before: StageMemory | undefined): Times {
 }
 
 /** What was done is not any more: the soak begins anew with the end of the halt. */
-function haltedStep(times: Times, { failed, size, maxFailures }: Tally, { spec }: Stage): Step {
+function haltedStep(times: Times, { failed, maxFailures }: Tally, { spec }: Stage): Step {
   const { doneAt: _, ...rest } = times;
-  const waitingFor = `${failed} of ${size} clusters of stage ${spec.name} failed, ${maxFailures} may`;
+  const waitingFor = `Stage ${spec.name} halted: ${clustersText(failed)} failed, ${failuresText(spec, maxFailures)}`;
   return { state: "Halted", ...rest, waitingFor };
 }
 
@@ -282,15 +210,16 @@ function closedGate(
 }
 
 /** Whether clusters of an open stage may start now. */
-function admissionOf(stage: Stage, tally: Tally, { windows, now }: StageContext) {
+function admissionOf(stage: Stage, tally: Tally, context: StageContext) {
+  const { windows, now } = context;
   const { name, before } = stage.spec;
   if (tally.hasTooManyUnreachable) {
-    const waitingFor = `${tally.unreachable} of ${tally.size} clusters of stage ${name} are unreachable`;
-    return { waitingFor, nextLook: undefined };
+    return { waitingFor: unreachableSentence(stage, tally, context), nextLook: undefined };
   }
   if (tally.pending === 0) return { waitingFor: "", nextLook: undefined };
   if (tally.free === 0 && tally.inFlight === 0) {
-    const waitingFor = `Too many clusters of stage ${name} are blocked and not ready`;
+    const limit = failuresText(stage.spec, tally.maxFailures);
+    const waitingFor = `Stage ${name} waits: too many of its clusters are blocked and not ready, ${limit}`;
     return { waitingFor, nextLook: undefined };
   }
   const opening = openingOf(before?.windows ?? windows, now);
@@ -349,9 +278,10 @@ function rollingStep(stage: Stage, tally: Tally, context: StageContext): Step {
 /** Why a stage whose clusters have all begun is not finished, when time alone does not finish it. */
 function stuckSentence({ spec }: Stage, tally: Tally): string | undefined {
   if (tally.pending + tally.inFlight > 0 || tally.hasTooManyUnreachable) return undefined;
-  return tally.isBlocked && tally.unfinished === 0
-    ? `Too many clusters of stage ${spec.name} are blocked`
-    : undefined;
+  if (!tally.isBlocked || tally.unfinished > 0) return undefined;
+  const { blocked, maxFailures } = tally;
+  const are = blocked === 1 ? "is" : "are";
+  return `Stage ${spec.name} waits: ${clustersText(blocked)} ${are} blocked, ${failuresText(spec, maxFailures)}`;
 }
 
 /** Who approved a gate for this revision; undefined: nobody. An approval of another revision does not count. Spec: sets.md R9. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
+import { foreignText, redactSecrets, wholeWords } from "../../api/foreign-text.ts";
 
 test.each([
   { name: "colours", text: "\u001b[31;1mred\u001b[0m", is: "red" },
@@ -51,4 +51,14 @@ test("long foreign text takes no time", () => {
     redactSecrets(part.repeat(4_096 / part.length));
   }
   expect(performance.now() - started).toBeLessThan(5_000);
+});
+
+test.each([
+  { text: "no pods are ready", length: 9, is: "no pods" },
+  { text: "no pods are ready", length: 8, is: "no pods" },
+  { text: "no pods are ready", length: 7, is: "no pods" },
+  { text: "no pods are ready", length: 17, is: "no pods are ready" },
+  { text: `no ${"x".repeat(20)}`, length: 12, is: "no xxxxxxxxx" },
+])("a text cut to $length characters ends after a whole word", ({ text, length, is }) => {
+  expect(wholeWords(text, text.slice(0, length))).toBe(is);
 });

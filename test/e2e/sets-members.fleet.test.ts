@@ -71,7 +71,9 @@ describe("a cluster that does not answer", () => {
     ];
     await create("held", { rollout: { stages, progressDeadline: "20s" } });
     const held = await clustersOf(hub, "held", { unreachable: 1, pending: 2, failed: 0 });
-    expect(valueAt(held, "status", "rollout", "waitingFor")).toContain("canary are unreachable");
+    expect(valueAt(held, "status", "rollout", "waitingFor")).toContain(
+      "Stage canary waits: 1 cluster is unreachable",
+    );
     expect(await childrenOf(hub, "held")).toEqual(new Map());
     await dark.update({ healthy: true });
     await phase(hub, "held", "Complete");

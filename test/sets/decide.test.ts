@@ -275,7 +275,7 @@ describe("members", () => {
     world.edit(next);
     world.run(["Waiting"]);
     expect(world.set.status?.rollout?.waitingFor).toMatch(
-      /2 of \d+ clusters of stage rest are unreachable/,
+      /Stage rest waits: 2 clusters are unreachable, maxUnreachable is 1 /,
     );
   });
 });

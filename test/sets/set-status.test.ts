@@ -166,7 +166,10 @@ describe("what a decision writes into the status", () => {
     expect(lieIn(texts(unusable))).toEqual([]);
   });
 
-  test("marks a message that was cut, and leaves one that fits as it is", () => {
+  test("cuts a long message after a whole word, and leaves one that fits as it is", () => {
+    const cut = messageOf("not ready ".repeat(200)) ?? "";
+    expect(cut).toMatch(/ (?:not|ready)…$/);
+    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(300);
     expect(messageOf("x".repeat(2_000))).toBe(`${"x".repeat(297)}…`);
     expect(messageOf("x".repeat(300))).toBe("x".repeat(300));
   });

@@ -1,4 +1,4 @@
-import { plainText } from "../../../api/foreign-text.ts";
+import { plainText, wholeWords } from "../../../api/foreign-text.ts";
 import { wrapText } from "./characters.ts";
 
 /** The meaning of a cell, shown as a colour in addition to the words. */
@@ -117,7 +117,7 @@ function cut(column: number, room: number): (cell: Cell, at: number) => Cell {
   return (cell, at) => {
     const text = cellText(cell);
     if (at !== column || text.length <= room) return cell;
-    const short = `${text.slice(0, room - 1)}…`;
+    const short = `${wholeWords(text, text.slice(0, room - 1))}…`;
     return typeof cell === "string" ? short : { ...cell, text: short };
   };
 }

@@ -11,7 +11,7 @@ export const blockedCases: readonly Case[] = [
     expect: {
       mark: "",
       phase: "Rolling",
-      waitingFor: "Too many clusters of stage rest are blocked",
+      waitingFor: "Stage rest waits: 1 cluster is blocked, maxFailures is 0",
     },
   }),
   rolling("a cluster that is blocked since its stamp keeps its slot", "taken old", {
@@ -19,7 +19,8 @@ export const blockedCases: readonly Case[] = [
     expect: {
       stamps: "",
       phase: "Rolling",
-      waitingFor: "Too many clusters of stage rest are blocked and not ready",
+      waitingFor:
+        "Stage rest waits: too many of its clusters are blocked and not ready, maxFailures is 0",
     },
   }),
   rolling("an obstacle frees no slot of a cluster that is not ready", "updating hanging old old", {

@@ -102,7 +102,8 @@ const failures: readonly Case[] = [
   rolling("the first failure halts when nothing is said", "failed old", {
     expect: {
       ...halted,
-      waitingFor: "1 of 2 clusters of stage rest failed, 0 may. No rollback: onFailure is Pause",
+      waitingFor:
+        "Stage rest halted: 1 cluster failed, maxFailures is 0. No rollback: onFailure is Pause",
     },
   }),
   rolling("as many failures as allowed halt nothing", "failed old", {
@@ -165,7 +166,10 @@ const failures: readonly Case[] = [
   rolling("a failed cluster that is dark counts as dark, too", "failed-dark failed-dark old old", {
     fields: { maxFailures: 2 },
     before: { rest: "Halted" },
-    expect: { stamps: "", waitingFor: "2 of 4 clusters of stage rest are unreachable" },
+    expect: {
+      stamps: "",
+      waitingFor: "Stage rest waits: 2 clusters are unreachable, maxUnreachable is 1 (10%)",
+    },
   }),
   rolling("a failed cluster that is back from the dark does not end the halt", "back old", {
     before: { rest: "Halted" },
@@ -195,13 +199,16 @@ const dark: readonly Case[] = [
     expect: { stamps: "rest-2" },
   }),
   rolling("the only cluster of a stage has to answer", "dark", {
-    expect: { mark: "", waitingFor: "1 of 1 clusters of stage rest are unreachable" },
+    expect: {
+      mark: "",
+      waitingFor: "Stage rest waits: 1 cluster is unreachable, maxUnreachable is 0 (10%)",
+    },
   }),
   rolling("two of four may not be dark when nothing is said", "dark dark old old", {
     expect: {
       stamps: "",
       phase: "Rolling",
-      waitingFor: "2 of 4 clusters of stage rest are unreachable",
+      waitingFor: "Stage rest waits: 2 clusters are unreachable, maxUnreachable is 1 (10%)",
     },
   }),
   rolling("the stage says how many may be dark", "dark dark old old", {
@@ -219,11 +226,17 @@ const dark: readonly Case[] = [
   }),
   rolling("no cluster may be dark when the stage says so", "dark old old old", {
     fields: { maxUnreachable: 0 },
-    expect: { stamps: "", waitingFor: "1 of 4 clusters of stage rest are unreachable" },
+    expect: {
+      stamps: "",
+      waitingFor: "Stage rest waits: 1 cluster is unreachable, maxUnreachable is 0",
+    },
   }),
   rolling("no cluster may be dark when the stage says so in percent", "dark old old old", {
     fields: { maxUnreachable: "0%" },
-    expect: { stamps: "", waitingFor: "1 of 4 clusters of stage rest are unreachable" },
+    expect: {
+      stamps: "",
+      waitingFor: "Stage rest waits: 1 cluster is unreachable, maxUnreachable is 0 (0%)",
+    },
   }),
   rolling("dark clusters within the budget hold no stage up", "darkened done done", {
     expect: { mark: "complete" },
@@ -243,7 +256,7 @@ const dark: readonly Case[] = [
     expect: {
       mark: "",
       phase: "Rolling",
-      waitingFor: "2 of 3 clusters of stage rest are unreachable",
+      waitingFor: "Stage rest waits: 2 clusters are unreachable, maxUnreachable is 1 (10%)",
       clusters: "1 done, 2 unreachable",
     },
   }),
@@ -252,7 +265,7 @@ const dark: readonly Case[] = [
     expect: {
       stamps: "",
       phase: "Waiting",
-      waitingFor: "2 of 3 clusters of stage rest are unreachable",
+      waitingFor: "Stage rest waits: 2 clusters are unreachable, maxUnreachable is 1 (10%)",
     },
   }),
 ];

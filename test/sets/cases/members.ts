@@ -119,7 +119,7 @@ const joiningWithin: readonly Case[] = [
     expect: {
       stamps: "",
       phase: "Soaking",
-      waitingFor: "2 of 4 clusters of stage canary are unreachable",
+      waitingFor: "Stage canary waits: 2 clusters are unreachable, maxUnreachable is 1 (10%)",
     },
   },
   {
@@ -247,7 +247,8 @@ const failing: readonly Case[] = [
     expect: {
       phase: "Halted",
       stage: "rest",
-      waitingFor: "1 of 2 clusters of stage rest failed, 0 may. No rollback: onFailure is Pause",
+      waitingFor:
+        "Stage rest halted: 1 cluster failed, maxFailures is 0. No rollback: onFailure is Pause",
     },
   },
   {

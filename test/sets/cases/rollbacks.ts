@@ -26,7 +26,7 @@ export const rollbackCases: readonly Case[] = [
       mark: "",
       phase: "Halted",
       waitingFor:
-        "1 of 1 clusters of stage canary failed, 0 may. No rollback: There is no revision that was completed before",
+        "Stage canary halted: 1 cluster failed, maxFailures is 0. No rollback: There is no revision that was completed before",
     },
   },
   {
@@ -37,7 +37,7 @@ export const rollbackCases: readonly Case[] = [
       mark: "",
       phase: "Halted",
       waitingFor:
-        "1 of 1 clusters of stage canary failed, 0 may. No rollback: fleet/rest-1: not supported to upgrade or downgrade across multiple MINOR versions. The installed KnativeServing version is v1.24.0",
+        "Stage canary halted: 1 cluster failed, maxFailures is 0. No rollback: fleet/rest-1: not supported to upgrade or downgrade across multiple MINOR versions. The installed KnativeServing version is v1.24.0",
     },
   },
   {

@@ -63,7 +63,8 @@ const phases = {
     status: inPhase({
       phase: "Halted",
       stage: "early",
-      waitingFor: "2 of 4 clusters of stage early failed, 1 may. No rollback: onFailure is Pause",
+      waitingFor:
+        "Stage early halted: 2 clusters failed, maxFailures is 1. No rollback: onFailure is Pause",
     }),
   }),
   "rolled back": sampleSet({
