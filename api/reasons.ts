@@ -16,6 +16,12 @@ export const contestedCondition = "Contested";
 /** Type of the condition that says whether the API server of a spoke protects the anchor. `Ready` does not depend on it. */
 export const protectedCondition = "AnchorProtected";
 
+/**
+ * Types of the conditions by which kstatus tells a failure from work in progress. They are there only while they are True, and never both. `Ready` does not depend
+ * on them.
+ */
+export const progressConditions = ["Reconciling", "Stalled"] as const;
+
 /** Reasons of `AnchorProtected`, each with the status it implies. A test holds docs/reasons.md to this list. Spec: anchor-guard.md 6, 8, 9. */
 export const protectionReasons = {
   Enforced: "True",

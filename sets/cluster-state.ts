@@ -4,8 +4,10 @@ import { conditionOf } from "../api/conditions.ts";
 import { setAnnotations } from "../api/fleet-set.ts";
 import { targetVersion } from "../render/release/version.ts";
 import {
+  failedTypes,
   graceMs,
   hasRevision,
+  isLate,
   isObserved,
   isStale,
   saidBy,
@@ -243,14 +245,11 @@ function isOfVersion({ kind, status }: Component, wanted: unknown): boolean {
   return installed !== undefined && targetVersion(wanted, [installed], kind) === installed;
 }
 
-const failedTypes = ["InstallSucceeded", "TargetClusterResolved", "DeploymentsAvailable"] as const;
-
 function failedState(child: Component, now: number): ClusterState | undefined {
   if (!isObserved(child)) return undefined;
   for (const type of failedTypes) {
     const said = saidBy(child, type);
-    const isLate = said.status === "False" && said.message.includes("ProgressDeadlineExceeded");
-    const isFinal = said.means === "Failed" || isLate;
+    const isFinal = said.means === "Failed" || isLate(said);
     if (!isFinal || isStale(child, said, now)) continue;
     return { name: "Failed", reason: said.reason, message: said.message };
   }

@@ -1,6 +1,7 @@
 import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
 import { setAnnotations, setLabels } from "../api/fleet-set.ts";
+import type { Condition } from "../api/kubernetes.ts";
 import type { ConditionType, ProcessReason, Reason } from "../api/reasons.ts";
 
 /** The state of a cluster to which a reason of its component leads. */
@@ -48,6 +49,36 @@ const finalErrors: readonly (readonly [Reason, RegExp])[] = [
 ];
 const errorPrefix = "Install failed with message: ";
 
+/** Whether a component with this reason needs a change of its spec or its cluster to become ready. */
+export function isLastingFailure(reason: string): boolean {
+  return ["Blocked", "Failed"].includes(meanings.get(reason) ?? "");
+}
+
+/** The types of conditions in which a lasting failure is told. */
+export const failedTypes = [
+  "InstallSucceeded",
+  "TargetClusterResolved",
+  "DeploymentsAvailable",
+] as const;
+
+/** The first of these conditions that tells a failure which does not go away by itself; undefined without one. */
+export function lastingFailureOf(
+  conditions: readonly Omit<Condition, "lastTransitionTime">[],
+): Said | undefined {
+  const status = { conditions };
+  if (conditionOf(conditions, "VersionMigrationEligible")?.status === "False") {
+    return saidBy({ status }, "VersionMigrationEligible");
+  }
+  return failedTypes
+    .map((type) => saidBy({ status }, type))
+    .find((said) => said.means === "Failed" || said.means === "Blocked" || isLate(said));
+}
+
+/** Whether Deployments have not progressed within their deadline. */
+export function isLate({ status, message }: Said): boolean {
+  return status === "False" && message.includes("ProgressDeadlineExceeded");
+}
+
 /** A condition of a component. */
 export interface Said {
   readonly status: string;
@@ -59,7 +90,7 @@ export interface Said {
 }
 
 /** The condition of a type of a component; Unknown when the component lacks it. */
-export function saidBy({ status }: Component, type: ConditionType | "Ready"): Said {
+export function saidBy({ status }: Pick<Component, "status">, type: ConditionType | "Ready"): Said {
   const said = conditionOf(status?.conditions, type) ?? { type, status: "Unknown" };
   const { message = "", lastTransitionTime: since } = said;
   const reason = finerReason(said.reason ?? "", message);

@@ -1,4 +1,4 @@
-import { withCondition } from "../api/conditions.ts";
+import { conditionOf, withCondition } from "../api/conditions.ts";
 import {
   type FleetSet,
   type NotableCluster,
@@ -66,12 +66,42 @@ export function conditionsWith(
   return entries.reduce((all, entry) => withCondition(all, entry, new Date(now)), before);
 }
 
+/** Phases in which nothing changes before somebody does something, because something failed. */
+const stalledPhases: readonly RolloutPhase[] = ["Halted", "RolledBack", "Blocked"];
+/** Phases in which nothing is under way, and nothing has failed. */
+const restingPhases: readonly RolloutPhase[] = ["Complete", "Paused"];
+
+/**
+ * The conditions with the one by which kstatus tells a failure from work in progress: `Stalled` or `Reconciling`, which are there only while they are True. A phase that is about
+ * neither has none.
+ */
+export function withKstatus(
+  set: FleetSet,
+  conditions: readonly Condition[],
+  {
+    phase,
+    said,
+    now,
+  }: {
+    readonly phase: RolloutPhase | undefined;
+    readonly said: Pick<Entry, "reason" | "message">;
+    readonly now: number;
+  },
+): readonly Condition[] {
+  const others = conditions.filter(({ type }) => type !== "Stalled" && type !== "Reconciling");
+  if (phase === undefined || restingPhases.includes(phase)) return others;
+  const type = stalledPhases.includes(phase) ? "Stalled" : "Reconciling";
+  const before = conditionOf(set.status?.conditions, type);
+  const known = before === undefined ? others : [...others, before];
+  return withCondition(known, { type, status: "True", ...said }, new Date(now));
+}
+
 const movingPhases: readonly RolloutPhase[] = ["Rolling", "Soaking", "RollingBack"];
 
 /** The conditions of a set, from its clusters and its rollout. */
 export function conditionsOf(outline: Outline, summary: Summary): readonly Entry[] {
   const { phase, waitingFor } = outline;
-  const message = waitingFor === "" ? phaseMessages[phase] : waitingFor;
+  const message = phaseMessage(outline);
   const isMoving = movingPhases.includes(phase) && waitingFor === "";
   const isComplete = phase === "Complete";
   return [
@@ -81,6 +111,11 @@ export function conditionsOf(outline: Outline, summary: Summary): readonly Entry
     healthyOf(summary),
     readyOf(outline, summary),
   ];
+}
+
+/** What a rollout waits for, or else what its phase means. */
+export function phaseMessage({ phase, waitingFor }: Pick<Outline, "phase" | "waitingFor">): string {
+  return waitingFor === "" ? phaseMessages[phase] : waitingFor;
 }
 
 function statusOf(isTrue: boolean): Condition["status"] {

@@ -14,8 +14,10 @@ import {
   cutText,
   type Entry,
   type Outline,
+  phaseMessage,
   shortText,
   type Summary,
+  withKstatus,
 } from "./set-conditions.ts";
 import type { StageProgress } from "./stage-progress.ts";
 
@@ -67,7 +69,13 @@ export function deletingStatus(
 ): FleetSetStatus {
   const message = shortText(waitingFor ?? "The set is deleted");
   const entry = { type: "Progressing", status: "True", reason: "Deleting", message } as const;
-  return { ...set.status, ...observedBy(set), conditions: conditionsWith(set, [entry], now) };
+  // Whoever reads a set that is deleted sees the time of its deletion.
+  const conditions = withKstatus(set, conditionsWith(set, [entry], now), {
+    phase: undefined,
+    said: entry,
+    now,
+  });
+  return { ...set.status, ...observedBy(set), conditions };
 }
 
 /** The status of a set whose selection is unusable; counts and stages stay as they were. */
@@ -83,16 +91,13 @@ export function unusableStatus(
     reason,
     message,
   }));
+  const phase = isPaused(set) ? "Paused" : "Blocked";
+  const said = { reason, message };
   return {
     ...set.status,
     ...observedBy(set),
-    rollout: {
-      ...set.status?.rollout,
-      ...resumedTime(set, now),
-      phase: isPaused(set) ? "Paused" : "Blocked",
-      waitingFor: message,
-    },
-    conditions: conditionsWith(set, entries, now),
+    rollout: { ...set.status?.rollout, ...resumedTime(set, now), phase, waitingFor: message },
+    conditions: withKstatus(set, conditionsWith(set, entries, now), { phase, said, now }),
   };
 }
 
@@ -109,7 +114,11 @@ export function rolloutStatus(set: FleetSet, found: RolloutReport, now: number):
     clusters: summary.clusters,
     stages: progress.map(({ status }) => withStamps(status, stamps)),
     notable: summary.notable,
-    conditions: conditionsWith(set, conditionsOf(report, summary), now),
+    conditions: withKstatus(set, conditionsWith(set, conditionsOf(report, summary), now), {
+      phase: report.phase,
+      said: { reason: report.phase, message: phaseMessage(report) },
+      now,
+    }),
   };
 }
 

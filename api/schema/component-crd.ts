@@ -108,7 +108,7 @@ export const componentStatus = {
           severity: text("How to read a status other than True; empty means it is an error."),
           status: text("True, False or Unknown."),
           type: text(
-            "Ready, DependenciesInstalled, DeploymentsAvailable, InstallSucceeded, TargetClusterResolved or VersionMigrationEligible.",
+            "Ready, DependenciesInstalled, DeploymentsAvailable, InstallSucceeded, TargetClusterResolved or VersionMigrationEligible; while they are True, Reconciling or Stalled.",
           ),
         },
       },

@@ -53,7 +53,9 @@ const condition = {
   type: "object",
   required: ["type", "status"],
   properties: {
-    type: text("Ready, Selected, Progressing, Complete or Healthy."),
+    type: text(
+      "Ready, Selected, Progressing, Complete or Healthy; while they are True, Reconciling or Stalled.",
+    ),
     status: text("True, False or Unknown."),
     reason: text("What happened, as one word for programs."),
     message: text("What happened, as a sentence for people."),
@@ -104,7 +106,7 @@ export const fleetSetStatus = {
     conditions: {
       type: "array",
       description:
-        "Ready: all clusters are done. Selected: the clusters are known. Progressing: clusters change. Complete: all stages were passed. Healthy: no cluster needs attention.",
+        "Ready: all clusters are done. Selected: the clusters are known. Progressing: clusters change. Complete: all stages were passed. Healthy: no cluster needs attention. Only while they are True: Reconciling: the rollout goes on or waits for an approval. Stalled: it failed or cannot go on.",
       items: condition,
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["type"],

@@ -15,6 +15,7 @@ import { conflictMessage } from "../apply/filters/conflicts.ts";
 import { clusterNameOf } from "../component-identity.ts";
 import { protectionCondition } from "../guard/protection.ts";
 import { retractedStatus } from "./doubt.ts";
+import { withKstatus } from "./kstatus.ts";
 import { isForNow, isComplete, type Steps, type Outcome } from "./outcome.ts";
 import {
   beginningOf,
@@ -33,7 +34,12 @@ const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "Re
 /** The status for an outcome. Equal input gives a byte-equal status. All other conditions stay as they are. Spec: knative-operator.md 4.5. */
 export function statusOf(component: Component, outcome: Outcome, now: Date): ComponentStatus {
   const { status = {}, metadata } = component;
-  if (outcome.kind === "seen") return retractedStatus(status, outcome.doubt, now);
+  if (outcome.kind === "seen") {
+    const retracted = retractedStatus(status, outcome.doubt, now);
+    if (retracted === status) return status;
+    const told = withKstatus(component, retracted.conditions ?? [], { outcome, now });
+    return { ...retracted, conditions: told };
+  }
   if (changesNothing(status, outcome)) return status;
   let conditions = initialConditions(status.conditions ?? [], now);
   for (const entry of conditionsOf(conditions, outcome, component)) {
@@ -43,6 +49,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
   if (outcome.kind === "told") conditions = withoutUntold(conditions, outcome);
   conditions = withProtection(conditions, outcome, now);
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
+  conditions = withKstatus(component, conditions, { outcome, now });
   const { generation } = metadata;
   return {
     ...status,

@@ -192,3 +192,50 @@ describe("what a decision writes into the status", () => {
     );
   });
 });
+
+/** The conditions of kstatus in a status, such as `Stalled True Halted`. */
+function kstatusIn({ conditions = [] }: FleetSetStatus): string {
+  return conditions
+    .filter(({ type }) => type === "Stalled" || type === "Reconciling")
+    .map(({ type, status, reason }) => `${type} ${status} ${reason}`)
+    .join(", ");
+}
+
+test("kstatus reads a halt, a rollback and an unusable selection as failed, and what is done or paused as neither", () => {
+  const world = completeWorld({ onFailure: "Rollback" }, ["rest-1", "rest-2", "rest-3"]);
+  const seen = new Map<string, string>();
+  const look = (): void => {
+    const { status, mark } = world.decide();
+    if (mark === undefined) seen.set(status.rollout?.phase ?? "", kstatusIn(status));
+  };
+  look();
+  world.edit(next);
+  for (let round = 0; round < 500 && !seen.has("RolledBack"); round += 1) {
+    world.write(world.decide());
+    look();
+    world.pass(10_000);
+  }
+  // Written, so that the next look has to take the condition off.
+  world.settle();
+  world.annotate(steering.pause, "incident");
+  look();
+  world.annotate(steering.pause, undefined);
+  world.selection = { kind: "unusable", reason: "PlacementNotFound", message: "No Placement" };
+  look();
+  world.set = {
+    ...world.set,
+    metadata: { ...world.set.metadata, deletionTimestamp: "2026-11-25T12:00:00Z" },
+  };
+  expect(kstatusIn(world.decide().status)).toBe("");
+  const halted = completeWorld({}, ["rest-1", "rest-2", "rest-3"]);
+  halted.edit(next);
+  expect(kstatusIn(halted.run(["Halted"]).status)).toBe("Stalled True Halted");
+  expect(Object.fromEntries(seen)).toMatchObject({
+    Complete: "",
+    Rolling: "Reconciling True Rolling",
+    RollingBack: "Reconciling True RollingBack",
+    RolledBack: "Stalled True RolledBack",
+    Paused: "",
+    Blocked: "Stalled True PlacementNotFound",
+  });
+});

@@ -13,7 +13,6 @@ const later = new Date("2026-02-03T05:00:00Z");
 const both = { eligible: true, resolved: true };
 const neither = { eligible: false, resolved: false };
 const configMap = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
-
 const dependencies =
   "DependenciesInstalled=Unknown | Installing | Waiting for the installation to be complete";
 
@@ -41,8 +40,7 @@ function failed(error: FleetError, steps = both): Outcome {
 /** `Type=Status reason: message` of every condition. */
 function lines({ conditions = [] }: ComponentStatus): readonly string[] {
   return conditions.map(({ type, status, reason, message }: Condition) => {
-    const words = [`${type}=${status}`, reason, message].filter((word) => word !== undefined);
-    return words.join(" | ");
+    return [`${type}=${status}`, reason, message].filter((word) => word !== undefined).join(" | ");
   });
 }
 
@@ -53,11 +51,10 @@ function resolved(...outcomes: readonly Outcome[]): string | undefined {
 
 /** A component after some outcomes in a row. */
 function after(...outcomes: readonly Outcome[]) {
-  let component = serving();
-  for (const outcome of outcomes) {
-    component = serving({ status: statusOf(component, outcome, now) });
-  }
-  return component;
+  return outcomes.reduce(
+    (component, outcome) => serving({ status: statusOf(component, outcome, now) }),
+    serving(),
+  );
 }
 
 describe("statusOf", () => {
@@ -78,6 +75,7 @@ describe("statusOf", () => {
       "DeploymentsAvailable=Unknown | Installing | Waiting for the objects to be applied",
       "InstallSucceeded=Unknown | Installing | Nothing is applied yet",
       "Ready=Unknown | Connecting | Connecting to the hub",
+      "Reconciling=True | Connecting | Connecting to the hub",
       "TargetClusterResolved=Unknown | Connecting | Connecting to the hub",
       "VersionMigrationEligible=Unknown | Installing | Reading the release",
     ]);
@@ -92,6 +90,7 @@ describe("statusOf", () => {
       "DeploymentsAvailable=Unknown | Installing | Waiting for the objects to be applied",
       "InstallSucceeded=Unknown | Installing | 81 of 150 objects applied, 2 waiting for webhook a.b",
       "Ready=Unknown | Installing | 81 of 150 objects applied, 2 waiting for webhook a.b",
+      "Reconciling=True | Installing | 81 of 150 objects applied, 2 waiting for webhook a.b",
       "TargetClusterResolved=True",
       "VersionMigrationEligible=True",
     ]);
@@ -124,6 +123,7 @@ describe("statusOf", () => {
       "DeploymentsAvailable=False | NotReady | 1 of 9 not available: webhook (missing)",
       "InstallSucceeded=Unknown | Installing | 150 of 150 objects applied",
       "Ready=False | NotReady | 1 of 9 not available: webhook (missing)",
+      "Reconciling=True | NotReady | 1 of 9 not available: webhook (missing)",
       "TargetClusterResolved=True",
       "VersionMigrationEligible=True",
     ]);

@@ -128,14 +128,18 @@ test("a doubt takes back what was claimed, and says nothing else", () => {
   const changed = serving({ metadata: { generation: 2 }, status });
   const gone = { status: "False", reason: "NotReady", message: "1 of 2 not available" } as const;
   const after = statusOf(changed, { kind: "seen", doubt: gone }, later);
-  const types = ["DeploymentsAvailable", "Ready"];
+  const types = ["DeploymentsAvailable", "Ready", "Reconciling"];
   const others = ({ conditions = [] }: typeof status) =>
     conditions.filter(({ type }) => !types.includes(type));
   expect(after).toEqual({ ...status, conditions: after.conditions });
   expect(others(after)).toEqual(others(status));
   const turned = { ...gone, lastTransitionTime: "2026-02-03T05:00:00Z" };
   expect(after.conditions?.filter(({ type }) => types.includes(type))).toMatchObject(
-    types.map((type) => ({ ...turned, type })),
+    types.map((type) => ({
+      ...turned,
+      type,
+      status: type === "Reconciling" ? "True" : "False",
+    })),
   );
   // A failure that was told already keeps its words.
   const lost = { status: "Unknown", reason: "NotSynced", message: "Read anew" } as const;

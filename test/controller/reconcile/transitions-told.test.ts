@@ -147,6 +147,9 @@ const rows: readonly Row[] = [
   { type: "Contested", to: /^True/, told: /^Contested$/ },
   { type: "Contested", to: /^absent/, told: /^ContestOver$/ },
 
+  { type: "Reconciling", to: /./, silent: "it copies Ready" },
+  { type: "Stalled", to: /./, silent: "it copies another condition, whose row this is" },
+
   { type: "AnchorProtected", to: /^absent/, silent: "whoever sets the flags wants no protection" },
   { type: "AnchorProtected", to: /beginning$/, silent: "nothing was known before" },
   { type: "AnchorProtected", from: /^absent|beginning$/, to: /^True/, silent: "it was never lost" },

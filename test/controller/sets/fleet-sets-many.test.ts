@@ -112,6 +112,7 @@ describe("of many sets", () => {
     expect(status?.conditions).toMatchObject([
       { type: "Progressing", status: "False", reason: "TooManySets", message },
       { type: "Selected", status: "False", reason: "TooManySets", message },
+      { type: "Stalled", status: "True", reason: "TooManySets", message },
     ]);
     // One more of those that are left out changes nothing for the others.
     const writes = hub.writes.length;

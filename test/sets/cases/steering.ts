@@ -95,7 +95,8 @@ const steered: readonly Case[] = [
       removals: "",
       phase: "Blocked",
       waitingFor: "No Placement",
-      conditions: "Progressing False PlacementNotFound, Selected False PlacementNotFound",
+      conditions:
+        "Progressing False PlacementNotFound, Selected False PlacementNotFound, Stalled True PlacementNotFound",
     },
   },
   {

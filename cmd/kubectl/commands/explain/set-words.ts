@@ -11,7 +11,7 @@ const nothing = "Nothing.";
 
 /** Conditions of a set. */
 export const setConditions: SetWords<
-  "Ready" | "Selected" | "Progressing" | "Complete" | "Healthy"
+  "Ready" | "Selected" | "Progressing" | "Complete" | "Healthy" | "Reconciling" | "Stalled"
 > = {
   Ready: [
     "All stages were passed, and every selected cluster has the newest revision and is ready. False: the message counts the clusters that are done.",
@@ -32,6 +32,14 @@ export const setConditions: SetWords<
   Healthy: [
     "No cluster is in trouble. False: the reason is the state of the worst cluster, the message names the cluster.",
     "While it is False: look at the named cluster with kubectl knfleet diagnose.",
+  ],
+  Reconciling: [
+    "The rollout goes on, or waits for an approval, a window or unreachable clusters; of a component: the installation goes on, or is tried again. It is there only while it is True, as kstatus wants it.",
+    wait,
+  ],
+  Stalled: [
+    "The rollout is halted, rolled back or blocked; of a component: the installation failed, and fails again until the spec or the cluster is changed. It is there only while it is True; Flux and other readers of kstatus then fail at once.",
+    "Do what the message names.",
   ],
 };
 
