@@ -2,7 +2,7 @@ import { type ClusterProfile, globMatches } from "../api/cluster-profile.ts";
 import { isRecord } from "../api/fields.ts";
 import type { FleetSetSpec, SetOverride } from "../api/fleet-set.ts";
 import { hashOf } from "../render/fields.ts";
-import { matchesLabels } from "./select-clusters.ts";
+import { matchesProfile } from "./select-clusters.ts";
 import { type Filled, fillValues, referenceStart, valuesOf } from "./values.ts";
 
 /** What a revision of a set holds. */
@@ -55,11 +55,11 @@ export function mergedSpecOf(
 }
 
 /** True when an override applies to a cluster. */
-export function isForCluster(override: SetOverride, { metadata }: ClusterProfile): boolean {
+export function isForCluster(override: SetOverride, profile: ClusterProfile): boolean {
   const { selector, clusters = [] } = override;
   return (
-    clusters.some((pattern) => globMatches(pattern, metadata.name)) ||
-    (selector !== undefined && matchesLabels(selector, metadata.labels))
+    clusters.some((pattern) => globMatches(pattern, profile.metadata.name)) ||
+    (selector !== undefined && matchesProfile(selector, profile))
   );
 }
 

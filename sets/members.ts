@@ -36,10 +36,9 @@ export function stagesWith(
   for (const cluster of selected) {
     const key = `${cluster.namespace}/${cluster.name}`;
     const profile = facts.profiles.get(key);
-    const labels = profile?.metadata.labels ?? {};
-    const stage = stageOf(spec.rollout?.stages ?? [], { cluster, labels });
+    const stage = stageOf(spec.rollout?.stages ?? [], { cluster, profile });
     const member = { key, profile, child: children.get(key) };
-    const excluded = exclusionOf(facts.set, { cluster, labels }, stage);
+    const excluded = exclusionOf(facts.set, { cluster, profile }, stage);
     const name = stage ?? unmatchedStage;
     const list = members.get(name) ?? [];
     list.push(judge(member, excluded));
@@ -115,13 +114,14 @@ function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timin
 /** Why a set excludes a cluster that it selects, as a sentence; undefined when it does not. Pure. */
 export function exclusionOf(
   { spec, metadata }: FleetSet,
-  { cluster, labels }: Candidate,
+  { cluster, profile }: Candidate,
   stage: string | undefined,
 ): string | undefined {
   if (isExcluded(spec.clusters.exclude ?? [], cluster, metadata.namespace)) {
     return "spec.clusters.exclude names the cluster";
   }
-  if (labels[holdLabel] === "true") return `The ClusterProfile has the label ${holdLabel}`;
+  if (profile?.metadata.labels?.[holdLabel] === "true")
+    return `The ClusterProfile has the label ${holdLabel}`;
   if (stage === undefined && spec.rollout?.unmatched === "Exclude") return "No stage selects it";
   return undefined;
 }

@@ -13,6 +13,13 @@ interface Requirement {
   readonly values?: readonly string[];
 }
 
+/** A selector of ClusterProfiles by labels and properties. */
+export interface ProfileSelector extends LabelSelector {
+  readonly matchProperties?: readonly PropertyRequirement[];
+}
+
+type PropertyRequirement = Omit<Requirement, "key"> & { readonly name: string };
+
 type ClusterSelector = NonNullable<FleetSetSpec["clusters"]["selector"]>;
 type Exclusion = NonNullable<FleetSetSpec["clusters"]["exclude"]>[number];
 
@@ -35,21 +42,33 @@ function meets({ operator, values = [] }: Requirement, value: string | undefined
   return operator === "DoesNotExist" && value === undefined;
 }
 
+/** True when labels and properties of a ClusterProfile match a selector. A ClusterProfile that does not exist has neither. */
+export function matchesProfile(
+  selector: ProfileSelector,
+  profile: ClusterProfile | undefined,
+): boolean {
+  const { matchProperties = [] } = selector;
+  if (!matchesLabels(selector, profile?.metadata.labels)) return false;
+  if (matchProperties.length === 0) return true;
+  const properties = profile === undefined ? {} : propertiesOf(profile);
+  return matchProperties.every(({ name, ...rest }) =>
+    meets({ key: name, ...rest }, properties[name]),
+  );
+}
+
 /** True when a selector of a set selects a ClusterProfile. `home` is the namespace of the set. Spec: sets.md 5. */
 export function selectsProfile(
   selector: ClusterSelector,
   profile: ClusterProfile,
   home: string,
 ): boolean {
-  const { namespaces = [home], matchProperties = [], clusterManagers } = selector;
-  const { namespace, labels } = profile.metadata;
-  const properties = propertiesOf(profile);
+  const { namespaces = [home], clusterManagers } = selector;
+  const { namespace } = profile.metadata;
   const manager = profile.spec?.clusterManager?.name ?? "";
   return (
     namespaces.includes(namespace) &&
     clusterManagers?.includes(manager) !== false &&
-    matchesLabels(selector, labels) &&
-    matchProperties.every(({ name, ...rest }) => meets({ key: name, ...rest }, properties[name]))
+    matchesProfile(selector, profile)
   );
 }
 

@@ -1,27 +1,28 @@
 import { createHash } from "node:crypto";
 
+import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { type FleetSetSpec, setLabels, type StageSpec } from "../api/fleet-set.ts";
 import { type ClusterState, isReadyWith } from "./cluster-state.ts";
 import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
-import { matchesLabels } from "./select-clusters.ts";
+import { matchesProfile } from "./select-clusters.ts";
 
 /** Name of the last stage, which has the clusters that no other stage selects. */
 export const unmatchedStage = "unmatched";
 
 type Rollout = NonNullable<FleetSetSpec["rollout"]>;
 
-/** A cluster and its labels, by which its stage is found. */
+/** A cluster and its ClusterProfile, by which its stage is found. */
 export interface Candidate {
   readonly cluster: SelectedCluster;
-  readonly labels: Readonly<Record<string, string>>;
+  readonly profile: ClusterProfile | undefined;
 }
 
 /** Name of the first stage that matches a cluster; undefined when none does. Spec: sets.md R7. */
-export function stageOf(stages: readonly StageSpec[], { cluster, labels }: Candidate) {
+export function stageOf(stages: readonly StageSpec[], { cluster, profile }: Candidate) {
   return stages.find(({ selector, decisionGroup }) =>
     decisionGroup === undefined
-      ? selector !== undefined && matchesLabels(selector, labels)
+      ? selector !== undefined && matchesProfile(selector, profile)
       : decisionGroup === cluster.group,
   )?.name;
 }

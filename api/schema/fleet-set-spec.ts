@@ -1,33 +1,9 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import type { Exact } from "./component-spec.ts";
-import { int32, labelSelector, text } from "./primitives.ts";
-import { duration, rollout, rules } from "./rollout-spec.ts";
-
-const propertyRequirement = {
-  type: "object",
-  required: ["name", "operator"],
-  "x-kubernetes-validations": rules([
-    "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
-    "In and NotIn need values; Exists and DoesNotExist have none",
-  ]),
-  properties: {
-    name: { ...text("Name of the property."), minLength: 1, maxLength: 253 },
-    operator: {
-      type: "string",
-      enum: ["In", "NotIn", "Exists", "DoesNotExist"],
-      description:
-        "How the value is compared. A missing property never matches In, and always matches NotIn.",
-    },
-    values: {
-      type: "array",
-      maxItems: 32,
-      items: { type: "string", maxLength: 1024 },
-      "x-kubernetes-list-type": "atomic",
-      description: "Values for In and NotIn, at least one; none for Exists and DoesNotExist.",
-    },
-  },
-} as const;
+import { int32, rules, text } from "./primitives.ts";
+import { profileSelector } from "./profile-selector.ts";
+import { duration, rollout } from "./rollout-spec.ts";
 
 const clusterSelector = {
   type: "object",
@@ -40,14 +16,7 @@ const clusterSelector = {
       "x-kubernetes-list-type": "set",
       description: "Namespaces of the ClusterProfiles; default: the namespace of the set.",
     },
-    ...labelSelector.properties,
-    matchProperties: {
-      type: "array",
-      maxItems: 32,
-      items: propertyRequirement,
-      "x-kubernetes-list-type": "atomic",
-      description: "Conditions on status.properties; all of them must hold.",
-    },
+    ...profileSelector.properties,
     clusterManagers: {
       type: "array",
       maxItems: 8,
@@ -126,8 +95,8 @@ const override = {
       maxLength: 63,
     },
     selector: {
-      ...labelSelector,
-      description: "The clusters, by labels of their ClusterProfiles.",
+      ...profileSelector,
+      description: "The clusters, by labels and properties of their ClusterProfiles.",
     },
     clusters: {
       type: "array",

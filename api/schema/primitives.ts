@@ -65,3 +65,7 @@ export const labelSelector = {
     },
   },
 } as const;
+
+/** Validation rules in CEL, each with the message of the API server when the rule fails. */
+export const rules = (...pairs: readonly (readonly [rule: string, message: string])[]) =>
+  pairs.map(([rule, message]) => ({ rule, message }));

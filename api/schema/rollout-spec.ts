@@ -1,8 +1,5 @@
-import { flag, int32, intOrString, labelSelector, text } from "./primitives.ts";
-
-/** Validation rules in CEL, each with the message of the API server when the rule fails. */
-export const rules = (...pairs: readonly (readonly [rule: string, message: string])[]) =>
-  pairs.map(([rule, message]) => ({ rule, message }));
+import { flag, int32, intOrString, rules, text } from "./primitives.ts";
+import { profileSelector } from "./profile-selector.ts";
 
 /** A duration of Go: hours, minutes and seconds. */
 export const duration = (description: string) =>
@@ -47,9 +44,9 @@ const stage = {
   properties: {
     name: { ...text("Name of the stage."), pattern: "^[a-z0-9-]{1,40}$" },
     selector: {
-      ...labelSelector,
+      ...profileSelector,
       description:
-        "Clusters of the stage, by labels of their ClusterProfiles; a cluster belongs to the first stage that matches.",
+        "Clusters of the stage, by labels and properties of their ClusterProfiles; a cluster belongs to the first stage that matches.",
     },
     decisionGroup: {
       ...text("Clusters of the stage: a decision group of the Placement."),

@@ -101,14 +101,13 @@ class Neighbourhood {
 
   /** Only an older set that manages the cluster or will is in the way. */
   #duplicate(selected: SelectedCluster, profile: ClusterProfile): Adoption | undefined {
-    const { labels = {} } = profile.metadata;
     const age = ageOf(this.#set);
     const selectors = this.#view.selectors(this.#set.kind, reflectorKey(selected));
     const rival = firstOlder(selectors, age, ({ set, cluster }) => {
-      const stage = stageOf(set.spec.rollout?.stages ?? [], { cluster, labels });
+      const stage = stageOf(set.spec.rollout?.stages ?? [], { cluster, profile });
       return (
         set.metadata.deletionTimestamp === undefined &&
-        exclusionOf(set, { cluster, labels }, stage) === undefined &&
+        exclusionOf(set, { cluster, profile }, stage) === undefined &&
         notPermitted(set, { cluster, profile }, this.#view.policy) === undefined
       );
     });

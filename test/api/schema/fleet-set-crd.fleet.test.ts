@@ -92,6 +92,14 @@ describe("the API server accepts", () => {
     ["no deadline", { rollout: { progressDeadline: "None" } }],
     ["patterns of names", override({ clusters: ["eu-*"] })],
     ["properties", property({ operator: "In", values: ["eu"] })],
+    [
+      "properties of a stage",
+      stage({ selector: { matchProperties: [{ name: "tier", operator: "Exists" }] } }),
+    ],
+    [
+      "properties of an override",
+      override({ selector: { matchProperties: [{ name: "r", operator: "In", values: ["eu"] }] } }),
+    ],
     ["an empty spec of the component", { template: {} }],
   ])("%s", async (_, spec) => {
     const name = "accepted";
@@ -113,6 +121,11 @@ describe("the API server refuses", () => {
     ["two keys of decisions", placement({ decisionKey: "a", placementKey: "b" }), single],
     ["no key of decisions", placement({}), single],
     ["values for Exists", property({ operator: "Exists", values: ["a"] }), "Exists"],
+    [
+      "no values for In of a stage",
+      stage({ selector: { matchProperties: [{ name: "r", operator: "In" }] } }),
+      "In and NotIn need values",
+    ],
     ["no values for In", property({ operator: "In" }), "In and NotIn need values"],
     ["an override for nobody", override({}), single],
     ["an override for both", override({ clusters: ["a"], selector: {} }), single],

@@ -93,7 +93,8 @@ export const emptyStages: SetCheck = ({ spec }) => {
 function takesAll({ selector, decisionGroup }: StageSpec, later: StageSpec): boolean {
   if (decisionGroup !== undefined) return decisionGroup === later.decisionGroup;
   if (selector === undefined) return false;
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  const isEmpty = Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
+  const { matchLabels = {}, matchExpressions = [], matchProperties = [] } = selector;
+  const conditions = [...Object.keys(matchLabels), ...matchExpressions, ...matchProperties];
+  const isEmpty = conditions.length === 0;
   return isEmpty || isSameJson(selector, later.selector);
 }

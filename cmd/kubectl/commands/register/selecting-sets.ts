@@ -59,9 +59,8 @@ export function stamps(
   const sources = { profiles: () => [profile], placements: () => placements };
   const selection = findSelection(set, sources);
   if (selection.kind !== "clusters") return false;
-  const { labels = {} } = profile.metadata;
   const cluster = selection.clusters.find((one) => idOf(one) === idOf(profile.metadata));
   if (cluster === undefined) return false;
-  const stage = stageOf(set.spec.rollout?.stages ?? [], { cluster, labels });
-  return exclusionOf(set, { cluster, labels }, stage) === undefined;
+  const stage = stageOf(set.spec.rollout?.stages ?? [], { cluster, profile });
+  return exclusionOf(set, { cluster, profile }, stage) === undefined;
 }

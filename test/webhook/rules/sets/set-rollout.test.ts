@@ -26,6 +26,15 @@ test.each<{ name: string; stages: readonly StageSpec[]; empty: readonly number[]
     empty: [2],
   },
   {
+    name: "of which the first selects by properties alone",
+    stages: [
+      { name: "a", selector: { matchProperties: [{ name: "gpu", operator: "Exists" }] } },
+      { name: "all", selector: {} },
+      inRing("b", "1"),
+    ],
+    empty: [2],
+  },
+  {
     name: "after one for all clusters",
     stages: [inRing("a", "0"), { name: "all", selector: {} }, ofGroup("b", "x")],
     empty: [2],
