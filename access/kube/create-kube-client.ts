@@ -1,5 +1,5 @@
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, recordAt } from "../../api/fields.ts";
 import { asEscapes } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
@@ -190,11 +190,13 @@ function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" |
   const write = async (request: Call, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> =>
     namedObject(await call({ ...request, resource: ref.resource }, signal), ref);
   return {
-    create: async (ref, body, { fieldManager }, signal) => {
+    create: async (ref, body, { fieldManager, dryRun }, signal) => {
       const { resource } = ref;
-      const path = collectionPath(ref, { fieldManager });
+      const query = { fieldManager, dryRun: dryRun === true ? "All" : undefined };
+      const path = collectionPath(ref, query);
       const request = { method: "POST", path, verb: "create", accept: json, body } as const;
-      return storedObject(await call({ ...request, resource }, signal), resource);
+      const answer = await call({ ...request, resource }, signal);
+      return storedObject(dryRun === true ? withVersion(answer) : answer, resource);
     },
     apply: (ref, body, options, signal) => {
       const { fieldManager, force, dryRun, metadataOnly, subresource } = options;
@@ -220,6 +222,12 @@ function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" |
       return write({ method: "PUT", path, verb: "update", accept: json, body }, ref, signal);
     },
   };
+}
+
+/** The answer to a dry run. The object was not stored, and has no version. */
+function withVersion(answer: unknown): unknown {
+  if (!isRecord(answer)) return answer;
+  return { ...answer, metadata: { resourceVersion: "0", ...recordAt(answer, "metadata") } };
 }
 
 function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection"> {

@@ -103,11 +103,11 @@ export interface KubeClient {
    * too old, also when an ERROR event says so. Most callers want a reflector (reflector.ts) instead.
    */
   watch(ref: CollectionRef, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent>;
-  /** POST; 409 AlreadyExists is an ApiError. */
+  /** POST; 409 AlreadyExists is an ApiError. The answer to a dry run has version 0. */
   create(
     ref: CollectionRef,
     object: Manifest,
-    options: { readonly fieldManager?: string },
+    options: { readonly fieldManager?: string; readonly dryRun?: boolean },
     signal: AbortSignal,
   ): Promise<KubeObject>;
   /** Server-side apply (PATCH `application/apply-patch+yaml`). Spec: engine-facts.md. */

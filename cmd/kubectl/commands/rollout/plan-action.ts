@@ -12,6 +12,7 @@ import { orNone, type Table, type Tone } from "../../output/table.ts";
 import { fleetSetRefOf } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { type DryRun, dryRun } from "./dry-run.ts";
 import { namedSet } from "./named-set.ts";
 import { rightsToApply } from "./needed-rights.ts";
 import { readPlanFacts } from "./plan-facts.ts";
@@ -39,11 +40,16 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
       ? await storedSet(input, access, signal)
       : await fileSet(options.filename, { access, input }, signal);
   if (typeof planned === "number") return planned;
-  const { set, stored } = planned;
+  const { set, stored, answer } = planned;
   const rights = await rightsToApply(set, stored, signal);
-  const { facts, unread } = await readPlanFacts(access, set, signal);
+  const { facts, unread: unreadFacts } = await readPlanFacts(access, set, signal);
   const { summary, items } = planRollout(facts, terminal.now().getTime());
-  const warnings = [...summary.warnings, ...unread.map((what) => `could not be read: ${what}`)];
+  const unread = [...unreadFacts, ...(answer?.kind === "unasked" ? [unasked(answer.why)] : [])];
+  const warnings = [
+    ...(answer?.kind === "refused" ? [`the hub refuses the set: ${answer.message}`] : []),
+    ...summary.warnings,
+    ...unread.map((what) => `could not be read: ${what}`),
+  ];
   const document = sortedBy(
     reportOf("RolloutPlan", stampAt(terminal.now(), clientVersion), {
       complete: unread.length === 0,
@@ -71,7 +77,7 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
     terminal,
   );
   if (summary.writes + summary.blocked + summary.unselected > 0) return exitCodes.unhealthy;
-  if (summary.warnings.length > 0) return exitCodes.unhealthy;
+  if (warnings.length > unread.length) return exitCodes.unhealthy;
   return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
 }
 
@@ -79,6 +85,12 @@ interface Planned {
   readonly set: FleetSet;
   /** Undefined: the hub does not have it yet. */
   readonly stored: FleetSet | undefined;
+  /** What the hub says about the set of a file. */
+  readonly answer?: DryRun;
+}
+
+function unasked(why: string): string {
+  return `whether the hub takes the set: ${why}`;
 }
 
 async function storedSet(
@@ -108,11 +120,19 @@ async function fileSet(
 }
 
 async function asOnHub(set: FileSet, access: ClusterAccess, signal: AbortSignal): Promise<Planned> {
-  const { kind, spec, metadata } = set;
-  const stored = await readSet(access, { kind, ...metadata }, signal).catch((error: unknown) => {
-    if (error instanceof NotServedError) return undefined;
+  const { kind, metadata } = set;
+  try {
+    const stored = await readSet(access, { kind, ...metadata }, signal);
+    const answer = await dryRun({ file: set, stored }, access, signal);
+    return { ...plannedOf(set, stored), answer };
+  } catch (error) {
+    // Nobody can check the set there.
+    if (error instanceof NotServedError) return plannedOf(set, undefined);
     throw error;
-  });
+  }
+}
+
+function plannedOf({ kind, spec, metadata }: FileSet, stored: FleetSet | undefined): Planned {
   if (stored !== undefined) return { set: { ...stored, spec }, stored };
   const made = { uid: "", resourceVersion: "", creationTimestamp: "9999-12-31T00:00:00Z" };
   const apiVersion = fleetSetApiVersion;

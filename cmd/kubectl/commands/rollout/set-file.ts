@@ -19,6 +19,7 @@ export type FileSet = Pick<FleetSet, "kind" | "spec"> & {
   readonly metadata: {
     readonly name: string;
     readonly namespace: string;
+    readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };
 };
@@ -94,7 +95,27 @@ function checked(
   }
   return {
     kind,
-    metadata: { name, namespace: written ?? namespaceFlag ?? defaultNamespace },
+    metadata: {
+      name,
+      namespace: written ?? namespaceFlag ?? defaultNamespace,
+      ...marksIn(metadata),
+    },
     spec,
+  };
+}
+
+/** Labels and annotations, as far as their values are texts; the hub refuses the others when the set is applied. */
+function marksIn(
+  metadata: Readonly<Record<string, unknown>>,
+): Pick<FileSet["metadata"], "labels" | "annotations"> {
+  const [labels, annotations] = ["labels", "annotations"].map((field) => {
+    const entries = Object.entries(recordAt(metadata, field)).flatMap(([name, value]) =>
+      typeof value === "string" ? [[name, value] as const] : [],
+    );
+    return entries.length === 0 ? undefined : Object.fromEntries(entries);
+  });
+  return {
+    ...(labels === undefined ? {} : { labels }),
+    ...(annotations === undefined ? {} : { annotations }),
   };
 }

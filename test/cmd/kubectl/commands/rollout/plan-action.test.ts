@@ -22,7 +22,7 @@ import {
 } from "../../golden/looks.ts";
 import { runText } from "../../run-text.ts";
 import { type Answer, startStubHub } from "../../stub-hub.ts";
-import { rolling, sampleSet } from "./sample-set.ts";
+import { rolling, sampleSet, takenSet } from "./sample-set.ts";
 
 const golden = join(import.meta.dirname, "../../../../golden/rollout");
 
@@ -143,7 +143,7 @@ async function ran(
   args: readonly string[],
   { on = [set, ...objects], answer, looks = pipe }: Scene = {},
 ) {
-  await using hub = await startStubHub(on, answer);
+  await using hub = await startStubHub(on, (request) => answer?.(request) ?? takenSet(request));
   const { columns, env = {} } = looks;
   const said = await runText(["rollout", "plan", ...args], {
     env: { LANG: "C.UTF-8", ...hub.env, ...env },

@@ -185,6 +185,30 @@ describe("rollout plan", () => {
     expect((await scene.read()).metadata.resourceVersion).toBe(resourceVersion);
   });
 
+  test("-f says what the hub refuses, and writes nothing", async () => {
+    const file = join(fleet().hub.folder, "refused.json");
+    const { apiVersion, kind } = prodKey;
+    const { clusters } = spec;
+    const twice = { ...spec, clusters: { ...clusters, ocmPlacement: { name: "a" } } };
+    for (const name of ["prod", "new"]) {
+      const metadata = { namespace, name };
+      // oxlint-disable no-await-in-loop -- one after the other
+      await writeFile(file, JSON.stringify({ apiVersion, kind, metadata, spec: twice }));
+      const { stdout, stderr, exitCode } = await knfleet(["plan", "-f", file, "-o", "json"]);
+      expect(stderr).toBe("");
+      expect(JSON.parse(stdout).summary.warnings).toContainEqual(
+        expect.stringMatching(/^the hub refuses the set: .*exactly the field that from names/),
+      );
+      expect(exitCode).toBe(1);
+      await writeFile(file, JSON.stringify({ apiVersion, kind, metadata, spec }));
+      const good = await knfleet(["plan", "-f", file, "-o", "json"]);
+      expect(JSON.parse(good.stdout).summary.warnings).toEqual([]);
+      // oxlint-enable no-await-in-loop
+    }
+    expect(await fleet().hub.admin.get({ ...prodKey, name: "new" })).toBeUndefined();
+    expect((await scene.read()).spec.clusters).toEqual(spec.clusters);
+  });
+
   test("-f plans what is not on the hub", async () => {
     const file = join(fleet().hub.folder, "set.json");
     const skipping = { ...spec, template: { spec: { version: "1.24" } } };

@@ -1,4 +1,6 @@
+import { isRecord, recordAt } from "../../../../../api/fields.ts";
 import type { FleetSet, FleetSetSpec, FleetSetStatus } from "../../../../../api/fleet-set.ts";
+import type { Answer } from "../../stub-hub.ts";
 
 export const update = "prod-7c9f1b77e2";
 const current = "prod-6d4f9c01ab";
@@ -126,3 +128,10 @@ export function sampleSet(facts: SetFacts = {}): FleetSet {
     status,
   };
 }
+
+/** The answer of a hub that takes a new set which it only has to check. */
+export const takenSet: Answer = ({ method, body, query }) => {
+  if (method !== "POST" || query?.get("dryRun") !== "All" || !isRecord(body)) return undefined;
+  const metadata = { ...recordAt(body, "metadata"), uid: "new" };
+  return { body: { ...body, metadata } };
+};
