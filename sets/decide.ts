@@ -109,7 +109,9 @@ function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
 /** What the stage in turn waits for; without one, what clusters that joined wait for. */
 function waitingForOf(progress: readonly StageProgress[]): string {
   const stage = stageInTurn(progress) ?? progress.find(({ waitingFor }) => waitingFor !== "");
-  return stage?.waitingFor ?? "";
+  const { waitingFor = "", status } = stage ?? {};
+  const isDone = waitingFor === "" && status?.state === "AwaitingApproval";
+  return isDone ? `Stage ${status.name} is done and waits for an approval` : waitingFor;
 }
 
 /** One decision about a set whose selection is known. */

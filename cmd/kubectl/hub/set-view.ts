@@ -45,7 +45,7 @@ export function setItemOf(set: FleetSet): SetItem {
     ...placeOf(status?.rollout),
     ...countsOf(status?.clusters),
     revision: status?.updateRevision ?? null,
-    message: isOutdated(set) ? notObserved : (status?.rollout?.waitingFor ?? null),
+    message: messageOf(set),
   };
 }
 
@@ -62,6 +62,13 @@ function countsOf(
 
 function isOutdated({ metadata, status }: FleetSet): boolean {
   return (status?.observedGeneration ?? 0) < (metadata.generation ?? 0);
+}
+
+function messageOf(set: FleetSet): string | null {
+  if (isOutdated(set)) return notObserved;
+  const { phase, stage = "", waitingFor } = set.status?.rollout ?? {};
+  const approval = `Stage ${stage} is done and waits for an approval`;
+  return waitingFor ?? (phase === "AwaitingApproval" ? approval : null);
 }
 
 const notObserved = "The controller has not seen the latest change of the set";

@@ -2,6 +2,7 @@ import { plainText } from "../../../api/foreign-text.ts";
 import { knfCodes, type KnfCode } from "../../../api/knf/knf-codes.ts";
 import { reasons } from "../../../api/reasons.ts";
 import type { DeploymentList } from "../commands/deployments/deployments.ts";
+import { rolloutCommand } from "../commands/rollout/rollout-steps.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { Before } from "../commands/status/status-since.ts";
 import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
@@ -27,7 +28,9 @@ const shownErrors = 10;
 /** The lines below the status table: counts, causes, and what to do next about the worst finding. */
 export function statusNotes(report: FleetStatus, asked: Asked): readonly string[] {
   const { summary, items } = report;
-  if (items.length === 0) return [...errorLines(report.errors), ...emptyNotes(asked)];
+  if (items.length === 0) {
+    return [...errorLines(report.errors), ...emptyNotes(asked), ...approvalLines(report, asked)];
+  }
   const counts = [
     `${summary.healthy} healthy`,
     ...(summary.warnings > 0 ? [`${summary.warnings} in progress`] : []),
@@ -39,7 +42,19 @@ export function statusNotes(report: FleetStatus, asked: Asked): readonly string[
     `${countOf(summary.total, "installation")}: ${counts.join(", ")}.${unread}`,
     ...(summary.errors > 1 ? causeLines(report, asked) : []),
     ...nextLines(items, asked),
+    ...approvalLines(report, asked),
   ];
+}
+
+/** How many sets wait for an approval, and the command that gives it to each of them. */
+function approvalLines({ sets }: FleetStatus, { commands }: Asked): readonly string[] {
+  const waiting = (sets ?? []).filter(({ phase }) => phase === "AwaitingApproval");
+  if (waiting.length === 0) return [];
+  const many = waiting.length === 1 ? "waits" : "wait";
+  const steps = waiting
+    .slice(0, shownErrors)
+    .map((set) => stepLine(withHub(rolloutCommand("approve", set), commands)));
+  return [`${countOf(waiting.length, "fleet set")} ${many} for an approval:`, ...steps];
 }
 
 /** An error for each requested name that does not exist. */

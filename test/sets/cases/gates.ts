@@ -122,7 +122,13 @@ const afterwards: readonly Case[] = [
   canary("a stage waits for an approval after its soak", approvedAfter, {
     clusters: { canary: "done", rest: "old" },
     before: { canary: "Soaking 31m" },
-    expect: { stamps: "", phase: "AwaitingApproval", stage: "canary", nextLook: "" },
+    expect: {
+      stamps: "",
+      phase: "AwaitingApproval",
+      stage: "canary",
+      waitingFor: "Stage canary is done and waits for an approval",
+      nextLook: "",
+    },
   }),
   canary("an approval during the soak does not shorten it", approvedAfter, {
     clusters: { canary: "done", rest: "old" },

@@ -104,6 +104,29 @@ describe("status", () => {
     });
   });
 
+  test.each([
+    { name: "beside installations", beside: [other], stage: "canary" },
+    { name: "without any installation", beside: [], stage: "canary" },
+  ])("says which sets wait for an approval, and how it is given, $name", async (row) => {
+    const gated = fleetSet({ status: phased("AwaitingApproval", { stage: row.stage }) });
+    const early = "Stage canary waits for an approval before it begins";
+    const before = fleetSet({
+      kind: "KnativeEventingSet",
+      namespace: "team-b",
+      status: phased("AwaitingApproval", { stage: "canary", waitingFor: early }),
+    });
+    await using one = await startStubHub([gated, before, ...row.beside]);
+    const { stdout, stderr } = await status(one, "-A");
+    expect(stdout).toContain("Stage canary is done and waits for an approval\n");
+    expect(stdout).toContain(`${early}\n`);
+    expect(`${stdout}${stderr}`).toContain(
+      "2 fleet sets wait for an approval:\n" +
+        "next: kubectl knfleet rollout approve kss/prod -n team-a\n" +
+        "next: kubectl knfleet rollout approve kes/prod -n team-b\n",
+    );
+    expect((await status(hub, "-A")).stderr).not.toContain("approval");
+  });
+
   test("asks for no set when installations are named or selected", async () => {
     const before = hub.requests.length;
     const { stdout } = await status(hub, "ks/by-hand", "-o", "json");
