@@ -1,6 +1,7 @@
 import { type FleetSet, type RolloutPhase, steering } from "../api/fleet-set.ts";
 import { nameFirst } from "../api/kubernetes.ts";
 import { type Admission, admittedStamps, noneAdmitted } from "./admission.ts";
+import { deletionSentence } from "./deletion.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import {
   type Decision,
@@ -37,7 +38,7 @@ export function decide(facts: SetFacts, now: number): Decision {
   if (set.metadata.deletionTimestamp !== undefined) {
     const removals = planDeletion(set, facts);
     const unwritten = unwrittenSentence(facts, { stamps: [], removals });
-    const status = deletingStatus(set, unwritten, now);
+    const status = deletingStatus(set, unwritten ?? deletionSentence(facts.children), now);
     return { ...nothing, removals, status };
   }
   const mark = beginning(set, revisions);

@@ -1,5 +1,6 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { Component, ComponentKind } from "../../../api/component.ts";
+import { conditionOf } from "../../../api/conditions.ts";
 import { byText } from "../../../api/fields.ts";
 import {
   type FleetSet,
@@ -64,7 +65,15 @@ function isOutdated({ metadata, status }: FleetSet): boolean {
   return (status?.observedGeneration ?? 0) < (metadata.generation ?? 0);
 }
 
+/** For which clusters a set that is being deleted waits, as far as its controller says so. */
+export function deletionText({ status }: FleetSet): string {
+  const progressing = conditionOf(status?.conditions, "Progressing");
+  const said = progressing?.reason === "Deleting" ? progressing.message : undefined;
+  return said ?? "The set is being deleted";
+}
+
 function messageOf(set: FleetSet): string | null {
+  if (set.metadata.deletionTimestamp !== undefined) return deletionText(set);
   if (isOutdated(set)) return notObserved;
   const { phase, stage = "", waitingFor } = set.status?.rollout ?? {};
   const approval = `Stage ${stage} is done and waits for an approval`;

@@ -8,6 +8,7 @@ import {
   steering,
 } from "../../../../api/fleet-set.ts";
 import { durationOf } from "../../../../sets/limits.ts";
+import { deletionText } from "../../hub/set-view.ts";
 import { type Report, reportOf, type ReportStamp } from "../../output/report.ts";
 
 /** The outcome of a rollout, which decides the exit code. */
@@ -168,7 +169,7 @@ function stageItemOf({ startedAt, doneAt, approvedBy, ...stage }: StageStatus): 
 /** What the rollout waits for, as a sentence; null when it continues by itself or is complete. */
 function waitingForOf(set: FleetSet): string | null {
   const { metadata, status } = set;
-  if (metadata.deletionTimestamp !== undefined) return "The set is being deleted";
+  if (metadata.deletionTimestamp !== undefined) return deletionText(set);
   if (status?.rollout === undefined) return "No controller has written a status yet";
   if (!isObserved(set)) return "The controller has not seen the latest change of the set yet";
   const { phase, waitingFor, stage = "" } = status.rollout;

@@ -8,6 +8,7 @@ import {
   rolloutItemOf,
 } from "../../../../../cmd/kubectl/commands/rollout/rollout-item.ts";
 import { barOf } from "../../../../../cmd/kubectl/commands/rollout/rollout-text.ts";
+import { setItemOf } from "../../../../../cmd/kubectl/hub/set-view.ts";
 import { waitFor } from "../../../../fleet/wait-for.ts";
 import { startChangingCluster } from "../../changing-cluster.ts";
 import {
@@ -232,6 +233,18 @@ test("a set that is being deleted is never complete", () => {
   const set = phases.complete;
   const metadata = { ...set.metadata, deletionTimestamp: "2026-11-21T11:59:00Z" };
   expect(outcomeOf({ ...set, metadata })).toBe("incomplete");
+  expect(rolloutItemOf({ ...set, metadata }).waitingFor).toBe("The set is being deleted");
+});
+
+test("a set that is being deleted says for which cluster it waits, as its controller does", () => {
+  const message = "The set is deleted and waits for fleet/eu-1";
+  const lastTransitionTime = "2026-11-21T11:59:00Z";
+  const deleting = { type: "Progressing", status: "True", reason: "Deleting" } as const;
+  const conditions = [{ ...deleting, message, lastTransitionTime }];
+  const set = sampleSet({ status: inPhase({ phase: "Complete" }, { conditions }) });
+  const leaving = { ...set, metadata: { ...set.metadata, deletionTimestamp: lastTransitionTime } };
+  expect(rolloutItemOf(leaving).waitingFor).toBe(message);
+  expect(setItemOf(leaving).message).toBe(message);
 });
 
 test.each([
