@@ -52,6 +52,8 @@ export const revisionAnnotations = {
   failedAt: "knfleet.dev/failed-at",
   /** When a user asked to try the revision again, RFC 3339. */
   retriedAt: "knfleet.dev/retried-at",
+  /** What happened to the revision and who did it, as JSON; see sets/record.ts. */
+  record: "knfleet.dev/record",
 } as const;
 
 /** Annotations with which users steer a set. Spec: sets.md 5, R9 to R11. */
@@ -61,6 +63,14 @@ export const steering = {
   acceptSelection: "knfleet.dev/accept-selection",
   /** Followed by `<stage>-before` or `<stage>-after`; the value is `<revision> <user>`. */
   approve: "knfleet.dev/approve.",
+  /** The value is the revision and the clusters, `namespace/name`, that its rollout leaves out. */
+  skipClusters: "knfleet.dev/skip-clusters",
+  /** The value is the revision and the stages that its rollout leaves out. */
+  skipStages: "knfleet.dev/skip-stages",
+  /** The value is the revision whose rollout ends, and the reason. */
+  abort: "knfleet.dev/abort",
+  /** Followed by what a user did; the value says when, who and why, as JSON. The controller moves it into the record of the revision. */
+  did: "knfleet.dev/did.",
 } as const;
 
 /** Field manager of everything that a set writes on components. */

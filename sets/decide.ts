@@ -1,8 +1,7 @@
-import { type FleetSet, type RolloutPhase, steering } from "../api/fleet-set.ts";
+import { type RolloutPhase, steering } from "../api/fleet-set.ts";
 import { nameFirst } from "../api/kubernetes.ts";
 import { type Admission, admittedStamps, noneAdmitted } from "./admission.ts";
 import { deletionSentence } from "./deletion.ts";
-import { revisionNameOf } from "./desired-spec.ts";
 import {
   type Decision,
   noRemovals,
@@ -15,9 +14,12 @@ import {
 } from "./facts.ts";
 import { historyAfter } from "./history.ts";
 import { stagesWith } from "./members.ts";
+import { deedsOf, haltEntry, newEntries, type RecordEntry, recorded } from "./record.ts";
 import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
+import { beginning, lastCompleted, newestOf } from "./rollout-turns.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
+import { abortOf } from "./skips.ts";
 import {
   isEmpty,
   isPassed,
@@ -41,28 +43,11 @@ export function decide(facts: SetFacts, now: number): Decision {
     const status = deletingStatus(set, unwritten ?? deletionSentence(facts.children), now);
     return { ...nothing, removals, status };
   }
-  const mark = beginning(set, revisions);
-  if (mark !== undefined) return { ...nothing, mark, status: set.status ?? {} };
+  const begun = beginning(set, revisions, now);
+  if (begun !== undefined) return { ...nothing, ...begun, status: set.status ?? {} };
   if (selection.kind === "unusable")
     return { ...nothing, status: unusableStatus(set, selection, now) };
   return new Look(facts, selection.clusters, now).decide();
-}
-
-/** The mark of a revision that is to be rolled out, when it is new or an older one is wanted again. */
-function beginning(set: FleetSet, revisions: readonly Revision[]): RevisionMark | undefined {
-  const name = revisionNameOf(set);
-  const highest = Math.max(0, ...revisions.map(({ number }) => number));
-  const update = revisions.find((revision) => revision.name === name);
-  if (update !== undefined && update.number === highest) return undefined;
-  return { kind: "begin", name, number: highest + 1 };
-}
-
-/** The revision that all stages passed last. */
-function lastCompleted(revisions: readonly Revision[]): Revision | undefined {
-  return revisions
-    .filter(({ completedNumber }) => completedNumber !== undefined)
-    .toSorted((a, b) => (b.completedNumber ?? 0) - (a.completedNumber ?? 0))
-    .at(0);
 }
 
 /** Where the stages are, and when to look again. */
@@ -123,6 +108,8 @@ class Look {
   readonly #update: Revision;
   readonly #current: Revision | undefined;
   readonly #plan: RemovalPlan;
+  /** What the record of the revision lacks. */
+  readonly #news: readonly RecordEntry[];
   readonly #isPaused: boolean;
   readonly #isComplete: boolean;
 
@@ -132,17 +119,26 @@ class Look {
     this.#selected = selected;
     this.#now = now;
     this.#plan = planRemovals(facts, selected, now);
-    const update = revisions.toSorted((a, b) => b.number - a.number).at(0);
+    const update = newestOf(revisions);
     if (update === undefined) throw new Error("A set is decided on after its revision is recorded");
     this.#update = update;
     this.#current = lastCompleted(revisions);
+    this.#news = newEntries(set, update, now);
     this.#isPaused = isPaused(set);
     this.#isComplete = update.completedNumber === update.number;
   }
 
   decide(): Decision {
+    const decision = this.#decided();
+    const entries = [...this.#news, ...(decision.records?.entries ?? [])];
+    const { records: _, ...rest } = decision;
+    const isTold = entries.length + deedsOf(this.#facts.set).length === 0;
+    return isTold ? rest : { ...rest, records: { name: this.#update.name, entries } };
+  }
+
+  #decided(): Decision {
     const retry = this.#facts.set.metadata.annotations?.[steering.retry];
-    if (retry === this.#update.name) return this.#marked({ kind: "retry", name: retry });
+    if (retry === this.#update.name) return this.#marked({ kind: "retry", name: retry }, undefined);
     return this.#update.failed ? this.#rollBack() : this.#rollOut();
   }
 
@@ -152,9 +148,10 @@ class Look {
     const isHalted = walk.progress.some(({ status }) => status.state === "Halted");
     if (this.#isToBeCompleted(walk.progress)) {
       const { name, number } = this.#update;
-      return this.#marked({ kind: "complete", name, number });
+      return this.#marked({ kind: "complete", name, number }, undefined);
     }
-    if (isHalted) return this.#halt(stages, walk);
+    const aborted = this.#isComplete ? undefined : abortOf(this.#facts.set, this.#update.name);
+    if (isHalted || aborted !== undefined) return this.#halt(stages, walk, aborted);
     const refused = this.#refusedUnmatched(stages);
     const isStill = this.#isPaused || refused !== undefined;
     const { stamps, nextLooks } = isStill
@@ -176,12 +173,17 @@ class Look {
     );
   }
 
-  #halt(stages: readonly Stage[], walk: Walk): Decision {
+  #halt(stages: readonly Stage[], walk: Walk, aborted: string | undefined): Decision {
+    const { name } = this.#update;
     const obstacle = this.#obstacleToRollback(stages);
-    if (obstacle === undefined) return this.#marked({ kind: "fail", name: this.#update.name });
-    const waitingFor = `${waitingForOf(walk.progress)}. No rollback: ${obstacle}`;
+    const why = aborted ?? waitingForOf(walk.progress);
     const stage = stageInTurn(walk.progress)?.status.name;
-    return this.#decision({ ...walk, stages, stage, stamps: [], phase: "Halted", waitingFor });
+    if (obstacle === undefined) return this.#marked({ kind: "fail", name }, why);
+    const halt = haltEntry(this.#record, { stage, reason: why, now: this.#now });
+    const waitingFor = `${why}. No rollback: ${obstacle}`;
+    const found = { ...walk, stages, stage, stamps: [], phase: "Halted", waitingFor } as const;
+    const decision = this.#decision(found);
+    return halt === undefined ? decision : { ...decision, records: { name, entries: [halt] } };
   }
 
   /** Why a halted rollout is not rolled back; undefined: it is. */
@@ -281,9 +283,17 @@ class Look {
     return { history: { ...historyAfter(history, stages, this.#now), emptySince } };
   }
 
-  #marked(mark: RevisionMark): Decision {
-    const status = this.#facts.set.status ?? {};
-    return { status, mark, stamps: [], removals: noRemovals, nextLook: undefined };
+  /** The record of the revision with what it lacks. */
+  get #record(): readonly RecordEntry[] {
+    return [...(this.#update.record ?? []), ...this.#news];
+  }
+
+  #marked(mark: RevisionMark, reason: string | undefined): Decision {
+    const { set } = this.#facts;
+    const turn = { stage: set.status?.rollout?.stage, reason, now: this.#now };
+    const told = recorded(mark, turn, this.#record);
+    const nothing = { stamps: [], removals: noRemovals, nextLook: undefined };
+    return { ...nothing, status: set.status ?? {}, mark: told };
   }
 
   #decision({ nextLooks, phase, ...found }: Found): Decision {

@@ -3,6 +3,7 @@ import type { Component, ComponentKey } from "../api/component.ts";
 import type { FleetSet, FleetSetStatus, StageSpec } from "../api/fleet-set.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { DesiredSpec, RevisionContent } from "./desired-spec.ts";
+import type { RecordEntry } from "./record.ts";
 import type { History } from "./standing.ts";
 
 /** A ControllerRevision of a set. */
@@ -16,6 +17,8 @@ export interface Revision {
   readonly failed: boolean;
   /** When a user asked to try the revision again, RFC 3339. */
   readonly retriedAt?: string;
+  /** What happened to it, the oldest first; absent: nothing is recorded. */
+  readonly record?: readonly RecordEntry[];
   readonly content: RevisionContent;
 }
 
@@ -86,15 +89,18 @@ export interface Stamp {
 }
 
 /** A mark on a ControllerRevision. It is written before any component is stamped. */
-export type RevisionMark =
+export type RevisionMark = { readonly entries?: readonly RecordEntry[] } & (
   | { readonly kind: "begin"; readonly name: string; readonly number: number }
   | { readonly kind: "complete"; readonly name: string; readonly number: number }
-  | { readonly kind: "fail" | "retry"; readonly name: string };
+  | { readonly kind: "fail" | "retry"; readonly name: string }
+);
 
 /** The writes to make now: either a mark, or stamps and removals. */
 export interface Decision {
   readonly status: FleetSetStatus;
   readonly mark?: RevisionMark;
+  /** What is added to the record of a revision before anything else is written. */
+  readonly records?: Records;
   readonly stamps: readonly Stamp[];
   readonly removals: Removals;
   /** True when the annotation that accepts a selection is no longer needed. */
@@ -103,6 +109,12 @@ export interface Decision {
   readonly nextLook: number | undefined;
   /** What the next decision has to know. Absent: as before. */
   readonly history?: History;
+}
+
+/** Entries for the record of a revision. When they are written, the deeds on the set are told and go. */
+export interface Records {
+  readonly name: string;
+  readonly entries: readonly RecordEntry[];
 }
 
 /** Writes to components of clusters that are not selected, and of a deleted set. */

@@ -9,6 +9,7 @@ import { durationOf } from "./limits.ts";
 import { clusterKeyOf } from "./removals.ts";
 import { isExcluded } from "./select-clusters.ts";
 import { isPaused, resumedAtOf } from "./set-status.ts";
+import { skipOf } from "./skips.ts";
 import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
 import { standingOf } from "./standing.ts";
 
@@ -38,8 +39,10 @@ export function stagesWith(
     const profile = facts.profiles.get(key);
     const stage = stageOf(spec.rollout?.stages ?? [], { cluster, profile });
     const member = { key, profile, child: children.get(key) };
-    const excluded = exclusionOf(facts.set, { cluster, profile }, stage);
     const name = stage ?? unmatchedStage;
+    const excluded =
+      exclusionOf(facts.set, { cluster, profile }, stage) ??
+      skipOf(facts.set, judgement.revision.name, { key, stage: name });
     const list = members.get(name) ?? [];
     list.push(judge(member, excluded));
     members.set(name, list);

@@ -3,6 +3,7 @@ import { type FleetSet, revisionAnnotations, setLabels } from "../api/fleet-set.
 import type { KubeObject, Manifest } from "../api/kubernetes.ts";
 import { type RevisionContent, revisionNameOf } from "./desired-spec.ts";
 import type { Revision } from "./facts.ts";
+import { recordOf } from "./record.ts";
 
 const apiVersion = "apps/v1";
 const kind = "ControllerRevision";
@@ -49,12 +50,14 @@ export function revisionOf(object: KubeObject): Revision | undefined {
   const completed = annotations[revisionAnnotations.completed];
   const retriedAt = annotations[revisionAnnotations.retriedAt];
   const failed = annotations[revisionAnnotations.failedAt] !== undefined;
+  const record = recordOf(annotations[revisionAnnotations.record]);
   return {
     name,
     number,
     ...(completed === undefined ? {} : { completedNumber: Number(completed) }),
     failed,
     ...(retriedAt === undefined ? {} : { retriedAt }),
+    ...(record.length === 0 ? {} : { record }),
     content,
   };
 }

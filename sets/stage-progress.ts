@@ -4,6 +4,7 @@ import { timeOf } from "./component-said.ts";
 import type { Stage } from "./facts.ts";
 import { durationOf, openingOf, type Share, type Window } from "./limits.ts";
 import { cutText } from "./set-conditions.ts";
+import { isSkippedStage } from "./skips.ts";
 import {
   clustersText,
   failuresText,
@@ -105,6 +106,8 @@ interface Step extends Times {
 function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   const { before, isDue } = context;
   const times = timesOf(before);
+  const isSkipped = isSkippedStage(context.annotations, context.revision, stage.spec.name);
+  if (isSkipped) return skippedStep(times);
   const empty = tally.size === 0 ? emptyStep(stage, context) : undefined;
   if (empty !== undefined) return empty;
   if (before?.state === "Passed") return passedStep(stage, tally, context);
@@ -118,6 +121,11 @@ function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   const startedAt = timestampOf(new Date(context.now));
   const started = { state: "Rolling", startedAt, startSize: tally.size } as const;
   return runningStep(stage, tally, { ...context, before: started });
+}
+
+/** Somebody wants the rollout to go on without the stage. */
+function skippedStep(times: Times): Step {
+  return { state: times.startedAt === undefined ? "Empty" : "Passed", ...times };
 }
 
 function timesOf(before: StageMemory | undefined): Times {

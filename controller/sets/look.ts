@@ -8,7 +8,7 @@ import type { EventRecorder } from "../events.ts";
 import type { Next } from "../queue/delays.ts";
 import { isOutdated, type NotTaken, sendAll } from "./send-writes.ts";
 import { setKeyOf } from "./set-caches.ts";
-import { setEvents, stampEvents } from "./set-events.ts";
+import { recordEvents, setEvents, stampEvents } from "./set-events.ts";
 import type { ChildWriter } from "./write-children.ts";
 import type { RevisionWriter } from "./write-revisions.ts";
 import type { SetWriter } from "./write-set.ts";
@@ -28,7 +28,7 @@ export interface LookDeps {
 }
 
 /** Each mark leads to another decision at once; more in a row than this would be a decision that never ends. */
-const mostMarks = 5;
+const mostMarks = 10;
 const stampsAtOnce = 16;
 /** How soon to look again when a set has changed under our hands. */
 const staleMs = 250;
@@ -55,6 +55,8 @@ async function look(key: string, deps: LookDeps, signal: AbortSignal): Promise<N
     const decision = await decideAbout(facts, deps, signal);
     if (decision === undefined) return { kind: "done" };
     // oxlint-disable-next-line no-await-in-loop -- as above
+    if (await record(key, { facts, decision }, deps, signal)) continue;
+    // oxlint-disable-next-line no-await-in-loop -- as above
     if (decision.mark === undefined) return write(facts, decision, deps, signal);
     const { kind } = decision.mark;
     // Before the mark: once a rollout has begun, its own approvals may be there.
@@ -72,6 +74,26 @@ async function look(key: string, deps: LookDeps, signal: AbortSignal): Promise<N
 async function dropApprovals(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
   const set = deps.factsOf(key)?.set;
   if (set !== undefined) await deps.sets.dropApprovals(set, signal);
+}
+
+/** Writes what is new in the record of a revision, and takes it off the set. Returns whether there was something: then the set is another one now. */
+// oxlint-disable-next-line max-params -- the set, its decision, and the signal last
+async function record(
+  key: string,
+  { facts, decision }: { readonly facts: SetFacts; readonly decision: Decision },
+  deps: LookDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { records } = decision;
+  if (records === undefined) return false;
+  await deps.revisions.record(facts, records, signal);
+  for (const event of recordEvents(records.entries)) {
+    void deps.events.record(facts.set, event, signal);
+  }
+  // The deeds on a set whose revision only begins belong to that one.
+  const set = decision.mark?.kind === "begin" ? undefined : deps.factsOf(key)?.set;
+  if (set !== undefined) await deps.sets.dropDeeds(set, signal);
+  return true;
 }
 
 /** Undefined when a deleted set has nothing left to do. */

@@ -10,6 +10,7 @@ import {
 } from "../../api/fleet-set.ts";
 import { describe, nameFirst } from "../../api/kubernetes.ts";
 import type { Stamp } from "../../sets/facts.ts";
+import { type Deed, deeds, type RecordEntry } from "../../sets/record.ts";
 import type { NewEvent } from "../events.ts";
 
 /** The Events for what changed between two states of a set's status. Pure. Spec: sets.md R15. */
@@ -42,6 +43,31 @@ export function editEvents(before: FleetSet, after: FleetSet): readonly NewEvent
         `${name} approves ${value.split(" ")[0] ?? ""}, and ${updateRevision ?? "nothing"} is rolled out`,
       ),
     );
+}
+
+const deedReasons: Readonly<Record<Deed, string>> = {
+  approve: "Approved",
+  pause: "Paused",
+  resume: "Resumed",
+  retry: "Retried",
+  undo: "Undone",
+  skip: "Skipped",
+  abort: "Aborted",
+};
+
+/** The Events for what users did with a rollout. What becomes of a revision has Events of its own. Spec: sets.md R15. */
+export function recordEvents(entries: readonly RecordEntry[]): readonly NewEvent[] {
+  return entries.flatMap(({ what, user, stage, subject, reason }) => {
+    const deed = deeds.find((one) => one === what);
+    if (deed === undefined) return [];
+    const who = user ?? "Somebody";
+    const about = [
+      ...(subject === undefined ? [] : [subject]),
+      ...(stage === undefined ? [] : [`in stage ${stage}`]),
+    ];
+    const why = reason === undefined ? "" : `: ${reason}`;
+    return [normal(deedReasons[deed], `${[`${who}: ${deed}`, ...about].join(" ")}${why}`)];
+  });
 }
 
 /** The Event for components that are stamped again because values of their ClusterProfiles changed. Spec: sets.md 8. */

@@ -6,7 +6,8 @@ import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, revisionAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { RevisionMark, SetFacts } from "../../sets/facts.ts";
+import type { Records, RevisionMark, SetFacts } from "../../sets/facts.ts";
+import { type RecordEntry, withEntries } from "../../sets/record.ts";
 import { revisionObject } from "../../sets/revision-object.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 
@@ -33,14 +34,28 @@ export class RevisionWriter {
     mark: RevisionMark,
     signal: AbortSignal,
   ): Promise<void> {
-    const isKnown = revisions.some(({ name }) => name === mark.name);
-    if (mark.kind === "begin" && !isKnown) return this.#begin(set, mark, signal);
+    const known = revisions.find(({ name }) => name === mark.name);
+    const { entries = [] } = mark;
+    if (mark.kind === "begin" && known === undefined) return this.#begin(set, mark, signal);
+    const record = entries.length === 0 ? {} : recordAnnotation(known?.record ?? [], entries);
+    const annotations = { ...record, ...this.#annotationsOf(mark) };
     // A revision that begins again was rolled out before, and is wanted again.
-    const patch =
-      mark.kind === "begin"
-        ? { revision: mark.number }
-        : { metadata: { annotations: this.#annotationsOf(mark) } };
+    const begun = mark.kind === "begin" ? { revision: mark.number } : {};
+    const isMarked = Object.keys(annotations).length > 0;
+    const patch = { ...begun, ...(isMarked ? { metadata: { annotations } } : {}) };
     await this.#patch(set, { name: mark.name, patch }, signal);
+  }
+
+  /** Adds entries to the record of a revision. Throws as the client does. */
+  async record(
+    { set, revisions }: Pick<SetFacts, "set" | "revisions">,
+    { name, entries }: Records,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (entries.length === 0) return;
+    const record = revisions.find((one) => one.name === name)?.record ?? [];
+    const annotations = recordAnnotation(record, entries);
+    await this.#patch(set, { name, patch: { metadata: { annotations } } }, signal);
   }
 
   /** Deletes the oldest revisions beyond the limit that no component has and no rollout needs. */
@@ -63,11 +78,13 @@ export class RevisionWriter {
 
   async #begin(
     set: FleetSet,
-    { name, number }: Extract<RevisionMark, { kind: "begin" }>,
+    { name, number, entries = [] }: Extract<RevisionMark, { kind: "begin" }>,
     signal: AbortSignal,
   ): Promise<void> {
     const { client } = this.#options;
-    const object = revisionObject(set, name, number);
+    const plain = revisionObject(set, name, number);
+    const record = entries.length === 0 ? {} : recordAnnotation([], entries);
+    const object = { ...plain, metadata: { ...plain.metadata, annotations: record } };
     const { namespace } = set.metadata;
     try {
       this.#remember(await client.create({ resource, namespace }, object, {}, signal));
@@ -75,15 +92,14 @@ export class RevisionWriter {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
       // A set that had this name before has left it, with marks that say nothing of this one.
       const { ownerReferences } = object.metadata;
-      const annotations = { [completed]: null, [failedAt]: null, [retriedAt]: null };
+      const annotations = { [completed]: null, [failedAt]: null, [retriedAt]: null, ...record };
       const patch = { revision: number, metadata: { ownerReferences, annotations } };
       await this.#patch(set, { name, patch }, signal);
     }
   }
 
-  #annotationsOf(
-    mark: Exclude<RevisionMark, { kind: "begin" }>,
-  ): Readonly<Record<string, string | null>> {
+  #annotationsOf(mark: RevisionMark): Readonly<Record<string, string | null>> {
+    if (mark.kind === "begin") return {};
     const now = timestampOf(this.#options.clock.date());
     if (mark.kind === "complete") return { [completed]: String(mark.number) };
     if (mark.kind === "fail") return { [failedAt]: now };
@@ -112,6 +128,13 @@ export class RevisionWriter {
     const { recent, clock } = this.#options;
     recent.add(reflectorKey(object.metadata), object, clock.now());
   }
+}
+
+function recordAnnotation(
+  record: readonly RecordEntry[],
+  entries: readonly RecordEntry[],
+): Readonly<Record<string, string>> {
+  return { [revisionAnnotations.record]: JSON.stringify(withEntries(record, entries)) };
 }
 
 function refOf({ metadata }: FleetSet, name: string): ObjectRef {

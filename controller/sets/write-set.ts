@@ -9,6 +9,14 @@ import { isFleetSet, setKeyOf } from "./set-caches.ts";
 /** Keeps a set until its components are gone or left. Spec: sets.md 5. */
 const setFinalizer = "knfleet.dev/fleet-set";
 
+/** Beginnings of the annotations that hold for one rollout. */
+const ofOneRollout: readonly string[] = [
+  steering.approve,
+  steering.skipClusters,
+  steering.skipStages,
+  steering.abort,
+];
+
 export interface SetWriterOptions {
   readonly client: Pick<KubeClient, "patch" | "replace">;
   readonly clock: Clock;
@@ -43,17 +51,29 @@ export class SetWriter {
     if (others.length < finalizers.length) await this.#finalize(set, others, signal);
   }
 
-  /** Takes the wish to try again off a set, once it is on its revision. */
+  /** Takes the wish to try again off a set, once it is on its revision, and the wish to end the rollout. */
   async dropRetry(set: FleetSet, signal: AbortSignal): Promise<void> {
     const { resourceVersion } = set.metadata;
-    const metadata = { resourceVersion, annotations: { [steering.retry]: null } };
+    const annotations = { [steering.retry]: null, [steering.abort]: null };
+    const metadata = { resourceVersion, annotations };
     this.#remember(set, await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal));
   }
 
-  /** Takes all approvals off a set: each holds for one rollout. Spec: sets.md R9. */
+  /** Takes off a set what holds for one rollout: approvals, skipped clusters and stages, and its end. Spec: sets.md R9. */
   async dropApprovals(set: FleetSet, signal: AbortSignal): Promise<void> {
+    await this.#drop(set, ofOneRollout, signal);
+  }
+
+  /** Takes off a set what users did, once it is in the record of the revision. */
+  async dropDeeds(set: FleetSet, signal: AbortSignal): Promise<void> {
+    await this.#drop(set, [steering.did], signal);
+  }
+
+  async #drop(set: FleetSet, prefixes: readonly string[], signal: AbortSignal): Promise<void> {
     const { resourceVersion, annotations = {} } = set.metadata;
-    const given = Object.keys(annotations).filter((name) => name.startsWith(steering.approve));
+    const given = Object.keys(annotations).filter((name) =>
+      prefixes.some((prefix) => name.startsWith(prefix)),
+    );
     if (given.length === 0) return;
     const dropped = Object.fromEntries(given.map((name) => [name, null]));
     const patch = { metadata: { resourceVersion, annotations: dropped } };

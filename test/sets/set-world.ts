@@ -13,6 +13,7 @@ import { saidBy } from "../../sets/component-said.ts";
 import { decide } from "../../sets/decide.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
+import { withEntries } from "../../sets/record.ts";
 import type { History } from "../../sets/standing.ts";
 
 type Rollout = NonNullable<FleetSetSpec["rollout"]>;
@@ -90,6 +91,8 @@ export class SetWorld {
       this.set = { ...this.set, status: decision.status };
     }
     this.history = decision.history ?? this.history;
+    if (decision.records !== undefined) this.#record(decision.records);
+    if (decision.records !== undefined && decision.mark?.kind !== "begin") this.#dropDeeds();
     if (decision.mark !== undefined) this.#mark(decision.mark);
     for (const { cluster, revision, stage } of decision.stamps.slice(0, limit)) {
       this.#stamp(cluster, { revision, stage });
@@ -168,7 +171,8 @@ export class SetWorld {
     const content = overrides === undefined ? { template } : { template, overrides };
     const others = this.revisions.filter(({ name }) => name !== mark.name);
     const known = this.revisions.find(({ name }) => name === mark.name);
-    const base = known ?? { name: mark.name, number: 0, failed: false, content };
+    const record = withEntries(known?.record ?? [], mark.entries ?? []);
+    const base = { ...(known ?? { name: mark.name, number: 0, failed: false, content }), record };
     if (mark.kind === "begin") this.revisions = [...others, { ...base, number: mark.number }];
     if (mark.kind === "complete") {
       this.revisions = [...others, { ...base, completedNumber: mark.number }];
@@ -178,6 +182,20 @@ export class SetWorld {
     const retriedAt = new Date(this.now).toISOString();
     this.revisions = [...others, { ...base, failed: false, retriedAt }];
     this.annotate(steering.retry, undefined);
+    this.annotate(steering.abort, undefined);
+  }
+
+  #record({ name: revision, entries }: NonNullable<Decision["records"]>): void {
+    this.revisions = this.revisions.map((one) =>
+      one.name === revision ? { ...one, record: withEntries(one.record ?? [], entries) } : one,
+    );
+  }
+
+  #dropDeeds(): void {
+    const deeds = Object.keys(this.set.metadata.annotations ?? {});
+    for (const name of deeds.filter((one) => one.startsWith(steering.did))) {
+      this.annotate(name, undefined);
+    }
   }
 
   #profile({ name, labels, fate }: SimulatedCluster): ClusterProfile {

@@ -3,7 +3,11 @@ import type { FleetSetKind } from "../../api/fleet-set.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
 import type { Review } from "../reply.ts";
 import { asViolation } from "../rules/judge.ts";
-import { approvalProblems, rightsToApprove } from "../rules/sets/set-approvals.ts";
+import {
+  approvalProblems,
+  rightsToApprove,
+  steeringProblems,
+} from "../rules/sets/set-approvals.ts";
 import { rightsToLoosen } from "../rules/sets/set-gates.ts";
 import { missingRights, rightsForSpec, unknownRights } from "../rules/sets/set-rights.ts";
 import {
@@ -52,7 +56,9 @@ export function setReview(sources: SetSources): Review {
     const deleted = rulingOnDeleted(request);
     if (deleted !== undefined) return deleted;
     const changed = changedParts(change);
-    const approval = approvalProblems(change).map(asViolation("approval", 422));
+    const approval = [...approvalProblems(change), ...steeringProblems(change)].map(
+      asViolation("approval", 422),
+    );
     if (!changed.spec) {
       const rights = await askFor(rightsToApprove(change), { sources, request }, signal);
       return { violations: [...rightViolations(rights, change), ...approval], warnings: [] };

@@ -25,6 +25,8 @@ export const rolloutEntries = (): readonly CommandEntry[] => [
   pauseEntry(),
   resumeEntry(),
   retryEntry(),
+  skipEntry(),
+  abortEntry(),
   undoEntry(),
   acceptSelectionEntry(),
   adoptEntry(),
@@ -130,6 +132,47 @@ function retryEntry(): CommandEntry {
   };
 }
 
+function skipEntry(): CommandEntry {
+  return {
+    name: "rollout skip",
+    args: "SET",
+    summary: "Leave a cluster or a stage out of a rollout",
+    text: `The rollout of this revision goes on without the cluster or the stage: it is neither stamped nor waited for, and keeps what it has. The next revision includes it again.\n${annotates} It needs the right to patch the set, and with the webhook the verb approve on it. The reason is kept in the record of the revision (rollout history). ${setText}`,
+    examples: [
+      [
+        'kubectl knfleet rollout skip kss/prod --cluster fleet/eu-17 --reason "broken disk"',
+        "a cluster",
+      ],
+      ['kubectl knfleet rollout skip kss/prod --stage early --reason "holidays"', "a stage"],
+    ],
+    options: [
+      new Option("--cluster <cluster>", "the ClusterProfile, [NAMESPACE/]NAME"),
+      new Option("--stage <name>", "the stage"),
+      new Option("--reason <text>", "why, for people; required"),
+      dryRunOption(),
+    ],
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/steer-action.ts")).runSkip,
+  };
+}
+
+function abortEntry(): CommandEntry {
+  return {
+    name: "rollout abort",
+    args: "SET",
+    summary: "End a rollout that is not complete",
+    text: `No further cluster gets the revision. The rollout is Halted, and spec.rollout.onFailure decides as after a failure: Pause leaves every cluster as it is, Rollback takes the\nchanged ones back. A new revision begins as usual, and rollout retry goes on. ${annotates} The reason is kept in the record of the revision (rollout history). ${setText}`,
+    examples: [
+      ['kubectl knfleet rollout abort kss/prod -n platform --reason "wrong registry"', "end it"],
+    ],
+    options: [new Option("--reason <text>", "why, for people; required"), dryRunOption()],
+    completes: "sets",
+    needsFleet,
+    load: async () => (await import("./rollout/steer-action.ts")).runAbort,
+  };
+}
+
 function acceptSelectionEntry(): CommandEntry {
   return {
     name: "rollout accept-selection",
@@ -154,7 +197,7 @@ function historyEntry(): CommandEntry {
     name: "rollout history",
     args: "SET",
     summary: "List the revisions of a set",
-    text: `Lists the revisions of a set that the hub keeps (spec.revisionHistoryLimit), the newest rollout last. Marks: update is rolled out now, current passed all stages last,\ncompleted passed all stages once, failed was given up by a rollback. --revision prints the template and the overrides of one revision. ${setText}`,
+    text: `Lists the revisions of a set that the hub keeps (spec.revisionHistoryLimit), the newest rollout last. Marks: update is rolled out now, current passed all stages last,\ncompleted passed all stages once, failed was given up by a rollback. Below it tells what happened to them, at most 50 entries a revision: begin, complete, halt,\nrollback and supersede (another revision began), and who approved, paused, resumed, retried, skipped, aborted or went back (undo), and why. --revision prints the template and the overrides of one revision. ${setText}`,
     examples: [
       ["kubectl knfleet rollout history kss/prod -n platform", "all of them"],
       ["kubectl knfleet rollout history kss/prod --revision prod-6d4f9c01ab", "the content of one"],

@@ -1,5 +1,6 @@
-import { recordAt, textAt } from "../../../api/fields.ts";
+import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
 import { fleetSetKinds, steering } from "../../../api/fleet-set.ts";
+import { deeds } from "../../../sets/record.ts";
 import { unmatchedStage } from "../../../sets/stages.ts";
 import { below, elementsOf, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
 import type { NeededRight, SetChange } from "./set-rule.ts";
@@ -26,10 +27,56 @@ function newApprovals({ annotations, oldAnnotations }: SetChange): readonly Appr
   );
 }
 
-/** The right that a new approval needs: the verb `approve` on the set. Withdrawing an approval needs none. Spec: sets.md R9. */
+/** Annotations that a request adds or changes. */
+function changedAnnotations(
+  { annotations, oldAnnotations }: SetChange,
+  names: readonly string[],
+): readonly { readonly path: string; readonly value: unknown }[] {
+  return names.flatMap((name) => {
+    const value = annotations[name];
+    if (value === undefined || value === oldAnnotations[name]) return [];
+    return [{ path: below("metadata", "annotations", name), value }];
+  });
+}
+
+/** A rollout that leaves clusters or stages out passes gates, as an approval does. */
+const skips = [steering.skipClusters, steering.skipStages];
+
+/** The right that a new approval needs, and a skip: the verb `approve` on the set. Withdrawing needs none. Spec: sets.md R9. */
 export function rightsToApprove(change: SetChange): readonly NeededRight[] {
-  const [first] = newApprovals(change);
+  const [first] = [...newApprovals(change), ...changedAnnotations(change, skips)];
   return first === undefined ? [] : [rightToApprove(change, first.path)];
+}
+
+/** Problems of the other annotations that steer a rollout: each names a revision of the set, and what a user did names the user who writes it. */
+export function steeringProblems(change: SetChange): readonly Problem[] {
+  const told = deeds.map((deed) => `${steering.did}${deed}`);
+  return [
+    ...changedAnnotations(change, [...skips, steering.abort]).flatMap(({ path, value }) => {
+      const [revision = ""] = String(value).split(" ");
+      const message = `must begin with a revision of the set (is ${quoteValue(revision)})`;
+      return problemIf(!isRevisionOf(change, revision), path, message);
+    }),
+    ...changedAnnotations(change, told).flatMap(({ path, value }) => {
+      const user = userOfDeed(value);
+      const message = `must name the user who writes it, here ${quoteValue(change.username)} (is ${quoteValue(user)})`;
+      return problemIf(user !== undefined && user !== change.username, path, message);
+    }),
+  ];
+}
+
+function userOfDeed(value: unknown): unknown {
+  try {
+    const deed: unknown = JSON.parse(String(value));
+    return isRecord(deed) ? deed["user"] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRevisionOf({ name }: SetChange, revision: string): boolean {
+  const isRevision = /-[0-9a-f]{10}$/.test(revision);
+  return isRevision && revision.slice(0, -11) === (name || revision.slice(0, -11));
 }
 
 /** The right to approve stages of a set, for a field that needs it. */
@@ -61,14 +108,13 @@ function gateProblem(gate: string, stages: ReadonlySet<string>): string | undefi
   return stages.has(stage) ? undefined : `the set has no stage ${quoteValue(stage)}`;
 }
 
-function valueProblems({ name, username }: SetChange, path: string, value: unknown) {
+function valueProblems(change: SetChange, path: string, value: unknown) {
+  const { username } = change;
   const text = typeof value === "string" ? value : "";
   const [revision = "", ...user] = text.split(" ");
-  const isRevision =
-    /-[0-9a-f]{10}$/.test(revision) && revision.slice(0, -11) === (name || revision.slice(0, -11));
   const isOwnName = user.join(" ") === username;
   return problemIf(
-    !isRevision || !isOwnName,
+    !isRevisionOf(change, revision) || !isOwnName,
     path,
     `must be "REVISION USER": a revision of the set and the user who approves, here ${quoteValue(username)} (is ${quoteValue(text)})`,
   );

@@ -1,4 +1,4 @@
-import { type ActionInput, print, timesOf } from "../../action.ts";
+import { type ActionInput, print, tableText, timesOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
@@ -8,7 +8,13 @@ import { orNone } from "../../output/table.ts";
 import { documentOutput } from "../../output/terminal.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
-import { readRevisions, revisionItems, type RecordedRevision, revisionNamed } from "./revisions.ts";
+import {
+  readRevisions,
+  type RecordedRevision,
+  type RevisionItem,
+  revisionItems,
+  revisionNamed,
+} from "./revisions.ts";
 import { rolloutCommand } from "./rollout-steps.ts";
 import { tellRefusal } from "./steer-action.ts";
 
@@ -56,6 +62,7 @@ export async function runHistory(input: Input, signal: AbortSignal): Promise<Exi
           times(createdAt),
         ]),
       }),
+      footer: recordText(document.items, { flags, terminal }),
       names: document.items.map(({ name }) => `controllerrevision.apps/${name}`),
       notes: revisions.length === 0 ? ["The set has no revisions yet."] : [],
     },
@@ -63,6 +70,31 @@ export async function runHistory(input: Input, signal: AbortSignal): Promise<Exi
     terminal,
   );
   return exitCodes.fine;
+}
+
+/** The records of the revisions in one table, the oldest entry first; nothing when they are empty. */
+function recordText(
+  items: readonly RevisionItem[],
+  { flags, terminal }: Pick<Input, "flags" | "terminal">,
+): string {
+  const times = timesOf(flags, terminal);
+  const entries = items
+    .flatMap(({ name, record }) => record.map((entry) => ({ revision: name, ...entry })))
+    .toSorted((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
+  if (entries.length === 0) return "";
+  const table = {
+    headers: ["AGE", "REVISION", "WHAT", "STAGE", "USER", "REASON"],
+    wraps: true,
+    rows: entries.map(({ revision, what, at, user, stage, subject, reason }) => [
+      times(at),
+      revision,
+      subject === null ? what : `${what} ${subject}`,
+      orNone(stage),
+      orNone(user),
+      orNone(reason),
+    ]),
+  };
+  return `\n${tableText(table, flags, terminal)}`;
 }
 
 /** Prints template and overrides of a revision as fields of a set's spec. */

@@ -3,6 +3,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Revision } from "../../../../sets/facts.ts";
+import type { RecordEntry } from "../../../../sets/record.ts";
 import { revisionOf, setSelectorOf } from "../../../../sets/revision-object.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
@@ -21,6 +22,19 @@ export interface RevisionItem {
   readonly versions: readonly string[];
   readonly overrides: number;
   readonly marks: readonly ("update" | "current" | "completed" | "failed")[];
+  /** What happened to it, the oldest first, at most 50. */
+  readonly record: readonly RecordItem[];
+}
+
+/** One entry of the record of a revision; unknown values are null. */
+export interface RecordItem {
+  readonly what: RecordEntry["what"];
+  readonly at: string;
+  readonly user: string | null;
+  readonly stage: string | null;
+  /** What it is about: a gate, a cluster or a stage. */
+  readonly subject: string | null;
+  readonly reason: string | null;
 }
 
 /** Reads the revisions of a set, the oldest first. Throws as KubeClient does. */
@@ -52,18 +66,28 @@ export function revisionItems(
 ): readonly RevisionItem[] {
   const newest = revisions.at(-1)?.name;
   const current = lastCompleted(revisions)?.name ?? status?.currentRevision;
-  return revisions.map(({ name, number, createdAt, completedNumber, failed, content }) => ({
+  return revisions.map(({ name, number, createdAt, completedNumber, failed, ...revision }) => ({
     name,
     number,
     createdAt,
-    versions: versionsOf(content),
-    overrides: content.overrides?.length ?? 0,
+    versions: versionsOf(revision.content),
+    overrides: revision.content.overrides?.length ?? 0,
     marks: [
       ...(name === newest ? (["update"] as const) : []),
       ...(name === current ? (["current"] as const) : []),
       ...(completedNumber === undefined ? [] : (["completed"] as const)),
       ...(failed ? (["failed"] as const) : []),
     ],
+    record: (revision.record ?? []).map(
+      ({ what, at, user = null, stage = null, subject = null, reason = null }) => ({
+        what,
+        at,
+        user,
+        stage,
+        subject,
+        reason,
+      }),
+    ),
   }));
 }
 

@@ -1,8 +1,13 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
+import { timestampOf } from "../../../../api/conditions.ts";
 import { isSameJson } from "../../../../api/fields.ts";
-import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
+import {
+  type FleetSet,
+  fleetSetApiVersion,
+  steering as steeringKeys,
+} from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -16,12 +21,15 @@ import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
 import { rolloutCommand } from "./rollout-steps.ts";
 import {
+  abort,
   acceptSelection,
   approval,
   type GateFlags,
   pause,
   resume,
   retry,
+  skip,
+  type SkipFlags,
   type Steering,
 } from "./steering.ts";
 
@@ -61,6 +69,21 @@ export function runRetry(input: Input, signal: AbortSignal): Promise<ExitCode> {
   return steer(input, retry, signal);
 }
 
+/** `kubectl knfleet rollout skip`. */
+export function runSkip(
+  input: Input<Pick<SkipFlags, "stage">>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { cluster, reason } = input.flags;
+  return steer(input, (set) => skip(set, { ...input.options, cluster, reason }), signal);
+}
+
+/** `kubectl knfleet rollout abort`. */
+export function runAbort(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { reason } = input.flags;
+  return steer(input, (set) => abort(set, { reason }), signal);
+}
+
 /** `kubectl knfleet rollout accept-selection`. */
 export function runAcceptSelection(input: Input, signal: AbortSignal): Promise<ExitCode> {
   return steer(input, acceptSelection, signal);
@@ -88,10 +111,12 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     if (steering.kind === "unchanged") return await tell(set, steering.said, input);
     if (!isSameJson(steering, first)) return tellRefusal(changedMeanwhile(set), input);
     const { namespace, name, uid, resourceVersion } = set.metadata;
+    const told = steering.deed && deedAnnotation(steering.deed, terminal.now(), await nameOf(user));
+    const annotations = { ...steering.annotations, ...told };
     try {
       const written = await access.hub.patch(
         { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name },
-        { metadata: { uid, resourceVersion, annotations: steering.annotations } },
+        { metadata: { uid, resourceVersion, annotations } },
         { fieldManager, dryRun: options.dryRun === true },
         late(),
       );
@@ -105,6 +130,26 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     }
     // oxlint-enable no-await-in-loop
   }
+}
+
+/** The name of the caller; undefined when the hub does not tell it. */
+export async function nameOf(user: () => Promise<string>): Promise<string | undefined> {
+  try {
+    return await user();
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+/** The annotation that tells the controller who did something, for the record of the revision. */
+export function deedAnnotation(
+  { what, ...more }: NonNullable<Extract<Steering, { kind: "write" }>["deed"]>,
+  now: Date,
+  user: string | undefined,
+): Readonly<Record<string, string>> {
+  const deed = { at: timestampOf(now), ...(user === undefined ? {} : { user }), ...more };
+  return { [`${steeringKeys.did}${what}`]: JSON.stringify(deed) };
 }
 
 /** Why a set is not written that asks for another decision than the one that was read first: nobody has looked at that one. */

@@ -1,4 +1,6 @@
 import { type FleetSet, type StageSpec, steering } from "../../../../api/fleet-set.ts";
+import type { Deed } from "../../../../sets/record.ts";
+import { unmatchedStage } from "../../../../sets/stages.ts";
 import { UsageError } from "../../errors.ts";
 import { placedSetOf } from "./named-set.ts";
 import { failedPhases, isObserved, pauseOf } from "./rollout-item.ts";
@@ -11,6 +13,8 @@ export type Steering =
       /** Annotations to set; null removes one. */
       readonly annotations: Readonly<Record<string, string | null>>;
       readonly said: string;
+      /** For the record of the revision; absent: an annotation tells it already. */
+      readonly deed?: { readonly what: Deed; readonly subject?: string; readonly reason?: string };
       /** What still stops the rollout, if anything. */
       readonly warning?: string;
     }
@@ -131,7 +135,8 @@ function approved(
 export function pause({ metadata }: FleetSet, reason: string): Steering {
   const present = metadata.annotations?.[steering.pause];
   if (present === reason) return { kind: "unchanged", said: `is paused already: ${reason}` };
-  return { kind: "write", annotations: { [steering.pause]: reason }, said: `paused: ${reason}` };
+  const annotations = { [steering.pause]: reason };
+  return { kind: "write", annotations, said: `paused: ${reason}`, deed: { what: "pause", reason } };
 }
 
 /** Removes the annotation of `pause`. */
@@ -146,6 +151,7 @@ export function resume(set: FleetSet): Steering {
     kind: "write",
     annotations: { [steering.pause]: null },
     said: "resumed",
+    deed: { what: "resume" },
   } as const;
   return bySpec ? { ...change, warning } : change;
 }
@@ -163,8 +169,81 @@ export function retry(set: FleetSet): Steering {
     kind: "write",
     annotations: { [steering.retry]: revision },
     said: `tries revision ${revision} again`,
+    deed: { what: "retry" },
   } as const;
   return paused === undefined ? change : { ...change, warning: paused };
+}
+
+/** What `rollout skip` leaves out of the rollout. */
+export interface SkipFlags {
+  readonly cluster?: string | undefined;
+  readonly stage?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** Leaves a cluster or a stage out of the rollout of the revision. Throws UsageError. */
+export function skip(set: FleetSet, { cluster, stage, reason }: SkipFlags): Steering {
+  if (reason === undefined || reason.trim() === "") throw noReason("skip");
+  const revision = unfinishedRevision(set);
+  if (typeof revision !== "string") return revision;
+  if ((cluster === undefined) === (stage === undefined)) {
+    throw new UsageError("Give one of --cluster and --stage");
+  }
+  const key = stage === undefined ? steering.skipClusters : steering.skipStages;
+  const name = stage ?? clusterKey(set, cluster ?? "");
+  const stages = [...(set.spec.rollout?.stages ?? []).map((one) => one.name), unmatchedStage];
+  if (stage !== undefined && !stages.includes(stage)) {
+    return refused(set, `There is no stage "${stage}"; there are: ${stages.join(", ")}`);
+  }
+  const [named, ...names] = (set.metadata.annotations?.[key] ?? "").split(" ");
+  const present = named === revision ? names : [];
+  const subject = `${stage === undefined ? "cluster" : "stage"} ${name}`;
+  if (present.includes(name)) return { kind: "unchanged", said: `skips ${subject} already` };
+  return {
+    kind: "write",
+    annotations: { [key]: [revision, ...present, name].join(" ") },
+    said: `skips ${subject} in revision ${revision}: ${reason}`,
+    deed: { what: "skip", subject, reason },
+  };
+}
+
+/** Ends the rollout of the revision. Throws UsageError. */
+export function abort(set: FleetSet, { reason }: Pick<SkipFlags, "reason">): Steering {
+  if (reason === undefined || reason.trim() === "") throw noReason("abort");
+  const revision = unfinishedRevision(set);
+  if (typeof revision !== "string") return revision;
+  const present = set.metadata.annotations?.[steering.abort] ?? "";
+  if (present.split(" ")[0] === revision) return { kind: "unchanged", said: "is aborted already" };
+  const isBack = set.spec.rollout?.onFailure === "Rollback";
+  const then = isBack ? "it goes back to the last completed revision" : "no further cluster starts";
+  return {
+    kind: "write",
+    annotations: { [steering.abort]: `${revision} ${reason}` },
+    said: `aborted revision ${revision}: ${reason}; ${then}`,
+    deed: { what: "abort", reason },
+  };
+}
+
+function noReason(verb: string): UsageError {
+  return new UsageError("Give --reason: the record of the revision says why", [
+    `kubectl knfleet rollout ${verb} --help`,
+  ]);
+}
+
+/** The revision that is being rolled out, or why there is none. */
+function unfinishedRevision(set: FleetSet): string | Steering {
+  const revision = observedRevision(set);
+  if (revision === undefined) return notObserved(set);
+  const { phase } = set.status?.rollout ?? {};
+  const isOver = phase === "Complete" || phase === "RolledBack";
+  return isOver ? refused(set, `The rollout of revision ${revision} is over`) : revision;
+}
+
+/** `namespace/name` of a cluster; without a namespace it is in the first one that the set selects from. */
+function clusterKey({ spec, metadata }: FleetSet, text: string): string {
+  if (!/^(?:[\w.-]+\/)?[\w.-]+$/.test(text)) throw new UsageError("--cluster is [NAMESPACE/]NAME");
+  const home = spec.clusters.selector?.namespaces?.[0] ?? metadata.namespace;
+  return text.includes("/") ? text : `${home}/${text}`;
 }
 
 /** Accepts a selection that lost many clusters at once. Spec: sets.md R11. */

@@ -4,6 +4,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -20,7 +21,15 @@ import {
   revisionNamed,
 } from "./revisions.ts";
 import { rolloutCommand } from "./rollout-steps.ts";
-import { changedMeanwhile, fieldManager, tell, tellRefusal, writtenText } from "./steer-action.ts";
+import {
+  changedMeanwhile,
+  deedAnnotation,
+  fieldManager,
+  nameOf,
+  tell,
+  tellRefusal,
+  writtenText,
+} from "./steer-action.ts";
 
 /** Flags of `rollout undo` alone. */
 interface UndoFlags {
@@ -96,10 +105,17 @@ async function write(
   const { options } = input;
   const { namespace } = set.metadata;
   let written: KubeObject;
+  const late = () => withTimeout(systemClock, access.hubTimeoutMs, signal);
+  const user = await nameOf(async () => (await whoAmI(access.hub, late())).username);
+  const told = deedAnnotation(
+    { what: "undo", reason: `to revision ${name}` },
+    input.terminal.now(),
+    user,
+  );
   try {
     written = await access.hub.patch(
       { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name: set.metadata.name },
-      undoPatch(set, content),
+      [...undoPatch(set, content), ...deedPatch(set, told)],
       { fieldManager, dryRun: options.dryRun === true },
       withTimeout(systemClock, access.hubTimeoutMs, signal),
     );
@@ -109,6 +125,20 @@ async function write(
   }
   const said = writtenText(`wants revision ${name} again`, options);
   return await tell({ ...set, ...written }, said, input);
+}
+
+/** The operations that tell who did it. */
+function deedPatch(
+  { metadata }: FleetSet,
+  told: Readonly<Record<string, string>>,
+): readonly object[] {
+  const path = "/metadata/annotations";
+  if (metadata.annotations === undefined) return [{ op: "add", path, value: told }];
+  return Object.entries(told).map(([name, value]) => ({
+    op: "add",
+    path: `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+    value,
+  }));
 }
 
 /** The JSON Patch that replaces template and overrides. It fails when the spec was changed, or the set made anew, in the meantime. */

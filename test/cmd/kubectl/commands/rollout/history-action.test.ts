@@ -56,6 +56,25 @@ function recorded(content: RevisionContent, number: number, annotations = {}): K
 }
 
 const completed = (number: number) => ({ [revisionAnnotations.completed]: String(number) });
+const record = {
+  [revisionAnnotations.record]: JSON.stringify([
+    { what: "begin", at: "2026-11-21T03:00:00Z" },
+    {
+      what: "approve",
+      at: "2026-11-21T03:10:00Z",
+      user: "alice",
+      stage: "canary",
+      subject: "end of canary",
+    },
+    {
+      what: "halt",
+      at: "2026-11-21T03:30:00Z",
+      stage: "early",
+      reason: "Stage early halted: 1 cluster failed, maxFailures is 0",
+    },
+    { what: "abort", at: "2026-11-21T03:40:00Z", user: "bob", stage: "early", reason: "bad" },
+  ]),
+};
 const failed = { [revisionAnnotations.failedAt]: "2026-11-21T04:00:00Z" };
 
 const [one, two, three] = contents;
@@ -64,7 +83,7 @@ if (one === undefined || two === undefined || three === undefined)
 const revisions = [
   recorded(one, 1, completed(1)),
   recorded(two, 2, completed(2)),
-  recorded(three, 3, failed),
+  recorded(three, 3, { ...failed, ...record }),
 ];
 
 async function ran(args: readonly string[], looks: Looks = pipe, answer?: Answer) {
@@ -76,6 +95,7 @@ async function ran(args: readonly string[], looks: Looks = pipe, answer?: Answer
   });
 }
 
+const alice = { body: { status: { userInfo: { username: "alice" } } } };
 const line = ["history", "kss/prod"];
 const fields: [string, string] = [".name", ".number"];
 
@@ -163,7 +183,8 @@ describe("rollout undo", () => {
 
   test("--apply writes these two fields, if the spec is still the same", async () => {
     const bodies: unknown[] = [];
-    const answer: Answer = ({ method, body }) => {
+    const answer: Answer = ({ method, body, path }) => {
+      if (path.endsWith("/selfsubjectreviews")) return alice;
       if (method !== "PATCH") return undefined;
       bodies.push(body);
       return { body: sampleSet() };
@@ -179,6 +200,11 @@ describe("rollout undo", () => {
         { op: "test", path: "/metadata/generation", value: 7 },
         { op: "replace", path: "/spec/template", value: two.template },
         { op: "add", path: "/spec/overrides", value: two.overrides },
+        {
+          op: "add",
+          path: "/metadata/annotations/knfleet.dev~1did.undo",
+          value: `{"at":"2026-11-21T12:00:00Z","user":"alice","reason":"to revision ${second}"}`,
+        },
       ],
     ]);
   });
@@ -191,7 +217,10 @@ describe("rollout undo", () => {
       reason: "Invalid",
       message: "test",
     };
-    const answer: Answer = ({ method }) => (method === "PATCH" ? { status: 422, body } : undefined);
+    const answer: Answer = ({ method, path }) => {
+      if (path.endsWith("/selfsubjectreviews")) return alice;
+      return method === "PATCH" ? { status: 422, body } : undefined;
+    };
     const { stderr, exitCode } = await ran(["undo", "kss/prod", "--apply"], pipe, answer);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("changed in the meantime: nothing was written");

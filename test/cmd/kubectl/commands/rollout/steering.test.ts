@@ -112,6 +112,7 @@ describe("a pause", () => {
       kind: "write",
       annotations: { "knfleet.dev/pause-rollout": null },
       said: "resumed",
+      deed: { what: "resume" },
     });
     expect(resume(sampleSet()).kind).toBe("unchanged");
   });

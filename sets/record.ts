@@ -1,0 +1,213 @@
+import { timestampOf } from "../api/conditions.ts";
+import { isRecord, textAt } from "../api/fields.ts";
+import { type FleetSet, steering } from "../api/fleet-set.ts";
+import type { Revision, RevisionMark } from "./facts.ts";
+import { cutText, shortText } from "./set-conditions.ts";
+import { isPaused } from "./set-status.ts";
+
+/** What users do with a rollout. */
+export const deeds = ["approve", "pause", "resume", "retry", "undo", "skip", "abort"] as const;
+export type Deed = (typeof deeds)[number];
+/** What becomes of a revision. */
+const events = ["begin", "complete", "halt", "rollback", "supersede"] as const;
+
+/** One entry of the record of a revision. All texts are plain and short. */
+export interface RecordEntry {
+  readonly what: Deed | (typeof events)[number];
+  /** RFC 3339. */
+  readonly at: string;
+  /** Absent: not known, as after an annotation by hand. */
+  readonly user?: string;
+  /** Stage of the rollout at that time. */
+  readonly stage?: string;
+  /** What the deed is about: a gate, a cluster or a stage. */
+  readonly subject?: string;
+  /** Why: what the user said, or why the rollout failed. */
+  readonly reason?: string;
+}
+
+const mostEntries = 50;
+const longestName = 100;
+
+/** The record of a revision, as its annotation has it. What is no entry is left out. */
+export function recordOf(text: string | undefined): readonly RecordEntry[] {
+  const list = parsed(text);
+  return (Array.isArray(list) ? list : []).flatMap(entryOf).slice(-mostEntries);
+}
+
+/** A record with more entries. The first one and the newest are kept, 50 in all. */
+export function withEntries(
+  record: readonly RecordEntry[],
+  entries: readonly RecordEntry[],
+): readonly RecordEntry[] {
+  const [first, ...rest] = [...record, ...entries];
+  return first === undefined ? [] : [first, ...rest.slice(1 - mostEntries)];
+}
+
+/** The deeds that `kubectl knfleet rollout` has left on a set, the oldest first. */
+export function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry[] {
+  return Object.entries(metadata.annotations ?? {})
+    .flatMap(([name, value]) => {
+      const deed = deeds.find((one) => name === `${steering.did}${one}`);
+      return deed === undefined ? [] : entryOf({ ...asRecord(parsed(value)), what: deed });
+    })
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1));
+}
+
+/** The entries that the record of the revision that is rolled out lacks: deeds, approvals, and pauses that somebody wrote by hand. Pure. */
+export function newEntries(
+  set: FleetSet,
+  { name, record = [] }: Pick<Revision, "name" | "record">,
+  now: number,
+): readonly RecordEntry[] {
+  const at = timestampOf(new Date(now));
+  const stage = stageOf(set);
+  const told = deedsOf(set)
+    .map((deed) => ({ ...stage, ...deed }))
+    .filter((deed) => !record.some((known) => isSameDeed(known, deed)));
+  const all = [...record, ...told];
+  const approvals = approvalsOf(set, name)
+    .filter(
+      (approval) =>
+        !sinceStart(all).some((known) => isSameDeed(known, { ...approval, at: known.at })),
+    )
+    .map((approval) => ({ ...approval, at }));
+  const pause = pauseChange(set, all);
+  return [...told, ...approvals, ...(pause === undefined ? [] : [{ ...stage, ...pause, at }])];
+}
+
+/** Where a rollout is, and why it is about to turn. */
+interface Turn {
+  readonly stage: string | undefined;
+  readonly reason: string | undefined;
+  readonly now: number;
+}
+
+function turnEntry(what: RecordEntry["what"], { stage, reason, now }: Turn): RecordEntry {
+  return {
+    what,
+    at: timestampOf(new Date(now)),
+    ...(stage === undefined ? {} : { stage }),
+    ...(reason === undefined ? {} : { reason: shortText(reason) }),
+  };
+}
+
+const turnsOfMarks = {
+  begin: "begin",
+  complete: "complete",
+  fail: "rollback",
+  retry: "retry",
+} as const;
+
+/** A mark with the entry that it leaves in the record, when the record does not have it. */
+export function recorded(
+  mark: RevisionMark,
+  turn: Turn,
+  record: readonly RecordEntry[] = [],
+): RevisionMark {
+  const isTold = mark.kind === "retry" && record.at(-1)?.what === "retry";
+  return isTold ? mark : { ...mark, entries: [turnEntry(turnsOfMarks[mark.kind], turn)] };
+}
+
+/** The entry of a halt; undefined when the record has it. */
+export function haltEntry(record: readonly RecordEntry[], turn: Turn): RecordEntry | undefined {
+  const last = record.findLast(({ what }) => turns.includes(what));
+  if (last?.what === "abort" || (last?.what === "halt" && last.stage === turn.stage)) {
+    return undefined;
+  }
+  return turnEntry("halt", turn);
+}
+
+/** The entry for a revision that ends because another one begins; undefined when it has ended before. */
+export function supersedeEntry(
+  set: FleetSet,
+  { record = [], completedNumber, number, failed }: Revision,
+  now: number,
+): RecordEntry | undefined {
+  const hasEnded = failed || completedNumber === number || record.at(-1)?.what === "supersede";
+  if (hasEnded) return undefined;
+  const { stage, waitingFor: reason } = set.status?.rollout ?? {};
+  return turnEntry("supersede", { stage, reason, now });
+}
+
+/** Entries after which a halt is another one. */
+const turns: readonly string[] = [
+  "begin",
+  "complete",
+  "halt",
+  "rollback",
+  "retry",
+  "abort",
+  "skip",
+];
+
+function stageOf({ status }: FleetSet): Pick<RecordEntry, "stage"> {
+  const stage = status?.rollout?.stage;
+  return stage === undefined ? {} : { stage };
+}
+
+/** The entries of this rollout: a revision may be rolled out more than once. */
+function sinceStart(record: readonly RecordEntry[]): readonly RecordEntry[] {
+  const start = record.findLastIndex(({ what }) => ["begin", "rollback", "retry"].includes(what));
+  return record.slice(start + 1);
+}
+
+function isSameDeed(one: RecordEntry, other: RecordEntry): boolean {
+  const fields = ["what", "at", "user", "subject"] as const;
+  return fields.every((field) => one[field] === other[field]);
+}
+
+/** The approvals of this revision that are on a set. */
+function approvalsOf(
+  { metadata }: FleetSet,
+  revision: string,
+): readonly (Omit<RecordEntry, "at"> & { readonly what: "approve" })[] {
+  return Object.entries(metadata.annotations ?? {}).flatMap(([name, value]) => {
+    const [, stage, gate] = /^(.+)-(before|after)$/.exec(name.slice(steering.approve.length)) ?? [];
+    const [approved, ...user] = value.split(" ");
+    const isApproval = name.startsWith(steering.approve) && approved === revision;
+    if (!isApproval || stage === undefined) return [];
+    const subject = gate === "before" ? `beginning of ${stage}` : `end of ${stage}`;
+    return [
+      { what: "approve" as const, stage, subject, user: cutText(user.join(" "), longestName) },
+    ];
+  });
+}
+
+/** A pause, or its end, that no deed tells. */
+function pauseChange(
+  set: FleetSet,
+  record: readonly RecordEntry[],
+): Omit<RecordEntry, "at"> | undefined {
+  const last = record.findLast(({ what }) => what === "pause" || what === "resume");
+  const wasPaused = last?.what === "pause";
+  if (isPaused(set) === wasPaused) return undefined;
+  if (wasPaused) return { what: "resume" };
+  const reason = set.metadata.annotations?.[steering.pause] ?? "spec.rollout.paused";
+  return { what: "pause", ...(reason === "" ? {} : { reason: shortText(reason) }) };
+}
+
+function entryOf(value: unknown): readonly RecordEntry[] {
+  if (!isRecord(value)) return [];
+  const what = [...deeds, ...events].find((one) => one === value["what"]);
+  const at = textAt(value, "at");
+  if (what === undefined || at === undefined || Number.isNaN(Date.parse(at))) return [];
+  const texts = (["user", "stage", "subject", "reason"] as const).flatMap((field) => {
+    const text = textAt(value, field) ?? "";
+    if (text === "") return [];
+    return [[field, field === "reason" ? shortText(text) : cutText(text, longestName * 3)]];
+  });
+  return [{ what, at: timestampOf(new Date(at)), ...Object.fromEntries(texts) }];
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}

@@ -1,0 +1,34 @@
+import type { FleetSet } from "../api/fleet-set.ts";
+import { revisionNameOf } from "./desired-spec.ts";
+import type { Decision, Revision } from "./facts.ts";
+import { recorded, supersedeEntry } from "./record.ts";
+
+/** The mark of a revision that is to be rolled out, when it is new or an older one is wanted again. */
+export function beginning(
+  set: FleetSet,
+  revisions: readonly Revision[],
+  now: number,
+): Pick<Decision, "mark" | "records"> | undefined {
+  const name = revisionNameOf(set);
+  const before = newestOf(revisions);
+  if (before?.name === name) return undefined;
+  const ended = before === undefined ? undefined : supersedeEntry(set, before, now);
+  const number = (before?.number ?? 0) + 1;
+  const turn = { stage: undefined, reason: undefined, now };
+  const mark = recorded({ kind: "begin", name, number }, turn);
+  if (before === undefined || ended === undefined) return { mark };
+  return { mark, records: { name: before.name, entries: [ended] } };
+}
+
+/** The revision that is rolled out, or was rolled out last. */
+export function newestOf(revisions: readonly Revision[]): Revision | undefined {
+  return revisions.toSorted((a, b) => b.number - a.number).at(0);
+}
+
+/** The revision that all stages passed last. */
+export function lastCompleted(revisions: readonly Revision[]): Revision | undefined {
+  return revisions
+    .filter(({ completedNumber }) => completedNumber !== undefined)
+    .toSorted((a, b) => (b.completedNumber ?? 0) - (a.completedNumber ?? 0))
+    .at(0);
+}

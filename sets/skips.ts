@@ -1,0 +1,40 @@
+import { type FleetSet, steering } from "../api/fleet-set.ts";
+import { foreignText } from "../api/foreign-text.ts";
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** The names after the revision in an annotation `REVISION NAME NAME …`; none for another revision. */
+function namesFor(value: string | undefined, revision: string): readonly string[] {
+  const [named, ...names] = (value ?? "").split(" ").filter((word) => word !== "");
+  return named === revision ? names : [];
+}
+
+/** Whether a rollout of a revision leaves a stage out. */
+export function isSkippedStage(annotations: Annotations, revision: string, stage: string): boolean {
+  return namesFor(annotations[steering.skipStages], revision).includes(stage);
+}
+
+/** Why a rollout of a revision leaves a cluster (`namespace/name`) out, as a sentence; undefined when it does not. */
+export function skipOf(
+  { metadata }: Pick<FleetSet, "metadata">,
+  revision: string,
+  { key, stage }: { readonly key: string; readonly stage: string },
+): string | undefined {
+  const { annotations = {} } = metadata;
+  if (namesFor(annotations[steering.skipClusters], revision).includes(key)) {
+    return "Skipped in this revision (rollout skip)";
+  }
+  if (!isSkippedStage(annotations, revision, stage)) return undefined;
+  return `Stage ${stage} is skipped in this revision (rollout skip)`;
+}
+
+/** Why somebody ended the rollout of a revision, as a sentence; undefined when nobody has. */
+export function abortOf(
+  { metadata }: Pick<FleetSet, "metadata">,
+  revision: string,
+): string | undefined {
+  const [named, ...reason] = (metadata.annotations?.[steering.abort] ?? "").split(" ");
+  if (named !== revision) return undefined;
+  const text = foreignText(reason.join(" "));
+  return text === "" ? "The rollout was aborted" : `The rollout was aborted: ${text}`;
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+
+import { recordAt } from "../../../../../api/fields.ts";
+import { runText } from "../../run-text.ts";
+import { type Answer, startStubHub } from "../../stub-hub.ts";
+import { inPhase, sampleSet, update } from "./sample-set.ts";
+
+const rolling = sampleSet({ status: inPhase({ phase: "Rolling", stage: "early" }) });
+const over = sampleSet({ status: inPhase({ phase: "Complete" }) });
+const alice = { body: { status: { userInfo: { username: "alice" } } } };
+
+/** Runs a command about a set, and returns the annotations that it writes. */
+async function steered(args: readonly string[], set = rolling, isKnown = true) {
+  const written: unknown[] = [];
+  const answer: Answer = ({ method, path, body }) => {
+    if (path.endsWith("/selfsubjectreviews")) {
+      return isKnown ? alice : { status: 404, body: { kind: "Status", code: 404, message: "no" } };
+    }
+    if (method !== "PATCH") return undefined;
+    written.push(recordAt(body, "metadata", "annotations"));
+    return { body: set };
+  };
+  await using hub = await startStubHub([set], answer);
+  const [verb = "", ...rest] = args;
+  const line = ["rollout", verb, "kss/prod", "-n", "platform", ...rest];
+  return { ...(await runText(line, { env: hub.env })), written };
+}
+
+function deed(what: string, more: object) {
+  const told = { at: "2026-11-21T12:00:00Z", user: "alice", ...more };
+  return { [`knfleet.dev/did.${what}`]: JSON.stringify(told) };
+}
+
+describe("steering tells who did it, for the record of the revision", () => {
+  test.each([
+    {
+      args: ["pause", "--reason", "incident 7"],
+      writes: {
+        "knfleet.dev/pause-rollout": "incident 7",
+        ...deed("pause", { reason: "incident 7" }),
+      },
+    },
+    {
+      args: ["skip", "--cluster", "eu-17", "--reason", "broken disk"],
+      writes: {
+        "knfleet.dev/skip-clusters": `${update} fleet/eu-17`,
+        ...deed("skip", { subject: "cluster fleet/eu-17", reason: "broken disk" }),
+      },
+    },
+    {
+      args: ["skip", "--stage", "early", "--reason", "holidays"],
+      writes: {
+        "knfleet.dev/skip-stages": `${update} early`,
+        ...deed("skip", { subject: "stage early", reason: "holidays" }),
+      },
+    },
+    {
+      args: ["abort", "--reason", "wrong registry"],
+      writes: {
+        "knfleet.dev/abort": `${update} wrong registry`,
+        ...deed("abort", { reason: "wrong registry" }),
+      },
+    },
+  ])("rollout $args", async ({ args, writes }) => {
+    const { written, exitCode } = await steered(args);
+    expect(written).toEqual([writes]);
+    expect(exitCode).toBe(0);
+  });
+
+  test("and writes it without a name where the hub does not tell it", async () => {
+    const { written } = await steered(["pause", "--reason", "incident 7"], rolling, false);
+    expect(JSON.stringify(written)).not.toContain("user");
+  });
+});
+
+describe("rollout skip", () => {
+  test("adds to what is skipped in this revision, and forgets what was skipped in another one", async () => {
+    const key = "knfleet.dev/skip-clusters";
+    const again = ["skip", "--cluster", "fleet/eu-2", "--reason", "no"];
+    const of = (value: string) =>
+      sampleSet({ status: rolling.status ?? {}, annotations: { [key]: value } });
+    const more = await steered(again, of(`${update} fleet/eu-1`));
+    expect(more.written).toMatchObject([{ [key]: `${update} fleet/eu-1 fleet/eu-2` }]);
+    const other = await steered(again, of("prod-0123456789 fleet/eu-1"));
+    expect(other.written).toMatchObject([{ [key]: `${update} fleet/eu-2` }]);
+    expect((await steered(again, of(`${update} fleet/eu-2`))).stdout).toContain("already");
+  });
+
+  test.each([
+    { args: ["skip", "--cluster", "eu-1"], says: "--reason", code: 2 },
+    { args: ["abort"], says: "--reason", code: 2 },
+    { args: ["skip", "--reason", "a"], says: "one of --cluster and --stage", code: 2 },
+    {
+      args: ["skip", "--stage", "a", "--cluster", "b", "--reason", "a"],
+      says: "one of --cluster and --stage",
+      code: 2,
+    },
+    { args: ["skip", "--cluster", "eu-*", "--reason", "a"], says: "[NAMESPACE/]NAME", code: 2 },
+    { args: ["skip", "--stage", "none", "--reason", "a"], says: 'no stage "none"', code: 1 },
+  ])("refuses $args", async ({ args, says, code }) => {
+    const { stderr, exitCode, written } = await steered(args);
+    expect({ exitCode, written }).toEqual({ exitCode: code, written: [] });
+    expect(stderr).toContain(says);
+  });
+
+  test.each([
+    ["skip", "--stage", "early", "--reason", "a"],
+    ["abort", "--reason", "a"],
+  ])("and abort refuse a rollout that is over: %s", async (...args) => {
+    const { stderr, exitCode } = await steered(args, over);
+    expect(stderr).toContain("is over");
+    expect(exitCode).toBe(1);
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+
+import { revisionAnnotations, steering } from "../../api/fleet-set.ts";
+import { recordOf, withEntries } from "../../sets/record.ts";
+import type { SetWorld } from "./set-world.ts";
+import { completeWorld, next, updateOf } from "./two-rings.ts";
+
+/** The record of the revision that the set wants, in words. */
+function told(world: SetWorld, name = updateOf(world)): readonly string[] {
+  const { record = [] } = world.revisions.find((one) => one.name === name) ?? {};
+  return record.map(({ what, user, stage, subject, reason }) =>
+    [what, user, stage, subject, reason].filter((word) => word !== undefined).join(" | "),
+  );
+}
+
+function did(world: SetWorld, what: string, more: object = {}): void {
+  const deed = { at: new Date(world.now).toISOString(), user: "alice", ...more };
+  world.annotate(`${steering.did}${what}`, JSON.stringify(deed));
+}
+
+const gated = {
+  stages: [
+    { name: "canary", selector: { matchLabels: { ring: "canary" } }, after: { approval: true } },
+    { name: "rest", selector: { matchLabels: { ring: "rest" } }, maxConcurrency: 5 },
+  ],
+};
+
+describe("the record of a revision", () => {
+  test("has its beginning, who approved and paused it, and its end", () => {
+    const world = completeWorld();
+    world.edit({ ...next, rollout: { ...world.set.spec.rollout, ...gated } as never });
+    world.run(["AwaitingApproval"]);
+    world.annotate(`${steering.approve}canary-after`, `${updateOf(world)} bob smith`);
+    world.annotate(steering.pause, "incident 7");
+    did(world, "pause", { reason: "incident 7" });
+    world.settle();
+    expect(world.set.metadata.annotations).not.toHaveProperty([`${steering.did}pause`]);
+    world.annotate(steering.pause, undefined);
+    world.run(["Complete"]);
+    expect(told(world)).toEqual([
+      "begin",
+      "pause | alice | canary | incident 7",
+      "approve | bob smith | canary | end of canary",
+      "resume | rest",
+      "complete | rest",
+    ]);
+  });
+
+  test("says why it halted, who tried it again, and why it was given up", () => {
+    const bad = ["rest-1", "rest-2", "rest-3"];
+    const world = completeWorld({}, bad);
+    world.edit(next);
+    world.run(["Halted"]);
+    const why = "Stage rest halted: 2 clusters failed, maxFailures is 1";
+    expect(told(world)).toEqual(["begin", `halt | rest | ${why}`]);
+    // Once, however often it is looked at.
+    world.pass(60_000);
+    world.settle();
+    expect(told(world)).toHaveLength(2);
+    did(world, "retry");
+    world.annotate(steering.retry, updateOf(world));
+    world.settle();
+    expect(told(world).slice(2)).toEqual(["retry | alice | rest"]);
+    world.edit({ rollout: { ...world.set.spec.rollout, onFailure: "Rollback" } as never });
+    world.run(["RolledBack"]);
+    expect(told(world).at(-1)).toBe(`rollback | rest | ${why}`);
+  });
+
+  test("says that another revision ended it, and who went back", () => {
+    const world = completeWorld();
+    const first = updateOf(world);
+    world.edit(next);
+    world.settle();
+    world.pass(1_000);
+    world.settle();
+    const second = updateOf(world);
+    world.edit({ template: { spec: { version: "1.22.0" } } });
+    did(world, "undo", { reason: `to revision ${first}` });
+    world.run(["Complete"]);
+    expect(told(world, second)).toEqual(["begin", "supersede | canary"]);
+    expect(told(world, first)).toEqual([
+      "begin",
+      "complete | rest",
+      "begin",
+      expect.stringMatching(/^undo \| alice \| \w+ \| to revision /),
+      expect.stringMatching(/^complete \| \w+$/),
+    ]);
+  });
+
+  test("keeps its first entry and the newest, 50 in all, and is plain and short", () => {
+    const at = "2026-11-25T12:00:00Z";
+    const many = Array.from({ length: 80 }, (_, index) => ({
+      what: "pause" as const,
+      at,
+      reason: `${index}`,
+    }));
+    const record = withEntries([{ what: "begin", at }], many);
+    expect(record).toHaveLength(50);
+    expect(record[0]?.what).toBe("begin");
+    expect(record.at(-1)?.reason).toBe("79");
+    const lie = JSON.stringify([
+      { what: "pause", at, user: "\u001b[31mroot", reason: "x".repeat(5_000) },
+      { what: "nonsense", at },
+      { what: "pause", at: "no time" },
+      "text",
+    ]);
+    expect(recordOf(lie)).toEqual([
+      { what: "pause", at, user: "root", reason: `${"x".repeat(297)}…` },
+    ]);
+    expect(recordOf("{")).toEqual([]);
+    expect(revisionAnnotations.record).toBe("knfleet.dev/record");
+  });
+});
