@@ -14,7 +14,8 @@ import {
 } from "./facts.ts";
 import { historyAfter } from "./history.ts";
 import { stagesWith } from "./members.ts";
-import { deedsOf, haltEntry, newEntries, type RecordEntry, recorded } from "./record.ts";
+import { type RecordEntry } from "./record-entry.ts";
+import { deedsOf, haltEntry, newEntries, recorded } from "./record.ts";
 import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { beginning, lastCompleted, newestOf } from "./rollout-turns.ts";

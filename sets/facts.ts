@@ -3,7 +3,7 @@ import type { Component, ComponentKey } from "../api/component.ts";
 import type { FleetSet, FleetSetStatus, StageSpec } from "../api/fleet-set.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { DesiredSpec, RevisionContent } from "./desired-spec.ts";
-import type { RecordEntry } from "./record.ts";
+import type { RecordEntry } from "./record-entry.ts";
 import type { History } from "./standing.ts";
 
 /** A ControllerRevision of a set. */

@@ -10,7 +10,7 @@ import {
 } from "../../api/fleet-set.ts";
 import { describe, nameFirst } from "../../api/kubernetes.ts";
 import type { Stamp } from "../../sets/facts.ts";
-import { type Deed, deeds, type RecordEntry } from "../../sets/record.ts";
+import { type Deed, deeds, type RecordEntry } from "../../sets/record-entry.ts";
 import type { NewEvent } from "../events.ts";
 
 /** The Events for what changed between two states of a set's status. Pure. Spec: sets.md R15. */

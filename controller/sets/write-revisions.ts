@@ -7,7 +7,7 @@ import { type FleetSet, revisionAnnotations, setLabels } from "../../api/fleet-s
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Records, RevisionMark, SetFacts } from "../../sets/facts.ts";
-import { type RecordEntry, withEntries } from "../../sets/record.ts";
+import { type RecordEntry, withEntries } from "../../sets/record-entry.ts";
 import { revisionObject } from "../../sets/revision-object.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import { revisionAnnotations, steering } from "../../api/fleet-set.ts";
-import { recordOf, withEntries } from "../../sets/record.ts";
-import type { SetWorld } from "./set-world.ts";
-import { completeWorld, next, updateOf } from "./two-rings.ts";
+import { recordOf, withEntries } from "../../sets/record-entry.ts";
+import { rolloutWith, type SetWorld } from "./set-world.ts";
+import { completeWorld, next, stages, updateOf } from "./two-rings.ts";
 
 /** The record of the revision that the set wants, in words. */
 function told(world: SetWorld, name = updateOf(world)): readonly string[] {
@@ -28,7 +28,7 @@ const gated = {
 describe("the record of a revision", () => {
   test("has its beginning, who approved and paused it, and its end", () => {
     const world = completeWorld();
-    world.edit({ ...next, rollout: { ...world.set.spec.rollout, ...gated } as never });
+    world.edit({ ...next, rollout: rolloutWith(gated) });
     world.run(["AwaitingApproval"]);
     world.annotate(`${steering.approve}canary-after`, `${updateOf(world)} bob smith`);
     world.annotate(steering.pause, "incident 7");
@@ -61,7 +61,7 @@ describe("the record of a revision", () => {
     world.annotate(steering.retry, updateOf(world));
     world.settle();
     expect(told(world).slice(2)).toEqual(["retry | alice | rest"]);
-    world.edit({ rollout: { ...world.set.spec.rollout, onFailure: "Rollback" } as never });
+    world.edit({ rollout: rolloutWith({ stages, onFailure: "Rollback" }) });
     world.run(["RolledBack"]);
     expect(told(world).at(-1)).toBe(`rollback | rest | ${why}`);
   });

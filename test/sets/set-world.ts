@@ -13,7 +13,7 @@ import { saidBy } from "../../sets/component-said.ts";
 import { decide } from "../../sets/decide.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
-import { withEntries } from "../../sets/record.ts";
+import { withEntries } from "../../sets/record-entry.ts";
 import type { History } from "../../sets/standing.ts";
 
 type Rollout = NonNullable<FleetSetSpec["rollout"]>;
@@ -91,8 +91,7 @@ export class SetWorld {
       this.set = { ...this.set, status: decision.status };
     }
     this.history = decision.history ?? this.history;
-    if (decision.records !== undefined) this.#record(decision.records);
-    if (decision.records !== undefined && decision.mark?.kind !== "begin") this.#dropDeeds();
+    this.#record(decision);
     if (decision.mark !== undefined) this.#mark(decision.mark);
     for (const { cluster, revision, stage } of decision.stamps.slice(0, limit)) {
       this.#stamp(cluster, { revision, stage });
@@ -185,7 +184,10 @@ export class SetWorld {
     this.annotate(steering.abort, undefined);
   }
 
-  #record({ name: revision, entries }: NonNullable<Decision["records"]>): void {
+  #record({ records, mark }: Decision): void {
+    if (records === undefined) return;
+    const { name: revision, entries } = records;
+    if (mark?.kind !== "begin") this.#dropDeeds();
     this.revisions = this.revisions.map((one) =>
       one.name === revision ? { ...one, record: withEntries(one.record ?? [], entries) } : one,
     );

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { steering } from "../../api/fleet-set.ts";
+import { rolloutWith, stageOfRing } from "./set-world.ts";
 import { completeWorld, next, updateOf } from "./two-rings.ts";
 
 describe("rollout skip", () => {
@@ -26,10 +27,10 @@ describe("rollout skip", () => {
 
   test("of a stage gives its clusters nothing, and the next stage begins without its gates", () => {
     const world = completeWorld();
-    const [canary, rest] = world.set.spec.rollout?.stages ?? [];
     const gate = { approval: true };
-    const stages = [{ ...canary, before: gate, after: { ...gate, soak: "1h" } }, rest];
-    world.edit({ ...next, rollout: { ...world.set.spec.rollout, stages } as never });
+    const gates = { before: gate, after: { ...gate, soak: "1h" } };
+    const stages = [stageOfRing("canary", gates), stageOfRing("rest")];
+    world.edit({ ...next, rollout: rolloutWith({ stages }) });
     world.run(["AwaitingApproval"]);
     world.annotate(steering.skipStages, `${updateOf(world)} canary`);
     world.run(["Complete"]);

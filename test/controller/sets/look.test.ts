@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { conditionOf } from "../../../api/conditions.ts";
-import { steering } from "../../../api/fleet-set.ts";
+import { revisionAnnotations, steering } from "../../../api/fleet-set.ts";
+import { recordOf } from "../../../sets/record-entry.ts";
 import { rolloutWith } from "../../sets/set-world.ts";
 import { apiError, hubWith, rollout, SetHub, whenUnselected } from "./set-hub.ts";
 
@@ -199,4 +200,26 @@ test("an approval does not count when its revision is rolled out again", async (
     expect(hub.set(key).metadata.annotations ?? {}).not.toHaveProperty(approval);
     expect(hub.set(key).status?.rollout?.phase).toBe("AwaitingApproval");
   }
+});
+
+test("what a user did goes from the set into the record of the revision, with an Event, and what is skipped goes with the revision", async () => {
+  const { hub, key } = await hubWith(["a", "b"]);
+  const [first] = hub.revisions();
+  const skipped = { [steering.skipClusters]: `${first?.metadata.name} fleet/a` };
+  hub.annotate(key, steering.skipClusters, skipped[steering.skipClusters]);
+  const deed = { at: "2026-01-01T00:00:00Z", user: "alice", reason: "broken disk" };
+  hub.annotate(key, `${steering.did}skip`, JSON.stringify(deed));
+  await hub.look(key);
+  expect(hub.set(key).metadata.annotations).not.toHaveProperty([`${steering.did}skip`]);
+  const record = () =>
+    recordOf(hub.revisions()[0]?.metadata.annotations?.[revisionAnnotations.record]);
+  expect(record().map(({ what }) => what)).toContain("begin");
+  expect(record()).toContainEqual({ what: "skip", ...deed, stage: expect.any(String) });
+  await hub.look(key);
+  expect(record().filter(({ what }) => what === "skip")).toHaveLength(1);
+  expect(hub.set(key).status?.clusters).toMatchObject({ excluded: 1 });
+  hub.edit(key, { template: { spec: { version: "1.23.0" } } });
+  await hub.look(key);
+  expect(hub.set(key).metadata.annotations).not.toHaveProperty([steering.skipClusters]);
+  expect(hub.set(key).status?.clusters).toMatchObject({ excluded: 0 });
 });

@@ -4,6 +4,7 @@ import type { FleetSetStatus } from "../../../api/fleet-set.ts";
 import {
   deletionEvents,
   editEvents,
+  recordEvents,
   setEvents,
   stampEvents,
 } from "../../../controller/sets/set-events.ts";
@@ -188,4 +189,30 @@ test.each([
   const wanted = isTold ? [{ type: "Normal", reason: "ValuesChanged", message }] : [];
   expect(stampEvents([stamp])).toEqual(wanted);
   expect(stampEvents([{ ...stamp, child: undefined }])).toEqual([]);
+});
+
+test("what users did has Events that say who, in which stage and why; what became of a revision has its own", () => {
+  const at = "2026-11-25T12:00:00Z";
+  const events = recordEvents([
+    { what: "begin", at },
+    { what: "pause", at, user: "alice", stage: "early", reason: "incident 7" },
+    {
+      what: "skip",
+      at,
+      user: "alice",
+      stage: "early",
+      subject: "cluster fleet/eu-1",
+      reason: "broken",
+    },
+    { what: "resume", at },
+  ]);
+  expect(events).toEqual([
+    { type: "Normal", reason: "Paused", message: "alice: pause in stage early: incident 7" },
+    {
+      type: "Normal",
+      reason: "Skipped",
+      message: "alice: skip cluster fleet/eu-1 in stage early: broken",
+    },
+    { type: "Normal", reason: "Resumed", message: "Somebody: resume" },
+  ]);
 });

@@ -1,6 +1,6 @@
 import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
 import { fleetSetKinds, steering } from "../../../api/fleet-set.ts";
-import { deeds } from "../../../sets/record.ts";
+import { deeds } from "../../../sets/record-entry.ts";
 import { unmatchedStage } from "../../../sets/stages.ts";
 import { below, elementsOf, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
 import type { NeededRight, SetChange } from "./set-rule.ts";

@@ -134,6 +134,18 @@ export const setReasons: SetWords = {
     "Event: an approval names another revision than the one that is rolled out, so it counts for nothing.",
     "kubectl knfleet rollout approve.",
   ],
+  Approved: ["Event: somebody approved a stage; the message says who and which gate.", nothing],
+  Resumed: ["Event: a paused rollout goes on; the message says who resumed it.", nothing],
+  Retried: ["Event: somebody asked to try a failed revision again.", nothing],
+  Undone: ["Event: somebody went back to an earlier revision with rollout undo.", nothing],
+  Skipped: [
+    "Event: somebody left a cluster or a stage out of this rollout; the message says who and why.",
+    nothing,
+  ],
+  Aborted: [
+    "Event: somebody ended the rollout of this revision; the message says who and why.",
+    "Change the spec, or: kubectl knfleet rollout retry.",
+  ],
   SuspiciousShrink: [
     "The set selects far fewer clusters than before. Nothing is removed until somebody says that this is meant, or the clusters are back.",
     "Put the value that the message names into the annotation `knfleet.dev/accept-selection`, or correct the labels of the ClusterProfiles.",

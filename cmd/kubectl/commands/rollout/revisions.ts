@@ -3,7 +3,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Revision } from "../../../../sets/facts.ts";
-import type { RecordEntry } from "../../../../sets/record.ts";
+import type { RecordEntry } from "../../../../sets/record-entry.ts";
 import { revisionOf, setSelectorOf } from "../../../../sets/revision-object.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 

@@ -111,8 +111,7 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     if (steering.kind === "unchanged") return await tell(set, steering.said, input);
     if (!isSameJson(steering, first)) return tellRefusal(changedMeanwhile(set), input);
     const { namespace, name, uid, resourceVersion } = set.metadata;
-    const told = steering.deed && deedAnnotation(steering.deed, terminal.now(), await nameOf(user));
-    const annotations = { ...steering.annotations, ...told };
+    const annotations = await annotationsOf(steering, terminal.now(), user);
     try {
       const written = await access.hub.patch(
         { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name },
@@ -130,6 +129,16 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     }
     // oxlint-enable no-await-in-loop
   }
+}
+
+/** What is written, with the deed for the record. */
+async function annotationsOf(
+  { annotations, deed }: Extract<Steering, { kind: "write" }>,
+  now: Date,
+  user: () => Promise<string>,
+): Promise<Readonly<Record<string, string | null>>> {
+  if (deed === undefined) return annotations;
+  return { ...annotations, ...deedAnnotation(deed, now, await nameOf(user)) };
 }
 
 /** The name of the caller; undefined when the hub does not tell it. */

@@ -1,5 +1,5 @@
 import { type FleetSet, type StageSpec, steering } from "../../../../api/fleet-set.ts";
-import type { Deed } from "../../../../sets/record.ts";
+import type { Deed } from "../../../../sets/record-entry.ts";
 import { unmatchedStage } from "../../../../sets/stages.ts";
 import { UsageError } from "../../errors.ts";
 import { placedSetOf } from "./named-set.ts";
@@ -184,20 +184,38 @@ export interface SkipFlags {
 /** Leaves a cluster or a stage out of the rollout of the revision. Throws UsageError. */
 export function skip(set: FleetSet, { cluster, stage, reason }: SkipFlags): Steering {
   if (reason === undefined || reason.trim() === "") throw noReason("skip");
-  const revision = unfinishedRevision(set);
-  if (typeof revision !== "string") return revision;
   if ((cluster === undefined) === (stage === undefined)) {
     throw new UsageError("Give one of --cluster and --stage");
   }
-  const key = stage === undefined ? steering.skipClusters : steering.skipStages;
-  const name = stage ?? clusterKey(set, cluster ?? "");
+  const revision = unfinishedRevision(set);
+  if (typeof revision !== "string") return revision;
   const stages = [...(set.spec.rollout?.stages ?? []).map((one) => one.name), unmatchedStage];
   if (stage !== undefined && !stages.includes(stage)) {
     return refused(set, `There is no stage "${stage}"; there are: ${stages.join(", ")}`);
   }
-  const [named, ...names] = (set.metadata.annotations?.[key] ?? "").split(" ");
+  const skipped =
+    stage === undefined
+      ? { key: steering.skipClusters, kind: "cluster", name: clusterKey(set, cluster ?? "") }
+      : { key: steering.skipStages, kind: "stage", name: stage };
+  return skipping(set, { ...skipped, revision, reason });
+}
+
+interface Skipped {
+  /** The annotation. */
+  readonly key: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly revision: string;
+  readonly reason: string;
+}
+
+function skipping(
+  { metadata }: FleetSet,
+  { key, kind, name, revision, reason }: Skipped,
+): Steering {
+  const [named, ...names] = (metadata.annotations?.[key] ?? "").split(" ");
   const present = named === revision ? names : [];
-  const subject = `${stage === undefined ? "cluster" : "stage"} ${name}`;
+  const subject = `${kind} ${name}`;
   if (present.includes(name)) return { kind: "unchanged", said: `skips ${subject} already` };
   return {
     kind: "write",

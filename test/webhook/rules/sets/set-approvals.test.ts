@@ -22,6 +22,12 @@ const approved = (gate: string, value: string, old: object = {}) =>
     oldAnnotations: old,
   });
 
+const refusing = () => false;
+const annotated = (annotations: object, oldAnnotations: object = {}) =>
+  writtenSet(spec, { before: spec, annotations, oldAnnotations });
+const told = (user: object) =>
+  annotated({ "knfleet.dev/did.pause": JSON.stringify({ at: "2026-11-25T12:00:00Z", ...user }) });
+
 describe("approvals", () => {
   test.each(["canary-before", "canary-after", "unmatched-before", "a-before-before"])(
     "%s is passed to who may approve",
@@ -65,6 +71,35 @@ describe("approvals", () => {
   ])("of %s are refused", async (gate, message) => {
     expect(linesOf(await reviewSet(approved(gate, `${revision} alice`)))).toEqual([
       `422 metadata.annotations["knfleet.dev/approve.${gate}"]: ${message}`,
+    ]);
+  });
+
+  test.each(["knfleet.dev/skip-clusters", "knfleet.dev/skip-stages"])(
+    "%s needs the right to approve, and its withdrawal does not",
+    async (name) => {
+      const skip = { [name]: `${revision} canary` };
+      expect(linesOf(await reviewSet(annotated(skip), { may: refusing }))).toEqual([
+        `403 metadata.annotations["${name}"]: user "alice" may not "approve" stages of KnativeServingSet "platform/prod"`,
+      ]);
+      expect(linesOf(await reviewSet(annotated(skip)))).toEqual([]);
+      expect(linesOf(await reviewSet(annotated({}, skip), { may: refusing }))).toEqual([]);
+      expect(linesOf(await reviewSet(annotated({ [name]: "test-0123456789 a" })))).toEqual([
+        `422 metadata.annotations["${name}"]: must begin with a revision of the set (is "test-0123456789")`,
+      ]);
+    },
+  );
+
+  test("an end of a rollout needs a revision of the set, and no right of its own", async () => {
+    const good = annotated({ "knfleet.dev/abort": `${revision} bad` });
+    expect(linesOf(await reviewSet(good, { may: refusing }))).toEqual([]);
+    expect(linesOf(await reviewSet(annotated({ "knfleet.dev/abort": "now" })))).toHaveLength(1);
+  });
+
+  test("what somebody did is told under the own name, or without one", async () => {
+    expect(linesOf(await reviewSet(told({ user: "alice" })))).toEqual([]);
+    expect(linesOf(await reviewSet(told({})))).toEqual([]);
+    expect(linesOf(await reviewSet(told({ user: "bob" })))).toEqual([
+      '422 metadata.annotations["knfleet.dev/did.pause"]: must name the user who writes it, here "alice" (is "bob")',
     ]);
   });
 

@@ -1,0 +1,66 @@
+import { timestampOf } from "../api/conditions.ts";
+import { isRecord, textAt } from "../api/fields.ts";
+import { cutText, shortText } from "./set-conditions.ts";
+
+/** What users do with a rollout. */
+export const deeds = ["approve", "pause", "resume", "retry", "undo", "skip", "abort"] as const;
+export type Deed = (typeof deeds)[number];
+/** What becomes of a revision. */
+const events = ["begin", "complete", "halt", "rollback", "supersede"] as const;
+
+/** One entry of the record of a revision. All texts are plain and short. */
+export interface RecordEntry {
+  readonly what: Deed | (typeof events)[number];
+  /** RFC 3339. */
+  readonly at: string;
+  /** Absent: not known, as after an annotation by hand. */
+  readonly user?: string;
+  /** Stage of the rollout at that time. */
+  readonly stage?: string;
+  /** What the deed is about: a gate, a cluster or a stage. */
+  readonly subject?: string;
+  /** Why: what the user said, or why the rollout failed. */
+  readonly reason?: string;
+}
+
+const mostEntries = 50;
+/** Longest name of a user in a record, in bytes of JSON. */
+export const longestName = 100;
+
+/** The record of a revision, as its annotation has it. What is no entry is left out. */
+export function recordOf(text: string | undefined): readonly RecordEntry[] {
+  const list = parsed(text);
+  return (Array.isArray(list) ? list : []).flatMap(entryOf).slice(-mostEntries);
+}
+
+/** A record with more entries. The first one and the newest are kept, 50 in all. */
+export function withEntries(
+  record: readonly RecordEntry[],
+  entries: readonly RecordEntry[],
+): readonly RecordEntry[] {
+  const [first, ...rest] = [...record, ...entries];
+  return first === undefined ? [] : [first, ...rest.slice(1 - mostEntries)];
+}
+
+/** The entry that a value is, in a list; empty for what is none. */
+export function entryOf(value: unknown): readonly RecordEntry[] {
+  if (!isRecord(value)) return [];
+  const what = [...deeds, ...events].find((one) => one === value["what"]);
+  const at = textAt(value, "at");
+  if (what === undefined || at === undefined || Number.isNaN(Date.parse(at))) return [];
+  const texts = (["user", "stage", "subject", "reason"] as const).flatMap((field) => {
+    const text = textAt(value, field) ?? "";
+    if (text === "") return [];
+    return [[field, field === "reason" ? shortText(text) : cutText(text, longestName * 3)]];
+  });
+  return [{ what, at: timestampOf(new Date(at)), ...Object.fromEntries(texts) }];
+}
+
+/** A value of JSON; null for a text that is none. */
+export function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return null;
+  }
+}
