@@ -31,6 +31,9 @@ export type ClusterStateName =
   | "TimedOut"
   | "Diverged";
 
+/** Reason of a pending cluster on which another set has to be done first. */
+export const waitsForSet = "WaitsForSet";
+
 /** State of one cluster of a set. */
 export interface ClusterState {
   readonly name: ClusterStateName;
@@ -53,6 +56,8 @@ export interface ClusterFacts {
   readonly excluded: string | undefined;
   /** Somebody else has the cluster, or the hub refused the component. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
+  /** For what it waits before it gets a revision; absent: for nothing. */
+  readonly waitsFor?: string | undefined;
   /** Whether it has been done since its last stamp; undefined: not known. */
   readonly standing?: Standing | undefined;
 }
@@ -129,9 +134,12 @@ function unreachableState(
 }
 
 function stateBeforeStamp(facts: ClusterFacts, timing: Timing): ClusterState | undefined {
-  const { child, desired } = facts;
+  const { child, desired, waitsFor } = facts;
   if ("missing" in desired) return undefined;
-  const pending = { name: "Pending", reason: "Pending", message: "" } as const;
+  const pending: ClusterState =
+    waitsFor === undefined
+      ? { name: "Pending", reason: "Pending", message: "" }
+      : { name: "Pending", reason: waitsForSet, message: waitsFor };
   if (child === undefined) return pending;
   if (isStamped(child, facts) && !isToBeRetried(facts, timing)) return undefined;
   const installed = { kind: child.kind, installed: child.status?.version };

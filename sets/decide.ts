@@ -197,7 +197,7 @@ class Look {
 
   #rollBack(): Decision {
     const current = this.#current ?? this.#update;
-    const stages = this.#stagesWith(current);
+    const stages = this.#stagesWith(current, true);
     const walk = this.#walk(stages);
     const progress = walk.progress.map(notBegun);
     const { order } = this.#facts.set.spec.rollout ?? {};
@@ -250,8 +250,9 @@ class Look {
     return { progress, nextLooks };
   }
 
-  #stagesWith(revision: Revision): readonly Stage[] {
-    const judgement = { revision, now: this.#now, retriedAt: this.#update.retriedAt };
+  #stagesWith(revision: Revision, ignoresOrder = false): readonly Stage[] {
+    const { retriedAt } = this.#update;
+    const judgement = { revision, now: this.#now, retriedAt, ignoresOrder };
     return stagesWith(this.#facts, this.#selected, judgement);
   }
 

@@ -53,6 +53,8 @@ export interface SetFacts {
   readonly obstacles: ReadonlyMap<string, Obstacle>;
   /** By `namespace/name`: why the last write for a cluster failed on the hub and may succeed later. */
   readonly unwritten?: ReadonlyMap<string, string>;
+  /** By `namespace/name`: for what a cluster waits before it begins, because of `rollout.after`. */
+  readonly waits?: ReadonlyMap<string, string>;
   /** Absent: this process has not looked at the set before. */
   readonly history?: History;
 }

@@ -20,6 +20,8 @@ export interface Judgement extends Pick<Timing, "now"> {
   readonly revision: Revision;
   /** When a user asked to try the revision again, RFC 3339. */
   readonly retriedAt: string | undefined;
+  /** True when clusters wait for no other set, as in a rollback. */
+  readonly ignoresOrder?: boolean;
 }
 
 /** The stages of a set with their clusters and the states of these. Pure. */
@@ -76,7 +78,7 @@ type Judge = (
 ) => Member;
 
 /** Returns a function that judges clusters by one revision. Clusters with the same overrides and values share one spec. */
-function judgeOf({ set, obstacles, history }: SetFacts, judgement: Judgement): Judge {
+function judgeOf({ set, obstacles, history, waits }: SetFacts, judgement: Judgement): Judge {
   const { content, name: revision } = judgement.revision;
   const specs = new DesiredSpecs(content);
   const timing = timingOf(set, judgement);
@@ -84,11 +86,12 @@ function judgeOf({ set, obstacles, history }: SetFacts, judgement: Judgement): J
     const desired = profile === undefined ? { spec: {}, hash: "" } : specs.of(profile);
     const obstacle = obstacles.get(key);
     const known = { profile, child, desired };
+    const waitsFor = judgement.ignoresOrder === true ? undefined : waits?.get(key);
     const standing = standingOf(history, { key, child }, judgement.now);
     return {
       key,
       ...known,
-      state: clusterState({ ...known, revision, excluded, obstacle, standing }, timing),
+      state: clusterState({ ...known, revision, excluded, obstacle, standing, waitsFor }, timing),
     };
   };
 }

@@ -286,6 +286,7 @@ function rollingStep(stage: Stage, tally: Tally, context: StageContext): Step {
 /** Why a stage whose clusters have all begun is not finished, when time alone does not finish it. */
 function stuckSentence({ spec }: Stage, tally: Tally): string | undefined {
   if (tally.pending + tally.inFlight > 0 || tally.hasTooManyUnreachable) return undefined;
+  if (tally.waitsFor !== undefined) return `Stage ${spec.name} waits: ${tally.waitsFor}`;
   if (!tally.isBlocked || tally.unfinished > 0) return undefined;
   const { blocked, maxFailures } = tally;
   const are = blocked === 1 ? "is" : "are";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { type FleetSetSpec, setLabels, type StageSpec } from "../api/fleet-set.ts";
-import { type ClusterState, isReadyWith } from "./cluster-state.ts";
+import { type ClusterState, isReadyWith, waitsForSet } from "./cluster-state.ts";
 import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
 import { matchesProfile } from "./select-clusters.ts";
 
@@ -52,7 +52,7 @@ export function refusedClusters(
 
 /** True when a cluster waits for its revision. */
 export function isToBegin({ name, reason }: ClusterState): boolean {
-  return name === "Pending" && reason !== "Deleting";
+  return name === "Pending" && reason !== "Deleting" && reason !== waitsForSet;
 }
 
 /** Number of members that are changing now. Each holds a slot of its stage. Spec: sets.md R5. */

@@ -1,5 +1,10 @@
 import type { StageSpec, StageStatus } from "../api/fleet-set.ts";
-import { type ClusterState, type ClusterStateName, isThrough } from "./cluster-state.ts";
+import {
+  type ClusterState,
+  type ClusterStateName,
+  isThrough,
+  waitsForSet,
+} from "./cluster-state.ts";
 import { timeOf, updatedAtOf } from "./component-said.ts";
 import type { Member, Stage } from "./facts.ts";
 import { concurrencyOf, type Share, shareOf, usualShare } from "./limits.ts";
@@ -34,6 +39,8 @@ export interface Tally extends StageLimits {
   readonly unreachable: number;
   readonly maxUnreachable: number;
   readonly blocked: number;
+  /** For what the first of the clusters that wait for another set waits; undefined: none does. */
+  readonly waitsFor: string | undefined;
   /** Clusters that the stage has to wait for. */
   readonly unfinished: number;
   /** Those of them that were stamped before the stage was done: they were done, and are not any more. */
@@ -74,6 +81,7 @@ export function tallyOf({ spec, members }: Stage, context: TallyContext): Tally 
     maxUnreachable,
     hasTooManyUnreachable: unreachable > maxUnreachable,
     blocked: count("Blocked"),
+    waitsFor: states.find(({ reason }) => reason === waitsForSet)?.message,
     isBlocked: count("Blocked") > maxFailures,
   };
 }

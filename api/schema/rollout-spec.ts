@@ -105,6 +105,16 @@ export const rollout = {
       description:
         "Order inside a stage: Hashed (a different order for each revision), Name or Label:KEY.",
     },
+    after: {
+      type: "object",
+      required: ["kind", "name"],
+      description:
+        "Another set of the namespace: a cluster that both select begins when that set is done there.",
+      properties: {
+        kind: { type: "string", enum: ["KnativeServingSet", "KnativeEventingSet"] },
+        name: { ...text("Name of the set."), minLength: 1, maxLength: 52 },
+      },
+    },
     windows,
     minReadySeconds: {
       ...int32,

@@ -24,6 +24,7 @@ import { componentGroupsOf, placeOf } from "./hub-view.ts";
 import { IndexedObjects } from "./indexed-objects.ts";
 import { lookAt, type LookDeps } from "./look.ts";
 import { NotTakenMemory } from "./not-taken.ts";
+import { earlierSetKeyOf } from "./other-set.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { Selections } from "./selections.ts";
 import { isOutdated } from "./send-writes.ts";
@@ -125,7 +126,7 @@ export class FleetSets implements AsyncDisposable {
     const isNews = before?.metadata.generation !== component.metadata.generation;
     if (before !== undefined && owner !== owned) {
       this.#wake([owner, owned, ...this.#keysOn([component, before])]);
-    } else if (owner !== undefined) this.#wake([owner]);
+    } else if (owner !== undefined) this.#wake([owner, ...this.#laterThan(owner)]);
     // The status of a component that no set wrote does not matter to the sets of its cluster.
     else if (isNews) this.#wake(this.#keysOn([component]));
   }
@@ -175,6 +176,14 @@ export class FleetSets implements AsyncDisposable {
       isSameJson(before.spec, set.spec);
     // With a new spec the set may leave clusters to other sets.
     this.#wake(isSame ? [setKeyOf(set)] : this.#selections.put(set));
+    this.#wake(this.#laterThan(setKeyOf(set)));
+  }
+
+  /** The sets that begin on a cluster when this one is done there. */
+  #laterThan(key: string): readonly string[] {
+    return [...this.#caches.sets].flatMap(([other, set]) =>
+      earlierSetKeyOf(set) === key ? [other] : [],
+    );
   }
 
   #setGone(set: FleetSet): void {
@@ -184,7 +193,7 @@ export class FleetSets implements AsyncDisposable {
     if (!this.#isStarted) return;
     // No set has its components any more.
     const free = this.#keysOn(this.#components.in(key));
-    this.#wake([...this.#selections.delete(set), ...free]);
+    this.#wake([...this.#selections.delete(set), ...free, ...this.#laterThan(key)]);
   }
 
   #profileChanged(cluster: string, profile: ClusterProfile | undefined): void {

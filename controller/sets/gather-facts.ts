@@ -17,6 +17,7 @@ import { stageOf } from "../../sets/stages.ts";
 import { type Adoption, judgeAdoption } from "./adoption.ts";
 import { isChildOf } from "./child-object.ts";
 import { ageOf, componentKindOf, type HubView, placeOf, type Selector } from "./hub-view.ts";
+import { waitsOf } from "./other-set.ts";
 import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 /** All that a decision about a set follows from. Pure. */
@@ -54,7 +55,8 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
       obstacles.set(reflectorKey(cluster), found.obstacle);
     } else adopted.push(withoutMarks(found.component));
   }
-  return { ...facts, children: [...children, ...adopted], obstacles };
+  const waits = waitsOf(set, selection.clusters, view);
+  return { ...facts, children: [...children, ...adopted], obstacles, waits };
 }
 
 /** What else wants the clusters of a set. */

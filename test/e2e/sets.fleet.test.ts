@@ -1,9 +1,10 @@
 // Servers of its own: the API server of the hub is killed.
 import { expect, test } from "vitest";
 
-import { setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
-import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
-import { valueAt } from "../fleet/json-record.ts";
+import { revisionAnnotations, setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
+import { keyOf } from "../../api/kubernetes.ts";
+import { type RecordEntry, recordOf } from "../../sets/record-entry.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { writesTo } from "./requests.ts";
 import {
@@ -17,6 +18,7 @@ import {
   phase,
   removeSet,
   setKey,
+  setNamespace,
   setOf,
   useSetScene,
   versionsOf,
@@ -32,7 +34,16 @@ function imagesOn(...spokes: readonly number[]): Promise<readonly string[]> {
   return Promise.all(spokes.map((at) => imageOn(scene().fleet.spoke(at))));
 }
 
-function revisionOf(set: KubeObject): string {
+/** The record of the revision that a set rolls out or has rolled out. */
+async function recordOn(name: string): Promise<readonly RecordEntry[]> {
+  const { admin } = scene().hub;
+  const revision = revisionOf((await admin.get(setKey(name))) ?? setOf(name, {}));
+  const key = { apiVersion: "apps/v1", kind: "ControllerRevision", namespace: setNamespace };
+  const found = await admin.get({ ...key, name: revision });
+  return recordOf(found?.metadata.annotations?.[revisionAnnotations.record]);
+}
+
+function revisionOf(set: object): string {
   return String(valueAt(set, "status", "updateRevision"));
 }
 
@@ -47,6 +58,8 @@ test("a set installs on all clusters; a canary that fails halts an upgrade, and 
   await hub.admin.patch(setKey("prod"), { spec: versionTemplate("1.23") });
   const halted = await phase(hub, "prod", "Halted");
   expect(valueAt(halted, "status", "rollout", "stage")).toBe("canary");
+  // What Flux fails by.
+  expect(conditionOf(halted, "Stalled")).toMatchObject({ status: "True", reason: "Halted" });
   const [canary] = scene().profiles;
   expect(await versionsOf(hub, "prod")).toEqual({ ...all("1.22"), [canary?.name ?? ""]: "1.23" });
   expect(await imagesOn(1, 2)).toEqual(["1.22.0", "1.22.0"]);
@@ -55,6 +68,8 @@ test("a set installs on all clusters; a canary that fails halts an upgrade, and 
   await mendSpoke(fleet.spoke(0));
   const complete = await phase(hub, "prod", "Complete");
   expect(valueAt(complete, "status", "currentRevision")).toBe(revisionOf(complete));
+  expect(conditionOf(complete, "Stalled")).toBeUndefined();
+  expect((await recordOn("prod")).map(({ what }) => what)).toEqual(["begin", "halt", "complete"]);
   expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
   await expect.poll(() => eventsOf(hub, "prod", "Complete")).toHaveLength(2);
 }, 600_000);
@@ -113,6 +128,48 @@ test("a stage soaks and waits for an approval of this very revision", async () =
   const complete = await phase(hub, "prod", "Complete");
   expect(valueAt(complete, "status", "stages", 0, "approvedBy")).toBe("alice");
   expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
+  expect(await recordOn("prod")).toContainEqual(
+    expect.objectContaining({ what: "approve", user: "alice", subject: "end of canary" }),
+  );
+  await expect.poll(() => eventsOf(hub, "prod", "Approved")).toHaveLength(1);
+}, 600_000);
+
+test("a cluster that is skipped keeps what it has, and a rollout that is aborted goes on when somebody asks", async () => {
+  const { hub, profiles } = scene();
+  const [skipped] = profiles;
+  const stages = [{ name: "all", selector: {}, maxConcurrency: 3, before: { approval: true } }];
+  await hub.admin.patch(setKey("prod"), {
+    spec: { ...versionTemplate("1.24"), rollout: { stages, onFailure: "Pause" } },
+  });
+  const waiting = await phase(hub, "prod", "AwaitingApproval");
+  const revision = revisionOf(waiting);
+  const deed = { at: new Date().toISOString(), user: "alice", reason: "broken disk" };
+  await annotateSet(hub, "prod", {
+    [steering.skipClusters]: `${revision} fleet/${skipped?.name}`,
+    [`${steering.did}skip`]: JSON.stringify({ ...deed, subject: `cluster ${skipped?.name}` }),
+    [steering.abort]: `${revision} wrong registry`,
+    [`${steering.approve}all-before`]: `${revision} alice`,
+  });
+  const aborted = await phase(hub, "prod", "Halted");
+  expect(valueAt(aborted, "status", "rollout", "waitingFor")).toContain("wrong registry");
+  expect(await imagesOn(1, 2)).toEqual(["1.23.0", "1.23.0"]);
+  await expect.poll(() => eventsOf(hub, "prod", "Skipped")).toHaveLength(1);
+
+  await annotateSet(hub, "prod", { [steering.retry]: revision });
+  const complete = await phase(hub, "prod", "Complete");
+  expect(valueAt(complete, "status", "clusters")).toMatchObject({ done: 2, excluded: 1 });
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.24.0", "1.24.0"]);
+  expect(complete.metadata.annotations?.[`${steering.did}skip`]).toBeUndefined();
+  const record = await recordOn("prod");
+  expect(record).toContainEqual(expect.objectContaining({ what: "skip", user: "alice" }));
+  expect(record.map(({ what }) => what)).toEqual(
+    expect.arrayContaining(["begin", "approve", "halt", "retry", "complete"]),
+  );
+  // For the tests that follow.
+  await hub.admin.patch(setKey("prod"), { spec: versionTemplate("1.23") });
+  const again = revisionOf(await phase(hub, "prod", "AwaitingApproval"));
+  await annotateSet(hub, "prod", { [`${steering.approve}all-before`]: `${again} alice` });
+  await phase(hub, "prod", "Complete");
 }, 600_000);
 
 test("a label that selects nothing new costs no write, and neither does a controller or a hub that starts again", async () => {

@@ -29,11 +29,13 @@ function windowProblems(list: readonly Window[], path: string): readonly Problem
   });
 }
 
-/** Refuses an order by an invalid label key. */
-export const order: SetCheck = ({ spec }) => {
-  const { order: chosen = "" } = spec.rollout ?? {};
-  if (!chosen.startsWith("Label:")) return [];
-  return problemAt(below(at, "order"), keyProblem(chosen.slice("Label:".length)));
+/** Refuses an order by an invalid label key, and a set that waits for itself. */
+export const order: SetCheck = ({ kind, name, spec }) => {
+  const { order: chosen = "", after } = spec.rollout ?? {};
+  const isOwn = after?.kind === kind && after.name === name;
+  const own = problemIf(isOwn, below(at, "after"), "must be another set than this one");
+  if (!chosen.startsWith("Label:")) return own;
+  return [...own, ...problemAt(below(at, "order"), keyProblem(chosen.slice("Label:".length)))];
 };
 
 const longestMs = 8_760 * 3_600_000;

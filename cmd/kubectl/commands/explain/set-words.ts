@@ -154,6 +154,10 @@ export const setReasons: SetWords = {
     "The template uses a label or property that the ClusterProfile does not have, and gives no default.",
     "Give the ClusterProfile the label or property, or write `$(cluster.labels[K]:-default)`.",
   ],
+  WaitsForSet: [
+    "`rollout.after`: the cluster begins when the other set is done there; the message names it.",
+    "kubectl knfleet rollout status of the other set.",
+  ],
   NotOwned: [
     "The cluster has a component of this kind that the set did not make, and `adoption` does not let the set take it.",
     "Make both specs equal, set `adoption: Always`, or delete the component.",

@@ -73,7 +73,9 @@ export async function readPlanFacts(
     policy: undefined,
     refusals: new Map(),
   });
-  return { facts: gatherFacts(set, view), unread };
+  // A plan does not say when a cluster begins.
+  const { waits: _, ...facts } = gatherFacts(set, view);
+  return { facts, unread };
 }
 
 /** Adds apiVersion and kind, which items of a list lack. */

@@ -173,6 +173,7 @@ describe("each field by which a revision comes sooner to a cluster, or to one mo
     ["deletionPolicy", { deletionPolicy: "Delete" }],
     ["revisionHistoryLimit", { revisionHistoryLimit: 1 }],
     ["rollout.order", looser({ order: "Name" })],
+    ["rollout.after", looser({ after: { kind: "KnativeEventingSet", name: "events" } })],
     ["rollout.windows", looser({ windows: [] })],
     ["rollout.progressDeadline", looser({ progressDeadline: "1s" })],
     ["rollout.maxUnreachable", looser({ maxUnreachable: "100%" })],

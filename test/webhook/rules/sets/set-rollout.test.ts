@@ -46,3 +46,18 @@ test.each<{ name: string; stages: readonly StageSpec[]; empty: readonly number[]
     empty.map((index) => `spec.rollout.stages[${index}]`),
   );
 });
+
+test.each([
+  { name: "prod", kind: "KnativeServingSet", refused: 1 },
+  { name: "other", kind: "KnativeServingSet", refused: 0 },
+  { name: "prod", kind: "KnativeEventingSet", refused: 0 },
+])(
+  "a set that comes after $kind $name is refused $refused times",
+  async ({ name, kind, refused }) => {
+    const { violations } = await reviewSet(
+      writtenSet({ ...goodSpec, rollout: { after: { kind, name } } }),
+    );
+    const own = violations.filter(({ path }) => path === "spec.rollout.after");
+    expect(own).toHaveLength(refused);
+  },
+);

@@ -1,0 +1,71 @@
+import { reflectorKey } from "../../access/kube/kept-objects.ts";
+import type { FleetSet } from "../../api/fleet-set.ts";
+import { describe } from "../../api/kubernetes.ts";
+import { isReadyWith } from "../../sets/cluster-state.ts";
+import { hasRevision } from "../../sets/component-said.ts";
+import type { SelectedCluster } from "../../sets/facts.ts";
+import { exclusionOf } from "../../sets/members.ts";
+import { stageOf } from "../../sets/stages.ts";
+import { isChildOf } from "./child-object.ts";
+import { componentKindOf, type HubView, placeOf } from "./hub-view.ts";
+
+type View = Pick<HubView, "set" | "components" | "selectionOf" | "profiles">;
+
+/** The key of the set that has to be done on a cluster before this one begins there; undefined: none has to. */
+export function earlierSetKeyOf({ metadata, spec }: FleetSet): string | undefined {
+  const { after } = spec.rollout ?? {};
+  if (after === undefined) return undefined;
+  return describe({ kind: after.kind, namespace: metadata.namespace, name: after.name });
+}
+
+/** By `namespace/name`: why a cluster of a set may not begin yet, because of `rollout.after`. A cluster that the other set does not select, or leaves as it is, does not wait. Pure. */
+export function waitsOf(
+  set: FleetSet,
+  clusters: readonly SelectedCluster[],
+  view: View,
+): ReadonlyMap<string, string> {
+  const key = earlierSetKeyOf(set);
+  if (key === undefined) return new Map();
+  const other = earlierSet(key, view);
+  const waits = clusters.flatMap((cluster) => {
+    const name = reflectorKey(cluster);
+    const wait = typeof other === "string" ? other : waitOn(other, name, view);
+    return wait === undefined ? [] : [[name, wait] as const];
+  });
+  return new Map(waits);
+}
+
+/** A set and the clusters that it selects, by key. */
+interface Earlier {
+  readonly set: FleetSet;
+  readonly clusters: ReadonlyMap<string, SelectedCluster>;
+}
+
+/** The other set, or why no cluster may begin. */
+function earlierSet(key: string, view: View): Earlier | string {
+  const set = view.set(key);
+  if (set === undefined || set.metadata.deletionTimestamp !== undefined) {
+    return `${key} does not exist`;
+  }
+  const selection = view.selectionOf(set);
+  if (selection.kind === "unusable") return `The clusters of ${key} are not known`;
+  const isObserved = set.status?.observedGeneration === set.metadata.generation;
+  if (!isObserved) return `${key} has a change that is not looked at yet`;
+  return { set, clusters: new Map(selection.clusters.map((one) => [reflectorKey(one), one])) };
+}
+
+function waitOn({ set, clusters }: Earlier, name: string, view: View): string | undefined {
+  const cluster = clusters.get(name);
+  if (cluster === undefined) return undefined;
+  const candidate = { cluster, profile: view.profiles.get(name) };
+  const stage = stageOf(set.spec.rollout?.stages ?? [], candidate);
+  if (exclusionOf(set, candidate, stage) !== undefined) return undefined;
+  const component = view
+    .components(placeOf(componentKindOf(set), name))
+    .find((one) => isChildOf(one, set));
+  const isDone =
+    component !== undefined &&
+    hasRevision(component, set.status?.updateRevision ?? "") &&
+    isReadyWith(component, component.spec?.version);
+  return isDone ? undefined : `${set.kind} ${set.metadata.name} is not done on ${name}`;
+}
