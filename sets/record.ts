@@ -6,12 +6,14 @@ import { deeds, entryOf, longestName, parsed, type RecordEntry } from "./record-
 import { cutText, shortText } from "./set-conditions.ts";
 import { isPaused } from "./set-status.ts";
 
-/** The deeds that `kubectl knfleet rollout` has left on a set, the oldest first. */
+/** The deeds that `kubectl knfleet rollout` has left on a set, the oldest first. Approvals are told by their own annotations. */
 export function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry[] {
   return Object.entries(metadata.annotations ?? {})
     .flatMap(([name, value]) => {
       const deed = deeds.find((one) => name === `${steering.did}${one}`);
-      return deed === undefined ? [] : entryOf({ ...asRecord(parsed(value)), what: deed });
+      return deed === undefined || deed === "approve"
+        ? []
+        : entryOf({ ...asRecord(parsed(value)), what: deed });
     })
     .toSorted((a, b) => (a.at < b.at ? -1 : 1));
 }

@@ -87,6 +87,14 @@ describe("the record of a revision", () => {
     ]);
   });
 
+  test("takes an approval from its own annotation only", () => {
+    const world = completeWorld();
+    world.edit(next);
+    did(world, "approve", { subject: "end of canary" });
+    world.settle();
+    expect(told(world)).toEqual(["begin"]);
+  });
+
   test("keeps its first entry and the newest, 50 in all, and is plain and short", () => {
     const at = "2026-11-25T12:00:00Z";
     const many = Array.from({ length: 80 }, (_, index) => ({

@@ -58,7 +58,7 @@ function statusEntry(): CommandEntry {
 
 const dryRunOption = (): Option =>
   new Option("--dry-run", "let the hub check the change, but write nothing");
-const annotates = "Only an annotation of the set is written.";
+const annotates = "Only annotations of the set are written.";
 
 function approveEntry(): CommandEntry {
   return {

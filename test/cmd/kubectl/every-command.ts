@@ -46,6 +46,8 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   "rollout pause": ["kss/prod"],
   "rollout resume": ["kss/prod"],
   "rollout retry": ["kss/prod"],
+  "rollout skip": ["kss/prod", "--stage", "canary", "--reason", "test"],
+  "rollout abort": ["kss/prod", "--reason", "test"],
   "rollout accept-selection": ["kss/prod"],
 };
 

@@ -1,5 +1,6 @@
 import { timestampOf } from "../../../../api/conditions.ts";
 import { steering } from "../../../../api/fleet-set.ts";
+import { deeds } from "../../../../sets/record-entry.ts";
 import { RolloutScene } from "../../../cmd/kubectl/commands/rollout/rollout-scene.ts";
 import type { CommandBench } from "../command-bench.ts";
 import type { CommandCase } from "../command-case.ts";
@@ -24,8 +25,10 @@ function steers(verb: string, way: Way, more: readonly string[] = []): CommandCa
 async function prepare({ fleet: { hub } }: CommandBench, way: Way): Promise<void> {
   const scene = new RolloutScene(hub.admin);
   await scene.make();
-  const { approve, pause, retry, acceptSelection } = steering;
-  const written = [`${approve}canary-after`, pause, retry, acceptSelection];
+  const { approve, pause, retry, acceptSelection, skipStages, abort } = steering;
+  const did = deeds.map((deed) => `${steering.did}${deed}`);
+  const own = [pause, retry, acceptSelection, skipStages, abort];
+  const written = [`${approve}canary-after`, ...own, ...did];
   await scene.annotate(Object.fromEntries(written.map((name) => [name, null])));
   await scene.reset();
   await way(scene);
@@ -58,6 +61,8 @@ export const rolloutCases: readonly CommandCase[] = [
     counterpart: line("pause", "--reason", "bench"),
   },
   steers("retry", (scene) => scene.setStatus("Halted", "Halted")),
+  steers("skip", rolling, ["--stage", "canary", "--reason", "bench"]),
+  steers("abort", rolling, ["--reason", "bench"]),
   steers("accept-selection", suspicious),
   { ...steers("undo", rolling, ["--apply"]), command: "rollout undo --apply", isOnce: true },
 ];
