@@ -108,6 +108,8 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   "rollout pause": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
   "rollout resume": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
   "rollout retry": { file: "commands/rollout/steering.test.ts", why: "prints a sentence" },
+  "rollout skip": { file: "commands/rollout/steer-action.test.ts", why: "prints a sentence" },
+  "rollout abort": { file: "commands/rollout/steer-action.test.ts", why: "prints a sentence" },
   "rollout accept-selection": {
     file: "commands/rollout/steering.test.ts",
     why: "prints a sentence",
