@@ -105,6 +105,8 @@ export interface Rendering {
   readonly footer?: string;
   /** The lines of `-o name`. Absent: the items have no names. */
   readonly names?: readonly string[];
+  /** Lines for standard error in front of the data: what makes the data doubtful. */
+  readonly warnings?: readonly string[];
   /** Lines for standard error. */
   readonly notes: readonly string[];
 }
@@ -114,11 +116,15 @@ export async function print(rendering: Rendering, flags: Flags, terminal: Termin
   const { stdout, stderr, env } = terminal;
   const symbols = wantsAscii(env) ? inAscii : (text: string) => text;
   const text = await textOf(rendering, flags, terminal);
+  const isSilent = flags.quiet || isDocument(flags);
+  const write = (lines: readonly string[]): void => {
+    if (!isSilent) stderr.write(symbols(lines.map((line) => `${line}\n`).join("")));
+  };
+  write(rendering.warnings ?? []);
   const isExact = isDocument(flags) || flags.output === "jsonpath";
   const output = isExact ? documentOutput(terminal) : stdout;
   if (text !== "") output.write(isDocument(flags) ? text : symbols(text));
-  if (flags.quiet || isDocument(flags)) return;
-  stderr.write(symbols(rendering.notes.map((note) => `${note}\n`).join("")));
+  write(rendering.notes);
 }
 
 async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<string> {

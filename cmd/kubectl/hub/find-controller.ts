@@ -35,23 +35,11 @@ export async function findControllers(hub: KubeClient, signal: AbortSignal): Pro
   ]);
   if (controllers === undefined) return { deployments: undefined, leases: undefined };
   const { deployments, bindings } = controllers;
-  return { deployments, leases: leases && leasesOfControllers(leases, bindings) };
-}
-
-/** Lists the Leases by which controllers of knfleet work, and the ClusterRoleBindings that prove them. Throws the errors of KubeClient. */
-export async function listProvenLeases(
-  hub: Pick<KubeClient, "list">,
-  signal: AbortSignal,
-): Promise<readonly ControllerLease[]> {
-  const [leases, bindings] = await Promise.all([
-    listControllerLeases(hub, signal),
-    listBindings(hub, signal),
-  ]);
-  return leasesOfControllers(leases, bindings);
+  return { deployments, leases: leases && provenLeases(leases, bindings) };
 }
 
 /** The Leases in namespaces where a ClusterRoleBinding makes a ServiceAccount the controller. Everybody with a namespace can write the others. Security: T-16. */
-function leasesOfControllers(
+export function provenLeases(
   leases: readonly ControllerLease[],
   bindings: readonly KubeObject[],
 ): readonly ControllerLease[] {
@@ -85,7 +73,8 @@ export async function listControllers(
   return { deployments: controllersAmong(deployments?.items ?? [], bindings), bindings };
 }
 
-async function listBindings(
+/** Lists all ClusterRoleBindings. Throws the errors of KubeClient. */
+export async function listBindings(
   hub: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {

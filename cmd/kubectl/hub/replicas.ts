@@ -144,7 +144,7 @@ export function isHeldAt({ holder, endsAtMs }: ControllerLease, timeMs: number):
 }
 
 /** The pod in the identity of a replica, which ends with a UUID. */
-function replicaName(identity: string): string {
+export function replicaName(identity: string): string {
   return identity.replace(/_[\da-f-]{36}$/, "");
 }
 

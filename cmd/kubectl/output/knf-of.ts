@@ -69,6 +69,7 @@ const knfOfOwn: Readonly<Partial<Record<OwnReason, KnfCode>>> = {
   NoDeployments: "KNF6009",
   DeploymentsMissing: "KNF6006",
   NotFound: "KNF1010",
+  NoController: "KNF1005",
   HubUnavailable: "KNF1001",
   NotServed: "KNF1004",
 };

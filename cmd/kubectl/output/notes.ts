@@ -57,6 +57,16 @@ function approvalLines({ sets }: FleetStatus, { commands }: Asked): readonly str
   return [`${countOf(waiting.length, "fleet set")} ${many} for an approval:`, ...steps];
 }
 
+/** The lines in front of the table where no controller works for what it shows. */
+export function controllerLines(
+  { controller }: Pick<FleetStatus, "controller">,
+  { commands, recorded = false }: Asked,
+): readonly string[] {
+  if (controller === null || controller.message === null) return [];
+  const next = recorded ? [] : controller.next.map((step) => stepLine(withHub(step, commands)));
+  return [`error: ${plainText(controller.message)}`, ...next];
+}
+
 /** An error for each requested name that does not exist. */
 export function notFoundLines({ errors }: FleetStatus): readonly string[] {
   return errorLines(errors.filter(isNotFound));

@@ -22,6 +22,8 @@ export const ownReasons = {
   NoDeployments: "No Deployment of the installation exists",
   DeploymentsMissing: "Deployments of the installation's inventory do not exist",
   NotFound: "The hub has no installation or set of the name that was asked for",
+  NoController:
+    "No replica of the controller works for what is shown, so the hub's words may be out of date",
   HubUnavailable: "The hub could not be asked",
   NotServed: "The hub has no resource type of Knative installations",
   StreamLimit: "More containers than --max-streams have logs, and the rest were not read",

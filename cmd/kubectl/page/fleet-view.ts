@@ -119,20 +119,34 @@ export function fleetView(
   };
 }
 
-/** Whether the fleet is well, in one sentence. What is deleted or on its way needs nobody. */
-export function verdictOf({ counts, total }: Pick<FleetView, "counts" | "total">): {
-  readonly isWell: boolean;
+/** The fleet in one sentence. */
+export interface Verdict {
+  /** `unknown`: what is shown may be out of date. */
+  readonly tone: "healthy" | "bad" | "unknown";
   readonly text: string;
-} {
+}
+
+/** Whether the fleet is well. What is deleted or on its way needs nobody. */
+export function verdictOf(
+  { counts, total }: Pick<FleetView, "counts" | "total">,
+  controller: FleetStatus["controller"] = null,
+): Verdict {
   const wrong = counts.bad + counts.unreachable;
   const all = total === 1 ? "installation" : "installations";
-  if (total === 0) return { isWell: true, text: "There are no installations" };
+  const idle = controller?.message ?? null;
+  if (idle !== null) return { tone: "bad", text: idle };
+  if (total === 0) return { tone: "healthy", text: "There are no installations" };
   return wrong === 0
-    ? { isWell: true, text: `Nothing is wrong with ${total} ${all}` }
+    ? { tone: "healthy", text: `Nothing is wrong with ${total} ${all}` }
     : {
-        isWell: false,
+        tone: "bad",
         text: `${wrong} of ${total} ${all} ${wrong === 1 ? "needs" : "need"} attention`,
       };
+}
+
+/** A verdict about a fleet that cannot be read now: `age` is that of what is shown. */
+export function outdated({ text }: Verdict, age: string): Verdict {
+  return { tone: "unknown", text: `${text}, as of ${age} ago` };
 }
 
 /** Installations as rows, with the namespace of a ClusterProfile where two have the same name. */

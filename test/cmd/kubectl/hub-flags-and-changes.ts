@@ -68,6 +68,7 @@ export function testHubFlagsAndChanges(fleet: () => Fleet, scene: () => FleetSce
           limits: { concurrency: 4, spokeTimeoutMs: 60_000 },
           live: true,
           watch: true,
+          recordedAt: undefined,
           now: () => new Date(),
           onChange: () => undefined,
         },

@@ -85,8 +85,9 @@ async function renderPage(
 ): Promise<ArchiveFile> {
   const fleet = recordedFleet("the bundle", files);
   const limits = { concurrency: 16, spokeTimeoutMs: defaultSpokeTimeoutMs };
+  const replicas = { timeMs: fleet.recordedAt.getTime(), isRecorded: true };
   const report = await status(
-    { selection: { kinds: allKinds, names: [] }, sets: "all", live: true, limits, replicas: true },
+    { selection: { kinds: allKinds, names: [] }, sets: "all", live: true, limits, replicas },
     { access: recordedAccess(fleet), now: () => fleet.recordedAt },
     signal,
   );

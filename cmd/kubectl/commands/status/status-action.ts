@@ -14,7 +14,13 @@ import { oneOf } from "../../flags.ts";
 import { widthOf } from "../../output/characters.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { nameOf } from "../../output/names.ts";
-import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "../../output/notes.ts";
+import {
+  controllerLines,
+  goneNotes,
+  notFoundLines,
+  statusNotes,
+  unreadNotes,
+} from "../../output/notes.ts";
 import { isDocument, isTable, jsonLine } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
 import { painterFor } from "../../output/terminal.ts";
@@ -118,8 +124,10 @@ async function readFleet(
       selection,
       live: options.live ?? true,
       limits,
-      // The other two formats do not show it.
-      replicas: flags.output !== "table" && flags.output !== "name",
+      replicas: {
+        timeMs: (flags.recorded?.recordedAt ?? now()).getTime(),
+        isRecorded: flags.recorded !== undefined,
+      },
       ...(sets === undefined ? {} : { sets }),
       ...(keep === undefined ? {} : { keep }),
     },
@@ -159,6 +167,7 @@ async function printReport(
       },
       footer: footerText(report, { flags, terminal }),
       names: report.items.map(nameOf),
+      warnings: controllerLines(report, askedOf(selection, flags)),
       notes: [...goneNotes(before), ...notes],
     },
     flags,

@@ -3,9 +3,17 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
+import type { Part } from "../../../../api/shards.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import {
+  type ControllerFacts,
+  type ControllerView,
+  controllerViewOf,
+  type JudgedAt,
+  readControllerFacts,
+} from "../../hub/controller-view.ts";
 import { isReason, listInstallations } from "../../hub/installations.ts";
-import { servedBy, type Serving, servingOf } from "../../hub/replicas.ts";
+import { servedBy } from "../../hub/replicas.ts";
 import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
 import {
   notFoundErrors,
@@ -41,8 +49,8 @@ export interface StatusOptions {
   /** False: the hub's view only. */
   readonly live: boolean;
   readonly limits: ReadLimits;
-  /** True: also which replica of the controller serves each cluster, if that may be read. */
-  readonly replicas?: boolean;
+  /** Also whether the controller works, and which replica serves each cluster, if that may be read. */
+  readonly replicas?: JudgedAt;
   /** Which of the selected are of interest; absent: all. */
   readonly keep?: (component: Component, known: Known) => boolean;
 }
@@ -76,6 +84,8 @@ interface StatusSummary {
 export type FleetStatus = Report<"FleetStatus", StatusSummary, StatusItem> & {
   /** Null: they were not asked for, or may not be read. */
   readonly sets: readonly SetItem[] | null;
+  /** Whether the controller works; null: it was not asked for, or is not known. */
+  readonly controller: ControllerView | null;
 };
 
 export interface StatusDeps {
@@ -93,17 +103,17 @@ export async function status(
   signal: AbortSignal,
 ): Promise<FleetStatus> {
   const wanted = sets === "all" ? undefined : sets;
-  const [components, beside, serving] = await Promise.all([
+  const [components, beside, working] = await Promise.all([
     listInstallations(access, selection, signal),
     sets === undefined ? null : setsBeside(access, selection, signal),
-    readServing(replicas, { access, now }, signal),
+    replicas === undefined ? undefined : readWorking(access, replicas, signal),
   ]);
   const ownSets = beside === null ? null : wantedSets(beside, wanted);
   const readings: Readings = live
     ? await readClusters(components, { access, limits }, signal)
     : new Map();
   const items = components.map((component) =>
-    withReplica(statusItemOf(component, readings.get(clusterIdOf(component))), serving),
+    withReplica(statusItemOf(component, readings.get(clusterIdOf(component))), working),
   );
   const found = items.map(({ kind, namespace, name }) => ({ kind, namespace, name }));
   const detailed = await withDetail(items, { components, readings, selection, access }, signal);
@@ -118,26 +128,36 @@ export async function status(
     ...(wanted !== undefined && ownSets?.length === 0 ? [wantedSetTitle(wanted)] : []),
   ];
   const report = fleetStatusOf(asked, missing, stampAt(now()));
-  return { ...report, sets: ownSets?.map(setItemOf) ?? null };
+  const shown = ownSets?.map(setItemOf) ?? null;
+  return { ...report, sets: shown, controller: controllerOf(working, asked, shown) };
 }
 
-/** Undefined where the Leases cannot be read: who serves a cluster is never worth an error. */
-async function readServing(
-  isWanted: boolean | undefined,
-  { access: { hub, hubTimeoutMs }, now }: StatusDeps,
+async function readWorking(
+  { hub, hubTimeoutMs }: ClusterAccess,
+  at: JudgedAt,
   signal: AbortSignal,
-): Promise<Serving | undefined> {
-  if (isWanted !== true) return undefined;
-  // Few ask for it.
-  const { listProvenLeases } = await import("../../hub/find-controller.ts");
-  const leases = listProvenLeases(hub, withTimeout(systemClock, hubTimeoutMs, signal));
-  return await leases.then(
-    (found) => servingOf(found, now().getTime()),
-    () => undefined,
-  );
+): Promise<ControllerFacts | undefined> {
+  return await readControllerFacts(hub, at, withTimeout(systemClock, hubTimeoutMs, signal));
 }
 
-function withReplica(item: StatusItem, serving: Serving | undefined): StatusItem {
+/** Whether the controller works for these installations and sets; null: it is not known. */
+export function controllerOf(
+  facts: ControllerFacts | undefined,
+  items: readonly StatusItem[],
+  sets: FleetStatus["sets"],
+): ControllerView | null {
+  if (facts === undefined) return null;
+  const hasSets = sets !== null && sets.length > 0;
+  return controllerViewOf(facts, (shards) => {
+    const own = items.map(({ cluster }) => servedBy(cluster, { shards, holders: new Map() }).shard);
+    // With one shard the leader serves sets, too.
+    const ofSets: readonly Part[] = hasSets ? [shards === 1 ? 0 : "fleet"] : [];
+    return new Set<Part>([...own, ...ofSets]);
+  });
+}
+
+function withReplica(item: StatusItem, facts: ControllerFacts | undefined): StatusItem {
+  const serving = facts?.serving;
   return serving === undefined ? item : { ...item, replica: servedBy(item.cluster, serving) };
 }
 
@@ -183,7 +203,7 @@ export function fleetStatusOf(
     items: worstFirst(items),
     errors: [...notFound, ...errorsOf(unread)],
   });
-  return { ...report, sets: null };
+  return { ...report, sets: null, controller: null };
 }
 
 function summaryOf(items: readonly StatusItem[]): StatusSummary {
@@ -234,7 +254,9 @@ export type FailOn = "error" | "warning" | "never";
 export function statusExitCode(report: FleetStatus, failOn: FailOn): ExitCode {
   const { errors, warnings } = report.summary;
   const notFound = report.errors.some(({ reason }) => reason === "NotFound");
-  const counted = { error: errors, warning: errors + warnings, never: 0 }[failOn];
+  // What nobody looks after is not well, whatever was said of it last.
+  const idle = report.controller?.works === false ? 1 : 0;
+  const counted = { error: errors + idle, warning: errors + warnings + idle, never: 0 }[failOn];
   if (notFound || counted > 0) return exitCodes.unhealthy;
   return report.complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
 }

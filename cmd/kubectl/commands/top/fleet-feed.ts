@@ -1,10 +1,11 @@
 import { pause } from "../../../../access/time/clock.ts";
-import { Follower } from "../../../../access/time/deadline.ts";
+import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { isNarrowed } from "../../action.ts";
 import { failureOf } from "../../failure.ts";
+import { type ControllerFacts, readControllerFacts } from "../../hub/controller-view.ts";
 import { watchHub } from "../../hub/hub-changes.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { setItemOf, setsBeside } from "../../hub/set-view.ts";
@@ -19,7 +20,7 @@ import {
 } from "../../spokes/read-clusters.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 import { type StatusItem, statusItemOf } from "../status/status-item.ts";
-import { type FleetStatus, fleetStatusOf, isAsked } from "../status/status.ts";
+import { controllerOf, type FleetStatus, fleetStatusOf, isAsked } from "../status/status.ts";
 
 /** The fleet at one moment. */
 export interface FleetState {
@@ -61,8 +62,10 @@ interface FeedOptions {
   readonly limits: ReadLimits;
   /** False: the hub's view only. */
   readonly live: boolean;
-  /** False for a recorded fleet, which does not change. */
+  /** False: the fleet is read once. */
   readonly watch: boolean;
+  /** When the fleet was recorded; undefined: it is asked now. */
+  readonly recordedAt: Date | undefined;
   readonly now: () => Date;
   readonly onChange: () => void;
 }
@@ -78,8 +81,7 @@ const shortestRoundMs = 3_000;
  * failure, and the hub is tried again.
  */
 export async function openFleetFeed(options: FeedOptions, signal: AbortSignal): Promise<FleetFeed> {
-  const { access, selection } = options;
-  const hub = await readHub({ access, selection }, signal);
+  const hub = await readHub(options, signal);
   const feed = new Feed(options, hub, signal);
   return {
     state: () => feed.state(),
@@ -94,17 +96,22 @@ interface HubFacts {
   readonly components: readonly Component[];
   /** Null: they are not asked for, or may not be read. */
   readonly sets: readonly FleetSet[] | null;
+  /** Undefined: not known. */
+  readonly working: ControllerFacts | undefined;
 }
 
 async function readHub(
-  { access, selection }: Pick<FeedOptions, "access" | "selection">,
+  { access, selection, now, recordedAt }: FeedOptions,
   signal: AbortSignal,
 ): Promise<HubFacts> {
-  const [components, sets] = await Promise.all([
+  const at = { timeMs: (recordedAt ?? now()).getTime(), isRecorded: recordedAt !== undefined };
+  const late = withTimeout(systemClock, access.hubTimeoutMs, signal);
+  const [components, sets, working] = await Promise.all([
     listInstallations(access, selection, signal),
     isNarrowed(selection) ? null : setsBeside(access, selection, signal),
+    readControllerFacts(access.hub, at, late),
   ]);
-  return { components, sets };
+  return { components, sets, working };
 }
 
 class Feed {
@@ -116,6 +123,7 @@ class Feed {
   readonly #rows = new WeakMap<Component, Installation>();
   #components: readonly Component[];
   #sets: HubFacts["sets"];
+  #working: HubFacts["working"];
   #hubReadAt: Date;
   #spokesReadAt: Date | null = null;
   #round: FleetState["round"] = null;
@@ -124,11 +132,12 @@ class Feed {
   #hubWanted = Promise.withResolvers<void>();
   #spokesWanted = Promise.withResolvers<void>();
 
-  constructor(options: FeedOptions, { components, sets }: HubFacts, signal: AbortSignal) {
+  constructor(options: FeedOptions, { components, sets, working }: HubFacts, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
     this.#components = components;
     this.#sets = sets;
+    this.#working = working;
     this.#hubReadAt = options.now();
   }
 
@@ -180,7 +189,7 @@ class Feed {
     const { now } = this.#options;
     try {
       const before = new Map(this.#components.map((one) => [one.metadata.uid, one]));
-      const { components, sets } = await readHub(this.#options, this.#signal);
+      const { components, sets, working } = await readHub(this.#options, this.#signal);
       const changed = components.filter(
         ({ metadata: { uid, resourceVersion } }) =>
           before.get(uid)?.metadata.resourceVersion !== resourceVersion,
@@ -191,6 +200,7 @@ class Feed {
         return known?.metadata.resourceVersion === one.metadata.resourceVersion ? known : one;
       });
       this.#sets = sets;
+      this.#working = working;
       this.#hubReadAt = now();
       this.#trouble = null;
       if (changed.length > 0) this.#wantClusters(changed.map(clusterIdOf));
@@ -276,10 +286,12 @@ class Feed {
     const items = this.#components.map((one) => this.#rowOf(one).item);
     const stamp = stampAt(now());
     const asked = items.filter((item) => isAsked(item, selection));
+    const sets = this.#sets?.map(setItemOf) ?? null;
     return {
       report: {
         ...fleetStatusOf(asked, missingNames(selection, items), stamp),
-        sets: this.#sets?.map(setItemOf) ?? null,
+        sets,
+        controller: controllerOf(this.#working, asked, sets),
       },
       sets: this.#sets,
       hubReadAt: this.#hubReadAt,

@@ -53,6 +53,7 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
       limits: limitsOf(flags, undefined),
       live,
       watch: !once && flags.recorded === undefined,
+      recordedAt: flags.recorded?.recordedAt,
       now: terminal.now,
       onChange: () => model?.changed(),
     },

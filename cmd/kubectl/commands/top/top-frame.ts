@@ -183,11 +183,9 @@ function headLines(shown: Shown, { columns }: Size, count: number): readonly Lin
   const notes = statusNotes(fleet.report, asked);
   const counts = notes.find((note) => /^\d+ installations?:/.test(note)) ?? "";
   const missing = fleet.report.errors.filter(({ reason }) => reason === "NotFound");
-  const { trouble } = fleet;
-  const second: Line =
-    trouble === null
-      ? [{ text: plainText([counts, ...missing.map(({ message }) => message)].join(" ")) }]
-      : [{ text: plainText(`HUB NOT READ: ${trouble}`), tone: "bad" }];
+  const found = plainText([counts, ...missing.map(({ message }) => message)].join(" "));
+  const wrong = wrongOf(fleet);
+  const second: Line = wrong === null ? [{ text: found }] : [{ text: wrong, tone: "bad" }];
   const filtered = count === fleet.report.items.length ? "" : `${count} shown. `;
   return [
     [
@@ -196,6 +194,13 @@ function headLines(shown: Shown, { columns }: Size, count: number): readonly Lin
     ],
     [{ text: filtered }, ...second],
   ];
+}
+
+/** Why the rows below may be out of date; null: they are not. */
+function wrongOf({ trouble, report: { controller } }: FleetState): string | null {
+  if (trouble !== null) return plainText(`HUB NOT READ: ${trouble}`);
+  const said = controller?.message ?? null;
+  return said === null ? null : plainText(said);
 }
 
 /** Age of the data on the screen. */

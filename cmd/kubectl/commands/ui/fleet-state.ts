@@ -64,7 +64,7 @@ export class PageFleet {
       this.#timer = undefined;
       this.#toldAtMs = performance.now();
       const { report, sets } = this.#read();
-      const others = JSON.stringify([report.errors, sets?.map(rolloutItemOf)]);
+      const others = JSON.stringify([report.errors, report.controller, sets?.map(rolloutItemOf)]);
       const content = [...this.#itemTexts(report), others];
       if (!isSame(content, this.#content)) this.#revision += 1;
       this.#content = content;

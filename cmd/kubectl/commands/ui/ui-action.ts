@@ -54,6 +54,7 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
       limits,
       live,
       watch: options.once === undefined && flags.recorded === undefined,
+      recordedAt: flags.recorded?.recordedAt,
       now: terminal.now,
       onChange: () => fleet.changed(),
     },

@@ -14,6 +14,7 @@ import {
   inShownOrder,
   keyOf,
   needsTraits,
+  outdated,
   pageStates,
   verdictOf,
   type VersionView,
@@ -48,12 +49,14 @@ export interface DetailProps extends PageProps {
 
 /** What the page of the fleet needs. */
 export interface FleetProps extends PageProps {
+  /** When the hub was read last, where it cannot be read now; null: it can. */
+  readonly lostSince: string | null;
   readonly onFilter: SetFilter;
 }
 
 /** The page of the fleet. */
 export function FleetPage(props: FleetProps): Markup {
-  const { status, now, knfleet, filter, onFilter, isServed } = props;
+  const { status, now, knfleet, filter, onFilter, isServed, lostSince } = props;
   const clusters = useClusters(needsTraits(filter), now);
   const traits = useMemo(() => traitsOf(clusters.document), [clusters.document]);
   const view = useMemo(() => fleetView(status, filter, traits), [status, filter, traits]);
@@ -61,9 +64,10 @@ export function FleetPage(props: FleetProps): Markup {
     onFilter({ text, state: null });
     document.querySelector("#filter")?.scrollIntoView({ block: "start" });
   };
-  const { isWell, text } = verdictOf(view);
+  const said = verdictOf(view, status.controller);
+  const { tone, text } = lostSince === null ? said : outdated(said, ageOf(lostSince, now));
   return html`<h1 tabindex="-1">Knative fleet</h1>
-    <p class=${`verdict ${isWell ? "healthy" : "bad"}`}>${text}</p>
+    <p class=${`verdict ${tone}`}>${text}</p>
     <${Counts} view=${view} filter=${filter} onFilter=${onFilter} />
     ${
       view.causes.length === 0

@@ -42,7 +42,8 @@ function App(): Markup {
   const isServed = written === undefined;
   const isRecorded = state.recordedAt !== null;
   const { knfleet, revision } = state;
-  const props = { status, now, knfleet, revision, filter, isServed, isRecorded };
+  const lostSince = lost === null && state.trouble === null ? null : state.hubReadAt;
+  const props = { status, now, knfleet, revision, filter, isServed, isRecorded, lostSince };
   return html`<header><${Freshness} state=${state} now=${time} lost=${lost} /></header>
     <main>${pageOf(route, { ...props, onFilter: setFilter })}</main>`;
 }

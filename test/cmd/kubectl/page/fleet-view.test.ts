@@ -7,6 +7,7 @@ import {
   inShownOrder,
   keyOf,
   needsTraits,
+  outdated,
   pageStateOf,
   type PageStateName,
   type Traits,
@@ -220,5 +221,17 @@ test.each([
 ])("%j is in one sentence", (counts, text) => {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const verdict = verdictOf({ counts, total });
-  expect(verdict).toEqual({ text, isWell: !text.endsWith("attention") });
+  expect(verdict).toEqual({ text, tone: text.endsWith("attention") ? "bad" : "healthy" });
+});
+
+test("no fleet is well while no controller works, and none is known to be while the hub is away", () => {
+  const well = { counts: { ...none, healthy: 3 }, total: 3 };
+  const message = "No controller works since 2026-11-21T11:58:22Z";
+  const controller = { works: false, message, since: null, next: [] } as const;
+  const idle = { ...controller, reason: "NoController", code: "KNF1005" } as const;
+  expect(verdictOf(well, idle)).toEqual({ tone: "bad", text: message });
+  expect(outdated(verdictOf(well, null), "18s")).toEqual({
+    tone: "unknown",
+    text: "Nothing is wrong with 3 installations, as of 18s ago",
+  });
 });

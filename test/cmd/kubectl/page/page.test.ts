@@ -5,9 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startChangingCluster } from "../changing-cluster.ts";
 import { startUi, type UiSession } from "../commands/ui/ui-session.ts";
+import { recordedBinding } from "../controller-binding.ts";
 import { component } from "../fleet-facts.ts";
 import { recordedFolder } from "../golden/record-scene.ts";
 import { sceneNames } from "../golden/scenes.ts";
+import { lease } from "../hub/lease-facts.ts";
 import { recordedObjects } from "../recorded-hub.ts";
 import { startBrowser } from "./browser.ts";
 import { expectGoodLooks } from "./good-looks.ts";
@@ -204,11 +206,28 @@ test("a page that nobody sees holds no connection", async () => {
   expect(open.troubles).toEqual([]);
 });
 
+test("the page says that no controller works, and that the hub is gone, in place of that all is well", async () => {
+  const old = [lease("knfleet-controller", { holder: "pod-a", age: 113 })];
+  const binding = recordedBinding("knfleet", "knfleet-system");
+  const well = component({ cluster: null });
+  await using hub = await startChangingCluster(well, ...old, binding);
+  await using ui = await startUi(["--no-live"], hub.env);
+  await using open = await openPage(browser, ui.url.href);
+  const ended = "No controller works since 2026-11-21T11:58:22Z: Lease";
+  await open.page.waitForSelector(`.verdict.bad:has-text('${ended}')`);
+  hub.setAway(true);
+  await open.page.waitForSelector(".verdict.unknown:has-text('ago')", { timeout: 60_000 });
+  expect(open.troubles).toEqual([]);
+});
+
 test("the page says when the command has ended", async () => {
   await using ui = await startUi(["--bundle", join(recordedFolder, "fine")]);
   await using open = await openPage(browser, ui.url.href);
   await open.page.waitForSelector("table.fleet tbody tr");
   await ui.interrupt();
   await open.page.waitForSelector("[role=alert]:has-text('does not answer')");
+  // What was well may not be any more: no green.
+  await open.page.waitForSelector(".verdict.unknown:has-text('as of')");
+  expect(await open.page.locator(".verdict.healthy").count()).toBe(0);
   expect(await open.page.locator("table.fleet tbody tr").count()).toBeGreaterThan(0);
 });

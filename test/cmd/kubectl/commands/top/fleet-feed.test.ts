@@ -36,6 +36,7 @@ async function started(
       limits,
       live,
       watch,
+      recordedAt: undefined,
       now: () => now,
       onChange: () => (changes.count += 1),
     },

@@ -1,0 +1,160 @@
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { timestampOf } from "../../../api/conditions.ts";
+import type { Part } from "../../../api/shards.ts";
+import { whoAmI } from "../../../controller/guard/whoami.ts";
+import { words } from "../output/steps.ts";
+import {
+  type ControllerDeployment,
+  flavourOf,
+  listBindings,
+  listControllerDeployments,
+  provenLeases,
+} from "./find-controller.ts";
+import {
+  type ControllerLease,
+  listControllerLeases,
+  partsText,
+  replicaName,
+  type Serving,
+  servingOf,
+  workLease,
+} from "./replicas.ts";
+
+/** Whether replicas of the controller work for what a document shows. */
+export interface ControllerView {
+  readonly works: boolean;
+  readonly reason: "NoController" | null;
+  readonly code: "KNF1005" | null;
+  readonly message: string | null;
+  /** Since when no replica works for it, RFC 3339; null: not known, or one does. */
+  readonly since: string | null;
+  readonly next: readonly string[];
+}
+
+/** What proves which replicas of the controller work. */
+export interface ControllerFacts {
+  readonly serving: Serving | undefined;
+  /** The time of the hub, ms since 1970. */
+  readonly timeMs: number;
+  /** The Deployment of knfleet, where it was looked for: it has no Lease. */
+  readonly stopped: ControllerDeployment | undefined;
+  /** True: the upstream operator works in place of knfleet. */
+  readonly isUpstream: boolean;
+}
+
+/** When the Leases are judged. */
+export interface JudgedAt {
+  readonly timeMs: number;
+  /** True: the time is that at which a bundle was written. */
+  readonly isRecorded: boolean;
+}
+
+// A bundle is written after its slowest cluster was read, and the Leases were read before.
+const gatheringMs = 60_000;
+
+/** Reads which replicas work. Undefined without the right to read what proves it. */
+export async function readControllerFacts(
+  hub: KubeClient,
+  { timeMs: atMs, isRecorded }: JudgedAt,
+  signal: AbortSignal,
+): Promise<ControllerFacts | undefined> {
+  const timeMs = isRecorded ? atMs - gatheringMs : atMs;
+  const read = Promise.all([listControllerLeases(hub, signal), listBindings(hub, signal)]);
+  // Who works is never worth an error of the command.
+  const found = await read.catch(() => undefined);
+  if (found === undefined) return undefined;
+  const [leases, bindings] = found;
+  const proven = provenLeases(leases, bindings);
+  const here = servingOf(proven, timeMs);
+  const none = { stopped: undefined, isUpstream: false };
+  if (here !== undefined && here.holders.size === here.parts.length) {
+    return { serving: here, timeMs, ...none };
+  }
+  // A clock of this machine that is ahead lets every Lease look old.
+  const thereMs = isRecorded || here === undefined ? timeMs : await hubTime(hub, timeMs, signal);
+  const serving = servingOf(proven, thereMs);
+  const isIdle = serving === undefined || serving.holders.size === 0;
+  const isOurs = bindings.some((binding) => flavourOf(binding) === "knfleet");
+  if (!isIdle || !isOurs) return { serving, timeMs: thereMs, ...none };
+  const deployments = await listControllerDeployments(hub, signal).catch(() => []);
+  return {
+    serving,
+    timeMs: thereMs,
+    stopped: deployments.find(({ flavour, available }) => flavour === "knfleet" && available === 0),
+    isUpstream: deployments.some(
+      ({ flavour, available }) => flavour === "upstream" && available > 0,
+    ),
+  };
+}
+
+async function hubTime(hub: KubeClient, hereMs: number, signal: AbortSignal): Promise<number> {
+  return await whoAmI(hub, signal).then(
+    ({ serverTimeMs }) => serverTimeMs ?? hereMs,
+    () => hereMs,
+  );
+}
+
+/** Whether replicas work for these parts of the fleet. Null: it is not known. */
+export function controllerViewOf(
+  { serving, stopped, isUpstream }: ControllerFacts,
+  wanted: (shards: number) => ReadonlySet<Part>,
+): ControllerView | null {
+  if (isUpstream) return null;
+  if (serving === undefined) return stopped === undefined ? null : stoppedView(stopped);
+  const needed = wanted(serving.shards);
+  const unserved = serving.parts.filter((part) => needed.has(part) && !serving.holders.has(part));
+  return unserved.length === 0 ? working : unservedView(serving, unserved);
+}
+
+const working: ControllerView = {
+  works: true,
+  reason: null,
+  code: null,
+  message: null,
+  since: null,
+  next: [],
+};
+
+function stoppedView({ namespace, name, wanted }: ControllerDeployment): ControllerView {
+  const why = `Deployment ${namespace}/${name} has 0 of ${wanted} available`;
+  return idleView(`No controller works: ${why}`, { since: null, namespace });
+}
+
+function unservedView(serving: Serving, unserved: readonly Part[]): ControllerView {
+  const { namespace, shards, holders } = serving;
+  const leases = unserved.map((part) => serving.leases.get(part));
+  const since = sinceOf(leases);
+  const what =
+    holders.size === 0
+      ? "No controller works"
+      : `No replica of the controller serves ${partsText(unserved, shards)}`;
+  const [first] = unserved;
+  const lease = first === undefined ? "" : leaseText(workLease(first, shards), leases[0]);
+  const text = `${what}${since === null ? "" : ` since ${since}`}: Lease ${namespace}/${lease}`;
+  return idleView(text, { since, namespace });
+}
+
+function idleView(
+  message: string,
+  { since, namespace }: { readonly since: string | null; readonly namespace: string },
+): ControllerView {
+  const next = [words("kubectl", "get", "pods", "-n", namespace)];
+  return { works: false, reason: "NoController", code: "KNF1005", message, since, next };
+}
+
+function leaseText(name: string, lease: ControllerLease | undefined): string {
+  if (lease === undefined) return `${name} does not exist`;
+  return lease.holder === ""
+    ? `${name} was let go`
+    : `${name} of ${replicaName(lease.holder)} has run out`;
+}
+
+/** Since when all of these parts are without a replica: the end of the Lease that ended last. */
+function sinceOf(leases: readonly (ControllerLease | undefined)[]): string | null {
+  const ends = leases.map((lease) => {
+    if (lease === undefined) return 0;
+    return lease.holder === "" ? lease.renewedAtMs : lease.endsAtMs;
+  });
+  const latest = Math.max(...ends);
+  return latest > 0 ? timestampOf(new Date(latest)) : null;
+}

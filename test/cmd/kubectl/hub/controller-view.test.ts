@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { recordedBinding } from "../controller-binding.ts";
+import { component, now } from "../fleet-facts.ts";
+import { reviews } from "../reviews.ts";
+import { runText } from "../run-text.ts";
+import { type Answer, startStubHub } from "../stub-hub.ts";
+import { lease } from "./lease-facts.ts";
+
+// Of two shards spoke-1 and the hub are in the first, spoke-2 is in the second.
+const components = [
+  component({ name: "one", cluster: "spoke-1" }),
+  component({ name: "two", cluster: "spoke-2" }),
+  component({ name: "home", cluster: null, kind: "KnativeEventing" }),
+];
+const binding = recordedBinding("knfleet", "knfleet-system");
+const shardNames = ["knfleet-shard-0-of-2", "knfleet-shard-1-of-2", "knfleet-fleet"];
+const halfServed = [
+  lease("knfleet-shard-0-of-2", { holder: "pod-a" }),
+  lease("knfleet-shard-1-of-2", { holder: "pod-b", age: 70 }),
+  lease("knfleet-fleet", { holder: "pod-a" }),
+];
+
+const asks = reviews(() => true);
+const refused = { kind: "Status", apiVersion: "v1", code: 403, message: "no" };
+const mayNotList: Answer = ({ path }) =>
+  path.endsWith("/leases") ? { status: 403, body: refused } : undefined;
+
+/** A Deployment whose ServiceAccount is a controller. */
+function recordedDeployment(available: number, namespace = "knfleet-system"): KubeObject {
+  const name = "knfleet-controller";
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace, name, uid: `${namespace}/${name}`, resourceVersion: "1" },
+    spec: { replicas: 1, template: { spec: {} } },
+    status: { availableReplicas: available },
+  };
+}
+
+async function run(
+  args: readonly string[],
+  leases: readonly KubeObject[],
+  answer: Answer = asks,
+): ReturnType<typeof runText> {
+  await using hub = await startStubHub([...components, ...leases, binding], answer);
+  return await runText(args, { env: hub.env });
+}
+
+describe("while no controller works", () => {
+  const dead = [lease("knfleet-controller", { holder: "pod-a", age: 113 })];
+  const released = shardNames.map((name) => lease(name, { age: 60 }));
+  const stopped: KubeObject = {
+    ...recordedDeployment(0),
+    spec: { replicas: 2, template: { spec: {} } },
+  };
+  const upstream = recordedBinding("upstream", "knative-operator");
+  const itsDeployment: KubeObject = recordedDeployment(1, "knative-operator");
+
+  test.each([
+    {
+      name: "a leader whose Lease ran out",
+      leases: dead,
+      says: "No controller works since 2026-11-21T11:58:22Z: Lease knfleet-system/knfleet-controller of pod-a has run out",
+    },
+    {
+      name: "replicas that let all shards go",
+      leases: released,
+      says: "No controller works since 2026-11-21T11:59:00Z: Lease knfleet-system/knfleet-shard-0-of-2 was let go",
+    },
+    {
+      name: "a shard that ran out",
+      leases: halfServed,
+      says: "No replica of the controller serves shard 1 of 2 since 2026-11-21T11:59:05Z: Lease knfleet-system/knfleet-shard-1-of-2 of pod-b has run out",
+    },
+    {
+      name: "a Deployment that never had a Lease",
+      leases: [stopped],
+      says: "No controller works: Deployment knfleet-system/knfleet-controller has 0 of 2 available",
+    },
+  ])("status and top say so on top, with $name, and fail", async ({ leases, says }) => {
+    const status = await run(["status", "--no-live"], leases);
+    expect(status.stderr).toContain(`error: ${says}\nnext: kubectl get pods -n knfleet-system\n`);
+    expect(status.stderr.indexOf("error: ")).toBe(0);
+    expect(status.exitCode).toBe(1);
+    const named = await run(["status", "--no-live", "-o", "name"], leases);
+    expect(named).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(says) });
+    const never = await run(["status", "--no-live", "--fail-on", "never"], leases);
+    expect(never.exitCode).toBe(0);
+    const { stdout } = await run(["status", "--no-live", "-o", "json"], leases);
+    expect(JSON.parse(stdout).controller).toMatchObject({
+      works: false,
+      reason: "NoController",
+      code: "KNF1005",
+      message: says,
+      since: /since (\S+Z)/.exec(says)?.[1] ?? null,
+    });
+    const top = await run(["top", "--no-live", "--once"], leases);
+    expect(top.stdout.split("\n")[1]).toContain(says.slice(0, 70));
+    expect(top.exitCode).toBe(1);
+  });
+
+  test("an installation of a shard that is served is well", async () => {
+    const { exitCode, stderr } = await run(["status", "ks/one", "--no-live"], halfServed);
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(stderr).not.toContain("No replica");
+  });
+
+  test("the clock of the hub decides, not that of this machine", async () => {
+    const hubTime = new Date(now.getTime() - 110_000).toISOString();
+    const ahead: Answer = (request) =>
+      request.path.endsWith("/selfsubjectreviews")
+        ? {
+            status: 201,
+            body: {
+              metadata: { creationTimestamp: hubTime },
+              status: { userInfo: { username: "jane" } },
+            },
+          }
+        : asks(request);
+    const { exitCode, stderr } = await run(["status", "--no-live"], dead, ahead);
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(stderr).not.toContain("No controller");
+  });
+
+  test("an upstream operator that works in its place is none", async () => {
+    const { exitCode, stderr } = await run(
+      ["status", "--no-live"],
+      [...dead, upstream, itsDeployment],
+    );
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(stderr).not.toContain("No controller");
+  });
+
+  test("a controller that works is said in the document", async () => {
+    const leader = [lease("knfleet-controller", { holder: "pod-a" })];
+    const { stdout } = await run(["status", "--no-live", "-o", "json"], leader);
+    expect(JSON.parse(stdout).controller).toMatchObject({ works: true, message: null });
+    const unknown = await run(["status", "--no-live", "-o", "json"], dead, mayNotList);
+    expect(JSON.parse(unknown.stdout).controller).toBeNull();
+    expect(unknown.exitCode).toBe(0);
+  });
+});
