@@ -12,6 +12,21 @@ import { logHint, notStartedHint } from "../../output/steps.ts";
 import { causesOf, upstreamNotes } from "./causes.ts";
 import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
 import {
+  changeWords,
+  componentConditions,
+  componentReasons,
+  foreignWords,
+  hubStates,
+  leftovers,
+  liveStates,
+  migrationStates,
+  planReasons,
+  profileWords,
+  stageStates,
+  stepStates,
+  waitStates,
+} from "./other-words.ts";
+import {
   setClusterStates,
   setConditions,
   setPhases,
@@ -24,7 +39,7 @@ export interface Explanation {
   readonly name: string;
   /** `name` of a KNF code. */
   readonly title: string | null;
-  readonly type: "Reason" | "Code" | "Finding" | "CommandLine" | "Condition";
+  readonly type: "Reason" | "Code" | "Finding" | "CommandLine" | "Condition" | "State";
   /** Program that reports it. */
   readonly setBy: string;
   readonly condition: string | null;
@@ -67,6 +82,8 @@ function explanations(): readonly Explanation[] {
     ...findings(),
     ...commandLine(),
     ...ofSets(),
+    ...ofComponents(),
+    ...ofCommands(),
     ...upstreamOnly(),
   ];
 }
@@ -136,28 +153,62 @@ function commandLine(): readonly Explanation[] {
 
 /** The words of fleet sets. A word that components have, too, has an explanation for each. */
 function ofSets(): readonly Explanation[] {
+  const setBy = "the controller, in the status or the Events of a fleet set";
   return [
-    ...setWords(setConditions, { type: "Condition" }),
-    ...setWords(setPhases, { condition: "Progressing, Complete and Ready" }),
-    ...setWords(setClusterStates, { condition: "Healthy" }),
-    ...setWords(setReasons, {}),
+    ...explained(setConditions, { setBy, type: "Condition" }),
+    ...explained(setPhases, { setBy, condition: "Progressing, Complete and Ready" }),
+    ...explained(setClusterStates, { setBy, condition: "Healthy" }),
+    ...explained(setReasons, { setBy }),
+    ...explained(stageStates, { setBy, type: "State" }),
   ];
 }
 
-function setWords(
+function ofComponents(): readonly Explanation[] {
+  return [
+    ...explained(componentConditions, { setBy: controller, type: "Condition" }),
+    ...explained(componentReasons, { setBy: "the controller, in a condition or an Event" }),
+    ...explained(profileWords, { setBy: "discovery or register, in a ClusterProfile" }),
+    ...explained(foreignWords, { setBy: "Kubernetes, in a condition or an Event" }),
+  ];
+}
+
+/** The states that commands print. */
+function ofCommands(): readonly Explanation[] {
+  const lists: readonly (readonly [where: string, words: SetWords])[] = [
+    ["status, in the column HUB", hubStates],
+    ["status, in the column LIVE", liveStates],
+    ["diagnose, check and tree", stepStates],
+    ["rollout plan", planReasons],
+    ["migrate", migrationStates],
+    ["orphans", leftovers],
+    ["wait, and the outcome of other commands", waitStates],
+    ["diff, plan and rollout plan", changeWords],
+  ];
+  return lists.flatMap(([where, words]) =>
+    explained(words, { setBy: `kubectl knfleet ${where}`, type: "State" }),
+  );
+}
+
+/** Words that have no number, and causes only in their meaning. */
+function explained(
   words: SetWords,
-  { type = "Reason", condition = null }: Partial<Pick<Explanation, "type" | "condition">>,
+  facts: Pick<Explanation, "setBy"> & Partial<Pick<Explanation, "type" | "condition">>,
 ): readonly Explanation[] {
-  const setBy = "the controller, in the status or the Events of a fleet set";
-  const ofComponents = { code: null, causes: [], upstream: null };
+  const alone = {
+    type: "Reason",
+    condition: null,
+    code: null,
+    causes: [],
+    upstream: null,
+  } as const;
   return Object.entries(words).map(([name, [meaning, next]]) =>
-    explanationOf(name, { type, setBy, condition, meaning, next, ...ofComponents }),
+    explanationOf(name, { ...alone, meaning, next, ...facts }),
   );
 }
 
 /** Words that only the upstream operator writes. */
 function upstreamOnly(): readonly Explanation[] {
-  const known = [...Object.keys(reasonMeanings), ...Object.keys(ownReasons)];
+  const known = [reasonMeanings, ownReasons].flatMap((list) => Object.keys(list));
   return Object.entries(upstreamNotes)
     .filter(([name]) => !known.includes(name))
     .map(([name, { means }]) =>
