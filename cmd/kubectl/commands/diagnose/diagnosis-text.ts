@@ -12,7 +12,7 @@ import {
 } from "../../output/steps.ts";
 import type { Table, Tone } from "../../output/table.ts";
 import { painterFor, type Terminal } from "../../output/terminal.ts";
-import type { Diagnosis, DiagnosisReport } from "./diagnosis.ts";
+import type { Diagnosis, DiagnosisReport, RootCause } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
 
 interface DiagnosisView {
@@ -133,11 +133,15 @@ function rootCauseLines(
   const endedEarly = finished ? [] : [paint("The walk ended early.", "warning")];
   if (rootCause === null) return finished ? [paint("All is well.", "good")] : endedEarly;
   const { code, name, message, evidence, next, because, severity } = rootCause;
-  const tone = severity === "error" ? "bad" : "warning";
+  // A warning is no cause: everything works.
+  const [label, tone] =
+    severity === "error" ? (["root cause", "bad"] as const) : (["warning", "warning"] as const);
+  const isWell = severity === "warning" && finished;
   return [
     ...endedEarly,
-    ...wrapText(`root cause: ${code} ${name}: ${plainText(message)}`, columns, 2).map((line) =>
-      line.replace(/^root cause/, (text) => paint(text, tone)),
+    ...(isWell ? [paint("Nothing failed.", "good")] : []),
+    ...wrapText(`${label}: ${code} ${name}: ${plainText(message)}`, columns, 2).map((line) =>
+      line.replace(label, (text) => paint(text, tone)),
     ),
     ...(because === null ? [] : [`  held by: ${because}`]),
     ...evidence.flatMap((line) => wrapText(`  evidence: ${plainText(line)}`, columns, 4)),
@@ -179,16 +183,30 @@ function diagnosisNotes(report: DiagnosisReport, commands: Commands): readonly s
       : ["Nothing to diagnose was found.", stepLine(`${commands.knfleet} diagnose -A`)];
   }
   if (items.length === 1) return missing;
-  const causes = summary.causes.map(({ code, name, count }) => `${count} × ${code} ${name}`);
+  const [causes, warnings] = (["error", "warning"] as const).map((severity) =>
+    countsOf(
+      items.flatMap(({ rootCause }) => rootCause ?? []).filter((one) => one.severity === severity),
+    ),
+  );
   const worst = items.find(({ severity }) => severity !== "ok");
   return [
     ...missing,
     `${summary.total} walked: ${summary.healthy} well, ${summary.warnings} with warnings, ${summary.errors} failed.`,
-    ...(causes.length === 0 ? [] : [`causes: ${causes.join(", ")}`]),
+    ...(causes === "" ? [] : [`causes: ${causes}`]),
+    ...(warnings === "" ? [] : [`warnings: ${warnings}`]),
     ...(worst === undefined
       ? []
       : [stepLine(`${commands.knfleet} diagnose ${argumentsOf(worst)}`)]),
   ];
+}
+
+/** `2 × CODE NAME, 1 × CODE NAME`, most frequent first. */
+function countsOf(found: readonly RootCause[]): string {
+  return [...Map.groupBy(found, ({ code, name }) => `${code} ${name}`)]
+    .map(([title, all]) => ({ title, count: all.length }))
+    .toSorted((a, b) => b.count - a.count || (a.title < b.title ? -1 : 1))
+    .map(({ title, count }) => `${count} × ${title}`)
+    .join(", ");
 }
 
 function argumentsOf({ target: { kind, namespace, name }, vantage }: Diagnosis): string {

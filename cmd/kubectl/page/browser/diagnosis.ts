@@ -42,7 +42,8 @@ function Walk({ report: { items, errors } }: { readonly report: DiagnosisReport 
   const { rootCause, hops } = walk;
   return html`${
       rootCause &&
-      html`<div class="why-box bad">
+      html`<div class=${`why-box ${rootCause.severity === "error" ? "bad" : "progress"}`}>
+        ${rootCause.severity === "error" ? null : "Nothing failed. A warning: "}
         <b>${rootCause.name}</b> <span class="dim">${rootCause.code}</span>
         <p>${rootCause.message}</p>
         ${rootCause.next.map((step) => html`<${Command} command=${step} />`)}

@@ -83,6 +83,16 @@ const there = compared(
   diagnosisOf(target, "local", [...fine, hopOf({ id: "plugin", message: "builtin:secretreader" })]),
 );
 
+const warned = diagnosisOf({ ...target, name: "third" }, "local", [
+  ...fine,
+  hopOf({
+    id: "authentication",
+    state: "WARN",
+    code: "KNF5004",
+    message: "system:masters is shared with everybody who has it",
+  }),
+]);
+
 async function printed(
   items: Parameters<typeof diagnosisReport>[0],
   raw: RawFlags,
@@ -108,6 +118,8 @@ test.each([
   { name: "one.colour.txt", items: [local], raw: { color: "always" } },
   { name: "one.json.txt", items: [local], raw: { output: "json" } },
   { name: "well.txt", items: [well], raw: {} },
+  { name: "warned.txt", items: [warned], raw: {} },
+  { name: "warned.fleet.txt", items: [well, local, warned], raw: {} },
   { name: "there.txt", items: [there], raw: {} },
   { name: "fleet.txt", items: [well, local], raw: {} },
   { name: "fleet.name.txt", items: [well, local], raw: { output: "name" } },
