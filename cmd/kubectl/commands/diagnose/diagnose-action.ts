@@ -33,7 +33,9 @@ export async function runDiagnose(input: Input, signal: AbortSignal): Promise<Ex
     await writeShortReport(options.reportFile, report);
   }
   const shown = withHubSteps(report, commandsOf({ ...flags, bundle: undefined }));
-  await print(diagnosisRendering(shown, { flags, terminal }), flags, terminal);
+  const { folded } = options;
+  const view = { flags, terminal, ...(folded === undefined ? {} : { folded }) };
+  await print(diagnosisRendering(shown, view), flags, terminal);
   return diagnosisExitCode(report, failOn);
 }
 

@@ -18,24 +18,29 @@ import type { Hop, HopState } from "./hops/hop.ts";
 interface DiagnosisView {
   readonly flags: Flags;
   readonly terminal: Pick<Terminal, "colourMark" | "env" | "stdout">;
+  /** True: as on a terminal. */
+  readonly folded?: boolean;
 }
 
 /** Output of walks: one walk as a list of its steps, several as a table. */
 export function diagnosisRendering(
   report: DiagnosisReport,
-  { flags, terminal }: DiagnosisView,
+  { flags, terminal, folded }: DiagnosisView,
 ): Rendering {
   const { items } = report;
   const [first, ...others] = items;
   const paint = painterFor(terminal, flags.color);
   const only = others.length === 0 ? first : undefined;
+  const wide = flags.output === "wide";
+  const isFolded = folded ?? (terminal.stdout.isTTY === true && !wide);
   return {
     document: report,
     ...(only === undefined
       ? { table: () => diagnosisTable(report) }
       : {
           heading: diagnosisText(only, paint, {
-            wide: flags.output === "wide",
+            wide,
+            isFolded,
             columns: widthOf(terminal.stdout),
           }),
         }),
@@ -60,24 +65,51 @@ const tones: Readonly<Record<HopState, Tone | undefined>> = {
 };
 const stateWidth = Math.max(...Object.keys(tones).map(({ length }) => length));
 
-/** One walk as text: every step with its time, the root cause with evidence, and the next steps. */
-function diagnosisText(
-  diagnosis: Diagnosis,
-  paint: Paint,
-  { wide, columns }: { readonly wide: boolean; readonly columns?: number | undefined },
-): string {
+interface Layout {
+  readonly wide: boolean;
+  readonly isFolded: boolean;
+  readonly columns?: number | undefined;
+}
+
+/** One walk as text: every step with its time, the root cause with evidence, and the next steps. Folded, the root cause comes first, and steps without news share a line. */
+function diagnosisText(diagnosis: Diagnosis, paint: Paint, layout: Layout): string {
   const { target, vantage, hops } = diagnosis;
+  const { columns, isFolded } = layout;
   const width = Math.max(...hops.map(({ title }) => title.length));
+  const steps = isFolded ? foldedSteps(hops) : hops.map((hop) => [hop]);
+  const path = steps.flatMap((some) => stepLines(some, { ...layout, paint, width }));
+  const cause = [
+    ...differenceLines(diagnosis).flatMap((line) => wrapText(line, columns, 4)),
+    ...rootCauseLines(diagnosis, paint, columns),
+  ];
+  const [first, second] = isFolded ? [cause, [...path, ...foldedHint(steps)]] : [path, cause];
   return [
     `${target.kind} ${target.namespace}/${target.name}, walked ${vantageText[vantage]}`,
     "",
-    ...hops.flatMap((hop) => hopLines(hop, { paint, width, wide, columns })),
+    ...first,
     "",
-    ...differenceLines(diagnosis).flatMap((line) => wrapText(line, columns, 4)),
-    ...rootCauseLines(diagnosis, paint, columns),
+    ...second,
   ]
     .map((line) => `${line}\n`)
     .join("");
+}
+
+/** Steps that passed, or that were left out because of the same step, as one. */
+function foldedSteps(hops: readonly Hop[]): readonly (readonly Hop[])[] {
+  const groups: Hop[][] = [];
+  for (const hop of hops) {
+    const last = groups.at(-1);
+    const before = last?.[0];
+    const isSame = before?.state === hop.state && before.because === hop.because;
+    const isQuiet = hop.state === "OK" || (hop.state === "SKIPPED" && hop.because !== null);
+    if (isSame && isQuiet && last !== undefined) last.push(hop);
+    else groups.push([hop]);
+  }
+  return groups;
+}
+
+function foldedHint(steps: readonly (readonly Hop[])[]): readonly string[] {
+  return steps.some((some) => some.length > 1) ? ["", "-o wide shows every step."] : [];
 }
 
 const vantageText = {
@@ -86,30 +118,39 @@ const vantageText = {
   controller: "by a Job on the hub, where the controller runs",
 } as const;
 
-function hopLines(
-  { title, state, code, message, durationMs, evidence, findings }: Hop,
-  {
-    paint,
-    width,
-    wide,
-    columns,
-  }: {
-    readonly paint: Paint;
-    readonly width: number;
-    readonly wide: boolean;
-    readonly columns: number | undefined;
-  },
-): readonly string[] {
+type StepLayout = Layout & { readonly paint: Paint; readonly width: number };
+
+function stepLines(steps: readonly Hop[], layout: StepLayout): readonly string[] {
+  const [first, ...others] = steps;
+  if (first === undefined || others.length === 0) return first ? hopLines(first, layout) : [];
+  const { state, message } = first;
+  const { columns, paint } = layout;
+  const indent = stateWidth + 3;
+  const because = state === "OK" ? "" : ` ${message}`;
+  const text = `${steps.length} steps${because}: ${steps.map(({ title }) => title).join(", ")}`;
+  const room = columns === undefined ? undefined : Math.max(leastRoom, columns - indent);
+  const [head = "", ...rest] = wrapText(text, room);
+  const word = wordOf(state, paint);
+  return [`${word}   ${head}`, ...rest.map((line) => " ".repeat(indent) + line)];
+}
+
+function wordOf(state: HopState, paint: Paint): string {
   const tone = tones[state];
   const word = state.padEnd(stateWidth);
-  const shown = tone === undefined ? word : paint(word, tone);
+  return tone === undefined ? word : paint(word, tone);
+}
+
+function hopLines(
+  { title, state, code, message, durationMs, evidence, findings }: Hop,
+  { paint, width, wide, columns }: StepLayout,
+): readonly string[] {
   const time = (durationMs === null ? "" : `${durationMs} ms`).padStart(8);
   const what = [code ?? "", plainText(message)].filter((text) => text !== "").join(" ");
   const others = findings.filter((one) => one.code !== code || one.message !== message);
   const more = [...others.map((one) => `${one.code} ${one.message}`), ...(wide ? evidence : [])];
   const indent = stateWidth + 3 + width + 3 + 8 + 3;
   const room = columns === undefined ? undefined : Math.max(leastRoom, columns - indent);
-  const head = `${shown}   ${title.padEnd(width)}   ${time}   `;
+  const head = `${wordOf(state, paint)}   ${title.padEnd(width)}   ${time}   `;
   const [first = "", ...rest] = [what, ...more].flatMap((text) => wrapText(plainText(text), room));
   return [`${head}${first}`.trimEnd(), ...rest.map((text) => " ".repeat(indent) + text)];
 }

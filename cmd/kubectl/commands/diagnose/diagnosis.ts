@@ -58,6 +58,8 @@ export interface DiagnoseFlags extends FilenameFlag {
   readonly failOn?: string;
   readonly yes?: boolean;
   readonly reportFile?: string;
+  /** Set by `top` alone: the root cause first, and steps without news folded, as on a terminal. */
+  readonly folded?: boolean;
 }
 
 /** The finding that explains most of the others. */

@@ -144,6 +144,14 @@ export const profileWords: SetWords = {
   ],
   NotChecked: ["Discovery has not asked the cluster yet.", wait],
   NotInitialized: ["The control plane of the Cluster API Cluster is not initialized yet.", wait],
+  KubeconfigMissing: [
+    "The Secret of the source has no kubeconfig, or is not there yet.",
+    "Look at the Secret that the message names.",
+  ],
+  KubeconfigRefused: [
+    "The kubeconfig of the source cannot be used; the message says why.",
+    "Correct the kubeconfig in the Secret that the message names.",
+  ],
   ClusterDeleting: ["The Cluster API Cluster is being deleted.", nothing],
   SourceGone: [
     "The Secret or the Cluster from which discovery made the ClusterProfile is gone.",
@@ -220,7 +228,7 @@ export const planReasons: SetWords<"NotSelected"> = {
 /** States of a step of `migrate`. */
 export const migrationStates: SetWords<"Done" | "ToDo" | "Blocked"> = {
   Done: ["The step is done.", nothing],
-  ToDo: ["The step is to be done, by whom it names.", "kubectl knfleet migrate … --apply."],
+  ToDo: ["The step is to be done, by whom it names.", "Run the same migrate with --apply."],
   Blocked: ["The step cannot be done; the message says why.", "Do what the message names."],
 };
 

@@ -105,7 +105,7 @@ async function printToText(
   const input = {
     args: [name],
     flags: { ...unfiltered(flags), namespace },
-    options: live ? {} : { live },
+    options: { ...(live ? {} : { live }), ...(page === "diagnose" ? { folded: true } : {}) },
     terminal: { args: [], env, now, stdout: output, stderr: output },
   };
   await actions[page](input, signal);

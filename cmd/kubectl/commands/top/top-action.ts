@@ -127,6 +127,7 @@ function modelOf(
     now,
     commands,
     scope: scopeOf(selection),
+    namespace: selection.namespace,
     recordedAt: flags.recorded?.recordedAt,
     absoluteTime: flags.absoluteTime,
     ascii: wantsAscii(env),

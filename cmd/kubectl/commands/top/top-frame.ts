@@ -33,6 +33,8 @@ export interface Shown {
   readonly pane: Pane | undefined;
   /** What was asked for, and where. */
   readonly scope: string;
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
   /** `kubectl knfleet` with the flags that name the hub. */
   readonly commands: Commands;
   /** The fleet is one that was recorded. */
@@ -136,7 +138,7 @@ function listLines(shown: Shown, size: Size): readonly Line[] {
     ...headLines(shown, size, items.length),
     ...setLines(fleet.report, size.rows),
     [{ text: "  " }, ...header],
-    ...filled(items.length === 0 ? [[{ text: `  ${nothing(shown)}` }]] : visible, height),
+    ...filled(items.length === 0 ? nothingLines(shown) : visible, height),
     ...selectedLines(shown, items[place], size),
     footLine(shown, items.length),
   ];
@@ -168,9 +170,15 @@ function isAwaited({ round, spokesReadAt }: FleetState, item: StatusItem | undef
   return item?.live.state === "Skipped" && round !== null && spokesReadAt === null;
 }
 
-function nothing({ view, fleet }: Shown): string {
-  if (fleet.report.items.length > 0) return `Nothing matches the filter "${view.filter}".`;
-  return "No Knative installations found.";
+function nothingLines({ view, fleet, namespace, commands }: Shown): readonly Line[] {
+  const texts =
+    fleet.report.items.length > 0
+      ? [`Nothing matches the filter "${view.filter}".`]
+      : [
+          "No Knative installations found.",
+          ...(namespace === undefined ? [] : [stepLine(`${commands.knfleet} top -A`)]),
+        ];
+  return texts.map((text) => [{ text: `  ${plainText(text)}` }]);
 }
 
 function headLines(shown: Shown, { columns }: Size, count: number): readonly Line[] {

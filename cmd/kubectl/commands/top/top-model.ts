@@ -27,7 +27,10 @@ import {
 export type ReadPane = (page: PaneName, item: StatusItem, signal: AbortSignal) => Promise<string>;
 
 /** Settings that stay the same while the screen is open. */
-type Setting = Pick<Shown, "scope" | "commands" | "recordedAt" | "absoluteTime" | "ascii">;
+type Setting = Pick<
+  Shown,
+  "scope" | "namespace" | "commands" | "recordedAt" | "absoluteTime" | "ascii"
+>;
 
 interface ModelOptions extends Setting {
   readonly feed: FleetFeed;

@@ -96,13 +96,17 @@ const warned = diagnosisOf({ ...target, name: "third" }, "local", [
 async function printed(
   items: Parameters<typeof diagnosisReport>[0],
   raw: RawFlags,
+  columns?: number,
 ): Promise<string> {
   let stdout = "";
   let stderr = "";
   const terminal = {
     args: [],
     env: { LANG: "en_US.UTF-8" },
-    stdout: { write: (text: string) => (stdout += text) },
+    stdout: {
+      write: (text: string) => (stdout += text),
+      ...(columns === undefined ? {} : { columns, isTTY: true }),
+    },
     stderr: { write: (text: string) => (stderr += text) },
     now: () => now,
   };
@@ -111,6 +115,27 @@ async function printed(
   await print(diagnosisRendering(report, { flags, terminal }), flags, terminal);
   return stderr === "" ? stdout : `${stdout}--- stderr\n${stderr}`;
 }
+
+const long = diagnosisOf(target, "local", [
+  ...broken,
+  ...(["authentication", "authorization", "anchor", "deployments", "pods"] as const).map((id) =>
+    hopOf({ id, state: "SKIPPED", message: "because of plugin", because: "plugin" }),
+  ),
+]);
+
+test.each([
+  { name: "folded.80.txt", items: [long], raw: { color: "never" } },
+  { name: "folded.well.txt", items: [well], raw: { color: "never" } },
+  { name: "folded.warned.txt", items: [warned], raw: { color: "never" } },
+])(
+  "on a terminal the root cause comes first, and steps without news share a line: $name",
+  async ({ name, items, raw }) => {
+    const path = join(import.meta.dirname, "../../../../golden/kubectl", `diagnose.${name}`);
+    await expect(await printed(items, raw, 80)).toMatchFileSnapshot(path);
+    const wide = await printed(items, { ...raw, output: "wide" }, 80);
+    expect(wide).toMatch(/^OK +ClusterProfile +12 ms/m);
+  },
+);
 
 test.each([
   { name: "one.txt", items: [local], raw: {} },

@@ -73,12 +73,17 @@ describe("every word can be explained", () => {
   });
 
   test("that the source writes as a reason or as a state", () => {
-    const written =
-      /(?:\b(?:reason|state|finding): |\b(?:normal|warning|leave|own)\()\s*"([A-Z]\w+)"/g;
+    const written = [
+      /(?:\b(?:reason|state|finding): |\b(?:normal|warning|leave|own)\()\s*"([A-Z]\w+)"/g,
+      /\breason = [^"\n]*"([A-Z]\w+)"/g,
+      /\breason = [^"\n]*"[A-Z]\w+" : "([A-Z]\w+)"/g,
+    ];
     const folders = ["api", "access", "cmd", "controller", "installation", "sets", "webhook"];
     const words = folders.flatMap((folder) =>
       filesIn(folder, ".ts").flatMap((path) =>
-        Array.from(read(path).matchAll(written), ([, word = ""]) => [word, path] as const),
+        written.flatMap((pattern) =>
+          Array.from(read(path).matchAll(pattern), ([, word = ""]) => [word, path] as const),
+        ),
       ),
     );
     expect(words.length).toBeGreaterThan(200);

@@ -34,10 +34,10 @@ interface User {
 }
 
 /** Runs `top` in a terminal of its own, and does something once the screen is there; everything that the terminal got, and the exit code. */
-async function inTerminal(then: (user: User) => void | Promise<void>) {
+async function inTerminal(then: (user: User) => void | Promise<void>, columns = 100) {
   const top = `"${process.execPath}" "${knfleetFile}" top -A --no-live`;
   const shell = `sh -c 'echo "pid=$$="; exec ${top}'`;
-  const line = `stty rows 24 cols 100; ${shell}; echo "code=$?="; stty -a`;
+  const line = `stty rows 24 cols ${columns}; ${shell}; echo "code=$?="; stty -a`;
   const { PATH = "" } = process.env;
   const child = spawn("script", ["-qfec", line, "/dev/null"], {
     env: { PATH, TERM: "xterm", LANG: "C.UTF-8", SHELL: "/bin/sh", ...hub.env },
@@ -84,6 +84,16 @@ describe.runIf(isThere)("in a terminal", () => {
     const ran = await inTerminal(({ pid }) => void process.kill(pid, signal));
     expect(ran.code).toBe(code);
     expectRestored(ran.written);
+  });
+
+  test("d shows the root cause and its steps on 80 columns and 24 rows, without scrolling", async () => {
+    const ran = await inTerminal(async ({ type, sees }) => {
+      type("d");
+      await sees(/root cause: KNF\d{4}/);
+      await sees(/more: kubectl knfleet explain KNF\d{4}/);
+      type("q");
+    }, 80);
+    expect(ran.code).toBe(0);
   });
 
   test("Ctrl-Z where no shell could go on with it does not stop it for good", async () => {

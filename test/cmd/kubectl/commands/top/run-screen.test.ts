@@ -48,6 +48,7 @@ function started(options: { readonly colour?: boolean; readonly readPane?: ReadP
     readPane,
     now: () => now,
     scope: "all namespaces",
+    namespace: undefined,
     commands: { kubectl: "kubectl", knfleet: "kubectl knfleet" },
     recordedAt: undefined,
     absoluteTime: false,

@@ -78,6 +78,15 @@ describe("the first screen of a recorded fleet", () => {
     expect(exitCode).toBe(3);
   });
 
+  test("without installations in the namespace names the command for all, as status does", async () => {
+    await using hub = await startStubHub(recordedObjects);
+    const env = { ...hub.env, ...utf8 };
+    const { stdout } = await runText(["top", "-n", "nowhere", "--once", "--no-live"], { env });
+    expect(stdout).toMatch(/No Knative installations found\.\n +next: kubectl knfleet .*top -A\n/);
+    const all = await runText(["top", "-A", "-l", "no=body", "--once", "--no-live"], { env });
+    expect(all.stdout).not.toContain("top -A");
+  });
+
   test("has no control characters of others", async () => {
     await using hub = await startStubHub(hostile);
     const { stdout } = await runText(["top", "-A", "--once", "--no-live"], {
