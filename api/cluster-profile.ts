@@ -55,6 +55,20 @@ export function isClusterProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
+/** `spec.clusterManager.name` of the ClusterProfiles whose health knfleet itself keeps, by what makes them. */
+export const ownManagers = {
+  "kubeconfig-secrets": "knfleet-kubeconfig",
+  "cluster-api": "knfleet-cluster-api",
+  /** The profiles of `kubectl knfleet register`. Discovery writes only their health and version. */
+  registered: "knfleet-register",
+} as const;
+
+/** Whether knfleet itself keeps the health of a ClusterProfile. */
+export function isKeptByUs({ spec }: ClusterProfile): boolean {
+  const manager = spec?.clusterManager?.name ?? "";
+  return Object.values<string>(ownManagers).includes(manager);
+}
+
 /** True when the cluster manager has set the condition ControlPlaneHealthy to True. */
 export function isHealthy({ status }: ClusterProfile): boolean {
   return conditionOf(status?.conditions, "ControlPlaneHealthy")?.status === "True";

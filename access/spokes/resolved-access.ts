@@ -1,5 +1,7 @@
-import { type ClusterProfile, isHealthy } from "../../api/cluster-profile.ts";
+import { type ClusterProfile, isHealthy, isKeptByUs } from "../../api/cluster-profile.ts";
+import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import { describe } from "../../api/kubernetes.ts";
 import type { Times } from "../http/connector.ts";
 import { type Endpoint, endpointOf, endpointWarnings } from "../http/endpoint.ts";
@@ -47,10 +49,21 @@ export function resolveAccess(
   if (!isHealthy(profile)) {
     throw new FleetError(
       "ClusterProfileNotReady",
-      `${describe({ kind: "ClusterProfile", namespace, name })} has no condition ControlPlaneHealthy=True`,
+      `${describe({ kind: "ClusterProfile", namespace, name })} has no condition ControlPlaneHealthy=True${whyUnhealthy(profile)}`,
     );
   }
   return accessOf(profile, selectProvider(profile, providers), nowMs);
+}
+
+const longestReason = 128;
+
+/** The condition as it is. Other managers may change their message all the time, which a condition must not follow. */
+function whyUnhealthy(profile: ClusterProfile): string {
+  const condition = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
+  if (condition === undefined) return "";
+  const { status, reason = "", message = "" } = condition;
+  const said = `: it is ${status} ${foreignText(reason, longestReason)}`.trimEnd();
+  return isKeptByUs(profile) && message !== "" ? `${said}: ${foreignText(message)}` : said;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { CredentialSecret } from "../../access/profiles/profile-objects.ts";
+import { ownManagers } from "../../api/cluster-profile.ts";
 import type { AccessCluster } from "../../api/cluster-profile.ts";
 import { plainLines } from "../../api/foreign-text.ts";
 import type { Condition, KubeObject } from "../../api/kubernetes.ts";
@@ -11,12 +12,7 @@ export const producers = ["kubeconfig-secrets", "cluster-api", "registered"] as 
 export type Producer = (typeof producers)[number];
 
 /** `spec.clusterManager.name` of the profiles that a producer writes. */
-export const managers = {
-  "kubeconfig-secrets": "knfleet-kubeconfig",
-  "cluster-api": "knfleet-cluster-api",
-  /** The profiles of `kubectl knfleet register`. Discovery writes only their health and version. */
-  registered: "knfleet-register",
-} as const satisfies Readonly<Record<Producer, string>>;
+export const managers: Readonly<Record<Producer, string>> = ownManagers;
 
 export interface DiscoverySettings {
   readonly producers: readonly Producer[];

@@ -134,6 +134,9 @@ export const knfOfSocket: Readonly<Partial<Record<string, KnfCode>>> = {
 };
 
 const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
+  ["KNF2003", /: it is False TLSUntrusted\b/, "KNF4010"],
+  ["KNF2003", /: it is False Unreachable\b/, "KNF4009"],
+  ["KNF2003", /: it is False EndpointInvalid\b/, "KNF2006"],
   ["KNF3006", /\(EACCES\)/, "KNF3007"],
   ["KNF3011", /has expired already$/, "KNF3014"],
   ["KNF4009", /is not where connections may go/, "KNF4005"],

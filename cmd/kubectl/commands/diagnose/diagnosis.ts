@@ -121,10 +121,16 @@ const timed: readonly KnfCode[] = ["KNF3014", "KNF3020", "KNF4011", "KNF4013"];
 
 const warningRank = 100;
 
+/** Steps that read what the controller said. */
+const told: Readonly<Partial<Record<HopId, number>>> = { health: 0.5, conditions: 0.6 };
+
 function rankOf({ severity, code }: Finding, hop: HopId, isReached: boolean): number {
   const at = groups.findIndex((group) => group.test(code));
   const rank = at < 0 ? groups.length : at;
   // The walk reached the spoke, so the controller's condition about the connection is out of date.
   const isOutdated = hop === "conditions" && isReached && /^KNF[2-5]/.test(code);
-  return rank + (isOutdated ? groups.length : 0) + (severity === "error" ? 0 : warningRank);
+  // What the controller met on the way, the steps of the way say better, if they meet it, too.
+  const isTold = /^KNF(?:2006|4)/.test(code) ? (told[hop] ?? 0) : 0;
+  const later = (isOutdated ? groups.length : 0) + isTold;
+  return rank + later + (severity === "error" ? 0 : warningRank);
 }

@@ -83,6 +83,10 @@ describe("the number of a failure on the way", () => {
     ["PluginNotFound", "the file is not executable (EACCES)", "KNF3007"],
     ["PluginOutputInvalid", "the credential has expired already", "KNF3014"],
     ["Timeout", "No answer within 10 s", "KNF4009"],
+    ["ClusterProfileNotReady", "ClusterProfile a/b has no condition X=True", "KNF2003"],
+    ["ClusterProfileNotReady", "a/b has none: it is False TLSUntrusted: https://x", "KNF4010"],
+    ["ClusterProfileNotReady", "a/b has none: it is False Unreachable", "KNF4009"],
+    ["ClusterProfileNotReady", "a/b has none: it is False EndpointInvalid", "KNF2006"],
   ])("%s: %s is %s, as diagnose says", (reason, message, code) => {
     expect(knfOf(reason, { message })).toBe(code);
   });

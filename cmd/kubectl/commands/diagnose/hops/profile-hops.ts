@@ -5,11 +5,13 @@ import {
   type ClusterProfile,
   clusterProfileApiVersion,
   isClusterProfile,
+  isKeptByUs,
 } from "../../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../../api/component.ts";
 import { conditionOf } from "../../../../../api/conditions.ts";
 import { recordAt } from "../../../../../api/fields.ts";
-import { describe, type KubeObject } from "../../../../../api/kubernetes.ts";
+import { knfCodes, type KnfCode } from "../../../../../api/knf/knf-codes.ts";
+import { type Condition, describe, type KubeObject } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import type { ControllerDeployment } from "../../../hub/find-controller.ts";
 import { words } from "../../../output/steps.ts";
@@ -70,10 +72,48 @@ export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> 
   const { status, reason = "", message: said = "" } = condition;
   const text = `ControlPlaneHealthy=${status} ${reason}`.trim();
   if (status === "True") return passed(profile, text);
+  if (isKeptByUs(profile)) return ownCheck(profile, condition);
   const message = `${title} says ${text}`;
   const evidence = said === "" ? [] : [said];
   return passedWith(profile, message, {
     findings: [finding("error", "KNF2003", { message, evidence, next })],
+  });
+}
+
+const knfOfOwnCheck: Readonly<Partial<Record<string, KnfCode>>> = {
+  TLSUntrusted: "KNF4010",
+  Unreachable: "KNF4009",
+  EndpointInvalid: "KNF2006",
+};
+
+/** A health that knfleet's own controller wrote: what it met at the address, and not what a cluster manager knows. */
+function ownCheck(
+  profile: ClusterProfile,
+  { status, reason = "", message: said = "" }: Condition,
+): HopResult<ClusterProfile> {
+  const { namespace, name } = profile.metadata;
+  const code = Object.hasOwn(knfOfOwnCheck, reason) ? knfOfOwnCheck[reason] : undefined;
+  const title = describe({ kind: "ClusterProfile", namespace, name });
+  const text = `ControlPlaneHealthy=${status} ${reason}`.trim();
+  const met = said === "" ? "" : `: ${said}`;
+  const message = `knfleet's controller, which checks ${title} itself, says ${text}${met}`;
+  const target = `clusterprofile/${name}`;
+  const look = words(
+    "kubectl",
+    "knfleet",
+    "diagnose",
+    target,
+    "-n",
+    namespace,
+    "--from",
+    "controller",
+  );
+  const next =
+    code === undefined
+      ? [words("kubectl", "knfleet", "explain", reason === "" ? "ControlPlaneHealthy" : reason)]
+      : [knfCodes[code].next, "Where the walk from here does not meet it, walk from there:", look];
+  return passedWith(profile, message, {
+    findings: [finding("error", code ?? "KNF2003", { message, next })],
   });
 }
 

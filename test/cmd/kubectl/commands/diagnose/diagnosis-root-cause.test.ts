@@ -29,7 +29,7 @@ function hopOf([id, code, severity = "error" as const]:
   };
 }
 
-test.each<{ name: string; hops: readonly Row[]; code: KnfCode; because?: KnfCode }>([
+test.each<{ name: string; hops: readonly Row[]; code: KnfCode; because?: KnfCode; at?: HopId }>([
   {
     name: "a broken path comes before a controller that does not run",
     hops: [
@@ -53,6 +53,24 @@ test.each<{ name: string; hops: readonly Row[]; code: KnfCode; because?: KnfCode
       ["tcp", "KNF4002"],
     ],
     code: "KNF3010",
+  },
+  {
+    name: "what the walk meets on the way comes before what knfleet's own check says of it",
+    hops: [
+      ["health", "KNF4010"],
+      ["tls", "KNF4010"],
+    ],
+    code: "KNF4010",
+    at: "tls",
+  },
+  {
+    name: "what knfleet's own check says is it where the walk from here meets nothing",
+    hops: [
+      ["health", "KNF4009"],
+      ["conditions", "KNF4009"],
+    ],
+    code: "KNF4009",
+    at: "health",
   },
   {
     name: "pods explain their Deployments",
@@ -120,8 +138,10 @@ test.each<{ name: string; hops: readonly Row[]; code: KnfCode; because?: KnfCode
     ],
     code: "KNF4002",
   },
-])("$name", ({ hops, code, because = null }) => {
-  expect(rootCauseOf(hops.map(hopOf))).toMatchObject({ code, because });
+])("$name", ({ hops, code, because = null, at }) => {
+  const found = rootCauseOf(hops.map(hopOf));
+  expect(found).toMatchObject({ code, because });
+  if (at !== undefined) expect(found?.hop).toBe(at);
 });
 
 test("what a wrong clock makes fail is an error, though the clock alone is a warning", () => {

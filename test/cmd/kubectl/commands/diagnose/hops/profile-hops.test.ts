@@ -17,3 +17,26 @@ test.each([
   expect(findings.map(({ code }) => code)).toEqual(["KNF2004"]);
   expect(findings[0]?.next).toContain(asks);
 });
+
+test.each([
+  ["TLSUntrusted", "KNF4010"],
+  ["Unreachable", "KNF4009"],
+  ["EndpointInvalid", "KNF2006"],
+  ["SourceGone", "KNF2003"],
+])("where knfleet checks a profile itself, %s is %s, and nobody is asked why", (reason, code) => {
+  const found = ["knfleet-register", "knfleet-kubeconfig", "knfleet-cluster-api"].map((name) =>
+    checkHealth({
+      apiVersion: "multicluster.x-k8s.io/v1alpha1",
+      kind: "ClusterProfile",
+      metadata: { namespace: "fleet", name: "eu-1", uid: "a", resourceVersion: "1" },
+      spec: { clusterManager: { name } },
+      status: {
+        conditions: [{ type: "ControlPlaneHealthy", status: "False", reason, message: "Seen" }],
+      },
+    }),
+  );
+  for (const { findings = [] } of found) {
+    expect(findings).toMatchObject([{ code, message: expect.stringMatching(/: Seen$/) }]);
+    expect(findings[0]?.next.join()).not.toMatch(/Ask |cluster manager/);
+  }
+});
