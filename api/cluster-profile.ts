@@ -63,6 +63,9 @@ export const ownManagers = {
   registered: "knfleet-register",
 } as const;
 
+/** Annotation of a ClusterProfile: when the credential of its cluster was renewed. Another value makes the controller connect anew at once. */
+export const renewedAnnotation = "knfleet.dev/credential-renewed-at";
+
 /** Whether knfleet itself keeps the health of a ClusterProfile. */
 export function isKeptByUs({ spec }: ClusterProfile): boolean {
   const manager = spec?.clusterManager?.name ?? "";

@@ -68,6 +68,11 @@ export function execPlan(
   });
 }
 
+interface Shaping extends Pick<ProviderRules, "servers" | "proxies"> {
+  /** When `register` renewed the credential. */
+  readonly renewed?: string | undefined;
+}
+
 /**
  * A hash of everything that decides how a spoke is reached: endpoint, proxy, allowed address ranges, and the run of the plugin.
  * A new hash means a new connection. Spec: cluster-inventory.md 6.4.
@@ -75,7 +80,7 @@ export function execPlan(
 export function fingerprint(
   endpoint: Endpoint,
   plan: ExecPlan,
-  { servers, proxies }: Pick<ProviderRules, "servers" | "proxies"> = {},
+  { servers, proxies, renewed }: Shaping = {},
 ): string {
   const { installHint: _hint, env, ...shaping } = plan;
   const sorted = env.toSorted(byText(({ name }) => name));
@@ -88,6 +93,7 @@ export function fingerprint(
     ranges: [servers, proxies].map((rule = []) =>
       rule.filter((pattern) => pattern.includes("/")).toSorted(),
     ),
+    ...(renewed === undefined ? {} : { renewed }),
   });
   return createHash("sha256").update(text).digest("hex");
 }

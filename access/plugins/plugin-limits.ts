@@ -124,6 +124,21 @@ interface Account {
   bucket: TokenBucket;
   /** New connections since the bucket was last full. */
   connections: number;
+  /** When `register` renewed the credential of the profile, as the last run was told. */
+  renewed: string | undefined;
+  /** Until when another renewal frees no run. */
+  heldUntilMs: number;
+}
+
+// Whoever writes a ClusterProfile can write a renewal, too, and each one starts a plugin.
+const renewalMs = 60_000;
+
+/** One run of a plugin. */
+interface PacedRun {
+  /** Whether it is the first run of a new connection. Only those make the interval grow. */
+  readonly isFirst: boolean;
+  /** When `register` renewed the credential. Another value than before frees the next run, once a minute. */
+  readonly renewed?: string | undefined;
 }
 
 /**
@@ -148,10 +163,9 @@ export class PluginPace {
   }
 
   /**
-   * Waits until a plugin may run for the profile, and counts the run. `isFirst` is true for the first run of a new connection; only those
-   * make the interval grow. Rejects with the reason of the signal.
+   * Waits until a plugin may run for the profile, and counts the run. Rejects with the reason of the signal.
    */
-  async enter(profile: string, isFirst: boolean, signal: AbortSignal): Promise<void> {
+  async enter(profile: string, { isFirst, renewed }: PacedRun, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
       const now = this.#clock.now();
@@ -159,12 +173,23 @@ export class PluginPace {
       const account = this.#accounts.get(profile) ?? {
         bucket: new TokenBucket(this.#options),
         connections: 0,
+        renewed,
+        heldUntilMs: 0,
       };
       this.#accounts.set(profile, account);
+      if (renewed !== account.renewed) this.#renew(account, renewed, now);
       const waitMs = account.bucket.untilMs(now);
       if (waitMs === 0) return this.#count(account, isFirst, now);
       await pause(this.#clock, waitMs, signal);
     }
+  }
+
+  #renew(account: Account, renewed: string | undefined, now: number): void {
+    account.renewed = renewed;
+    if (now < account.heldUntilMs) return;
+    account.heldUntilMs = now + renewalMs;
+    account.bucket = new TokenBucket(this.#options);
+    account.connections = 0;
   }
 
   #count(account: Account, isFirst: boolean, now: number): void {

@@ -1,4 +1,9 @@
-import { type ClusterProfile, isHealthy, isKeptByUs } from "../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  isHealthy,
+  isKeptByUs,
+  renewedAnnotation,
+} from "../../api/cluster-profile.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
@@ -19,6 +24,8 @@ export interface ResolvedAccess {
   readonly endpoint: Endpoint;
   readonly plan: ExecPlan;
   readonly fingerprint: string;
+  /** When `register` renewed the credential; undefined: it did not. */
+  readonly renewed: string | undefined;
   /** List of the profile that has the provider. `credentialProviders` is deprecated. */
   readonly source: "accessProviders" | "credentialProviders";
   /** Matching providers that were skipped because the provider file does not make them usable. */
@@ -77,6 +84,7 @@ export function accessOf(
 ): ResolvedAccess {
   const { namespace, name, uid } = profile.metadata;
   const { systemRoots, allowInsecure, maxConcurrency } = provider;
+  const renewed = profile.metadata.annotations?.[renewedAnnotation];
   const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure, nowMs });
   if (!allowsServer(provider.rules, endpoint.server)) {
     throw notAllowed(provider, "allowedServers", "server");
@@ -90,7 +98,9 @@ export function accessOf(
     provider: provider.name,
     endpoint,
     plan,
-    fingerprint: fingerprint(endpoint, plan, provider.rules),
+    // A credential that was renewed is used at once, by a new connection.
+    fingerprint: fingerprint(endpoint, plan, { ...provider.rules, renewed }),
+    renewed,
     source,
     skipped,
     allowedServers: provider.rules.servers ?? [],

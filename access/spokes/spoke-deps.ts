@@ -77,7 +77,7 @@ export function credentialObtainer(
   };
   let isFirst = true;
   const run = async (signal: AbortSignal): Promise<Credential> => {
-    await plugins.pace.enter(spoke, isFirst, signal);
+    await plugins.pace.enter(spoke, { isFirst, renewed: access.renewed }, signal);
     isFirst = false;
     if (isBuiltIn(access.plan.command)) {
       const withHub = { ...context, hub: deps.hub };

@@ -213,34 +213,33 @@ export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The sentence or command that helps most with an unhealthy installation. A command comes without the flags for the hub. */
-export function nextStep(item: StatusItem): string {
-  return (item.hub.state === "Ready" ? liveStep(item) : undefined) ?? hubStep(item);
-}
-
-function liveStep(item: StatusItem): string | undefined {
-  const { reason, code, state } = item.live;
-  if (state === "Unreachable") return reasons.RemoteClientCreationFailed.next;
-  if (state === "Denied" && code !== null) return knfCodes[code].next;
-  if (reason === "PullOnly") return pullOnlyHint;
-  if (state === "NoAccess") return nextOfReason(reason) ?? reasons.AccessProviderFailed.next;
-  if (state === "NotAvailable") return deploymentsOf(item);
-  return nextOfReason(reason);
-}
-
 /** Findings whose cause stands in a message or at a Deployment. */
 const vague: readonly KnfCode[] = ["KNF1018", "KNF6008", "KNF6009"];
 
-function hubStep(item: StatusItem): string {
-  const { kind, namespace, name, hub, live } = item;
-  const known = nextOfReason(hub.reason);
-  // One reason covers several causes, which only the code tells apart.
-  const isFiner = hub.code !== knfOf(hub.reason);
-  if (known !== undefined) return hub.code !== null && isFiner ? knfCodes[hub.code].next : known;
-  // A reason of upstream, such as `Error`, with a condition that tells the cause.
-  if (hub.code !== null && !vague.includes(hub.code)) return knfCodes[hub.code].next;
+/** Findings that a new token of `register` mends, where `register` made the ClusterProfile. */
+const renewable: readonly KnfCode[] = ["KNF5001", "KNF3014", "KNF3015"];
+
+/** The sentence or command that helps most with an unhealthy installation: that of the code in its row. A command comes without the flags for the hub. */
+export function nextStep(item: StatusItem): string {
+  const { code, reason, hub, live } = item;
+  if (hub.state === "Ready" && reason === "PullOnly") return pullOnlyHint;
+  if (code !== null && !vague.includes(code)) {
+    // The catalogue of reasons says more, where the reason has one cause.
+    const known = code === knfOf(reason) ? nextOfReason(reason) : undefined;
+    return (known ?? knfCodes[code].next) + renewalOf(item, code);
+  }
   // `NotReady` is the reason of upstream for DeploymentsAvailable.
-  if (hub.reason === "NotReady" || live.state === "NotAvailable") return deploymentsOf(item);
+  if (live.state === "NotAvailable" || reason === "NotReady") return deploymentsOf(item);
+  return nextOfReason(reason) ?? descriptionOf(item);
+}
+
+function renewalOf({ cluster }: StatusItem, code: KnfCode): string {
+  if (cluster === null || !renewable.includes(code)) return "";
+  const target = `${cluster.namespace}/${cluster.name}`;
+  return ` For a registered cluster: ${words("kubectl", "knfleet", "register", target)}`;
+}
+
+function descriptionOf({ kind, namespace, name }: StatusItem): string {
   const type = `${kind.toLowerCase()}.operator.knative.dev`;
   return words("kubectl", "describe", type, name, "-n", namespace);
 }
@@ -251,6 +250,7 @@ function deploymentsOf(item: StatusItem): string {
 
 const reasonOfCode: Readonly<Record<string, keyof typeof reasons>> = {
   NoMatchingProvider: "MulticlusterDisabled",
+  PluginFailed: "AccessProviderFailed",
   EndpointInvalid: "RemoteClientCreationFailed",
 };
 

@@ -27,23 +27,41 @@ describe("the pace of plugins", () => {
   test("lets a profile have two runs at once, and no third; others are not held back (T-22)", async () => {
     const pace = new PluginPace(systemClock, { ...usual, intervalMs: hourMs, burst: 2 });
     const stop = new AbortController();
-    await pace.enter("fleet/a", true, signal);
-    await pace.enter("fleet/a", true, signal);
-    const third = pace.enter("fleet/a", true, stop.signal);
+    await pace.enter("fleet/a", { isFirst: true }, signal);
+    await pace.enter("fleet/a", { isFirst: true }, signal);
+    const third = pace.enter("fleet/a", { isFirst: true }, stop.signal);
     expect(await isHeldBack(third)).toBe(true);
-    await pace.enter("fleet/b", true, signal);
+    await pace.enter("fleet/b", { isFirst: true }, signal);
     stop.abort(new Error("Given up"));
     await expect(third).rejects.toThrow("Given up");
+  });
+
+  test("frees the next run when the credential was renewed, once a minute (T-22)", async () => {
+    const clock = new FakeClock();
+    const pace = new PluginPace(clock, { ...usual, intervalMs: hourMs, burst: 1 });
+    const stop = new AbortController();
+    const enter = (renewed?: string) =>
+      pace.enter("fleet/a", { isFirst: true, renewed }, stop.signal);
+    await enter();
+    await enter("10:00");
+    const again = enter("10:01");
+    expect(await isHeldBack(again)).toBe(true);
+    stop.abort(new Error("Given up"));
+    await expect(again).rejects.toThrow("Given up");
+    await clock.advance(61_000);
+    await pace.enter("fleet/a", { isFirst: true, renewed: "10:02" }, signal);
   });
 
   test("lets those who wait go on one after the other, and forgets who has rested", async () => {
     const pace = new PluginPace(systemClock, { ...usual, intervalMs: 30, burst: 1 });
     const started = performance.now();
-    await Promise.all(Array.from({ length: 4 }, () => pace.enter("fleet/a", true, signal)));
+    await Promise.all(
+      Array.from({ length: 4 }, () => pace.enter("fleet/a", { isFirst: true }, signal)),
+    );
     expect(performance.now() - started).toBeGreaterThanOrEqual(85);
     await expect
       .poll(async () => {
-        await pace.enter("fleet/b", true, signal);
+        await pace.enter("fleet/b", { isFirst: true }, signal);
         return pace.size;
       })
       .toBe(1);
@@ -56,7 +74,7 @@ async function gapsOf(pace: PluginPace, runs: number, isFirst: boolean): Promise
   let last = performance.now();
   while (gaps.length < runs) {
     const stop = new AbortController();
-    const entering = pace.enter("fleet/a", isFirst, stop.signal);
+    const entering = pace.enter("fleet/a", { isFirst }, stop.signal);
     if (await isHeldBack(entering)) {
       stop.abort(new Error("Not yet"));
       await entering.catch(() => undefined);

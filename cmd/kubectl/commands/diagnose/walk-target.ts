@@ -1,5 +1,6 @@
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
@@ -34,6 +35,7 @@ import {
   findUpstreamQuirks,
 } from "./hops/provider-hops.ts";
 import { checkGuard, checkPods, checkRights } from "./hops/spoke-hops.ts";
+import { withRenewal } from "./renewal.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import type { HubWalk } from "./walk-hub.ts";
 import { walkNetwork } from "./walk-network.ts";
@@ -43,6 +45,8 @@ interface WalkDeps {
   readonly walk: Walk;
   readonly hub: HubWalk;
   readonly context: WalkContext & { readonly closing: AsyncDisposableStack };
+  /** What the walk has met so far. */
+  readonly met: { profile?: ClusterProfile };
 }
 
 /** The steps that were taken, and whether the last one was among them. */
@@ -64,13 +68,17 @@ export async function walkTarget(
     explain: (id, error) =>
       requestFinding(error, isAtOrAfter("authentication", id) ? spokeServer : hubServer),
   });
-  const deps: WalkDeps = { walk, hub, context: { ...context, closing } };
+  const deps: WalkDeps = { walk, hub, context: { ...context, closing }, met: {} };
+  const walked = (finished: boolean): TargetWalk => ({
+    hops: withRenewal(walk.hops, deps.met.profile),
+    finished,
+  });
   try {
     await takeTargetSteps(target, deps);
-    return { hops: walk.hops, finished: true };
+    return walked(true);
   } catch (error) {
     if (!signal.aborted) throw error;
-    return { hops: walk.hops, finished: false };
+    return walked(false);
   }
 }
 
@@ -169,9 +177,10 @@ async function walkToSpoke(
 
 async function walkProfile(
   ref: StepValue<ClusterProfileRef>,
-  { walk, hub, context }: WalkDeps,
+  { walk, hub, context, met }: WalkDeps,
 ): Promise<readonly [StepValue<ResolvedAccess>, StepValue<Credential>]> {
   const profile = await walk.take("profile", [ref], ([at], late) => readProfile(at, context, late));
+  if (profile.ok) met.profile = profile.value;
   await walk.take("health", [profile], ([one]) => checkHealth(one));
   const controllers: Controllers | undefined = hub.controllers.ok
     ? hub.controllers.value

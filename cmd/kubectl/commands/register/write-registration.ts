@@ -2,6 +2,8 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { credentialKeys } from "../../../../access/profiles/profile-objects.ts";
 import { pause } from "../../../../access/time/clock.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
+import { renewedAnnotation } from "../../../../api/cluster-profile.ts";
+import { timestampOf } from "../../../../api/conditions.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { messageOf, UsageError } from "../../errors.ts";
@@ -79,7 +81,7 @@ async function writeIdentity(
 }
 
 async function writeOnHub(
-  { namespaces, present, profile, profileStatus }: Registration,
+  { namespaces, present, profile: planned, profileStatus }: Registration,
   {
     request: { removedLabels },
     secret,
@@ -98,6 +100,10 @@ async function writeOnHub(
   // The Secret comes first: the controller may see the profile at once.
   const data = { ...nulls(Object.values(credentialKeys)), ...recordAt(secret, "data") };
   await write(secret, { present: present.secret, made, patch: { ...secret, data } }, target);
+  // With this the controller uses the new token at once, also after it was refused for long.
+  const renewed = { [renewedAnnotation]: timestampOf(systemClock.date()) };
+  const annotations = { ...planned.metadata.annotations, ...renewed };
+  const profile = { ...planned, metadata: { ...planned.metadata, annotations } };
   const labels = { ...nulls(removedLabels), ...profile.metadata.labels };
   const patch = { ...profile, metadata: { ...profile.metadata, labels } };
   const { uid } = (await write(profile, { present: present.profile, made, patch }, target))

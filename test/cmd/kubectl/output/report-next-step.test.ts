@@ -21,6 +21,7 @@ const unread = (state: UnreadSpoke["state"], reason: LiveReason): SpokeReading =
   message: "",
 });
 const list = "kubectl knfleet deployments ks/knative-serving -n team-a";
+const renewal = `${knfCodes.KNF5001.next} For a registered cluster: kubectl knfleet register fleet/spoke-1`;
 const describe = "kubectl describe knativeserving.operator.knative.dev knative-serving -n team-a";
 
 test("the causes of a status have the same steps", () => {
@@ -34,7 +35,7 @@ test("the causes of a status have the same steps", () => {
   const commands = { kubectl: "kubectl", knfleet: "kubectl knfleet" };
   expect(statusNotes(report, { commands, narrowed: false })).toEqual(
     expect.arrayContaining([
-      `  1 × KNF5001 AccessProviderFailed: ${knfCodes.KNF5001.next}`,
+      `  1 × KNF5001 AccessProviderFailed: ${renewal}`,
       `  1 × KNF3006 AccessProviderFailed: ${knfCodes.KNF3006.next}`,
     ]),
   );
@@ -51,7 +52,7 @@ test.each([
     name: "a spoke that does not answer",
     of: ready,
     said: unread("Unreachable", "Timeout"),
-    next: reasons.RemoteClientCreationFailed.next,
+    next: knfCodes.KNF4009.next,
   },
   {
     name: "a missing right",
@@ -63,7 +64,7 @@ test.each([
     name: "a refused credential",
     of: ready,
     said: unread("Denied", "CredentialRejected"),
-    next: "Renew the credential that the provider hands out.",
+    next: renewal,
   },
   {
     name: "a provider that does not match",
@@ -81,7 +82,25 @@ test.each([
     name: "a refused credential that the hub has noticed",
     of: failed("AccessProviderFailed", "[CredentialRejected] https://eu-1 refuses the credential"),
     said: unread("Denied", "CredentialRejected"),
-    next: "Renew the credential that the provider hands out.",
+    next: renewal,
+  },
+  {
+    name: "a wrong authority",
+    of: ready,
+    said: unread("Unreachable", "TLSUntrusted"),
+    next: knfCodes.KNF4010.next,
+  },
+  {
+    name: "a wrong authority that the hub has noticed",
+    of: failed("RemoteClientCreationFailed", "[TLSUntrusted] https://eu-1 shows a certificate"),
+    said: unread("Unreachable", "TLSUntrusted"),
+    next: knfCodes.KNF4010.next,
+  },
+  {
+    name: "a wrong authority that knfleet's own check has noticed",
+    of: failed("ClusterProfileNotReady", "a/b has none: it is False TLSUntrusted: https://x"),
+    said: unread("Unreachable", "TLSUntrusted"),
+    next: knfCodes.KNF4010.next,
   },
   {
     name: "a missing right that the hub has noticed",
@@ -113,7 +132,7 @@ test.each([
     said: undefined,
     next: describe,
   },
-  { name: "a cluster without it", of: ready, said: reading([], []), next: describe },
+  { name: "a cluster without it", of: ready, said: reading([], []), next: knfCodes.KNF6004.next },
   {
     name: "a reason of the catalogue",
     of: failed("AnchorConflict"),
