@@ -38,6 +38,11 @@ export type ComponentKind = Component["kind"];
 
 export const allKinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
 
+/** Whether a kind is that of a component. */
+export function isComponentKind(kind: string): kind is ComponentKind {
+  return allKinds.some((one) => one === kind);
+}
+
 /** Identity of a component on the hub. */
 export interface ComponentKey {
   readonly kind: ComponentKind;

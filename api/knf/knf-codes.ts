@@ -121,6 +121,24 @@ const hubCodes = {
       "The release is there, but not the ingress, event source or security guard that the component names.",
     next: reasons.ReleasePartNotFound.next,
   },
+  KNF1024: {
+    name: "RolloutHalted",
+    meaning:
+      "The rollout of a fleet set was halted or rolled back, because more clusters of a stage failed than may.",
+    next: "Mend the failed clusters, then: kubectl knfleet rollout retry.",
+  },
+  KNF1025: {
+    name: "RolloutWaits",
+    meaning:
+      "The rollout of a fleet set goes on or waits: for its clusters, a window, an approval, the end of a soak or of a pause.",
+    next: "Do what the message names, or wait.",
+  },
+  KNF1026: {
+    name: "SetBlocked",
+    meaning:
+      "The rollout of a fleet set cannot go on at all: which clusters it means is not known, or may not be believed.",
+    next: "Do what the message names.",
+  },
 } as const;
 
 /** Name and texts of a code. */

@@ -4,6 +4,7 @@ import {
   allKinds,
   type Component,
   componentKinds,
+  isComponentKind,
   operatorApiVersion,
 } from "../../../../api/component.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -70,6 +71,7 @@ async function installed(
   signal: AbortSignal,
 ): Promise<FoundComponent> {
   if (kind === "ClusterProfile") return {};
+  if (!isComponentKind(kind)) return { missing: `An installation named ${kind}/${name}` };
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const resource = knownResource(operatorApiVersion, kind);
   const object = await hub.get({ resource, namespace, name }, {}, deadline);

@@ -1,21 +1,24 @@
 import { type ActionInput, print } from "../../action.ts";
-import type { ExitCode } from "../../errors.ts";
+import { type ExitCode, UsageError } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
 import { openHub } from "../../hub/open-hub.ts";
 import { openProgress } from "../../output/progress.ts";
 import { commandsOf, withHubSteps } from "../../output/steps.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
 import { diagnosisRendering } from "./diagnosis-text.ts";
 import {
   type DiagnoseFlags,
   type Diagnosis,
   type DiagnosisReport,
+  type Target,
   type Vantage,
   vantages,
 } from "./diagnosis.ts";
 import { prepareWalk } from "./prepare-walk.ts";
 import { selectTargets } from "./targets.ts";
 import type { Elsewhere } from "./walk-elsewhere.ts";
+import { isSetTarget, troubledClusters, withClusters } from "./walk-set.ts";
 import type { WalkContext } from "./walk.ts";
 
 type Input = ActionInput<DiagnoseFlags>;
@@ -51,13 +54,43 @@ export async function walk(
   await using opened = new AsyncDisposableStack();
   const { client, namespace, source } = opened.use(await openHub(flags, { env, ...watching }));
   const context = await prepareWalk(input, { hub: client, source, files: opened, ...watching });
-  const { targets, missing } = await selectTargets(input, { hub: client, namespace }, signal);
+  const selected = await selectTargets(input, { hub: client, namespace }, signal);
+  const { missing } = selected;
+  const sets = selected.targets.filter(isSetTarget);
+  checkVantage(vantage, sets);
+  const clusters = new Map(
+    await mapLimited(sets, flags.concurrency, async (set) => {
+      return [set, await troubledClusters(set, context, signal)] as const;
+    }),
+  );
+  const targets = distinct([
+    ...selected.targets,
+    ...[...clusters.values()].flat().flatMap(({ component }) => component ?? []),
+  ]);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const walks = { targets, concurrency: flags.concurrency, onProgress: progress.update };
   const diagnoses = await walkFrom(vantage, { input, context, walks }, signal).finally(
     progress.end,
   );
-  return diagnosisReport(diagnoses, { missing, now: now() });
+  const whole = diagnoses.map((one) => {
+    const set = sets.find((target) => target === one.target);
+    return set === undefined ? one : withClusters(one, clusters.get(set) ?? [], diagnoses);
+  });
+  return diagnosisReport(whole, { missing, now: now() });
+}
+
+function checkVantage(vantage: Vantage, [set]: readonly Target[]): void {
+  if (vantage === "local" || set === undefined) return;
+  throw new UsageError("A set is walked from this machine alone", [
+    "Walk to its installations: name them, or select them with -l knfleet.dev/set=NAME.",
+  ]);
+}
+
+function distinct(targets: readonly Target[]): readonly Target[] {
+  const byKey = new Map(
+    targets.toReversed().map((one) => [[one.kind, one.namespace, one.name].join("/"), one]),
+  );
+  return [...byKey.values()].toReversed();
 }
 
 async function walkFrom(

@@ -30,13 +30,17 @@ export function diagnosisRendering(
   const { items } = report;
   const [first, ...others] = items;
   const paint = painterFor(terminal, flags.color);
-  const only = others.length === 0 ? first : undefined;
+  // The walk to a set is told in full, and those to its clusters are a row each.
+  const sets = items.filter(({ target }) => isSet(target));
+  const only = others.length === 0 || sets.length === 1 ? (sets[0] ?? first) : undefined;
+  const rows = only === undefined ? items : items.filter((item) => item !== only);
   const wide = flags.output === "wide";
   const isFolded = folded ?? (terminal.stdout.isTTY === true && !wide);
   return {
     document: report,
+    ...(rows.length === 0 ? {} : { table: () => diagnosisTable(rows) }),
     ...(only === undefined
-      ? { table: () => diagnosisTable(report) }
+      ? {}
       : {
           heading: diagnosisText(only, paint, {
             wide,
@@ -51,8 +55,18 @@ export function diagnosisRendering(
 
 /** `TYPE.GROUP/NAME`, as `kubectl -o name` prints it and this command reads it. */
 function nameOf({ kind, name }: DiagnosisReport["items"][number]["target"]): string {
-  const group = kind === "ClusterProfile" ? "multicluster.x-k8s.io" : "operator.knative.dev";
+  const group = groupOf[kind] ?? "operator.knative.dev";
   return `${kind.toLowerCase()}.${group}/${name}`;
+}
+
+const groupOf: Readonly<Partial<Record<Diagnosis["target"]["kind"], string>>> = {
+  ClusterProfile: "multicluster.x-k8s.io",
+  KnativeServingSet: "knfleet.dev",
+  KnativeEventingSet: "knfleet.dev",
+};
+
+function isSet({ kind }: Diagnosis["target"]): boolean {
+  return groupOf[kind] === "knfleet.dev";
 }
 
 type Paint = (text: string, tone: Tone) => string;
@@ -192,7 +206,7 @@ function rootCauseLines(
 }
 
 /** A row for each walk, worst first. */
-function diagnosisTable({ items }: DiagnosisReport): Table {
+function diagnosisTable(items: readonly Diagnosis[]): Table {
   return {
     headers: ["NAMESPACE", "NAME", "KIND", "RESULT", "CODE", "CAUSE", "MESSAGE"],
     wraps: true,

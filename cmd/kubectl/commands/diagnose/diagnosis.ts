@@ -1,4 +1,5 @@
 import type { ComponentKind } from "../../../../api/component.ts";
+import type { FleetSetKind } from "../../../../api/fleet-set.ts";
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import type { FilenameFlag } from "../../common-options.ts";
@@ -11,7 +12,7 @@ export type Vantage = (typeof vantages)[number];
 
 /** Target of a walk. */
 export interface Target extends NamespacedName {
-  readonly kind: ComponentKind | "ClusterProfile";
+  readonly kind: ComponentKind | FleetSetKind | "ClusterProfile";
 }
 
 /** A step that has another result from another vantage. */
@@ -86,6 +87,9 @@ const groups: readonly RegExp[] = [
   /^KNF6007$/,
   /^KNF(?:6005|1014)$/,
   /^KNF10(?:18|08)$/,
+  // The selection explains the phase.
+  /^KNF1026$/,
+  /^KNF102[45]$/,
 ];
 
 /** The root cause among the findings of a walk; undefined when there are none. */

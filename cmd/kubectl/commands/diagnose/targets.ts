@@ -3,10 +3,12 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
 import { allKinds, type ComponentKey, componentKeyOf } from "../../../../api/component.ts";
 import { type ActionInput, selectionOf } from "../../action.ts";
+import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
 import { findProfileAnywhere } from "../../hub/profiles.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
+import { fleetSetKindOf, fleetSetRefOf } from "../../selection/set-ref.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import type { DiagnoseFlags, Target } from "./diagnosis.ts";
 
@@ -28,6 +30,8 @@ const profileTypes = /^(?:cp|clusterprofiles?(?:\.multicluster\.x-k8s\.io)?)$/i;
 interface ArgumentTargets {
   /** ClusterProfiles by name. */
   readonly profiles: readonly Target[];
+  /** Fleet sets. */
+  readonly sets: readonly Target[];
   /** All other arguments, which `readNames` reads as installations. */
   readonly rest: readonly string[];
 }
@@ -35,17 +39,27 @@ interface ArgumentTargets {
 /** Separates the arguments `cp/NAME` and `cp NAME …` from the others. */
 export function readTargets(args: readonly string[], namespace: string): ArgumentTargets {
   const [first = "", ...names] = args;
-  if (profileTypes.test(first))
-    return { profiles: names.map((name) => profileOf(namespace, name)), rest: [] };
+  if (profileTypes.test(first)) {
+    return { profiles: names.map((name) => profileOf(namespace, name)), sets: [], rest: [] };
+  }
+  // `kss prod` is `kss/prod`.
+  const isTyped = fleetSetKindOf(first) !== undefined && names.length > 0;
+  const words = isTyped ? names.map((name) => `${first}/${name}`) : args;
   const profiles: Target[] = [];
+  const sets: Target[] = [];
   const rest: string[] = [];
-  for (const arg of args) {
+  for (const arg of words) {
+    const set = fleetSetRefOf(arg);
+    if (set !== undefined) {
+      sets.push({ ...set, namespace });
+      continue;
+    }
     const [type = "", name = "", more] = arg.split("/");
     if (profileTypes.test(type) && name !== "") {
       profiles.push(more === undefined ? profileOf(namespace, name) : profileOf(name, more));
     } else rest.push(arg);
   }
-  return { profiles, rest };
+  return { profiles, sets, rest };
 }
 
 function profileOf(namespace: string, name: string): Target {
@@ -75,7 +89,12 @@ export async function findTargets(
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   const namespace = flags.namespace === null ? own : flags.namespace;
-  const { profiles: read, rest } = readTargets(args, namespace ?? own);
+  const { profiles: read, sets, rest } = readTargets(args, namespace ?? own);
+  if (sets.length > 0 && namespace === undefined) {
+    throw new UsageError("A set cannot be named in all namespaces", [
+      "Name its namespace with -n.",
+    ]);
+  }
   const lookup = {
     hub,
     namespace: namespace ?? own,
@@ -87,7 +106,8 @@ export async function findTargets(
       bare.includes(one.name) ? ((await findProfile(one.name, lookup, signal)) ?? one) : one,
     ),
   );
-  if (rest.length === 0 && args.length > 0) return { targets: profiles, missing: [] };
+  const found = [...sets, ...profiles];
+  if (rest.length === 0 && args.length > 0) return { targets: found, missing: [] };
   const pairs = rest.filter((arg) => isProfilePair(arg));
   const named = rest.filter((arg) => !isProfilePair(arg));
   const byPair = pairs.map((pair) => {
@@ -95,18 +115,18 @@ export async function findTargets(
     return profileOf(space, name);
   });
   if (named.length === 0 && args.length > 0) {
-    return { targets: [...profiles, ...byPair], missing: [] };
+    return { targets: [...found, ...byPair], missing: [] };
   }
   const selection = selectionOf(named, flags, { namespace: own });
   const exact = exactTargets(selection);
-  if (exact !== undefined) return { targets: [...profiles, ...byPair, ...exact], missing: [] };
+  if (exact !== undefined) return { targets: [...found, ...byPair, ...exact], missing: [] };
   const { targets, all } = await listTargets(selection, { hub, flags }, signal);
   const loose = named.filter((name) => !all.some((target) => target.name === name));
   const others = await findProfiles(loose, lookup, signal);
   const missing = missingNames(selection, all).filter(
     (text) => !others.some(({ name }) => text.endsWith(`"${name}"`)),
   );
-  return { targets: [...profiles, ...byPair, ...targets, ...others], missing };
+  return { targets: [...found, ...byPair, ...targets, ...others], missing };
 }
 
 /** The installations of `--filename`. */

@@ -1,7 +1,12 @@
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import type { ClusterProfileRef, Component, ComponentKey } from "../../../../api/component.ts";
+import {
+  type ClusterProfileRef,
+  type Component,
+  type ComponentKey,
+  isComponentKind,
+} from "../../../../api/component.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import { type Controllers, variableOf } from "../../hub/find-controller.ts";
@@ -39,6 +44,7 @@ import { withRenewal } from "./renewal.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import type { HubWalk } from "./walk-hub.ts";
 import { walkNetwork } from "./walk-network.ts";
+import { isSetTarget, walkSet } from "./walk-set.ts";
 import { type StepValue, Walk, type WalkContext } from "./walk.ts";
 
 interface WalkDeps {
@@ -84,13 +90,18 @@ export async function walkTarget(
 
 async function takeTargetSteps(target: Target, deps: WalkDeps): Promise<void> {
   const { facts } = deps.hub;
-  if (target.kind === "ClusterProfile") {
+  const { kind, namespace, name } = target;
+  if (isSetTarget(target)) {
+    const { hub, hubTimeoutMs } = deps.context;
+    await walkSet(target, { walk: deps.walk, facts, access: { hub, hubTimeoutMs } });
+    return;
+  }
+  if (!isComponentKind(kind)) {
     const found: StepValue<NamespacedName> = facts.ok ? { ok: true, value: target } : facts;
     await walkReplica(found, deps);
     await walkToSpoke(found, deps);
     return;
   }
-  const { kind, namespace, name } = target;
   const component = await walkComponent({ kind, namespace, name }, deps);
   if (component.ok && managedClusterOf(component.value) !== undefined) {
     const { walkPulled } = await import("./walk-pulled.ts");

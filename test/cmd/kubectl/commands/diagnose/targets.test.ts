@@ -23,8 +23,16 @@ test.each([
   { args: ["ks/a", "cp/b"], profiles: [profile("fleet", "b")], rest: ["ks/a"] },
   { args: [], profiles: [], rest: [] },
 ])("$args names $profiles and leaves $rest", ({ args, profiles, rest }) => {
-  expect(readTargets(args, "fleet")).toEqual({ profiles, rest });
+  expect(readTargets(args, "fleet")).toEqual({ profiles, sets: [], rest });
 });
+
+test.each([["kss/prod"], ["kss", "prod"], ["knativeservingsets.knfleet.dev/prod"]])(
+  "%s %s names a set, and no ClusterProfile",
+  (...args) => {
+    const sets = [{ kind: "KnativeServingSet", namespace: "fleet", name: "prod" }];
+    expect(readTargets(args, "fleet")).toEqual({ profiles: [], sets, rest: [] });
+  },
+);
 
 function object(namespace: string, name: string) {
   return {

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+
+import type { FleetSetStatus } from "../../../../../api/fleet-set.ts";
+import { setLabels } from "../../../../../api/fleet-set.ts";
+import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { component } from "../../fleet-facts.ts";
+import { reviews } from "../../reviews.ts";
+import { runText } from "../../run-text.ts";
+import { fleetSet, phased } from "../../set-facts.ts";
+import { startStubHub } from "../../stub-hub.ts";
+
+const notable = [
+  {
+    cluster: "fleet/spoke-1",
+    state: "Failed",
+    reason: "ClusterProfileNotFound",
+    message: "ClusterProfile fleet/spoke-1 does not exist",
+  },
+  { cluster: "fleet/spoke-2", state: "Blocked", reason: "NotOwned", message: "Made by hand" },
+  { cluster: "fleet/spoke-3", state: "Updating", reason: "Updating", message: "" },
+];
+const halted: FleetSetStatus = {
+  ...phased("Halted", { stage: "early", waitingFor: "1 cluster failed: Stage early allows none" }),
+  notable,
+};
+
+const stamped = component({ namespace: "team-a", name: "prod-spoke-1", cluster: "spoke-1" });
+const child: KubeObject = {
+  ...stamped,
+  metadata: { ...stamped.metadata, labels: { [setLabels.set]: "prod" } },
+};
+
+async function run(line: string, status: FleetSetStatus, ...more: readonly KubeObject[]) {
+  const set = fleetSet({ namespace: "team-a", name: "prod", status });
+  await using hub = await startStubHub(
+    [set, child, ...more],
+    reviews(() => true),
+  );
+  return await runText(line.split(" "), { env: hub.env });
+}
+
+describe("diagnose of a fleet set", () => {
+  test.each(["diagnose kss/prod -n team-a", "diagnose kss prod -n team-a"])(
+    "%s says why it halted, and walks to the failed clusters",
+    async (line) => {
+      const { stdout, exitCode } = await run(line, halted);
+      expect(stdout).toMatch(/^KnativeServingSet team-a\/prod, walked from this machine\n/);
+      expect(stdout).toContain(
+        "root cause: KNF1024 RolloutHalted: Halted, stage early: 1 cluster failed: Stage early allows none\n",
+      );
+      expect(stdout).toMatch(
+        / {2}evidence: fleet\/spoke-1 Failed: KNF2002 ClusterProfileNotFound: /,
+      );
+      expect(stdout).toContain("  evidence: fleet/spoke-2 Blocked NotOwned: Made by hand\n");
+      expect(stdout).not.toContain("spoke-3");
+      expect(stdout).toContain("kubectl knfleet diagnose knativeserving/prod-spoke-1 -n team-a\n");
+      expect(stdout).toContain("kubectl knfleet rollout retry kss/prod -n team-a\n");
+      // The walk to the failed cluster is a row.
+      expect(stdout).toMatch(/^team-a +prod-spoke-1 +KnativeServing +FAIL +KNF2002 /m);
+      expect(exitCode).toBe(1);
+    },
+  );
+
+  test("that waits says for what, and is no failure", async () => {
+    const status = phased("AwaitingApproval", { stage: "early" });
+    const { stdout, exitCode } = await run("diagnose kss/prod -n team-a", status);
+    expect(stdout).toContain("warning: KNF1025 RolloutWaits: AwaitingApproval, stage early: ");
+    expect(stdout).toContain("kubectl knfleet rollout approve kss/prod -n team-a\n");
+    expect(exitCode).toBe(0);
+  });
+
+  test("that is complete is well", async () => {
+    const { stdout } = await run("diagnose kss/prod -n team-a -o json", phased("Complete"));
+    expect(JSON.parse(stdout)).toMatchObject({
+      items: [
+        {
+          target: { kind: "KnativeServingSet", namespace: "team-a", name: "prod" },
+          hops: expect.arrayContaining([
+            expect.objectContaining({ id: "rollout", state: "OK", message: "Complete" }),
+          ]),
+        },
+      ],
+    });
+  });
+
+  test("that does not know its clusters says so, and not that it waits", async () => {
+    const status: FleetSetStatus = {
+      ...phased("Blocked"),
+      conditions: [
+        {
+          type: "Selected",
+          status: "False",
+          reason: "SuspiciousShrink",
+          message: "12 clusters before, 1 now",
+        },
+      ],
+    };
+    const { stdout } = await run("diagnose kss/prod -n team-a", status);
+    expect(stdout).toContain("root cause: KNF1026 SetBlocked: Selected=False SuspiciousShrink: ");
+    expect(stdout).toContain("kubectl knfleet rollout accept-selection kss/prod -n team-a\n");
+  });
+
+  test("that does not exist says so", async () => {
+    const { stdout, exitCode } = await run("diagnose kss/other -n team-a", halted);
+    expect(stdout).toContain("KNF1010");
+    expect(stdout).toContain("KnativeServingSet team-a/other does not exist");
+    expect(exitCode).toBe(1);
+  });
+
+  test("is refused in all namespaces, and from elsewhere", async () => {
+    const all = await run("diagnose kss/prod -A", halted);
+    expect(all).toMatchObject({ exitCode: 2, stdout: "" });
+    const elsewhere = await run("diagnose kss/prod -n team-a --from controller-identity", halted);
+    expect(elsewhere.exitCode).toBe(2);
+    expect(elsewhere.stderr).toContain("A set is walked from this machine alone");
+  });
+});
