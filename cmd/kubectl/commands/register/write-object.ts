@@ -30,7 +30,7 @@ interface Patch {
 
 interface Before {
   readonly present: KubeObject | undefined;
-  /** Gets the objects that are created, also those whose answer was lost. */
+  /** Gets the objects that are created, as they are stored, or as they were sent where the answer was lost. */
   readonly made: Manifest[];
   /** The merge patch for an object that is there. Default: the whole manifest. */
   readonly patch?: Patch;
@@ -52,12 +52,20 @@ export async function write(
   made.push(manifest);
   const options = { fieldManager: registrar };
   const creating = target.client.create(collection, manifest, options, limitOf(target));
-  return unlessChanged(manifest, creating).catch((error: unknown) => {
+  try {
+    const stored = await unlessChanged(manifest, creating);
+    const { uid, resourceVersion } = stored.metadata;
+    made[made.length - 1] = {
+      ...manifest,
+      metadata: { ...manifest.metadata, uid, resourceVersion },
+    };
+    return stored;
+  } catch (error) {
     // The server has answered that it made nothing. An answer 5xx may be that of a gateway, or come after the write.
     const isRefused = error instanceof ApiError && error.status < 500;
     if (isRefused || error instanceof UsageError) made.pop();
     throw error;
-  });
+  }
 }
 
 /** How often a write may meet another status before it fails. */

@@ -11,6 +11,7 @@ import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import { credentialData, type Registration } from "./registration.ts";
 import { idOf, isTokenSecretOf, registrar, spokeNamespace } from "./spoke-objects.ts";
+import { takeBack } from "./take-back.ts";
 import { limitOf, refOf, removeRead, type Target, write } from "./write-object.ts";
 
 interface Written {
@@ -34,7 +35,7 @@ export interface Left {
 
 /**
  * Writes a registration: identity and token on the spoke, Secret and ClusterProfile on the hub. Then deletes the older tokens that stay. When it fails
- * halfway, it deletes its token unless the hub holds it, and another run takes it up. Throws UsageError when somebody else has changed an object since it was read.
+ * before the hub has the ClusterProfile, it takes back what it has made; otherwise another run takes it up. Throws UsageError when somebody else has changed an object since it was read.
  */
 export async function writeRegistration(
   registration: Registration,
@@ -56,17 +57,40 @@ export async function writeRegistration(
       throw new UsageError("Another register gave the hub another token meanwhile");
     }
   } catch (error) {
-    // The token must be deleted also when the command was interrupted.
+    // What was made must go also when the command was interrupted.
     const late = { signal: undefined };
-    const isHeld =
-      secret !== undefined && (await holds(secret, { ...atHub, ...late }).catch(() => true));
-    const token = registration.token === undefined ? [] : [registration.token];
-    const isGone = !isHeld && (await removeToken(registration, request, { ...atSpoke, ...late }));
-    onLeft({ ...left, spoke: [...left.spoke, ...(isGone ? [] : token)] });
+    const ends = { spoke: { ...atSpoke, ...late }, hub: { ...atHub, ...late } };
+    onLeft(await undo(left, { registration, request, secret }, ends));
     throw error;
   }
   await removeOlder(registration, spoke, atSpoke);
   return { endsAt };
+}
+
+interface Undone {
+  readonly registration: Registration;
+  readonly request: RegisterRequest;
+  /** The Secret of the hub with the token; undefined: there is no token yet. */
+  readonly secret: Manifest | undefined;
+}
+
+/** Takes a registration back that failed, and returns what stays: all that the hub needs where it has the ClusterProfile, or held another token of the cluster before. */
+async function undo(
+  left: Left,
+  { registration, request, secret }: Undone,
+  { spoke, hub }: Readonly<Record<"spoke" | "hub", Target>>,
+): Promise<Left> {
+  const { token, present } = registration;
+  const all = { ...left, spoke: [...left.spoke, ...(token === undefined ? [] : [token])] };
+  const hasProfile = left.hub.some(({ kind }) => kind === "ClusterProfile");
+  const isHeld = secret !== undefined && (await holds(secret, hub).catch(() => true));
+  if (hasProfile || (isHeld && present.secret !== undefined)) return all;
+  const onHub = await takeBack(left.hub, hub);
+  // A Secret that could not be deleted may still hold the token.
+  if (isHeld && onHub.some(({ kind }) => kind === "Secret")) return { ...all, hub: onHub };
+  const isGone = await removeToken(registration, request, spoke);
+  if (!isGone) return { ...all, hub: onHub };
+  return { spoke: await takeBack(left.spoke, spoke), hub: onHub };
 }
 
 async function writeIdentity(
