@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 
-import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
+import { clusterProfileApiVersion, renewedAnnotation } from "../../../../../api/cluster-profile.ts";
 import { keyOf, type ObjectKey } from "../../../../../api/kubernetes.ts";
 import { builtInProviderFile, letControllerReadSecrets } from "../../../../e2e/built-in-access.ts";
 import { create, gone, ready, remove } from "../../../../e2e/installation.ts";
@@ -212,7 +212,10 @@ describe("a spoke", () => {
     const after = await tokenOnHub();
     expect(after).not.toBe(before);
     expect(await tokenSecrets()).toHaveLength(1);
-    expect((await fleet().hub.admin.get(profile))?.metadata.labels).toMatchObject({ region: "eu" });
+    const found = await fleet().hub.admin.get(profile);
+    expect(found?.metadata.labels).toMatchObject({ region: "eu" });
+    // By this the controller takes the token at once.
+    expect(found?.metadata.annotations?.[renewedAnnotation]).toMatch(/^\d{4}-.*Z$/);
     const { admin } = fleet().spoke(0);
     const map = {
       apiVersion: "v1",
