@@ -13,6 +13,7 @@ import { startChangingCluster, type ChangingCluster } from "./changing-cluster.t
 import { recordedBinding } from "./controller-binding.ts";
 import { component, deployment } from "./fleet-facts.ts";
 import { binding, configMap, fileOf } from "./hub-file.ts";
+import { lease } from "./hub/lease-facts.ts";
 import { fleetOf, secret } from "./stub-spoke.ts";
 
 const namespace = "team-a";
@@ -141,6 +142,32 @@ describe("status -w", () => {
     expect(going.err().match(trouble)).toHaveLength(1);
     expect(await going.stop()).toBe(130);
   });
+});
+
+test("status -w says once that the controller has stopped meanwhile", async () => {
+  quickenSystemClock(10);
+  const serving = component({ cluster: null });
+  const held: KubeObject & { readonly spec?: object } = lease("knfleet-controller", {
+    holder: "pod-a",
+  });
+  const renewTime = new Date().toISOString();
+  await using hub = await startChangingCluster(
+    serving,
+    { ...held, spec: { ...held.spec, renewTime } },
+    recordedBinding("knfleet", "knfleet-system"),
+  );
+  const going = start(hub, "status", "-A", "-w", "--no-live", "--request-timeout=20s");
+  await waitFor("its watches", () => hub.watches === 2);
+  await printed(going, "knative-serving");
+  expect(going.err()).not.toContain("No controller");
+  hub.put(lease("knfleet-controller", { age: 100 }));
+  const stopped = /^error: No controller works since 2026-11-21T11:58:20Z: /gm;
+  await waitFor("what is wrong", () => going.err().match(stopped) !== null);
+  const { length } = going.out();
+  hub.put({ ...serving, metadata: { ...serving.metadata, generation: 2 } });
+  await waitFor("the row that changed", () => going.out().length > length);
+  expect(going.err().match(stopped)).toHaveLength(1);
+  expect(await going.stop()).toBe(130);
 });
 
 /** A provider file of this machine with an exec plugin that counts its runs. */

@@ -215,6 +215,14 @@ async function watch(
     const now = await readFleet(quiet, context, signal);
     if (signal.aborted) return now.items;
     terminal.stdout.write(changedSetsText(now, last, input));
+    if (!flags.quiet && now.controller?.message !== last.controller?.message) {
+      const asked = askedOf(context.selection, flags);
+      terminal.stderr.write(
+        controllerLines(now, asked)
+          .map((text) => `${text}\n`)
+          .join(""),
+      );
+    }
     last = now;
     return now.items;
   };
