@@ -81,7 +81,7 @@ const shortestRoundMs = 3_000;
  * failure, and the hub is tried again.
  */
 export async function openFleetFeed(options: FeedOptions, signal: AbortSignal): Promise<FleetFeed> {
-  const hub = await readHub(options, signal);
+  const hub = await readHub(options, undefined, signal);
   const feed = new Feed(options, hub, signal);
   return {
     state: () => feed.state(),
@@ -100,8 +100,13 @@ interface HubFacts {
   readonly working: ControllerFacts | undefined;
 }
 
+// A rollout changes components many times a second, and a hub may have thousands of bindings.
+const leasesPaceMs = 5_000;
+
+/** `known`: what was read of the controller a moment ago. */
 async function readHub(
   { access, selection, now, recordedAt }: FeedOptions,
+  known: Pick<HubFacts, "working"> | undefined,
   signal: AbortSignal,
 ): Promise<HubFacts> {
   const at = { timeMs: (recordedAt ?? now()).getTime(), isRecorded: recordedAt !== undefined };
@@ -109,7 +114,7 @@ async function readHub(
   const [components, sets, working] = await Promise.all([
     listInstallations(access, selection, signal),
     isNarrowed(selection) ? null : setsBeside(access, selection, signal),
-    readControllerFacts(access.hub, at, late),
+    known === undefined ? readControllerFacts(access.hub, at, late) : known.working,
   ]);
   return { components, sets, working };
 }
@@ -124,6 +129,7 @@ class Feed {
   #components: readonly Component[];
   #sets: HubFacts["sets"];
   #working: HubFacts["working"];
+  #workingReadMs = systemClock.now();
   #hubReadAt: Date;
   #spokesReadAt: Date | null = null;
   #round: FleetState["round"] = null;
@@ -189,7 +195,10 @@ class Feed {
     const { now } = this.#options;
     try {
       const before = new Map(this.#components.map((one) => [one.metadata.uid, one]));
-      const { components, sets, working } = await readHub(this.#options, this.#signal);
+      const isFresh = systemClock.now() - this.#workingReadMs < leasesPaceMs;
+      const last = isFresh ? { working: this.#working } : undefined;
+      const { components, sets, working } = await readHub(this.#options, last, this.#signal);
+      if (!isFresh) this.#workingReadMs = systemClock.now();
       const changed = components.filter(
         ({ metadata: { uid, resourceVersion } }) =>
           before.get(uid)?.metadata.resourceVersion !== resourceVersion,

@@ -106,6 +106,15 @@ describe("the fleet of top", () => {
     expect(changes.count).toBeGreaterThan(3);
   });
 
+  test("reads the Leases of the controller once for many changes", async () => {
+    await using hub = await startStubHub(objects, quiet);
+    const { feed } = await started(hub, { live: false });
+    await feed.readOnce;
+    feed.refresh();
+    await until(() => expect(countOf(hub, "/knativeeventings")).toBeGreaterThan(2));
+    expect(countOf(hub, "/leases")).toBe(1);
+  });
+
   test("however often it is asked to read anew, one round follows another", async () => {
     const reading = { now: 0, most: 0 };
     await using hub = await startStubHub(objects, quiet);
