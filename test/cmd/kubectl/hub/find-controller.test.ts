@@ -54,6 +54,15 @@ describe("a Deployment is a controller by the ClusterRole of its ServiceAccount"
 
   test.each([
     ["without a binding", []],
+    [
+      "with what register makes for another hub, whose spoke this hub is",
+      [
+        binding({
+          role: "knfleet-spoke",
+          labels: { "app.kubernetes.io/managed-by": "knfleet-register" },
+        }),
+      ],
+    ],
     ["with a role of another program of that name", [binding({ labels: {} })]],
     ["with another role of the chart", [binding({ role: "knfleet-controller-pull" })]],
     ["whose ServiceAccount is in another namespace", [recordedBinding("knfleet", "team-b")]],
