@@ -110,8 +110,9 @@ function valuesOf(document: unknown, isCondition = false): readonly string[] {
     return document.flatMap((one: unknown) => valuesOf(one, isCondition));
   }
   if (!isRecord(document)) return [];
-  // An object of a cluster has words of others.
-  const entries = Object.entries(document).filter(([name]) => name !== "object");
+  // An object of a cluster has words of others, the record of a rollout the reasons of people.
+  const foreign = ["object", "record"];
+  const entries = Object.entries(document).filter(([name]) => !foreign.includes(name));
   const names = isCondition ? [...wordFields, "type"] : wordFields;
   return entries.flatMap(([name, value]) => {
     if (typeof value !== "string") return valuesOf(value, name === "conditions");
@@ -128,8 +129,10 @@ function cellsOf(text: string): readonly string[] {
   for (const line of text.split("\n")) {
     const headers = Array.from(line.matchAll(/\S+(?: \S+)*/g));
     if (headers.length > 2 && headers.every(([name]) => /^[A-Z ]+$/.test(name))) {
+      // The record of a rollout has the reasons of people.
+      const hasPeople = headers.some(([name]) => name === "USER");
       columns = headers.flatMap(({ 0: name, index }, at) =>
-        wordColumns.includes(name) ? [[index, headers[at + 1]?.index] as const] : [],
+        !hasPeople && wordColumns.includes(name) ? [[index, headers[at + 1]?.index] as const] : [],
       );
     } else if (line === "" || line.startsWith("---")) {
       columns = [];
