@@ -6,14 +6,14 @@ import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { checkVersionFlag } from "../../compare/version-flag.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
-import { clusterNames, codedReason, objectLine } from "../../output/names.ts";
+import { codedReason, objectLine } from "../../output/names.ts";
 import { countOf, unreadNotes } from "../../output/notes.ts";
-import { orNone, type Table } from "../../output/table.ts";
 import { withUsageErrors } from "../../selection/input-files.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { componentReader } from "../render/render-files.ts";
 import type { PlanItem, PlannedChange } from "./plan-item.ts";
+import { planTable } from "./plan-table.ts";
 import { plan, type Plan, type PlanDeps, planExitCode } from "./plan.ts";
 import { planUpgrade, type UpgradeWish } from "./upgrade-plan.ts";
 import { upgradeNames, upgradeNotes, upgradeTable } from "./upgrade-text.ts";
@@ -170,37 +170,6 @@ const words = {
   wait: "to wait for",
   refused: "refused",
 } as const;
-
-const shownFields = 3;
-
-function planTable({ items }: Plan, wide: boolean): Table {
-  const rows = items.flatMap(({ cluster, changes }) =>
-    (changes ?? []).map((change) => ({ cluster, ...change })),
-  );
-  const clusterOf = clusterNames(rows.map(({ cluster }) => cluster));
-  return {
-    headers: ["CLUSTER", "ACTION", "KIND", "NAMESPACE", "NAME", "PODS", "FIELDS"],
-    mayShorten: ["FIELDS"],
-    rows: rows.map(({ cluster, action, object, pods, fields, message }) => {
-      const paths = fields.map(({ path }) => path);
-      const shown = wide ? paths : paths.slice(0, shownFields);
-      const more = paths.length > shown.length ? ` +${paths.length - shown.length}` : "";
-      return [
-        clusterOf(cluster),
-        { text: action, tone: action === "create" ? "good" : toneOf(action) },
-        object.kind,
-        orNone(object.namespace),
-        object.name,
-        pods === 0 ? "<none>" : String(pods),
-        message ?? orNone(`${shown.join(",")}${more}`),
-      ];
-    }),
-  };
-}
-
-function toneOf(action: PlannedChange["action"]): "warning" | "bad" {
-  return action === "change" ? "warning" : "bad";
-}
 
 function namesOf({ cluster, changes }: PlanItem): readonly string[] {
   return (changes ?? []).map(({ object }) => objectLine(cluster, object));
