@@ -1,9 +1,11 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { type ActionInput, openReading, print } from "../../action.ts";
-import { type ExitCode, UsageError } from "../../errors.ts";
+import { type ActionInput, openReading, print, selectionOf } from "../../action.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { selectInstallations } from "../../hub/installations.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, objectLine } from "../../output/names.ts";
 import { unreadNotes } from "../../output/notes.ts";
+import { notFoundErrors } from "../../output/report.ts";
 import { commandsOf, numberedSteps, withHubSteps } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -17,7 +19,7 @@ interface OrphansFlags {
 
 /** `kubectl knfleet orphans`. */
 export async function runOrphans(
-  { flags, options, terminal }: ActionInput<OrphansFlags>,
+  { args, flags, options, terminal }: ActionInput<OrphansFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { env, now } = terminal;
@@ -27,9 +29,15 @@ export async function runOrphans(
   const { limits, end } = openReading(flags, terminal);
   // The steps are for the clusters themselves, also when the findings come from a bundle.
   const commands = commandsOf({ ...flags, bundle: undefined });
-  const deps = { access, limits, flags, live, now };
+  const selected =
+    args.length === 0
+      ? undefined
+      : await selectInstallations(access, selectionOf(args, flags, access), signal);
+  const { missing = [] } = selected ?? {};
+  const deps = { access, limits, flags, live, now, ...(selected && { only: selected.components }) };
   const found = await orphans(deps, signal).finally(end);
-  const list = sortedBy(withHubSteps(found, commands), flags.sortBy);
+  const errors = [...notFoundErrors(missing), ...found.errors];
+  const list = sortedBy(withHubSteps({ ...found, errors }, commands), flags.sortBy);
   await print(
     {
       document: list,
@@ -40,7 +48,7 @@ export async function runOrphans(
     flags,
     terminal,
   );
-  return orphansExitCode(list);
+  return missing.length > 0 ? exitCodes.unhealthy : orphansExitCode(list);
 }
 
 const partOnly =

@@ -23,6 +23,8 @@ interface OrphansDeps {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly flags: Pick<Flags, "cluster" | "on">;
+  /** Installations whose clusters are read; absent: all clusters. */
+  readonly only?: readonly Component[];
   /** False: only the hub is read. */
   readonly live: boolean;
   readonly now: () => Date;
@@ -33,7 +35,7 @@ interface OrphansDeps {
  * cluster that cannot be read is in `errors`. Changes nothing.
  */
 export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<OrphanList> {
-  const { access, limits, flags, live, now } = deps;
+  const { access, limits, flags, only, live, now } = deps;
   const everywhere = { kinds: allKinds, names: [], namespace: undefined };
   const components = await listInstallations(access, everywhere, signal);
   const hubId = await readHubId(access, signal);
@@ -54,7 +56,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
     return clusterFindings(traces, known);
   });
   const isWhole = flags.cluster === undefined && flags.on === undefined;
-  const ofHub = isWhole ? hubFindings(components, nowMs) : [];
+  const ofHub = isWhole ? hubFindings(components, nowMs).filter(isAsked(only)) : [];
   const items = [...ofHub, ...found].toSorted(byText(keyOf));
   const unread = unreadErrors(readings);
   const denied = [...readings].flatMap(([id, reading]) =>
@@ -73,13 +75,27 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   });
 }
 
+/** Whether a finding of the hub is about one of the installations. */
+function isAsked(only: readonly Component[] | undefined): (item: OrphanItem) => boolean {
+  return ({ object: { kind, namespace, name } }) =>
+    only === undefined ||
+    only.some(
+      (one) =>
+        one.kind === kind && one.metadata.namespace === namespace && one.metadata.name === name,
+    );
+}
+
 const readOne: ReadOne<Traces> = ({ client }, signal) => readTraces(client, signal);
 
 /** One placeholder component for each cluster to read, because leftovers have no component. */
 async function listStandIns(
-  { access, flags }: OrphansDeps,
+  { access, flags, only }: OrphansDeps,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {
+  if (only !== undefined) {
+    const refs = new Map(only.map((one) => [targetIdOf(one), one.spec?.clusterProfileRef]));
+    return [...refs.values()].map(placeholderComponent);
+  }
   const profiles = await listSelectedProfiles(
     { access, flags: { ...flags, namespace: undefined } },
     signal,

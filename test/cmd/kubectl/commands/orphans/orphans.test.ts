@@ -199,4 +199,23 @@ describe("orphans", () => {
     expect(stderr).toContain("Nothing is left over, 1 component and 1 cluster looked at.");
     expect(exitCode).toBe(0);
   });
+
+  test("of an installation are those on its cluster, and its own", async () => {
+    await using hub = await startStubHub(objects);
+    const run = async (...more: readonly string[]) => {
+      const args = ["orphans", ...more, "-n", "team-a", "-o", "custom-columns=:.finding"];
+      const { stdout, stderr, exitCode } = await runText(args, { env: hub.env });
+      return { findings: stdout.split("\n").filter(Boolean).toSorted(), stderr, exitCode };
+    };
+    expect(await run("ks/knative-serving", "--no-live")).toMatchObject({
+      findings: ["StuckDeletion"],
+      exitCode: 1,
+    });
+    const ofHub = await run("ke");
+    expect(ofHub.findings).toContain("Orphan");
+    expect(ofHub.findings).not.toContain("StuckDeletion");
+    const none = await run("ks/other", "--no-live");
+    expect(none.stderr).toContain(`"other" not found`);
+    expect(none.exitCode).toBe(1);
+  });
 });
