@@ -29,8 +29,8 @@ export function conditionOf(
 }
 
 /**
- * The list with one condition replaced or added, sorted by type. `lastTransitionTime` changes only with status, reason
- * or message, so that equal input gives a byte-equal list. All conditions are made here, so here they become plain text: clusters, plugins and other teams' objects
+ * The list with one condition replaced or added, sorted by type. `lastTransitionTime` changes only with the status, as in Kubernetes: it says since when the
+ * condition has this status. Equal input gives a byte-equal list. All conditions are made here, so here they become plain text: clusters, plugins and other teams' objects
  * have a say in their messages.
  */
 export function withCondition(
@@ -40,14 +40,8 @@ export function withCondition(
 ): readonly Condition[] {
   const next = plainEntry(said);
   const current = conditionOf(conditions, next.type);
-  const same =
-    current?.lastTransitionTime !== undefined &&
-    current.status === next.status &&
-    (current.reason ?? "") === (next.reason ?? "") &&
-    (current.message ?? "") === (next.message ?? "");
-  const entry: Condition = same
-    ? { ...next, lastTransitionTime: current.lastTransitionTime }
-    : { ...next, lastTransitionTime: timestampOf(now) };
+  const since = current?.status === next.status ? current.lastTransitionTime : undefined;
+  const entry: Condition = { ...next, lastTransitionTime: since ?? timestampOf(now) };
   return [...conditions.filter((condition) => condition.type !== next.type), entry].toSorted(
     byText(({ type }) => type),
   );

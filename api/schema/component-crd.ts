@@ -102,7 +102,7 @@ export const componentStatus = {
         type: "object",
         required: ["status", "type"],
         properties: {
-          lastTransitionTime: text("When the condition last changed."),
+          lastTransitionTime: text("When the status of the condition last changed."),
           message: text("What happened, as a sentence for people."),
           reason: text("What happened, as one word for programs."),
           severity: text("How to read a status other than True; empty means it is an error."),

@@ -39,3 +39,15 @@ test("what is plain stays as it is, and what says nothing says nothing", () => {
     { type: "Ready", status: "True", lastTransitionTime: "2026-11-29T10:00:00Z" },
   ]);
 });
+
+test("a condition is since when it has its status, whatever reason and message it had meanwhile", () => {
+  const begun = { type: "Ready", status: "False", reason: "A", message: "1 of 9" } as const;
+  const once = withCondition([], begun, now);
+  const after = withCondition(once, { ...begun, reason: "B", message: "2 of 9" }, later);
+  expect(after).toEqual([
+    { ...begun, reason: "B", message: "2 of 9", lastTransitionTime: "2026-11-29T10:00:00Z" },
+  ]);
+  expect(withCondition(after, { type: "Ready", status: "True" }, later)).toEqual([
+    { type: "Ready", status: "True", lastTransitionTime: "2026-11-29T11:00:00Z" },
+  ]);
+});
