@@ -13,6 +13,12 @@ export const conditionTypes = [
  */
 export const contestedCondition = "Contested";
 
+/** Reason of `DeploymentsAvailable=True` while somebody has scaled a Deployment to zero. */
+export const scaledToZero = "ScaledToZero";
+
+/** Reason of `DeploymentsAvailable=False` while a rollout goes on within its deadline. */
+export const rollingOut = "RollingOut";
+
 /** Type of the condition that says whether the API server of a spoke protects the anchor. `Ready` does not depend on it. */
 export const protectedCondition = "AnchorProtected";
 

@@ -2,6 +2,7 @@ import { isRecord } from "../api/fields.ts";
 import type { Manifest } from "../api/kubernetes.ts";
 import { changeField } from "../render/fields.ts";
 import { type FieldSet, hasField, ownEntry, stepsAt, unionOfFields } from "./managed-fields.ts";
+import { isPingSourceAdapter, scalePath } from "./scale.ts";
 import { isFilledByOthers } from "./strip-manifests.ts";
 
 /**
@@ -38,9 +39,6 @@ const addressPaths = [
   ["f:spec", "f:clusterIP"],
   ["f:spec", "f:clusterIPs"],
 ];
-
-/** Path of the replicas of a workload. */
-export const scalePath = ["f:spec", "f:replicas"];
 
 /** Paths of the fields of the PingSource adapter that its controller owns, as far as a set has them. */
 function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
@@ -188,13 +186,6 @@ function at(fields: unknown, path: readonly string[]): unknown {
 function pickFields(value: unknown, wanted: (field: string) => boolean): unknown {
   if (!isRecord(value) || Object.keys(value).every(wanted)) return value;
   return Object.fromEntries(Object.entries(value).filter(([field]) => wanted(field)));
-}
-
-/** Whether an object is the PingSource adapter, whose scale and environment its controller takes over. */
-export function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
-  return (
-    apiVersion === "apps/v1" && kind === "Deployment" && metadata.name === "pingsource-mt-adapter"
-  );
 }
 
 function isWebhookConfiguration({ kind }: Manifest): boolean {

@@ -1,6 +1,7 @@
 import { byText, recordAt } from "../api/fields.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import { causeOfRefusal, conditionFieldsOf, unready } from "./pod-cause.ts";
+import { isScaledToZero } from "./scale.ts";
 
 /** How the workloads of an installation are doing. Names are sorted and unique; equal input gives equal output. */
 export interface Readiness {
@@ -14,6 +15,44 @@ export interface Readiness {
   readonly message: string;
   /** Texts of workloads that will not become available by themselves, or are late. */
   readonly stuck: readonly string[];
+  /** Some workloads are not available, and a rollout within its deadline changes each of them. */
+  readonly isRollingOut: boolean;
+  /** Names of the available workloads that somebody scaled to zero. */
+  readonly scaledToZero: readonly string[];
+}
+
+/**
+ * `scaledToZero`: available, but only because somebody wants no pods of it. `rollingOut`: not available, in a rollout that is within its deadline and has no
+ * known cause to fail.
+ */
+export type WorkloadState = "available" | "scaledToZero" | "rollingOut" | "notAvailable";
+
+/** How one workload is doing. */
+export interface WorkloadReadiness {
+  readonly state: WorkloadState;
+  /** For example `0 of 1 pods available`. Empty when it is available. */
+  readonly text: string;
+  /** It will not become available by itself, or is late. */
+  readonly isStuck: boolean;
+}
+
+/** How a workload is doing. The controller, the command line and the page all use this. `found`: the cause that its pods show. */
+export function workloadReadinessOf(workload: KubeObject, found?: string): WorkloadReadiness {
+  if (isAvailable(workload)) {
+    const isScaled = isScaledToZero(workload);
+    return {
+      state: isScaled ? "scaledToZero" : "available",
+      text: isScaled ? "scaled to zero" : "",
+      isStuck: false,
+    };
+  }
+  const cause = lastingCauseOf(workload, found);
+  const isStuck = cause !== undefined || isOverdue(workload);
+  return {
+    state: !isStuck && isRolling(workload) ? "rollingOut" : "notAvailable",
+    text: cause ?? progressOf(workload, found),
+    isStuck,
+  };
 }
 
 const workloadKinds: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
@@ -32,24 +71,26 @@ export function readinessOf(
   workloads: ReadonlyMap<string, KubeObject>,
   causes: ReadonlyMap<string, string> = new Map(),
 ): Readiness {
-  const wanted = desired.filter(isWorkload);
-  const missing = wanted.filter((key) => !workloads.has(identityOf(key)));
-  const waiting = wanted.filter((key) => {
-    const workload = workloads.get(identityOf(key));
-    return workload === undefined || !isAvailable(workload);
-  });
-  const reports = waiting
-    .map((key) => reportOf(key, workloads.get(identityOf(key)), causes.get(identityOf(key))))
-    .toSorted(byText(({ text }) => text));
-  const named = reports.slice(0, maxNamed);
+  const all = desired
+    .filter(isWorkload)
+    .map((key) => reportOf(key, workloads.get(identityOf(key)), causes.get(identityOf(key))));
+  const waiting = all.filter(({ state }) => !availableStates.includes(state));
+  const missing = waiting.filter(({ state }) => state === "missing");
+  const named = waiting.toSorted(byText(({ text }) => text)).slice(0, maxNamed);
   return {
     available: waiting.length === 0,
     waiting: namesOf(waiting),
     missing: namesOf(missing),
-    message: messageOf(named, { waiting: waiting.length, total: wanted.length }),
+    message: messageOf(named, { waiting: waiting.length, total: all.length }),
     stuck: named.filter(({ isStuck }) => isStuck).map(({ text }) => text),
+    isRollingOut:
+      waiting.length > missing.length &&
+      waiting.every(({ state }) => state === "rollingOut" || state === "missing"),
+    scaledToZero: namesOf(all.filter(({ state }) => state === "scaledToZero")),
   };
 }
+
+const availableStates: readonly Report["state"][] = ["available", "scaledToZero"];
 
 /** The desired workloads that exist and are not available. */
 export function waitingAmong(
@@ -74,8 +115,10 @@ function messageOf(
   return `${waiting} of ${total} not available: ${texts}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Report about one workload that is not available. */
+/** Report about one desired workload, with its name in the text. */
 interface Report {
+  readonly name: string;
+  readonly state: WorkloadState | "missing";
   readonly text: string;
   readonly isStuck: boolean;
 }
@@ -85,12 +128,11 @@ function reportOf(
   workload: KubeObject | undefined,
   found: string | undefined,
 ): Report {
-  if (workload === undefined) return { text: `${name} (missing)`, isStuck: false };
-  const cause = lastingCauseOf(workload, found);
-  return {
-    text: `${name} (${cause ?? progressOf(workload, found)})`,
-    isStuck: cause !== undefined || isOverdue(workload),
-  };
+  if (workload === undefined) {
+    return { name, state: "missing", text: `${name} (missing)`, isStuck: false };
+  }
+  const { state, text, isStuck } = workloadReadinessOf(workload, found);
+  return { name, state, text: `${name} (${text})`, isStuck };
 }
 
 /** Cause that keeps a workload from becoming available by itself; `found` is the cause found in its pods. */
@@ -123,6 +165,14 @@ function isOverdue(workload: KubeObject): boolean {
   return workload.metadata.deletionTimestamp === undefined && factsOf(workload).isLate;
 }
 
+/** Whether a change is being rolled out. A paused Deployment does not go on by itself. */
+function isRolling(workload: KubeObject): boolean {
+  const { deletionTimestamp, generation = 0 } = workload.metadata;
+  const { observedGeneration, isStarting, isPaused, outdated } = factsOf(workload);
+  if (deletionTimestamp !== undefined || isPaused) return false;
+  return isStarting || outdated > 0 || observedGeneration < generation;
+}
+
 /**
  * The workload after a later write of ours whose result was not observed yet: the observed status belongs to an older
  * generation or to a deleted workload.
@@ -143,17 +193,18 @@ export function afterWrite(
 export function turnOf(workload: KubeObject): string {
   const { refusal, isLate } = factsOf(workload);
   const cause = refusal === undefined ? "" : causeOfRefusal(refusal);
-  return [isAvailable(workload), isLate, cause].join();
+  return [workloadReadinessOf(workload).state, isLate, cause].join();
 }
 
 /**
  * Whether a workload runs its newest generation. Deployment: condition Available and at least one pod, and all desired
  * pods until its first rollout is complete. StatefulSet and DaemonSet: all desired pods are available. No pod of an
  * older template may be left, because it counts as available while a new one cannot start, unless the update strategy
- * keeps it. False while the workload is being deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
+ * keeps it. True when somebody scaled it to zero. False while the workload is being deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
  */
 export function isAvailable(workload: KubeObject): boolean {
   if (workload.metadata.deletionTimestamp !== undefined) return false;
+  if (isScaledToZero(workload)) return true;
   const facts = factsOf(workload);
   if (facts.observedGeneration < (workload.metadata.generation ?? 0)) return false;
   const isShort = facts.isStarting && facts.available < facts.wanted;
@@ -183,6 +234,8 @@ interface WorkloadFacts {
   readonly refusal: string | undefined;
   /** A Deployment exceeded its progress deadline. */
   readonly isLate: boolean;
+  /** Somebody paused a Deployment. */
+  readonly isPaused: boolean;
 }
 
 function factsOf(workload: KubeObject): WorkloadFacts {
@@ -199,6 +252,7 @@ function factsOf(workload: KubeObject): WorkloadFacts {
     isStarting: isOnTheWay(progress),
     refusal: refused?.["status"] === "True" ? String(message) : undefined,
     isLate: progress?.["reason"] === "ProgressDeadlineExceeded",
+    isPaused: progress?.["reason"] === "DeploymentPaused",
   };
 }
 
@@ -241,7 +295,7 @@ function isOnTheWay(progress: Readonly<Record<string, unknown>> | undefined): bo
   return (status === "True" || status === "False") && reason !== "NewReplicaSetAvailable";
 }
 
-function namesOf(keys: readonly ObjectKey[]): readonly string[] {
+function namesOf(keys: readonly Pick<ObjectKey, "name">[]): readonly string[] {
   return [...new Set(keys.map(({ name }) => name))].toSorted();
 }
 

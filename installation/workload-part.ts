@@ -1,5 +1,6 @@
 import { isRecord, listAt, recordAt } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
+import { scaleFieldsOf } from "./scale.ts";
 
 // Why a pod is refused stands at the beginning of a message.
 const longestMessage = 2_048;
@@ -13,9 +14,10 @@ const readConditions: readonly unknown[] = ["Available", "Progressing", "Replica
 
 /**
  * The part of a workload that is kept in memory: its identity, and the fields that readiness.ts, the search for a cause and an adoption read. A cluster may
- * put megabytes into all the others. Of the annotations only the names are kept.
+ * put megabytes into all the others. Of the annotations only the names are kept, and of the managedFields who owns the scale of a workload without pods.
  */
-export function workloadPart({ apiVersion, kind, metadata, ...workload }: KubeObject): KubeObject {
+export function workloadPart(object: KubeObject): KubeObject {
+  const { apiVersion, kind, metadata, ...workload } = object;
   const { namespace, name, uid, resourceVersion, annotations = {} } = metadata;
   const present = upstreamAnnotations.filter((note) => Object.hasOwn(annotations, note));
   const status = recordAt(workload, "status");
@@ -33,6 +35,7 @@ export function workloadPart({ apiVersion, kind, metadata, ...workload }: KubeOb
       ...(present.length === 0
         ? {}
         : { annotations: Object.fromEntries(present.map((note) => [note, ""])) }),
+      ...(spec["replicas"] === 0 ? { managedFields: scaleFieldsOf(object) } : {}),
     },
     spec: {
       ...numbersOf(spec, ["replicas"]),

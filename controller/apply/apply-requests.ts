@@ -6,12 +6,12 @@ import { bodyOf, type Installation, type DesiredObject } from "../../installatio
 import {
   inLiveOrder,
   isHandedOver,
-  isPingSourceAdapter,
   pathsToRelease,
   withoutHandedOver,
 } from "../../installation/hand-over.ts";
 import { appliedAtOf, fingerprintOf } from "../../installation/managed-fields.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
+import { isPingSourceAdapter } from "../../installation/scale.ts";
 import {
   adoptionPatch,
   isOfController,

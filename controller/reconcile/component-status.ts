@@ -9,6 +9,8 @@ import {
   protectedCondition,
   type Reason,
   reasons,
+  rollingOut,
+  scaledToZero,
 } from "../../api/reasons.ts";
 import { type Progress, waitingFor } from "../apply/change-set.ts";
 import { conflictMessage } from "../apply/filters/conflicts.ts";
@@ -22,6 +24,7 @@ import {
   isUnderway,
   progressMessage,
   removalMessage,
+  scaledMessage,
   troublesMessage,
   waitingMessage,
   installRemarks,
@@ -196,20 +199,28 @@ function appliedConditions(
   const steps = stepConditions({ eligible: true, resolved: true });
   return [
     ...steps,
-    availabilityCondition(outcome.readiness),
+    availabilityCondition(current, outcome),
     ...installConditions(current, outcome),
   ];
 }
 
-function availabilityCondition({
-  available,
-  message,
-  unseen,
-}: Extract<Outcome, { kind: "applied" }>["readiness"]): Entry {
+function availabilityCondition(
+  current: readonly Condition[],
+  { readiness }: Extract<Outcome, { kind: "applied" }>,
+): Entry {
   const type = "DeploymentsAvailable";
-  if (!available) return { type, status: "False", reason: "NotReady", message };
-  if (unseen === undefined) return trueCondition(type);
-  return { type, status: "Unknown", reason: "NotWatched", message: unseen };
+  const { available, message, unseen, stuck, isRollingOut, scaledToZero: scaled = [] } = readiness;
+  if (!available) {
+    // A StatefulSet does not tell that its first rollout goes on.
+    const isInstalling = conditionOf(current, "InstallSucceeded")?.status === "Unknown";
+    const isInTime = isRollingOut === true || (isInstalling && stuck?.length === 0);
+    return { type, status: "False", reason: isInTime ? rollingOut : "NotReady", message };
+  }
+  if (unseen !== undefined) {
+    return { type, status: "Unknown", reason: "NotWatched", message: unseen };
+  }
+  if (scaled.length === 0) return trueCondition(type);
+  return { type, status: "True", reason: scaledToZero, message: scaledMessage(scaled) };
 }
 
 function installConditions(

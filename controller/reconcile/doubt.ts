@@ -1,6 +1,7 @@
 import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf, readyOf, withCondition } from "../../api/conditions.ts";
 import { nameFirst } from "../../api/kubernetes.ts";
+import { rollingOut } from "../../api/reasons.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import { planObjects } from "../../installation/plan.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
@@ -10,7 +11,7 @@ import type { Observation } from "../observe/observation.ts";
 /** Why the watches of an installation contradict the claim of its status that all workloads are available. */
 export interface Doubt {
   readonly status: "False" | "Unknown";
-  readonly reason: "NotReady" | "NotSynced";
+  readonly reason: "NotReady" | "NotSynced" | typeof rollingOut;
   readonly message: string;
 }
 
@@ -44,8 +45,10 @@ export function doubtOf({ observation, memory }: WatchedState): Doubt | undefine
   // Before the first list of a kind has arrived, such as after a start, nothing is known of it.
   const pending = new Set(observation.pending().map(kindIdOf));
   if (keys.some((key) => pending.has(kindIdOf(key)))) return undefined;
-  const { available, message } = readinessOf(keys, observation.workloads());
-  if (!available) return { status: "False", reason: "NotReady", message };
+  const { available, message, isRollingOut } = readinessOf(keys, observation.workloads());
+  if (!available) {
+    return { status: "False", reason: isRollingOut ? rollingOut : "NotReady", message };
+  }
   const changed = changedWorkloads({ observation, memory });
   if (changed.length === 0) return undefined;
   const named = nameFirst(changed, maxNamed);

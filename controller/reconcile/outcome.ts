@@ -53,7 +53,7 @@ type Progression =
       readonly changes: Pick<ChangeSet, "applied" | "unchanged" | "parked" | "failed"> &
         Partial<Pick<ChangeSet, "conflicts" | "lingering">>;
       readonly readiness: Pick<VisibleReadiness, "available" | "message"> &
-        Partial<Pick<VisibleReadiness, "stuck" | "unseen">>;
+        Partial<Pick<VisibleReadiness, "stuck" | "unseen" | "isRollingOut" | "scaledToZero">>;
       /** A sentence for each Job that failed, sorted. */
       readonly failedJobs?: readonly string[];
       /** Entries of `spec.config` that change nothing; see Rendered. */

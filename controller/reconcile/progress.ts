@@ -1,5 +1,5 @@
 import { conditionOf } from "../../api/conditions.ts";
-import { type Condition, describe } from "../../api/kubernetes.ts";
+import { type Condition, describe, nameFirst } from "../../api/kubernetes.ts";
 import type { ConditionType } from "../../api/reasons.ts";
 import { unusedConfigMessage } from "../../render/features/named-objects.ts";
 import type { ChangeSet, Progress, Trouble, Waiting } from "../apply/change-set.ts";
@@ -104,6 +104,13 @@ function waitingText({ message, count }: Waiting): string {
     ? message.charAt(0).toLowerCase() + message.slice(1)
     : message;
   return cause.startsWith("waiting for ") ? `${count} ${cause}` : `${count} waiting: ${cause}`;
+}
+
+const maxScaledNamed = 10;
+
+/** `Scaled to zero: activator, autoscaler`: the workloads that somebody scaled to zero. */
+export function scaledMessage(names: readonly string[]): string {
+  return `Scaled to zero: ${nameFirst(names, maxScaledNamed)}`;
 }
 
 const maxJobsNamed = 3;

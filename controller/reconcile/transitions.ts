@@ -1,7 +1,12 @@
 import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import type { Condition } from "../../api/kubernetes.ts";
-import { contestedCondition, protectedCondition } from "../../api/reasons.ts";
+import {
+  contestedCondition,
+  protectedCondition,
+  rollingOut,
+  scaledToZero,
+} from "../../api/reasons.ts";
 import type { NewEvent } from "../events.ts";
 import { initialProtection } from "../guard/protection.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
@@ -33,9 +38,23 @@ export function transitionEvents(
     ...versionEvents(change),
     ...recoveryEvents(change),
     ...failures.map((condition) => failureEvent(condition, outcome)),
+    ...scaleEvents(change),
     ...conflictOverEvents(change),
     ...readyEvents(change),
   ];
+}
+
+/** Somebody scaled workloads to zero, or up again. */
+function scaleEvents(change: StatusChange): readonly NewEvent[] {
+  const [was, is] = conditionsIn(change, "DeploymentsAvailable");
+  if (is?.status !== "True") return [];
+  const { reason, message = "" } = is;
+  if (reason === scaledToZero) {
+    const isNews = was?.reason !== reason || was.message !== message;
+    return isNews ? [{ type: "Warning", reason, message }] : [];
+  }
+  if (was?.reason !== scaledToZero) return [];
+  return [{ type: "Normal", reason: "Recovered", message: "No Deployment is scaled to zero now" }];
 }
 
 function conflictOverEvents(change: StatusChange): readonly NewEvent[] {
@@ -193,8 +212,8 @@ function isNewlyUnwatched(
 /** Deployments became unavailable, or the cause became known. */
 function isNewlyUnavailable(change: StatusChange, outcome: Outcome): boolean {
   const [was, is] = conditionsIn(change, "DeploymentsAvailable");
-  if (is?.status !== "False") return false;
-  const wasAvailable = was?.status !== "False";
+  if (is === undefined || isUpOrRolling(is)) return false;
+  const wasAvailable = was === undefined || isUpOrRolling(was);
   if (isOfOthers(outcome)) {
     // What is seen in the middle of our own change is its rollout.
     return wasAvailable && !isInstalling(conditionIn(change.after, "InstallSucceeded"));
@@ -204,6 +223,11 @@ function isNewlyUnavailable(change: StatusChange, outcome: Outcome): boolean {
   const isKnown = stuck.some((text) => was?.message?.includes(text));
   if (stuck.length > 0 && !isKnown) return true;
   return wasAvailable && !isRollout(change, outcome.version);
+}
+
+/** A rollout has no Event, so that its end without success has one. */
+function isUpOrRolling({ status, reason }: Condition): boolean {
+  return status !== "False" || reason === rollingOut;
 }
 
 /** Our own change is being rolled out: Deployments are unavailable for a while, without an Event. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
-import { isAvailable, readinessOf } from "../../installation/readiness.ts";
+import { isAvailable, readinessOf, workloadReadinessOf } from "../../installation/readiness.ts";
 
 /** What a Deployment counts; Kubernetes leaves out what is 0. */
 interface Counts {
@@ -128,4 +128,26 @@ test.each<[string, Look]>([
 test("a Deployment that Kubernetes does not call available is not", () => {
   const look: Look = { wanted: 4, counts: pods(4, 4, 2), reason: over, available: "False" };
   expect(isAvailable(deployment(look))).toBe(false);
+});
+
+test.each<[string, Look]>([
+  ["whose new pod is not ready", { counts: pods(2, 1, 1) }],
+  ["whose change is not looked at yet", { counts: pods(1, 1, 1), reason: over, generation: 3 }],
+  ["of which no pod was made yet", { reason: "NewReplicaSetCreated" }],
+])("a Deployment %s is in a rollout", (_name, look) => {
+  const one = deployment(look);
+  expect(workloadReadinessOf(one).state).toBe("rollingOut");
+  const missing = { ...keyOf(one), name: "e" };
+  const known = new Map([[identityOf(keyOf(one)), one]]);
+  expect(readinessOf([keyOf(one), missing], known)).toMatchObject({ isRollingOut: true });
+});
+
+test.each<[string, Look, string | undefined]>([
+  ["past its deadline", { counts: pods(2, 1, 1), reason: "ProgressDeadlineExceeded" }, undefined],
+  ["whose new pod is not allowed", { counts: pods(1, 0, 1), refused: true }, undefined],
+  ["with a known cause", { counts: pods(2, 1, 1) }, "no node takes its pods (Unschedulable)"],
+  ["that somebody paused", { counts: pods(2, 1, 1), reason: "DeploymentPaused" }, undefined],
+  ["that lost its pods", { counts: pods(1, 1, 0), reason: over, available: "False" }, undefined],
+])("a rollout %s does not go on", (_name, look, found) => {
+  expect(workloadReadinessOf(deployment(look), found).state).toBe("notAvailable");
 });

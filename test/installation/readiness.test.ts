@@ -156,6 +156,8 @@ describe("readiness", () => {
       missing: ["activator"],
       message: "2 of 4 not available: activator (missing), controller (0 of 1 pods available)",
       stuck: [],
+      isRollingOut: false,
+      scaledToZero: [],
     });
   });
 
@@ -167,6 +169,8 @@ describe("readiness", () => {
       missing: [],
       message: "",
       stuck: [],
+      isRollingOut: false,
+      scaledToZero: [],
     });
   });
 

@@ -1,6 +1,6 @@
 import type { StatusCause } from "../../../access/kube/api-error.ts";
 import type { KubeObject, Manifest, ManagedFieldsEntry } from "../../../api/kubernetes.ts";
-import { handedOverPaths, scalePath } from "../../../installation/hand-over.ts";
+import { handedOverPaths } from "../../../installation/hand-over.ts";
 import {
   type FieldSet,
   fieldsAt,
@@ -11,6 +11,7 @@ import {
   unionOfFields,
   withoutFields,
 } from "../../../installation/managed-fields.ts";
+import { scalePath } from "../../../installation/scale.ts";
 import { upstreamAnnotations } from "../../../installation/workload-part.ts";
 
 const libraryManager = "manifestival";

@@ -1,0 +1,63 @@
+import { recordAt } from "../api/fields.ts";
+import { asciiText } from "../api/foreign-text.ts";
+import type { KubeObject, ManagedFieldsEntry, Manifest } from "../api/kubernetes.ts";
+import { hasField } from "./managed-fields.ts";
+
+/** Path of the replicas of a workload. */
+export const scalePath = ["f:spec", "f:replicas"];
+// Immutable, so only who writes the whole workload owns it.
+const selectorPath = ["f:spec", "f:selector"];
+
+/**
+ * Whether somebody scaled a workload to zero: it wants no pods, and its installer did not ask for that. False where the owner of the replicas is not
+ * known. The PingSource adapter wants no pods while there is no PingSource. Spec: engine-facts.md table A.
+ */
+export function isScaledToZero(workload: KubeObject): boolean {
+  if (recordAt(workload, "spec")["replicas"] !== 0 || isPingSourceAdapter(workload)) return false;
+  const entries = workload.metadata.managedFields ?? [];
+  if (!entries.some((entry) => owns(entry, scalePath))) return false;
+  const writers = entries.filter((entry) => owns(entry, selectorPath));
+  const appliers = writers.filter(({ operation }) => operation === "Apply");
+  // Another tool may write the whole of a workload that was applied.
+  const installers = appliers.length > 0 ? appliers : writers;
+  return !installers.some((entry) => owns(entry, scalePath));
+}
+
+/** Who set the replicas of a workload last. */
+export interface Scaler {
+  readonly manager: string;
+  /** RFC 3339. Null: not known. */
+  readonly time: string | null;
+}
+
+/** Who set the replicas of a workload last. Undefined: not known. */
+export function scalerOf({ metadata }: KubeObject): Scaler | undefined {
+  const [last] = (metadata.managedFields ?? [])
+    .filter((entry) => owns(entry, scalePath))
+    .toSorted((a, b) => ((a.time ?? "") < (b.time ?? "") ? 1 : -1));
+  if (last?.manager === undefined) return undefined;
+  return { manager: asciiText(last.manager.slice(0, 128)), time: last.time ?? null };
+}
+
+/** The part of the managedFields that `isScaledToZero` reads. */
+export function scaleFieldsOf({ metadata }: KubeObject): readonly ManagedFieldsEntry[] {
+  const paths = [scalePath, selectorPath];
+  return (metadata.managedFields ?? []).flatMap((entry) => {
+    const owned = paths.filter((path) => owns(entry, path));
+    if (owned.length === 0) return [];
+    const fields = Object.fromEntries(owned.map(([, field = ""]) => [field, {}]));
+    const { operation = "" } = entry;
+    return [{ operation: operation.slice(0, 16), fieldsV1: { "f:spec": fields } }];
+  });
+}
+
+function owns({ fieldsV1 = {} }: ManagedFieldsEntry, path: readonly string[]): boolean {
+  return hasField(fieldsV1, path);
+}
+
+/** Whether an object is the PingSource adapter, whose scale and environment its controller takes over. */
+export function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
+  return (
+    apiVersion === "apps/v1" && kind === "Deployment" && metadata.name === "pingsource-mt-adapter"
+  );
+}
