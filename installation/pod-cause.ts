@@ -39,6 +39,16 @@ export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
   return causes[0] ?? (waiting.some(isRunning) ? unready : undefined);
 }
 
+/** Label of a pod that tells pods of one template from those of another one. */
+export const templateHash = "pod-template-hash";
+
+/** The pods of the newest template of a Deployment: those like the pod that was made last. Pods without a hash are all of one template. */
+export function podsOfNewest(pods: readonly KubeObject[]): readonly KubeObject[] {
+  const newest = pods.toSorted(byText(({ metadata }) => metadata.creationTimestamp ?? "")).at(-1);
+  const hash = newest?.metadata.labels?.[templateHash];
+  return pods.filter(({ metadata }) => metadata.labels?.[templateHash] === hash);
+}
+
 function causeOfPod(pod: KubeObject): string | undefined {
   const status = recordAt(pod, "status");
   const containers = [

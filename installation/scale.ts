@@ -9,13 +9,14 @@ export const scalePath = ["f:spec", "f:replicas"];
 const selectorPath = ["f:spec", "f:selector"];
 
 /**
- * Whether somebody scaled a workload to zero: it wants no pods, and its installer did not ask for that. False where the owner of the replicas is not
- * known. The PingSource adapter wants no pods while there is no PingSource. Spec: engine-facts.md table A.
+ * Whether somebody scaled a workload to zero: it wants no pods, and its installer did not ask for that. False without
+ * managedFields. The PingSource adapter wants no pods while there is no PingSource. Spec: engine-facts.md table A.
  */
 export function isScaledToZero(workload: KubeObject): boolean {
   if (recordAt(workload, "spec")["replicas"] !== 0 || isPingSourceAdapter(workload)) return false;
   const entries = workload.metadata.managedFields ?? [];
-  if (!entries.some((entry) => owns(entry, scalePath))) return false;
+  // A write of the scale may leave no owner of the replicas behind.
+  if (entries.length === 0) return false;
   const writers = entries.filter((entry) => owns(entry, selectorPath));
   const appliers = writers.filter(({ operation }) => operation === "Apply");
   // Another tool may write the whole of a workload that was applied.

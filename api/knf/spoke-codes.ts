@@ -156,8 +156,8 @@ export const spokeCodes = {
   },
   KNF6008: {
     name: "InstallIncomplete",
-    meaning: "The inventory says that the installation was begun and not finished.",
-    next: "Look at the conditions of the component and at the log of the controller.",
+    meaning: "An installation or a rollout was begun and is not finished.",
+    next: "Wait while it goes on; else look at the conditions of the component and at the log of the controller.",
   },
   KNF6009: {
     name: "DeploymentsNotAvailable",
@@ -190,5 +190,11 @@ export const spokeCodes = {
     name: "DeletionWaits",
     meaning: "Objects of the installation, or its anchor, are still being deleted on the cluster.",
     next: "Look at the finalizer or webhook that the message names; docs/removal.md says how to let the objects go.",
+  },
+  KNF6015: {
+    name: "ScaledToZero",
+    meaning:
+      "Somebody scaled Deployments to zero that the release runs. Nothing of Knative works that needs them.",
+    next: "Scale the named Deployments up on the spoke, with kubectl scale --replicas=1, or ask for no replicas in spec.workloads of the component.",
   },
 } as const;

@@ -7,7 +7,7 @@ import { isRecord } from "../../api/fields.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
-import { causeOfPods, causeOfRefusal } from "../../installation/pod-cause.ts";
+import { causeOfPods, causeOfRefusal, podsOfNewest } from "../../installation/pod-cause.ts";
 import {
   isWorkload,
   type Readiness,
@@ -138,7 +138,7 @@ async function findCause(
   const ref = { resource: pods, namespace, labelSelector };
   const { items } = await client.list(ref, {}, signal);
   // The status of a Deployment tells that its pods are refused. Other workloads tell it by Events only.
-  if (items.length > 0 || workload.kind === "Deployment") return causeOfPods(items);
+  if (items.length > 0 || workload.kind === "Deployment") return causeOfPods(podsOfNewest(items));
   return findCauseInEvents(workload, client, signal);
 }
 

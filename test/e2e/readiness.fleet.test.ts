@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";
+import { deploymentFactOf } from "../../cmd/kubectl/spokes/spoke-facts.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { change, condition, create, observed, ready } from "./installation.ts";
@@ -196,12 +197,50 @@ test("a rollout that cannot go on is named although the old pods are available",
     const live = await admin().get(deployment);
     expect(conditionOf(live, "Available")?.status).toBe("True");
     expect((await pods()).map(({ metadata }) => metadata.uid)).toEqual([old?.metadata.uid]);
+    // The command line says of the spoke what the controller says.
+    expect(live && deploymentFactOf(live)).toMatchObject({ state: "notAvailable", progress: why });
     await admin().remove(quota);
     await ready(hub, "KnativeEventing");
     const now = await pods();
     const running = now.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     expect(running).toHaveLength(1);
     expect(running[0]?.metadata.uid).not.toBe(old?.metadata.uid);
+  } finally {
+    await change(hub, "KnativeEventing", { workloads: null });
+  }
+});
+
+function scale(replicas: number) {
+  return admin().patch(deployment, { spec: { replicas } }, { subresource: "scale" });
+}
+
+test("a Deployment that somebody scales to zero is told, and left as it is", async () => {
+  const { hub } = scene();
+  const type = "DeploymentsAvailable";
+  await scale(0);
+  try {
+    const message = /^Scaled to zero: eventing-controller$/;
+    const wanted = { status: "True", reason: "ScaledToZero", message } as const;
+    await condition(hub, "KnativeEventing", [type, wanted]);
+    await waitFor("the Event", async () => {
+      const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
+      return events.some((event) => event["reason"] === "ScaledToZero");
+    });
+    await waitFor("the pods to go", async () => (await pods()).length === 0);
+    expect(conditionOf(await ready(hub, "KnativeEventing"), type)?.reason).toBe("ScaledToZero");
+  } finally {
+    await scale(1);
+  }
+  await condition(hub, "KnativeEventing", [type, { status: "True", message: /^undefined$/ }]);
+});
+
+test("a Deployment of which the component wants no pods is not scaled to zero", async () => {
+  const { hub } = scene();
+  await change(hub, "KnativeEventing", { workloads: [{ name, replicas: 0 }] });
+  try {
+    await waitFor("the pods to go", async () => (await pods()).length === 0);
+    const component = await ready(hub, "KnativeEventing");
+    expect(conditionOf(component, "DeploymentsAvailable")?.reason).toBeUndefined();
   } finally {
     await change(hub, "KnativeEventing", { workloads: null });
   }

@@ -14,7 +14,7 @@ export const statusEntry = (): CommandEntry => ({
   name: "status",
   args: installationArgs,
   summary: "Show every installation: the hub's view and the spoke's",
-  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\n-o wide adds REPLICA, the pod of the controller that serves the cluster; <none> when no replica does.\nWhere there are fleet sets, a row for each follows: its version, phase and stage, and how many of its clusters are done and failed.\n${selectionText}`,
+  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\n-o wide adds REPLICA, the pod of the controller that serves the cluster; <none> when no replica does.\nAn installation or rollout that goes on within its deadline is in progress: no error, and code 0 without --strict.\nWhere there are fleet sets, a row for each follows: its version, phase and stage, and how many of its clusters are done and failed.\n${selectionText}`,
   examples: [
     ["kubectl knfleet status -A", "the whole fleet"],
     ["kubectl knfleet status --set kss/prod -n platform", "the installations of one fleet set"],
@@ -31,6 +31,7 @@ export const statusEntry = (): CommandEntry => ({
   options: [
     noLiveOption(),
     failOnOption(),
+    new Option("--strict", "code 1 for warnings and for what is in progress, too"),
     filenameOption(),
     new Option(
       "--set <set>",

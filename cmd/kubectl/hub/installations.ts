@@ -12,9 +12,10 @@ import { areConditions, conditionOf } from "../../../api/conditions.ts";
 import { isRecord } from "../../../api/fields.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
+import { scaledToZero } from "../../../api/reasons.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { UsageError } from "../errors.ts";
-import { blockingCondition, conditionCode } from "../output/condition-code.ts";
+import { blockingCondition, conditionCode, isUnderWay } from "../output/condition-code.ts";
 import { knfOf } from "../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../output/own-reasons.ts";
 import { installCrds, words } from "../output/steps.ts";
@@ -86,7 +87,8 @@ export function inTrouble(
 ): readonly Component[] {
   return components.filter((component) => {
     const view = hubViewOf(component);
-    if (failed === true && view.state === "Ready") return false;
+    const isWell = view.state === "InProgress" || (view.state === "Ready" && view.reason === null);
+    if (failed === true && isWell) return false;
     return reason === undefined || isReason(reason, view);
   });
 }
@@ -134,8 +136,14 @@ function isPlaced({ clusterProfileRef: ref }: Readonly<Record<string, unknown>>)
   return [stringAt(ref, "namespace"), stringAt(ref, "name")].every((text) => text !== null);
 }
 
-/** `Outdated`: the status is about an older generation of the spec. */
-export type HubState = "Ready" | "NotReady" | "Unknown" | "Outdated" | "Deleting";
+/**
+ * `InProgress`: an installation or a rollout goes on, and not for too long. `Outdated`: the status is about an older generation of the spec. `Ready` may
+ * have a reason, too: something is to be known of it.
+ */
+export type HubState = "Ready" | "InProgress" | "NotReady" | "Unknown" | "Outdated" | "Deleting";
+
+// The alert on a component that is not ready waits as long.
+const longestProgressMs = 15 * 60_000;
 
 /** The status of a component on the hub. */
 export interface HubView {
@@ -149,11 +157,12 @@ export interface HubView {
   readonly since: string | null;
 }
 
-/** The status of a component, from its conditions alone. */
-export function hubViewOf({ metadata, status }: Component): HubView {
+/** The status of a component, from its conditions alone. Without `now` nothing takes too long. */
+export function hubViewOf({ metadata, status }: Component, now?: Date): HubView {
   const ready = conditionOf(status?.conditions, "Ready");
   const { deletionTimestamp, creationTimestamp } = metadata;
-  const said = saidBy(ready, status?.conditions ?? []);
+  const conditions = status?.conditions ?? [];
+  const said = saidBy(ready, conditions);
   if (deletionTimestamp !== undefined) {
     return { state: "Deleting", ...said, since: deletionTimestamp };
   }
@@ -163,10 +172,42 @@ export function hubViewOf({ metadata, status }: Component): HubView {
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
     return { state: "Outdated", ...said, ...own("NotObserved") };
   }
-  return { state: states[ready.status], ...said };
+  return { ...said, ...currentView(ready.status, conditions, now) };
 }
 
-const states = { True: "Ready", False: "NotReady", Unknown: "Unknown" } as const;
+/** The view of a status that is up to date. */
+function currentView(
+  status: Condition["status"],
+  conditions: readonly Condition[],
+  now: Date | undefined,
+): Pick<HubView, "state"> & Partial<HubView> {
+  if (status === "True") return { state: "Ready", ...scaleOf(conditions) };
+  return { state: isInProgress(conditions, now) ? "InProgress" : states[status] };
+}
+
+/** What is to be known of a component that is ready: somebody scaled Deployments of it to zero. */
+function scaleOf(conditions: readonly Condition[]): Partial<HubView> {
+  const available = conditionOf(conditions, "DeploymentsAvailable");
+  if (available?.reason !== scaledToZero) return {};
+  const { message = null } = available;
+  return { reason: scaledToZero, code: knfOf(scaledToZero), message, since: null };
+}
+
+function isInProgress(conditions: readonly Condition[], now: Date | undefined): boolean {
+  const blocking = blockingCondition(conditions);
+  // A condition Ready alone does not say what goes on.
+  if (blocking === undefined || blocking.type === "Ready") return false;
+  if (!isUnderWay(blocking)) return false;
+  return !isTooLong(conditionOf(conditions, "Ready")?.lastTransitionTime ?? null, now);
+}
+
+/** Whether what began then has gone on for too long. */
+export function isTooLong(since: string | null, now?: Date): boolean {
+  const begun = Date.parse(since ?? "");
+  return now !== undefined && now.getTime() - begun > longestProgressMs;
+}
+
+const states = { False: "NotReady", Unknown: "Unknown" } as const;
 
 function own(reason: OwnReason): Pick<HubView, "reason" | "code" | "message"> {
   return { reason, code: knfOf(reason), message: ownReasons[reason] };

@@ -5,6 +5,8 @@ import {
   contestedCondition,
   protectedCondition,
   type ProtectionReason,
+  rollingOut,
+  scaledToZero,
 } from "../../../api/reasons.ts";
 import { finerKnf, knfOfCode, knfOfReason } from "./knf-of.ts";
 
@@ -33,11 +35,13 @@ export function blockingCondition(conditions: readonly Condition[]): Condition |
   return same ?? open[0] ?? ready;
 }
 
-/** Whether a condition that is not true only says that an attempt goes on. */
+/** Whether a condition that is not true only says that an attempt or a rollout goes on. */
 export function isUnderWay(condition: Condition): boolean {
   const { status, reason = "" } = condition;
   return (
-    progress.includes(reason) || (status === "Unknown" && failureCode(condition) === "KNF1018")
+    progress.includes(reason) ||
+    (status === "False" && reason === rollingOut) ||
+    (status === "Unknown" && failureCode(condition) === "KNF1018")
   );
 }
 
@@ -45,7 +49,7 @@ export function isUnderWay(condition: Condition): boolean {
 export function conditionCode(condition: Condition): KnfCode | null {
   const { type, status, reason = "" } = condition;
   if (type === contestedCondition) return status === "True" ? "KNF6007" : null;
-  if (status === "True") return null;
+  if (status === "True") return reason === scaledToZero ? "KNF6015" : null;
   if (type === protectedCondition) return knfOfProtection[reason] ?? null;
   return isUnderWay(condition) ? "KNF6008" : failureCode(condition);
 }

@@ -1,5 +1,5 @@
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
-import type { Code, Reason } from "../../../api/reasons.ts";
+import { type Code, type Reason, rollingOut, scaledToZero } from "../../../api/reasons.ts";
 import type { OwnReason } from "./own-reasons.ts";
 
 /** The number of each code of the credential path. The controller writes the same codes into conditions. */
@@ -87,6 +87,8 @@ const knfOnHub: Readonly<Partial<Record<Code | OwnReason, KnfCode>>> = {
 };
 
 const onSpokes: Readonly<Partial<Record<string, KnfCode>>> = {
+  [rollingOut]: "KNF6008",
+  [scaledToZero]: "KNF6015",
   ...knfOfOwn,
   ...knfOfReason,
   ...knfOfCode,

@@ -33,7 +33,8 @@ export function statusNotes(report: FleetStatus, asked: Asked): readonly string[
   }
   const counts = [
     `${summary.healthy} healthy`,
-    ...(summary.warnings > 0 ? [`${summary.warnings} in progress`] : []),
+    ...(summary.inProgress > 0 ? [`${summary.inProgress} in progress`] : []),
+    ...(summary.warnings > 0 ? [`${summary.warnings} with warnings`] : []),
     ...(summary.errors > 0 ? [`${summary.errors} not healthy`] : []),
   ];
   const unread = summary.unread > 0 ? ` The clusters of ${summary.unread} could not be read.` : "";
@@ -161,7 +162,9 @@ export function unreadNotes(
 const liveHint = `To see what the clusters say, n${providerFileHint.slice(1)}`;
 
 function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[] {
-  const worst = items.find(({ severity }) => severity === "error");
+  const worst =
+    items.find(({ severity }) => severity === "error") ??
+    items.find(({ severity }) => severity === "warning");
   const notSeen = ["NoProviderFile", "PluginNotRun"].flatMap((reason) => {
     const item = items.find(({ live }) => live.reason === reason);
     return item === undefined ? [] : [item.live.message];
@@ -221,7 +224,11 @@ const renewable: readonly KnfCode[] = ["KNF5001", "KNF3014", "KNF3015"];
 
 /** The sentence or command that helps most with an unhealthy installation: that of the code in its row. A command comes without the flags for the hub. */
 export function nextStep(item: StatusItem): string {
-  const { code, reason, hub, live } = item;
+  const { code, reason, hub, live, severity } = item;
+  if (severity === "progress") {
+    const goal = hub.state === "Deleting" ? ["--for", "deleted"] : [];
+    return words("kubectl", "knfleet", "wait", shortNameOf(item), "-n", item.namespace, ...goal);
+  }
   if (hub.state === "Ready" && reason === "PullOnly") return pullOnlyHint;
   if (code !== null && !vague.includes(code)) {
     // The catalogue of reasons says more, where the reason has one cause.

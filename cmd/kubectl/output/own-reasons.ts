@@ -1,4 +1,4 @@
-import type { Code, Reason } from "../../../api/reasons.ts";
+import type { Code, Reason, rollingOut, scaledToZero } from "../../../api/reasons.ts";
 
 /** The reasons of this program only, with their meaning. A test compares docs/cli.md with this list. */
 export const ownReasons = {
@@ -34,4 +34,4 @@ export const ownReasons = {
 export type OwnReason = keyof typeof ownReasons;
 
 /** Every reason that this program prints. */
-export type LiveReason = Reason | Code | OwnReason;
+export type LiveReason = Reason | Code | OwnReason | typeof rollingOut | typeof scaledToZero;

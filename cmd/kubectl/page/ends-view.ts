@@ -20,7 +20,7 @@ export function endsOf(items: readonly CheckItem[]): readonly EndView[] {
     .map(({ cluster, state, message, next }) => ({
       cluster: cluster === null ? "hub" : `${cluster.namespace}/${cluster.name}`,
       key: cluster === null ? null : clusterKey(cluster),
-      tone: state === "FAIL" ? "bad" : "progress",
+      tone: state === "FAIL" ? "bad" : "warning",
       message,
       next,
     }));

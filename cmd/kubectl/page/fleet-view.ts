@@ -2,14 +2,16 @@ import type { StatusItem } from "../commands/status/status-item.ts";
 import type { FleetStatus } from "../commands/status/status.ts";
 import type { ClusterItem } from "../commands/ui/clusters.ts";
 import { clusterNames, shortNameOf } from "../output/names.ts";
+import { countText, toldStates } from "../spokes/live-text.ts";
 
 /** The states that the page counts. An installation that is deleted or unreachable is nothing else. */
-export type PageStateName = "bad" | "unreachable" | "deleting" | "progress" | "healthy";
+export type PageStateName = "bad" | "unreachable" | "warning" | "deleting" | "progress" | "healthy";
 
 /** The states in the order of the page: what needs a person stands first. */
 export const pageStates: readonly { readonly name: PageStateName; readonly title: string }[] = [
   { name: "bad", title: "Not healthy" },
   { name: "unreachable", title: "Unreachable" },
+  { name: "warning", title: "Warning" },
   { name: "deleting", title: "Deleting" },
   { name: "progress", title: "In progress" },
   { name: "healthy", title: "Healthy" },
@@ -21,9 +23,15 @@ const unreachable: readonly string[] = ["Unreachable", "Denied", "NoAccess"];
 export function pageStateOf({ hub, live, severity }: StatusItem): PageStateName {
   if (hub.state === "Deleting") return "deleting";
   if (unreachable.includes(live.state)) return "unreachable";
-  if (severity === "error") return "bad";
-  return severity === "warning" ? "progress" : "healthy";
+  return stateBySeverity[severity];
 }
+
+const stateBySeverity = {
+  error: "bad",
+  warning: "warning",
+  progress: "progress",
+  ok: "healthy",
+} as const satisfies Record<StatusItem["severity"], PageStateName>;
 
 /** What the reader asked for. */
 export interface FleetFilter {
@@ -104,7 +112,7 @@ export function fleetView(
   traits: Traits = new Map(),
 ): FleetView {
   const rows = rowsOf(items);
-  const counts = { bad: 0, unreachable: 0, deleting: 0, progress: 0, healthy: 0 };
+  const counts = { bad: 0, unreachable: 0, warning: 0, deleting: 0, progress: 0, healthy: 0 };
   for (const { state } of rows) counts[state] += 1;
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const isShown = (row: FleetRow): boolean =>
@@ -131,7 +139,7 @@ export function verdictOf(
   { counts, total }: Pick<FleetView, "counts" | "total">,
   controller: FleetStatus["controller"] = null,
 ): Verdict {
-  const wrong = counts.bad + counts.unreachable;
+  const wrong = counts.bad + counts.unreachable + counts.warning;
   const all = total === 1 ? "installation" : "installations";
   const idle = controller?.message ?? null;
   if (idle !== null) return { tone: "bad", text: idle };
@@ -164,23 +172,14 @@ export function rowsOf(items: readonly StatusItem[]): readonly FleetRow[] {
   }));
 }
 
-const toldStates: readonly string[] = ["Ready", "NotAvailable", "NotInstalled"];
-
 /** What the cluster of an installation says, in a word. */
-export function liveText({
-  state,
-  deployments,
-  notAvailable,
-  missing,
-  feedback,
-}: StatusItem["live"]): string {
+export function liveText(live: StatusItem["live"]): string {
+  const { state, feedback } = live;
   // Not yet, or not at all with --no-live.
   if (state === "Skipped") return "Not read";
   // The cluster pulls, and was not asked itself.
   if (feedback !== null && toldStates.includes(state)) return `${state} (feedback)`;
-  const count = notAvailable.length + missing.length;
-  if (state !== "NotAvailable" || deployments === null || count === 0) return state;
-  return `${count} of ${deployments + missing.length} not available`;
+  return countText(live, " of ") ?? state;
 }
 
 const fields: Readonly<Record<string, (row: FleetRow) => readonly (string | null)[]>> = {
@@ -224,7 +223,7 @@ function isIn(values: readonly (string | null)[], word: string): boolean {
 
 /** Most frequent first; of equal ones the first that the fleet lists. */
 function causesOf(rows: readonly FleetRow[]): readonly CauseView[] {
-  const unwell = rows.filter(({ item }) => item.severity === "error");
+  const unwell = rows.filter(({ item }) => ["error", "warning"].includes(item.severity));
   const groups = Map.groupBy(unwell, ({ item: { reason, code, live } }) =>
     JSON.stringify([reason, code, live.provider]),
   );

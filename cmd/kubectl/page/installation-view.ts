@@ -1,6 +1,8 @@
+import type { WorkloadState } from "../../../installation/readiness.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
 import { shortNameOf } from "../output/names.ts";
 import { words } from "../output/steps.ts";
+import type { PageStateName } from "./fleet-view.ts";
 
 /** A command to copy, and what it is for. */
 export interface NextCommand {
@@ -26,7 +28,7 @@ export function nextCommands(
   const { namespace, cluster, reason, severity } = item;
   const name = shortNameOf(item);
   const of = (verb: string): string => `${knfleet} ${words(verb, name, "-n", namespace)}`;
-  const isFine = severity === "ok";
+  const isFine = severity === "ok" || severity === "progress";
   return [
     ...(isFine ? [] : [{ why: "Find the root cause", command: of("diagnose") }]),
     ...(isFine || reason === null
@@ -46,6 +48,18 @@ export function nextCommands(
           },
         ]),
   ];
+}
+
+const badges = {
+  available: { tone: "healthy", text: "Available" },
+  scaledToZero: { tone: "warning", text: "Scaled to zero" },
+  rollingOut: { tone: "progress", text: "In progress" },
+  notAvailable: { tone: "bad", text: "Not available" },
+} as const satisfies Record<WorkloadState, { readonly tone: PageStateName; readonly text: string }>;
+
+/** The state of a Deployment in a word. */
+export function deploymentBadge(state: WorkloadState): (typeof badges)[WorkloadState] {
+  return badges[state];
 }
 
 /** The query with which the documents of one installation are asked for. */

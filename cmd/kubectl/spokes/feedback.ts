@@ -6,12 +6,12 @@ import { conditionOf } from "../../../api/conditions.ts";
 import { managedClusterOf } from "../../../api/delivery.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Condition } from "../../../api/kubernetes.ts";
-import { type Reason, reasons } from "../../../api/reasons.ts";
+import { type Reason, reasons, rollingOut, scaledToZero } from "../../../api/reasons.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { judge } from "../../../controller/pull/judge.ts";
 import type { Told } from "../../../controller/reconcile/told.ts";
 import { readWorks } from "../hub/works.ts";
-import { conditionCode } from "../output/condition-code.ts";
+import { conditionCode, isUnderWay } from "../output/condition-code.ts";
 import { knfOfReason } from "../output/knf-of.ts";
 import { stringAt } from "../selection/fields.ts";
 import type { ToldView } from "./spoke-facts.ts";
@@ -68,12 +68,26 @@ const needed = [
 export function toldViewOf({ conditions }: Told): Omit<ToldView, "feedback"> {
   for (const [type, state] of needed) {
     const condition = conditionOf(conditions, type);
-    if (condition?.status === "True") continue;
-    const fallback = state === "NotInstalled" ? "NotInstalled" : "DeploymentsNotReady";
-    const reason = condition === undefined ? undefined : reasonOf(condition);
-    return { state, reason: reason ?? fallback, message: condition?.message ?? null };
+    if (condition?.status !== "True") return lackingView(condition, state);
   }
-  return { state: "Ready", reason: null, message: null };
+  const available = conditionOf(conditions, "DeploymentsAvailable");
+  return available?.reason === scaledToZero
+    ? { state: "ScaledToZero", reason: scaledToZero, message: available.message ?? null }
+    : { state: "Ready", reason: null, message: null };
+}
+
+/** The state without a condition that is needed. */
+function lackingView(
+  condition: Condition | undefined,
+  state: (typeof needed)[number][1],
+): Omit<ToldView, "feedback"> {
+  const message = condition?.message ?? null;
+  if (condition !== undefined && isUnderWay(condition)) {
+    return { state: "InProgress", reason: rollingOut, message };
+  }
+  const fallback = state === "NotInstalled" ? "NotInstalled" : "DeploymentsNotReady";
+  const reason = condition === undefined ? undefined : reasonOf(condition);
+  return { state, reason: reason ?? fallback, message };
 }
 
 /** Our reason of a condition, which has a word of upstream's where the controller writes as upstream does. */

@@ -1,6 +1,8 @@
 import { type Component, componentKinds } from "../../../api/component.ts";
 import { byText } from "../../../api/fields.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
+import { nameFirst } from "../../../api/kubernetes.ts";
+import { rollingOut, scaledToZero } from "../../../api/reasons.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import {
   anchoredNamespaces,
@@ -8,6 +10,7 @@ import {
   installationNamespace,
   possibleNamespaces,
 } from "../../../installation/installation-namespace.ts";
+import type { WorkloadState } from "../../../installation/readiness.ts";
 import { knfOf } from "../output/knf-of.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
 import type {
@@ -19,9 +22,14 @@ import type {
 } from "./spoke-facts.ts";
 import type { UnreadSpoke } from "./spoke-reading.ts";
 
-/** `Skipped`: the command does not read spokes (`--no-live`). */
+/**
+ * `ScaledToZero`: available, but somebody wants no pods of some Deployments. `InProgress`: a rollout goes on within its deadline. `Skipped`: the command does not
+ * read spokes (`--no-live`).
+ */
 export type LiveState =
   | "Ready"
+  | "ScaledToZero"
+  | "InProgress"
   | "NotAvailable"
   | "NotInstalled"
   | "Skipped"
@@ -40,6 +48,8 @@ export interface LiveView {
   readonly deployments: number | null;
   /** Names of live Deployments that are not available. */
   readonly notAvailable: readonly string[];
+  /** Names of Deployments that somebody scaled to zero. */
+  readonly scaledToZero: readonly string[];
   /** Names of Deployments of the inventory that are not on the target. */
   readonly missing: readonly string[];
   readonly server: string | null;
@@ -58,6 +68,7 @@ const nothingKnown: LiveView = {
   namespace: null,
   deployments: null,
   notAvailable: [],
+  scaledToZero: [],
   missing: [],
   server: null,
   provider: null,
@@ -99,26 +110,66 @@ function installedView(component: Component, facts: SpokeFacts): Partial<LiveVie
     const message = `No Deployment of ${component.kind} ${component.metadata.name} exists`;
     return { ...counted, state: "NotInstalled", reason: "NoDeployments", message };
   }
-  const broken = own.filter(({ available }) => !available);
-  if (broken.length === 0 && missing.length === 0) return { ...counted, state: "Ready" };
-  return { ...counted, state: "NotAvailable", ...brokenView(broken, missing) };
+  return { ...counted, ...deploymentsView(own, missing) };
 }
 
-function brokenView(
-  broken: readonly DeploymentFact[],
+function deploymentsView(
+  own: readonly DeploymentFact[],
   missing: readonly string[],
-): Pick<LiveView, "notAvailable" | "reason" | "message" | "since"> {
-  const names = broken.map(({ name }) => name);
-  const problems = [
-    ...(names.length > 0 ? [`Not available: ${names.join(", ")}`] : []),
-    ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}`] : []),
+): Pick<LiveView, "state"> & Partial<LiveView> {
+  const those = (wanted: WorkloadState) => own.filter(({ state }) => state === wanted);
+  const [broken, rolling, scaled] = [
+    those("notAvailable"),
+    those("rollingOut"),
+    those("scaledToZero"),
   ];
+  const view = stateView({ broken, rolling, scaled }, missing);
   return {
-    notAvailable: names,
-    reason: names.length > 0 ? "DeploymentsNotReady" : "DeploymentsMissing",
-    message: problems.join("; "),
-    since: oldest(broken.map(({ changedAt }) => changedAt)),
+    ...view,
+    message: problemsOf({ broken, rolling, scaled }, missing),
+    notAvailable: [...broken, ...rolling].map(({ name }) => name).toSorted(),
+    scaledToZero: scaled.map(({ name }) => name),
   };
+}
+
+type Grouped = Readonly<Record<"broken" | "rolling" | "scaled", readonly DeploymentFact[]>>;
+
+/** The worst that some Deployments are in. */
+function stateView(
+  { broken, rolling, scaled }: Grouped,
+  missing: readonly string[],
+): Pick<LiveView, "state"> & Partial<Pick<LiveView, "reason" | "since">> {
+  if (broken.length > 0) {
+    return { state: "NotAvailable", reason: "DeploymentsNotReady", since: oldest(broken) };
+  }
+  if (missing.length > 0) return { state: "NotAvailable", reason: "DeploymentsMissing" };
+  if (rolling.length > 0) {
+    return { state: "InProgress", reason: rollingOut, since: oldest(rolling) };
+  }
+  if (scaled.length === 0) return { state: "Ready" };
+  return { state: "ScaledToZero", reason: scaledToZero, since: oldest(scaled) };
+}
+
+const mostNamed = 10;
+
+function withProgress({ name, progress }: DeploymentFact): string {
+  return `${name} (${progress})`;
+}
+
+function problemsOf(
+  { broken, rolling, scaled }: Grouped,
+  missing: readonly string[],
+): string | null {
+  const problems = [
+    ["Not available", broken.map(withProgress)],
+    ["Missing", missing],
+    ["In progress", rolling.map(withProgress)],
+    ["Scaled to zero", scaled.map(({ name }) => name)],
+  ] as const;
+  const texts = problems
+    .filter(([, names]) => names.length > 0)
+    .map(([what, names]) => `${what}: ${nameFirst(names, mostNamed)}`);
+  return texts.length === 0 ? null : texts.join("; ");
 }
 
 function whyNoAnchor(
@@ -146,8 +197,8 @@ function whyNoAnchor(
   return { reason: "OtherInstallation", message };
 }
 
-function oldest(times: readonly (string | null)[]): string | null {
-  return times.filter((time) => time !== null).toSorted()[0] ?? null;
+function oldest(deployments: readonly DeploymentFact[]): string | null {
+  return deployments.flatMap(({ changedAt }) => changedAt ?? []).toSorted()[0] ?? null;
 }
 
 /** The Deployments of one installation, sorted by namespace and name, whichever operator installed them. */

@@ -11,6 +11,9 @@ import {
   managedByValue,
 } from "../../../installation/anchor.ts";
 import { decodeInventory } from "../../../installation/inventory.ts";
+import { conditionFieldsOf } from "../../../installation/pod-cause.ts";
+import { type WorkloadState, workloadReadinessOf } from "../../../installation/readiness.ts";
+import { type Scaler, scalerOf } from "../../../installation/scale.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 import { ifDenied, type Reading, type UnreadSpoke } from "./spoke-reading.ts";
@@ -34,7 +37,13 @@ export type SpokeReading =
 
 /** The state of a pulled component as works of Open Cluster Management tell it to the hub. */
 export interface ToldView {
-  readonly state: "Ready" | "NotAvailable" | "NotInstalled" | UnreadSpoke["state"];
+  readonly state:
+    | "Ready"
+    | "ScaledToZero"
+    | "InProgress"
+    | "NotAvailable"
+    | "NotInstalled"
+    | UnreadSpoke["state"];
   readonly reason: LiveReason | null;
   readonly message: string | null;
   readonly feedback: FeedbackFact;
@@ -99,10 +108,15 @@ export interface DeploymentFact {
   readonly ready: number;
   readonly upToDate: number;
   readonly availableReplicas: number;
-  /** The current generation was observed and the condition Available is True. */
+  readonly state: WorkloadState;
+  /** As the controller judges it: its latest change is rolled out and its pods are available. */
   readonly available: boolean;
-  /** When the condition Available changed last. */
+  /** Why it is not available, such as `0 of 1 pods available`. Empty when it is. */
+  readonly progress: string;
+  /** Since when it is in its state. */
   readonly changedAt: string | null;
+  /** Who scaled it to zero. Null: nobody, or not known. */
+  readonly scaler: Scaler | null;
   /** Message of the condition Available. Foreign text. */
   readonly message: string | null;
   readonly createdAt: string | null;
@@ -145,16 +159,20 @@ function replicasOf(
 
 function availabilityOf(
   object: KubeObject,
-): Pick<DeploymentFact, "available" | "changedAt" | "message"> {
-  const condition = itemsAt(object, "status", "conditions").find(
-    (entry) => stringAt(entry, "type") === "Available",
-  );
-  const observed = numberAt(object, "status", "observedGeneration") ?? 0;
-  const isCurrent = observed >= (object.metadata.generation ?? 0);
+): Pick<DeploymentFact, "state" | "available" | "progress" | "changedAt" | "scaler" | "message"> {
+  const { state, text } = workloadReadinessOf(object);
+  const scaler = state === "scaledToZero" ? (scalerOf(object) ?? null) : null;
+  const said = conditionFieldsOf(object, "Available");
+  // Old pods may be available while a rollout fails.
+  const isOfOld = state !== "available" && said?.["status"] === "True";
+  const changed = isOfOld ? conditionFieldsOf(object, "Progressing") : said;
   return {
-    available: isCurrent && stringAt(condition, "status") === "True",
-    changedAt: stringAt(condition, "lastTransitionTime"),
-    message: stringAt(condition, "message"),
+    state,
+    available: state === "available",
+    progress: text,
+    changedAt: scaler?.time ?? stringAt(changed, "lastTransitionTime"),
+    scaler,
+    message: stringAt(changed, "message"),
   };
 }
 

@@ -105,7 +105,7 @@ describe("of a fleet that the upstream operator runs", () => {
   });
 
   test("an installation is found in the namespace of its own that later versions use (D12)", async () => {
-    expect(await statusOf("up-fixed")).toMatchObject({ HUB: "Ready", LIVE: "1/2 not available" });
+    expect(await statusOf("up-fixed")).toMatchObject({ HUB: "Ready", LIVE: "1/2 in progress" });
     const { stdout } = await knfleet("deployments", "-n", "up-fixed");
     expect(rowsOf(stdout).map(({ NAMESPACE }) => NAMESPACE)).toEqual([
       "knative-serving",

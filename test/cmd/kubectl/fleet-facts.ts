@@ -4,7 +4,7 @@ import {
   type ComponentStatus,
   operatorApiVersion,
 } from "../../../api/component.ts";
-import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
+import type { Condition, KubeObject, ManagedFieldsEntry } from "../../../api/kubernetes.ts";
 import {
   anchorFactOf,
   deploymentFactOf,
@@ -75,13 +75,16 @@ export interface DeploymentFacts {
   readonly available?: boolean;
   readonly observedGeneration?: number;
   readonly replicas?: number;
+  /** Manager that scaled it to zero. */
+  readonly scaledBy?: string;
 }
 
 const servingAnchor = { kind: "ConfigMap", name: "knativeserving-knative-serving-root-owner" };
 
 /** A Deployment as a spoke returns it: available, owned by the anchor of KnativeServing `knative-serving`. */
 export function deployment(facts: DeploymentFacts = {}): KubeObject {
-  const { owner = servingAnchor, replicas = 1, uid } = facts;
+  const { owner = servingAnchor, uid, scaledBy } = facts;
+  const replicas = scaledBy === undefined ? (facts.replicas ?? 1) : 0;
   const { name = "controller", namespace = "team-a" } = facts;
   return {
     apiVersion: "apps/v1",
@@ -100,6 +103,7 @@ export function deployment(facts: DeploymentFacts = {}): KubeObject {
       ...(owner === null
         ? {}
         : { ownerReferences: [{ apiVersion: "v1", uid: `uid-${owner.name}`, ...owner }] }),
+      ...(scaledBy === undefined ? {} : { managedFields: scaledFields(scaledBy) }),
     },
     spec: {
       replicas,
@@ -107,6 +111,18 @@ export function deployment(facts: DeploymentFacts = {}): KubeObject {
     },
     status: deploymentStatus(facts, replicas),
   };
+}
+
+function scaledFields(manager: string): readonly ManagedFieldsEntry[] {
+  return [
+    { manager: "knfleet", operation: "Apply", fieldsV1: { "f:spec": { "f:selector": {} } } },
+    {
+      manager,
+      operation: "Update",
+      time: "2026-11-21T11:20:00Z",
+      fieldsV1: { "f:spec": { "f:replicas": {} } },
+    },
+  ];
 }
 
 function deploymentStatus(

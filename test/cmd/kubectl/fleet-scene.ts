@@ -91,6 +91,8 @@ export async function installByHand(cluster: Cluster, plan: SpokePlan): Promise<
         ownerReferences: [owner],
       },
       spec: {
+        // What cannot start is late at once, and not in progress.
+        ...(broken.includes(name) ? { progressDeadlineSeconds: 1 } : {}),
         selector: { matchLabels: pod },
         template: {
           metadata: { labels: pod },
@@ -103,6 +105,7 @@ export async function installByHand(cluster: Cluster, plan: SpokePlan): Promise<
     });
   }
   for (const name of healthy) await waitUntilAvailable(cluster, { namespace, name });
+  for (const name of broken) await waitUntilLate(cluster, { namespace, name });
 }
 
 async function createAnchor(
@@ -127,6 +130,16 @@ async function waitUntilAvailable(
   const key = { apiVersion: "apps/v1", kind: "Deployment", namespace, name };
   await waitFor(`Deployment ${name} on ${cluster.name}`, async () => {
     return conditionOf(await cluster.admin.get(key), "Available")?.status === "True";
+  });
+}
+
+async function waitUntilLate(
+  cluster: Cluster,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<void> {
+  const key = { apiVersion: "apps/v1", kind: "Deployment", namespace, name };
+  await waitFor(`Deployment ${name} on ${cluster.name} to be late`, async () => {
+    return conditionOf(await cluster.admin.get(key), "Progressing")?.status === "False";
   });
 }
 

@@ -68,10 +68,12 @@ export function deploymentsTable(list: DeploymentList, wide: boolean, ages: Time
   };
 }
 
-function readyCell({ available, missing, replicas }: DeploymentItem): Cell {
-  if (missing) return { text: "missing", tone: "bad" };
+function readyCell({ state, replicas }: DeploymentItem): Cell {
   const text = `${replicas.ready}/${replicas.desired}`;
-  return { text, tone: available ? "good" : "bad" };
+  if (state === null) return { text: "missing", tone: "bad" };
+  if (state === "scaledToZero") return { text: `${text} (scaled to zero)`, tone: "warning" };
+  if (state === "rollingOut") return { text: `${text} (in progress)`, tone: "warning" };
+  return { text, tone: state === "available" ? "good" : "bad" };
 }
 
 function installationOf({ installation: { kind, namespace, name } }: DeploymentItem): string {

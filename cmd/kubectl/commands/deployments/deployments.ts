@@ -1,5 +1,6 @@
 import type { Component, ComponentKind } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
+import type { WorkloadState } from "../../../../installation/readiness.ts";
 import { selectInstallations } from "../../hub/installations.ts";
 import {
   notFoundErrors,
@@ -26,6 +27,10 @@ export interface DeploymentItem {
   readonly namespace: string;
   readonly name: string;
   readonly available: boolean;
+  /** Null: it does not exist. */
+  readonly state: WorkloadState | null;
+  /** Why it is not available, such as `0 of 1 pods available`; empty when it is. */
+  readonly progress: string;
   /** The installation's inventory has the Deployment, and the cluster does not. */
   readonly missing: boolean;
   readonly replicas: {
@@ -115,6 +120,8 @@ function itemsOf(component: Component, readings: Readings): readonly DeploymentI
     namespace: fact.namespace,
     name: fact.name,
     available: fact.available,
+    state: fact.state,
+    progress: fact.progress,
     replicas: {
       desired: fact.desired,
       ready: fact.ready,
@@ -137,6 +144,8 @@ function missingItem(
     namespace,
     name,
     available: false,
+    state: null,
+    progress: "",
     missing: true,
     replicas: { desired: 0, ready: 0, upToDate: 0, available: 0 },
     createdAt: null,

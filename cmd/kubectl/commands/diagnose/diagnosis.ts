@@ -84,6 +84,7 @@ const groups: readonly RegExp[] = [
   /^KNF6010$/,
   /^KNF6006$/,
   /^KNF6009$/,
+  /^KNF6015$/,
   /^KNF6007$/,
   /^KNF(?:6005|1014)$/,
   /^KNF10(?:18|08)$/,

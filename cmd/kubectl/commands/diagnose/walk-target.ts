@@ -31,6 +31,7 @@ import {
   findAnchor,
 } from "./hops/installation-hops.ts";
 import { describeCredential, runPlugin } from "./hops/plugin-hops.ts";
+import { checkPods } from "./hops/pod-hop.ts";
 import { checkHealth, checkUpstream, readProfile } from "./hops/profile-hops.ts";
 import {
   chooseProvider,
@@ -39,7 +40,7 @@ import {
   resolveEndpoint,
   findUpstreamQuirks,
 } from "./hops/provider-hops.ts";
-import { checkGuard, checkPods, checkRights } from "./hops/spoke-hops.ts";
+import { checkGuard, checkRights } from "./hops/spoke-hops.ts";
 import { withRenewal } from "./renewal.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import type { HubWalk } from "./walk-hub.ts";

@@ -10,7 +10,13 @@ import { knfOf, reasonsOfKnf } from "../../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../../output/own-reasons.ts";
 import { logHint, notStartedHint } from "../../output/steps.ts";
 import { causesOf, upstreamNotes } from "./causes.ts";
-import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
+import {
+  availabilityMeanings,
+  codeMeanings,
+  protectionMeanings,
+  reasonMeanings,
+  workMeanings,
+} from "./meanings.ts";
 import {
   changeWords,
   componentConditions,
@@ -77,6 +83,7 @@ function explanations(): readonly Explanation[] {
   return [
     ...conditionReasons(),
     ...protection(),
+    ...availability(),
     ...atWork(),
     ...fineCodes(),
     ...findings(),
@@ -114,6 +121,19 @@ function protection(): readonly Explanation[] {
       type: "Reason",
       setBy: controller,
       condition: `AnchorProtected=${statuses[name] ?? ""}`,
+      meaning,
+      next,
+    }),
+  );
+}
+
+function availability(): readonly Explanation[] {
+  return Object.entries(availabilityMeanings).map(([name, [meaning, next]]) =>
+    explanationOf(name, {
+      type: "Reason",
+      setBy: `${controller}, and this program of a cluster`,
+      condition: "DeploymentsAvailable",
+      code: knfOf(name),
       meaning,
       next,
     }),

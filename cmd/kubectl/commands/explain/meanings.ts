@@ -1,4 +1,10 @@
-import type { Code, ProtectionReason, Reason } from "../../../../api/reasons.ts";
+import type {
+  Code,
+  ProtectionReason,
+  Reason,
+  rollingOut,
+  scaledToZero,
+} from "../../../../api/reasons.ts";
 
 /** When each reason is written; docs/reasons.md is held to it by a test. */
 export const reasonMeanings: Readonly<Record<Reason, string>> = {
@@ -111,6 +117,20 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
     "Pull delivery: the ClusterProfile names no ManagedCluster of Open Cluster Management, or the hub has none of that name.",
   WorkForbidden:
     "Pull delivery: the agent of Open Cluster Management may not apply an object of a work on the spoke; the message names it.",
+};
+
+/** Reasons of DeploymentsAvailable that are no failure, and what to do; docs/reasons.md is held to it by a test. */
+export const availabilityMeanings: Readonly<
+  Record<typeof rollingOut | typeof scaledToZero, readonly [when: string, next: string]>
+> = {
+  RollingOut: [
+    "Deployments are not available, or still have pods from before a change, and a rollout changes each of them: it is within its deadline, and no cause is known for which it would fail. `DeploymentsAvailable` is False.",
+    "Wait.",
+  ],
+  ScaledToZero: [
+    "Somebody scaled the named Deployments to zero, which the release runs and whose replicas nobody set in the spec. `DeploymentsAvailable` and `Ready` are True, since nothing failed; but what needs these Deployments does not work.",
+    "Scale them up again, or set no replicas in `spec.workloads` of the component.",
+  ],
 };
 
 /** Reasons of conditions while work goes on, with what each says. */

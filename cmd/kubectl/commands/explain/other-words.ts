@@ -1,3 +1,4 @@
+import type { WorkloadState } from "../../../../installation/readiness.ts";
 import type { ChangeKind } from "../../compare/compare.ts";
 import type { HubState } from "../../hub/installations.ts";
 import type { LiveState } from "../../spokes/live-view.ts";
@@ -166,6 +167,7 @@ export const profileWords: SetWords = {
 /** States of an installation in the column HUB: what the conditions on the hub say. */
 export const hubStates: SetWords<HubState> = {
   Ready: ["The controller says that the installation is ready.", nothing],
+  InProgress: ["An installation or a rollout goes on within its deadline.", wait],
   NotReady: ["The controller says that something is wrong; REASON and CODE say what.", diagnose],
   Unknown: ["The controller has not said yet whether the installation is ready.", wait],
   Outdated: [
@@ -181,6 +183,8 @@ export const hubStates: SetWords<HubState> = {
 /** States of an installation in the column LIVE: what the cluster itself says. */
 export const liveStates: SetWords<LiveState> = {
   Ready: ["All Deployments of the installation are available on the cluster.", nothing],
+  ScaledToZero: ["Somebody scaled Deployments of the installation to zero.", diagnose],
+  InProgress: ["A rollout of Deployments goes on within its deadline.", wait],
   NotAvailable: ["Deployments of the installation are not available, or missing.", diagnose],
   NotInstalled: ["The cluster has no installation of this component.", diagnose],
   Skipped: [
@@ -194,6 +198,14 @@ export const liveStates: SetWords<LiveState> = {
     "The cluster was not asked, because a provider file or the permission to run a plugin is missing.",
     "Name the provider file with --clusterprofile-provider-file.",
   ],
+};
+
+/** States of a Deployment. */
+export const deploymentStates: SetWords<WorkloadState> = {
+  available: ["The latest change is rolled out, and enough pods are available.", nothing],
+  scaledToZero: ["Somebody scaled the Deployment to zero.", diagnose],
+  rollingOut: ["A rollout goes on within its deadline.", wait],
+  notAvailable: ["Pods are not available, or a rollout does not go on.", diagnose],
 };
 
 /** Results of a step of `diagnose`, of an item of `check` and of a node of `tree`. */
@@ -243,6 +255,7 @@ export const leftovers: SetWords = Object.fromEntries(
 /** States of what `wait` waits for, and outcomes of a command. */
 export const waitStates: SetWords = {
   met: ["The installation or set has reached what was waited for.", nothing],
+  inProgress: ["It has not been reached yet; an installation or a rollout goes on.", wait],
   waiting: ["It has not been reached yet.", "Wait longer, with --timeout."],
   failed: ["It cannot be reached any more without a change.", diagnose],
   timedOut: ["The time was over before it was reached.", "Wait longer, with --timeout."],
@@ -300,6 +313,7 @@ export const otherWords: Readonly<Record<string, SetWords>> = {
   ClusterProfile: profileWords,
   HUB: hubStates,
   LIVE: liveStates,
+  Deployment: deploymentStates,
   step: stepStates,
   stage: stageStates,
   "rollout plan": planReasons,

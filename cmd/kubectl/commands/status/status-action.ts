@@ -9,7 +9,7 @@ import {
   timesOf,
 } from "../../action.ts";
 import type { FilenameFlag } from "../../common-options.ts";
-import type { ExitCode } from "../../errors.ts";
+import { type ExitCode, UsageError } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
 import { widthOf } from "../../output/characters.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
@@ -33,12 +33,19 @@ import type { StatusItem } from "./status-item.ts";
 import { ofSet, setsTable, wantedSetOf } from "./status-sets.ts";
 import type { Before } from "./status-since.ts";
 import { statusDetailText, statusTable, withBefore } from "./status-text.ts";
-import { type FleetStatus, status, statusExitCode, type StatusOptions } from "./status.ts";
+import {
+  type FailOn,
+  type FleetStatus,
+  status,
+  statusExitCode,
+  type StatusOptions,
+} from "./status.ts";
 
 /** Flags of `status` alone. */
 interface StatusFlags extends FilenameFlag {
   readonly live?: boolean;
   readonly failOn?: string;
+  readonly strict?: boolean;
   readonly watch?: boolean;
   readonly since?: string;
   readonly set?: string;
@@ -49,7 +56,7 @@ type Input = ActionInput<StatusFlags>;
 /** `kubectl knfleet status`. */
 export async function runStatus(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
+  const failOn = failOnOf(options);
   const { env } = terminal;
   const spokes = options.live ?? true;
   await using ending = new AsyncDisposableStack();
@@ -62,6 +69,15 @@ export async function runStatus(input: Input, signal: AbortSignal): Promise<Exit
   await printReport(report, input, context);
   const last = options.watch === true ? await watch(report, input, { ...context, signal }) : report;
   return statusExitCode(last, failOn);
+}
+
+/** Throws UsageError. */
+function failOnOf({ failOn, strict }: StatusFlags): FailOn {
+  if (strict === true && failOn !== undefined && failOn !== "warning") {
+    throw new UsageError("--strict is --fail-on=warning; use one of them");
+  }
+  const value = strict === true ? "warning" : (failOn ?? "error");
+  return oneOf(value, ["error", "warning", "never"], "--fail-on");
 }
 
 interface Context extends Pick<StatusOptions, "sets"> {

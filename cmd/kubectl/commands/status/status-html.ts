@@ -66,7 +66,7 @@ function tablesOf(report: FleetStatus): string {
     ]);
   return `<main><h1>Knative fleet</h1>
 <p>Read at <time datetime="${escaped(generatedAt)}">${escaped(generatedAt)}</time> by kubectl knfleet ${escaped(cliVersion)}.</p>
-<p>${summary.total} installations: <b class="badge healthy">${summary.healthy} healthy</b>, <b class="badge progress">${summary.warnings} in progress</b>, <b class="badge bad">${summary.errors} not healthy</b>. The clusters of ${summary.unread} could not be read.</p>
+<p>${summary.total} installations: <b class="badge healthy">${summary.healthy} healthy</b>, <b class="badge progress">${summary.inProgress} in progress</b>, <b class="badge warning">${summary.warnings} with warnings</b>, <b class="badge bad">${summary.errors} not healthy</b>. The clusters of ${summary.unread} could not be read.</p>
 ${tableOf("Installations", headers, rows)}${tableOf("Fleet sets", sets.headers, sets.rows)}${tableOf("Causes", ["COUNT", "CODE", "REASON", "PROVIDER"], causes)}${tableOf("What could not be read", ["CLUSTER", "CODE", "REASON", "MESSAGE"], unread)}</main>
 `;
 }
@@ -91,7 +91,7 @@ function cellOf(cell: Cell): string {
 /** The names of tones on the page. */
 const tones: Readonly<Record<Tone, string>> = {
   good: "healthy",
-  warning: "progress",
+  warning: "warning",
   bad: "bad",
 };
 

@@ -9,10 +9,12 @@ import {
   possibleNamespaces,
   recordedNamespace,
 } from "../../../../installation/installation-namespace.ts";
+import type { WorkloadState } from "../../../../installation/readiness.ts";
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
-import { type HubView, hubViewOf } from "../../hub/installations.ts";
+import { type HubView, hubViewOf, isTooLong } from "../../hub/installations.ts";
 import type { ServedBy } from "../../hub/replicas.ts";
 import { conditionCode } from "../../output/condition-code.ts";
+import { knfOf } from "../../output/knf-of.ts";
 import { nameKey } from "../../output/names.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -24,8 +26,8 @@ import {
 } from "../../spokes/live-view.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 
-/** Severity of a finding; `--fail-on` compares with it. */
-type Severity = "ok" | "warning" | "error";
+/** Severity of an installation; `--fail-on` compares with it. `progress`: it changes, within its deadline. */
+type Severity = "ok" | "progress" | "warning" | "error";
 
 /** One installation: the hub's view, the cluster's view, and the verdict. */
 export interface StatusItem {
@@ -57,10 +59,14 @@ export interface StatusItem {
   readonly replica: ServedBy | null;
 }
 
-/** The row of one component, from what was read of its hub object and its cluster. */
-export function statusItemOf(component: Component, reading: SpokeReading | undefined): StatusItem {
+/** The row of one component, from what was read of its hub object and its cluster. Without `now` nothing takes too long. */
+export function statusItemOf(
+  component: Component,
+  reading: SpokeReading | undefined,
+  now?: Date,
+): StatusItem {
   const { kind, metadata, spec, status } = component;
-  const hub = hubViewOf(component);
+  const hub = hubViewOf(component, now);
   const live = liveViewOf(component, reading);
   return {
     namespace: metadata.namespace,
@@ -71,7 +77,7 @@ export function statusItemOf(component: Component, reading: SpokeReading | undef
     wantedVersion: spec?.version ?? null,
     createdAt: metadata.creationTimestamp ?? null,
     targetNamespace: targetNamespaceOf(component, live),
-    severity: severityOf(hub, live),
+    severity: severityOf(hub, live, now),
     ...causeOf(hub, live),
     hub,
     live,
@@ -101,14 +107,25 @@ function causeOf(
   };
 }
 
-function severityOf(hub: HubView, live: LiveView): Severity {
-  if (hub.state === "Deleting") return "warning";
-  if (hub.state !== "Ready") return "error";
-  return isUnhealthy(live) ? "error" : "ok";
+function severityOf(hub: HubView, live: LiveView, now: Date | undefined): Severity {
+  const state = severityOfLive(live);
+  if (hub.state === "Deleting") return isTooLong(hub.since, now) ? "warning" : "progress";
+  if (hub.state === "Ready") return state === "ok" && hub.reason !== null ? "warning" : state;
+  if (hub.state === "InProgress") return isBroken(live) ? "error" : "progress";
+  // Upstream's operator has no word for a rollout.
+  return hub.code === knfOf("DeploymentsNotReady") && state === "progress" ? "progress" : "error";
 }
 
-function isUnhealthy({ state }: LiveView): boolean {
-  return state !== "Ready" && state !== "Skipped" && state !== "Unknown";
+function severityOfLive({ state }: LiveView): Severity {
+  if (state === "Ready" || state === "Skipped" || state === "Unknown") return "ok";
+  if (state === "InProgress") return "progress";
+  return state === "ScaledToZero" ? "warning" : "error";
+}
+
+/** Whether a cluster shows a fault, and not only that something is not there yet. */
+function isBroken(live: LiveView): boolean {
+  const isComing = live.reason === "DeploymentsMissing" || live.state === "NotInstalled";
+  return severityOfLive(live) === "error" && !isComing;
 }
 
 /** Whether the target cluster was to be read and could not. */
@@ -116,7 +133,7 @@ export function isUnread({ live: { state } }: StatusItem): boolean {
   return ["Unreachable", "Denied", "NoAccess", "Unknown"].includes(state);
 }
 
-const ranks = { error: 0, warning: 1, ok: 2 } as const;
+const ranks = { error: 0, warning: 1, progress: 2, ok: 3 } as const;
 
 /** Worst first, then by namespace, name and kind; stable between runs. */
 export function worstFirst(items: readonly StatusItem[]): readonly StatusItem[] {
@@ -141,6 +158,9 @@ export interface StatusDetail {
         readonly namespace: string;
         readonly name: string;
         readonly available: boolean;
+        readonly state: WorkloadState;
+        /** Why it is not available, such as `0 of 1 pods available`; empty when it is. */
+        readonly progress: string;
         readonly ready: number;
         readonly desired: number;
       }[]
@@ -175,13 +195,17 @@ export function statusDetailOf(
     deployments:
       facts === undefined
         ? null
-        : deploymentsOf(component, facts).map(({ namespace, name, available, ready, desired }) => ({
-            namespace,
-            name,
-            available,
-            ready,
-            desired,
-          })),
+        : deploymentsOf(component, facts).map(
+            ({ namespace, name, available, state, progress, ready, desired }) => ({
+              namespace,
+              name,
+              available,
+              state,
+              progress,
+              ready,
+              desired,
+            }),
+          ),
     missing: facts === undefined ? [] : missingDeployments(component, facts),
     anchor: anchor === undefined ? null : { namespace: anchor.namespace, name: anchor.name },
     events,

@@ -1,4 +1,5 @@
 import { plainText } from "../../../../api/foreign-text.ts";
+import type { WorkloadState } from "../../../../installation/readiness.ts";
 import type { HubView } from "../../hub/installations.ts";
 import { wrapText } from "../../output/characters.ts";
 import type { TimeText } from "../../output/duration.ts";
@@ -12,6 +13,7 @@ import {
   type Table,
   type Tone,
 } from "../../output/table.ts";
+import { countText, toldStates } from "../../spokes/live-text.ts";
 import type { LiveView } from "../../spokes/live-view.ts";
 import type { StatusDetail, StatusItem } from "./status-item.ts";
 import type { Before } from "./status-since.ts";
@@ -103,31 +105,33 @@ function replicaCell(replica: StatusItem["replica"]): Cell {
 
 const hubTones = {
   Ready: "good",
+  InProgress: "warning",
   NotReady: "bad",
   Unknown: "warning",
   Outdated: "warning",
   Deleting: "warning",
 } as const satisfies Record<HubView["state"], Tone>;
 
-function hubCell({ state }: HubView): Cell {
-  return { text: state, tone: hubTones[state] };
+function hubCell({ state, reason }: HubView): Cell {
+  const isNoted = state === "Ready" && reason !== null;
+  return { text: state, tone: isNoted ? "warning" : hubTones[state] };
 }
 
-/** The spoke's word in a cell: `Ready`, `2/9 not available`, `Unreachable` and so on; `Ready (feedback)` where works told it to the hub. */
-function liveCell({ state, deployments, notAvailable, missing, feedback }: LiveView): Cell {
+/** The spoke's word in a cell: `Ready`, `2/9 not available`, `2/9 in progress`, `Unreachable` and so on; `Ready (feedback)` where works told it to the hub. */
+function liveCell(live: LiveView): Cell {
+  const { state, feedback } = live;
   if (state === "Skipped") return "<none>";
   if (state === "Unknown") return { text: "<unknown>", tone: "warning" };
-  const tone = state === "Ready" ? "good" : "bad";
-  const isTold = feedback !== null && ["Ready", "NotAvailable", "NotInstalled"].includes(state);
-  if (isTold) return { text: `${state} (feedback)`, tone };
-  if (state !== "NotAvailable") return { text: state, tone };
-  const total = (deployments ?? 0) + missing.length;
-  const text =
-    notAvailable.length === 0
-      ? `${missing.length}/${total} missing`
-      : `${notAvailable.length + missing.length}/${total} not available`;
-  return { text, tone: "bad" };
+  const tone = liveTones[state] ?? "bad";
+  const isTold = feedback !== null && toldStates.includes(state);
+  return { text: isTold ? `${state} (feedback)` : (countText(live) ?? state), tone };
 }
+
+const liveTones: Readonly<Partial<Record<LiveView["state"], Tone>>> = {
+  Ready: "good",
+  ScaledToZero: "warning",
+  InProgress: "warning",
+};
 
 type Paint = (text: string, tone: Tone) => string;
 
@@ -195,17 +199,34 @@ function conditionsTable({ conditions }: StatusDetail, ages: TimeText): Table {
 }
 
 function deploymentsTable({ deployments, missing }: StatusDetail): Table {
-  const present = (deployments ?? []).map(({ namespace, name, ready, desired, available }) => {
-    const tone: Tone = available ? "good" : "bad";
-    return [namespace, name, { text: `${ready}/${desired}`, tone }];
+  const present = (deployments ?? []).map((one) => {
+    const { namespace, name, ready, desired, state, progress } = one;
+    return [
+      namespace,
+      name,
+      { text: `${ready}/${desired}`, tone: workloadTones[state] },
+      progress === "" ? "available" : progress,
+    ];
   });
   const gone = missing.map((id) => {
     const [namespace = "", name = ""] = id.split("/");
     const tone: Tone = "bad";
-    return [namespace, name, { text: "missing", tone }];
+    return [namespace, name, { text: "missing", tone }, "<none>"];
   });
-  return { headers: ["NAMESPACE", "NAME", "READY"], rows: [...present, ...gone] };
+  const rows = [...present, ...gone];
+  const isTold = present.some(([, , , state]) => state !== "available");
+  // Most installations have nothing to tell.
+  return isTold
+    ? { headers: ["NAMESPACE", "NAME", "READY", "STATE"], rows }
+    : { headers: ["NAMESPACE", "NAME", "READY"], rows: rows.map((row) => row.slice(0, 3)) };
 }
+
+const workloadTones = {
+  available: "good",
+  scaledToZero: "warning",
+  rollingOut: "warning",
+  notAvailable: "bad",
+} as const satisfies Record<WorkloadState, Tone>;
 
 function anchorText({ cluster, live }: StatusItem, { anchor, deployments }: StatusDetail): string {
   if (cluster === null) return "<none> (the installation is on the hub itself)";

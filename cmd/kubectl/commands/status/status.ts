@@ -73,6 +73,7 @@ interface Cause {
 interface StatusSummary {
   readonly total: number;
   readonly healthy: number;
+  readonly inProgress: number;
   readonly warnings: number;
   readonly errors: number;
   /** Installations whose cluster was to be read and could not. */
@@ -112,8 +113,9 @@ export async function status(
   const readings: Readings = live
     ? await readClusters(components, { access, limits }, signal)
     : new Map();
+  const readAt = now();
   const items = components.map((component) =>
-    withReplica(statusItemOf(component, readings.get(clusterIdOf(component))), working),
+    withReplica(statusItemOf(component, readings.get(clusterIdOf(component)), readAt), working),
   );
   const found = items.map(({ kind, namespace, name }) => ({ kind, namespace, name }));
   const detailed = await withDetail(items, { components, readings, selection, access }, signal);
@@ -184,7 +186,7 @@ async function withDetail(
 
 /** Whether a row passes `--failed` and `--reason`, judged by hub and cluster. */
 export function isAsked(item: StatusItem, { failed, reason }: Selection): boolean {
-  if (failed === true && item.severity === "ok") return false;
+  if (failed === true && ["ok", "progress"].includes(item.severity)) return false;
   const said = [item, item.hub, item.live];
   return reason === undefined || said.some((each) => isReason(reason, each));
 }
@@ -217,6 +219,7 @@ function summaryOf(items: readonly StatusItem[]): StatusSummary {
   return {
     total: items.length,
     healthy: items.filter(({ severity }) => severity === "ok").length,
+    inProgress: items.filter(({ severity }) => severity === "progress").length,
     warnings: items.filter(({ severity }) => severity === "warning").length,
     errors: bad.length,
     unread: items.filter(isUnread).length,
@@ -252,11 +255,15 @@ export type FailOn = "error" | "warning" | "never";
 
 /** The exit code that a status stands for. */
 export function statusExitCode(report: FleetStatus, failOn: FailOn): ExitCode {
-  const { errors, warnings } = report.summary;
+  const { errors, warnings, inProgress } = report.summary;
   const notFound = report.errors.some(({ reason }) => reason === "NotFound");
   // What nobody looks after is not well, whatever was said of it last.
   const idle = report.controller?.works === false ? 1 : 0;
-  const counted = { error: errors + idle, warning: errors + warnings + idle, never: 0 }[failOn];
+  const counted = {
+    error: errors + idle,
+    warning: errors + warnings + inProgress + idle,
+    never: 0,
+  }[failOn];
   if (notFound || counted > 0) return exitCodes.unhealthy;
   return report.complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
 }

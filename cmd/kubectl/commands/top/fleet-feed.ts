@@ -284,8 +284,11 @@ class Feed {
   #rowOf(component: Component): Installation {
     const reading = this.#readings.get(clusterIdOf(component));
     const last = this.#rows.get(component);
-    if (last !== undefined && last.reading === reading) return last;
-    const row = { component, reading, item: statusItemOf(component, reading) };
+    // What goes on may take too long.
+    const isSettled = last?.item.severity !== "progress";
+    if (last !== undefined && last.reading === reading && isSettled) return last;
+    const item = statusItemOf(component, reading, this.#options.now());
+    const row = { component, reading, item };
     this.#rows.set(component, row);
     return row;
   }

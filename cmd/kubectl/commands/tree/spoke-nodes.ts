@@ -5,6 +5,7 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { anchorNameOf } from "../../../../installation/anchor.ts";
 import { causeOfPods } from "../../../../installation/pod-cause.ts";
+import type { WorkloadState } from "../../../../installation/readiness.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { codedReason } from "../../output/names.ts";
@@ -130,15 +131,23 @@ function deploymentNodes(
   return [...missing, ...nodes].toSorted(byText(({ name }) => name));
 }
 
+const deploymentStates = {
+  available: "OK",
+  scaledToZero: "WARN",
+  rollingOut: "WARN",
+  notAvailable: "FAIL",
+} as const satisfies Record<WorkloadState, TreeNode["state"]>;
+
 function deploymentNode(fact: DeploymentFact): Omit<TreeNode, "cluster" | "children"> {
-  const { namespace, name, available, availableReplicas, desired, message } = fact;
+  const { namespace, name, state, progress, availableReplicas, desired, message } = fact;
   const count = `${availableReplicas}/${desired} available`;
+  const why = state === "notAvailable" ? (message ?? progress) : progress;
   return {
     kind: "Deployment",
     namespace,
     name,
-    state: available ? "OK" : "FAIL",
-    message: available || message === null ? count : `${count}: ${message}`,
+    state: deploymentStates[state],
+    message: why === "" ? count : `${count}: ${why}`,
   };
 }
 

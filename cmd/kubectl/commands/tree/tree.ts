@@ -148,6 +148,7 @@ function wayNode(
 
 const states = {
   Ready: "OK",
+  InProgress: "WARN",
   NotReady: "FAIL",
   Unknown: "UNKNOWN",
   Outdated: "WARN",

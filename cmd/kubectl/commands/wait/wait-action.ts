@@ -149,16 +149,23 @@ function metName({ state, kind, name }: WaitItem): readonly string[] {
   return state === "met" && kind !== null ? [nameOf({ kind, name })] : [];
 }
 
-const ranks = { failed: 0, waiting: 1, met: 2 } as const;
+const ranks = { failed: 0, waiting: 1, inProgress: 2, met: 3 } as const;
 
 function sortKeyOf(item: WaitItem): string {
   return `${ranks[item.state]}\u0000${nameKey(item)}`;
 }
 
+const tones = { met: "good", inProgress: "warning", waiting: "warning", failed: "bad" } as const;
+const stateWords = {
+  met: "met",
+  inProgress: "in progress",
+  waiting: "waiting",
+  failed: "failed",
+} as const;
+
 function waitTable(items: readonly WaitItem[], wide: boolean): Table {
   const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
   const code = wide ? ["CODE"] : [];
-  const tones = { met: "good", waiting: "warning", failed: "bad" } as const;
   return {
     headers: ["NAMESPACE", "NAME", "KIND", "CLUSTER", "STATE", ...code, "REASON", "MESSAGE"],
     mayShorten: ["MESSAGE"],
@@ -167,7 +174,7 @@ function waitTable(items: readonly WaitItem[], wide: boolean): Table {
       name,
       orNone(kind),
       why.reason === "NotFound" ? "<unknown>" : clusterOf(cluster),
-      { text: state, tone: tones[state] },
+      { text: stateWords[state], tone: tones[state] },
       ...(wide ? [orNone(why.code)] : []),
       orNone(why.reason),
       orNone(message),

@@ -130,9 +130,9 @@ export type Goal =
   | { readonly kind: "ready" | "resolved" | "deleted" }
   | { readonly kind: "version"; readonly version: string };
 
-/** Progress of one installation towards a goal. `failed`: it cannot be reached without help from outside. */
+/** Progress of one installation towards a goal. `inProgress`: an installation or a rollout goes on. `failed`: it cannot be reached without help from outside. */
 export interface Standing {
-  readonly state: "met" | "waiting" | "failed";
+  readonly state: "met" | "inProgress" | "waiting" | "failed";
   readonly reason: string | null;
   /** The number of the reason; null where nothing is wrong, and for words of other programs. */
   readonly code: KnfCode | null;
@@ -199,7 +199,7 @@ function currentStanding(goal: Goal, component: Component): Standing {
   const blocked = isCurrent ? helplessReason(component) : undefined;
   if (blocked !== undefined) return failedBecause(blocked);
   const lag = goal.kind === "version" && state === "Ready" ? versionText(goal, component) : message;
-  return { state: "waiting", reason, code, message: lag };
+  return { state: state === "InProgress" ? "inProgress" : "waiting", reason, code, message: lag };
 }
 
 function failedBecause(condition: Condition): Standing {

@@ -61,4 +61,4 @@ function Walk({ report: { items, errors } }: { readonly report: DiagnosisReport 
     />`;
 }
 
-const tones: Readonly<Record<string, string>> = { OK: "healthy", WARN: "progress", FAIL: "bad" };
+const tones: Readonly<Record<string, string>> = { OK: "healthy", WARN: "warning", FAIL: "bad" };

@@ -7,7 +7,7 @@ import { shortNameOf } from "../../output/names.ts";
 import type { Report } from "../../output/report.ts";
 import { clusterKey } from "../cluster-view.ts";
 import { keyOf, liveText, pageStateOf } from "../fleet-view.ts";
-import { nextCommands, queryOf } from "../installation-view.ts";
+import { deploymentBadge, nextCommands, queryOf } from "../installation-view.ts";
 import { Diagnose } from "./diagnosis.ts";
 import { holds } from "./documents.ts";
 import type { DetailProps } from "./fleet-page.ts";
@@ -154,18 +154,22 @@ function Conditions({ detail, now }: { readonly detail: Detail; readonly now: Da
 function Deployments({ detail }: { readonly detail: Detail }): Markup {
   if (detail.deployments === null) return html`<p class="dim">The cluster was not read.</p>`;
   const rows = [
-    ...detail.deployments.map(({ namespace, name, available, ready, desired }) => [
+    ...detail.deployments.map(({ namespace, name, state, progress, ready, desired }) => [
       name,
       namespace,
       `${ready}/${desired}`,
-      html`<${Badge}
-        tone=${available ? "healthy" : "bad"}
-        text=${available ? "Available" : "Not available"}
-      />`,
+      html`<${Badge} ...${deploymentBadge(state)} />`,
+      state === "scaledToZero" ? "" : progress,
     ]),
-    ...detail.missing.map((name) => [name, "", "", html`<${Badge} tone="bad" text="Missing" />`]),
+    ...detail.missing.map((name) => [
+      name,
+      "",
+      "",
+      html`<${Badge} tone="bad" text="Missing" />`,
+      "",
+    ]),
   ];
-  const headers = ["Deployment", "Namespace", "Ready", "State"];
+  const headers = ["Deployment", "Namespace", "Ready", "State", "Why"];
   return html`<${Table} label="Deployments" headers=${headers} rows=${rows} />`;
 }
 

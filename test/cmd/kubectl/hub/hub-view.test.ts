@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
+import type { ComponentStatus } from "../../../../api/component.ts";
 import { hubViewOf } from "../../../../cmd/kubectl/hub/installations.ts";
-import { component, type ComponentFacts } from "../fleet-facts.ts";
+import { component, type ComponentFacts, now } from "../fleet-facts.ts";
 
 interface Case {
   readonly name: string;
@@ -12,6 +13,12 @@ interface Case {
 }
 
 const hourAgo = "2026-11-21T11:00:00Z";
+
+function begun(reason: string, lastTransitionTime = "2026-11-21T11:50:00Z"): ComponentStatus {
+  const one = { status: "Unknown", reason, message: "1 of 9", lastTransitionTime } as const;
+  const conditions = ["InstallSucceeded", "Ready"].map((type) => ({ type, ...one }));
+  return { observedGeneration: 1, conditions };
+}
 
 test.each<Case>([
   { name: "Ready=True", facts: {}, state: "Ready", reason: null, since: hourAgo },
@@ -28,6 +35,20 @@ test.each<Case>([
     state: "Unknown",
     reason: null,
     since: hourAgo,
+  },
+  {
+    name: "an installation that goes on",
+    facts: { status: begun("Installing") },
+    state: "InProgress",
+    reason: "Installing",
+    since: "2026-11-21T11:50:00Z",
+  },
+  {
+    name: "an installation that goes on for too long",
+    facts: { status: begun("Installing", "2026-11-21T11:44:00Z") },
+    state: "Unknown",
+    reason: "Installing",
+    since: "2026-11-21T11:44:00Z",
   },
   {
     name: "no status at all",
@@ -51,5 +72,5 @@ test.each<Case>([
     since: "2026-11-21T11:59:00Z",
   },
 ])("$name is $state", ({ facts, state, reason, since }) => {
-  expect(hubViewOf(component(facts))).toMatchObject({ state, reason, since });
+  expect(hubViewOf(component(facts), now)).toMatchObject({ state, reason, since });
 });

@@ -27,6 +27,23 @@ const failing = component({
 const local = component({ kind: "KnativeEventing", namespace: "team-f", cluster: null });
 const fresh = component({ namespace: "team-g", cluster: "spoke-1", status: {} });
 
+const rolling = component({
+  namespace: "team-h",
+  cluster: "spoke-7",
+  status: {
+    observedGeneration: 1,
+    version: "1.22.0",
+    conditions: ["DeploymentsAvailable", "Ready"].map((type) => ({
+      type,
+      status: "False",
+      reason: "RollingOut",
+      message: "1 of 2 not available: webhook (rolling out, no new pod yet)",
+      lastTransitionTime: "2026-11-21T11:59:30Z",
+    })),
+  },
+});
+const scaled = component({ namespace: "team-i", cluster: "spoke-8" });
+
 /** A fleet with one installation in each state that a row can show. */
 export const sampleComponents = [
   healthy,
@@ -38,6 +55,8 @@ export const sampleComponents = [
   failing,
   local,
   fresh,
+  rolling,
+  scaled,
 ];
 
 const eventing = { label: "knative-eventing", owner: ownerOf(degraded) };
@@ -65,6 +84,26 @@ const spokeReadings: readonly (readonly [typeof healthy, SpokeReading])[] = [
   [
     failing,
     unread("NoAccess", "ClusterProfileNotFound", "ClusterProfile fleet/spoke-6 does not exist"),
+  ],
+  [
+    rolling,
+    reading(
+      [anchorOf(rolling)],
+      [
+        deployment({ namespace: "team-h" }),
+        deployment({ namespace: "team-h", name: "webhook", observedGeneration: 1 }),
+      ],
+    ),
+  ],
+  [
+    scaled,
+    reading(
+      [anchorOf(scaled)],
+      [
+        deployment({ namespace: "team-i", name: "activator", scaledBy: "kubectl" }),
+        deployment({ namespace: "team-i" }),
+      ],
+    ),
   ],
   [
     local,

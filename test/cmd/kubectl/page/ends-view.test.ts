@@ -16,7 +16,7 @@ test("what has ended or ends soon is in the order of time", () => {
   ];
   expect(endsOf(items).map((end) => [end.cluster, end.key, end.tone, end.message])).toEqual([
     ["fleet/eu-1", "fleet/eu-1", "bad", "the certificate ended 2026-11-20T12:00:00Z"],
-    ["fleet/eu-1", "fleet/eu-1", "progress", "the credential ends 2026-11-24T12:00:00Z"],
-    ["hub", null, "progress", "no time"],
+    ["fleet/eu-1", "fleet/eu-1", "warning", "the credential ends 2026-11-24T12:00:00Z"],
+    ["hub", null, "warning", "no time"],
   ]);
 });

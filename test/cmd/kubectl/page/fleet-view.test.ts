@@ -19,14 +19,15 @@ const all = { text: "", state: null };
 
 test.each<[state: PageStateName, item: StatusItem]>([
   ["healthy", itemOf({})],
-  ["progress", itemOf({ severity: "warning" })],
+  ["progress", itemOf({ severity: "progress" })],
+  ["warning", itemOf({ severity: "warning" })],
   ["bad", itemOf({ severity: "error" })],
   ["bad", itemOf({ severity: "error", live: { state: "NotAvailable" } })],
   ["unreachable", itemOf({ severity: "error", live: { state: "Unreachable" } })],
   ["unreachable", itemOf({ severity: "error", live: { state: "Denied" } })],
   ["unreachable", itemOf({ severity: "error", live: { state: "NoAccess" } })],
   ["healthy", itemOf({ live: { state: "Skipped" } })],
-  ["deleting", itemOf({ severity: "warning", hub: { state: "Deleting" } })],
+  ["deleting", itemOf({ severity: "progress", hub: { state: "Deleting" } })],
   ["deleting", itemOf({ hub: { state: "Deleting" }, live: { state: "Unreachable" } })],
 ])("the page counts as %s", (state, item) => {
   expect(pageStateOf(item)).toBe(state);
@@ -34,7 +35,7 @@ test.each<[state: PageStateName, item: StatusItem]>([
 
 test("an empty fleet is a page, too", () => {
   expect(fleetView({ items: [] }, all)).toEqual({
-    counts: { bad: 0, unreachable: 0, deleting: 0, progress: 0, healthy: 0 },
+    counts: { bad: 0, unreachable: 0, warning: 0, deleting: 0, progress: 0, healthy: 0 },
     total: 0,
     causes: [],
     versions: [],
@@ -211,12 +212,13 @@ test.each([
   expect(needsTraits({ text, state: null })).toBe(needs);
 });
 
-const none = { bad: 0, unreachable: 0, deleting: 0, progress: 0, healthy: 0 };
+const none = { bad: 0, unreachable: 0, warning: 0, deleting: 0, progress: 0, healthy: 0 };
 test.each([
   [{ ...none }, "There are no installations"],
   [{ ...none, healthy: 1 }, "Nothing is wrong with 1 installation"],
   [{ ...none, healthy: 3, deleting: 1, progress: 1 }, "Nothing is wrong with 5 installations"],
   [{ ...none, healthy: 3, bad: 1 }, "1 of 4 installations needs attention"],
+  [{ ...none, healthy: 1, warning: 1 }, "1 of 2 installations needs attention"],
   [{ ...none, unreachable: 2, bad: 1 }, "3 of 3 installations need attention"],
 ])("%j is in one sentence", (counts, text) => {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);

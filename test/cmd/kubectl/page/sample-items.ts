@@ -41,6 +41,7 @@ export function itemOf(given: Given): StatusItem {
       namespace: null,
       deployments: null,
       notAvailable: [],
+      scaledToZero: [],
       missing: [],
       server: null,
       provider: null,

@@ -51,7 +51,43 @@ const cases: readonly Case[] = [
   {
     name: "a Deployment whose latest change is not rolled out",
     reading: reading([anchor], [deployment({ observedGeneration: 1 })]),
-    view: { state: "NotAvailable", notAvailable: ["controller"] },
+    view: {
+      state: "InProgress",
+      notAvailable: ["controller"],
+      reason: "RollingOut",
+      message: "In progress: controller (rolling out, no new pod yet)",
+    },
+  },
+  {
+    name: "a Deployment that somebody scaled to zero",
+    reading: reading([anchor], [deployment(), deployment({ name: "a", scaledBy: "kubectl" })]),
+    view: {
+      state: "ScaledToZero",
+      scaledToZero: ["a"],
+      notAvailable: [],
+      reason: "ScaledToZero",
+      code: "KNF6015",
+      message: "Scaled to zero: a",
+      since: "2026-11-21T11:20:00Z",
+    },
+  },
+  {
+    name: "Deployments in each state, of which the worst counts",
+    reading: reading(
+      [ownAnchorOf(serving, ["a", "b", "c", "d"])],
+      [
+        deployment({ name: "a", available: false }),
+        deployment({ name: "b", observedGeneration: 1 }),
+        deployment({ name: "c", scaledBy: "kubectl" }),
+      ],
+    ),
+    view: {
+      state: "NotAvailable",
+      reason: "DeploymentsNotReady",
+      notAvailable: ["a", "b"],
+      message:
+        "Not available: a (0 of 1 pods available); Missing: d; In progress: b (rolling out, no new pod yet); Scaled to zero: c",
+    },
   },
   {
     name: "nothing on the spoke",

@@ -9,6 +9,7 @@ import {
 import { conditionOf } from "../../../../../api/conditions.ts";
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { type Condition, describe } from "../../../../../api/kubernetes.ts";
+import { scaledToZero } from "../../../../../api/reasons.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { listAnchors } from "../../../../../controller/apply/anchor/list-anchors.ts";
 import { asComponent, targetIdOf } from "../../../../../controller/component-identity.ts";
@@ -196,10 +197,18 @@ export async function checkConditions(
   if (ready === undefined) return passed(true, "there are none");
   const text = `Ready=${ready.status} ${ready.reason ?? ""}`.trim();
   const blocking = blockingCondition(conditions);
-  if (blocking === undefined) return passed(true, text);
+  if (blocking === undefined)
+    return passedWith(true, text, { findings: scaleFindings(conditions) });
   return passedWith(true, text, {
     findings: [await findingOfCondition(blocking, { askRefusal, compare })],
   });
+}
+
+/** What is to be known of a component that is ready. */
+function scaleFindings(conditions: readonly Condition[]): readonly Finding[] {
+  const available = conditionOf(conditions, "DeploymentsAvailable");
+  if (available?.reason !== scaledToZero) return [];
+  return [finding("warning", "KNF6015", { message: available.message ?? scaledToZero })];
 }
 
 async function findingOfCondition(

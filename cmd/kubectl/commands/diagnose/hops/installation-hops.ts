@@ -1,5 +1,5 @@
 import type { Component } from "../../../../../api/component.ts";
-import { describe, type KubeObject } from "../../../../../api/kubernetes.ts";
+import { describe, type KubeObject, nameFirst } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { inventoryTextOf } from "../../../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
@@ -12,7 +12,11 @@ import {
   deploymentsOf,
   missingDeployments,
 } from "../../../spokes/live-view.ts";
-import { readSpokeFacts, type SpokeFacts } from "../../../spokes/spoke-facts.ts";
+import {
+  type DeploymentFact,
+  readSpokeFacts,
+  type SpokeFacts,
+} from "../../../spokes/spoke-facts.ts";
 import type { SpokeSession } from "../spoke-session.ts";
 import { type Drift, readDrift } from "./drift.ts";
 import {
@@ -168,38 +172,82 @@ export function checkDeployments(
 ): HopResult<readonly { readonly namespace: string; readonly name: string }[]> {
   const own = deploymentsOf(component, facts);
   const missing = missingDeployments(component, facts);
-  const waiting = own.filter(({ available }) => !available);
-  const message = [
-    ...(missing.length === 0 ? [] : [`missing ${missing.slice(0, 5).join(", ")}`]),
-    ...(waiting.length === 0
-      ? []
-      : [
-          `not available ${waiting
-            .slice(0, 5)
-            .map(({ name }) => name)
-            .join(", ")}`,
-        ]),
-  ].join("; ");
   if (own.length === 0 && missing.length === 0) {
     const none = "The cluster has no Deployment of the installation";
     return passedWith([], none, { findings: [finding("error", "KNF6009", { message: none })] });
   }
-  if (message === "") return passed([], `${own.length} available`);
   const kubectl = kubectlOn(component.spec?.clusterProfileRef);
-  const next = [...waiting, ...missing.map(namespacedName)]
+  const those = (state: DeploymentFact["state"]) => own.filter((one) => one.state === state);
+  const [broken, rolling, scaled] = [
+    those("notAvailable"),
+    those("rollingOut"),
+    those("scaledToZero"),
+  ];
+  const parts = [
+    ["missing", missing],
+    ["not available", broken.map(withProgress)],
+    ["in progress", rolling.map(withProgress)],
+    ["scaled to zero", scaled.map(({ name }) => name)],
+  ] as const;
+  const message = parts
+    .filter(([, names]) => names.length > 0)
+    .map(([what, names]) => `${what} ${nameFirst(names, mostNamed)}`)
+    .join("; ");
+  if (message === "") return passed([], `${own.length} available`);
+  const findings = [
+    ...unavailableFindings({ broken, missing, message, kubectl }),
+    ...scaledFindings(scaled, kubectl),
+  ];
+  return passedWith([...broken, ...rolling], message, { findings });
+}
+
+const mostNamed = 5;
+
+function withProgress({ name, progress }: DeploymentFact): string {
+  return `${name} (${progress})`;
+}
+
+interface Unavailable {
+  readonly broken: readonly DeploymentFact[];
+  readonly missing: readonly string[];
+  readonly message: string;
+  readonly kubectl: string;
+}
+
+function unavailableFindings({
+  broken,
+  missing,
+  message,
+  kubectl,
+}: Unavailable): readonly Finding[] {
+  if (broken.length + missing.length === 0) return [];
+  const next = [...broken, ...missing.map(namespacedName)]
     .slice(0, 3)
     .map(
       ({ namespace, name }) =>
         `${kubectl} ${words("describe", "deployment", name, "-n", namespace)}`,
     );
-  const evidence = waiting.flatMap(({ name, message: said }) =>
-    said === null ? [] : [`${name}: ${said}`],
-  );
-  return passedWith(waiting, message, {
-    findings: [
-      finding("error", "KNF6009", { message, evidence: evidence.slice(0, mostEvidence), next }),
-    ],
+  const evidence = broken
+    .flatMap(({ name, message: said }) => (said === null ? [] : [`${name}: ${said}`]))
+    .slice(0, mostEvidence);
+  return [finding("error", "KNF6009", { message, evidence, next })];
+}
+
+/** What somebody scaled to zero, and the command that scales it up. */
+function scaledFindings(scaled: readonly DeploymentFact[], kubectl: string): readonly Finding[] {
+  const [first] = scaled;
+  if (first === undefined) return [];
+  const names = scaled.map(({ name }) => name);
+  const message = `Scaled to zero: ${nameFirst(names, mostNamed)}`;
+  const evidence = scaled.slice(0, mostEvidence).flatMap(({ name, scaler }) => {
+    if (scaler === null) return [];
+    return [`${name}: by ${scaler.manager}${scaler.time === null ? "" : ` at ${scaler.time}`}`];
   });
+  const next = [...Map.groupBy(scaled, ({ namespace }) => namespace)].map(
+    ([namespace, all]) =>
+      `${kubectl} ${words("scale", "deployment", ...all.map(({ name }) => name), "-n", namespace, "--replicas=1")}`,
+  );
+  return [finding("warning", "KNF6015", { message, evidence, next })];
 }
 
 function namespacedName(id: string): { readonly namespace: string; readonly name: string } {

@@ -1,29 +1,19 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
-import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import { rightTexts } from "../../../../../access/kube/missing-right.ts";
 import type { Component } from "../../../../../api/component.ts";
 import { conditionOf } from "../../../../../api/conditions.ts";
-import { recordAt } from "../../../../../api/fields.ts";
 import type { Condition, KubeObject } from "../../../../../api/kubernetes.ts";
 import { protectedCondition } from "../../../../../api/reasons.ts";
-import { knownResource } from "../../../../../api/resources.ts";
 import { policyKinds } from "../../../../../controller/guard/policy-objects.ts";
 import { policyNameOf } from "../../../../../controller/guard/policy.ts";
 import { Prober } from "../../../../../controller/guard/prober.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
-import {
-  causeOfPods,
-  causeOfRefusal,
-  conditionFieldsOf,
-} from "../../../../../installation/pod-cause.ts";
 import { words } from "../../../output/steps.ts";
-import { numberAt, stringAt } from "../../../selection/fields.ts";
 import { mapLimited } from "../../../spokes/read-clusters.ts";
-import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import { isAllowed, readGrantedRules, rightsOf } from "../../can-i/access-review.ts";
 import { spokeRights } from "../../can-i/permissions.ts";
 import type { SpokeSession } from "../spoke-session.ts";
-import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
+import { finding, type HopResult, passed, passedWith } from "./hop.ts";
 
 const mostReviews = 24;
 const mostEvidence = 12;
@@ -134,81 +124,4 @@ async function probeGuard(
   return verdicts.includes("allowed")
     ? "A dry run that the guard has to refuse was not refused"
     : undefined;
-}
-
-interface Waiting {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-interface Cluster {
-  readonly client: KubeClient;
-  /** The kubectl command for the cluster. */
-  readonly kubectl: string;
-}
-
-const mostDeployments = 10;
-
-/** Finds out why the pods of Deployments that are not available do not start. */
-export async function checkPods(
-  waiting: readonly Waiting[],
-  cluster: Cluster,
-  signal: AbortSignal,
-): Promise<HopResult<true>> {
-  if (waiting.length === 0)
-    return passed(true, "those of available Deployments were not looked at");
-  const found = await mapLimited(waiting.slice(0, mostDeployments), 4, (one) =>
-    findPodCause(one, cluster, signal).catch(ifDenied),
-  );
-  const causes = found.filter((one) => one !== undefined);
-  if (causes.length === 0) return passed(true, "no pod says what it waits for");
-  const first = causes[0]?.message ?? "";
-  const message = causes.length === 1 ? first : `${first}, and ${causes.length - 1} more`;
-  const [cause] = causes;
-  const next = cause === undefined ? [] : cause.next;
-  return passedWith(true, message, {
-    findings: [
-      finding("error", "KNF6010", {
-        message,
-        evidence: causes.length === 1 ? [] : causes.map((one) => one.message),
-        next,
-      }),
-    ],
-  });
-}
-
-const unobserved =
-  "its cluster's kube-controller-manager has not looked at its latest change: it does not run, or is behind";
-const managerStep =
-  "On that cluster, as its administrator: kubectl get pods -n kube-system -l component=kube-controller-manager";
-
-/** Whether no controller of the cluster has observed the Deployment's latest spec. */
-function isUnobserved(deployment: KubeObject): boolean {
-  const observed = numberAt(deployment, "status", "observedGeneration") ?? 0;
-  return observed < (deployment.metadata.generation ?? 0);
-}
-
-async function findPodCause(
-  { namespace, name }: Waiting,
-  { client, kubectl }: Cluster,
-  signal: AbortSignal,
-): Promise<Pick<Finding, "message" | "next"> | undefined> {
-  const ref = { resource: knownResource("apps/v1", "Deployment"), namespace, name };
-  const deployment = await client.get(ref, {}, signal);
-  if (deployment === undefined) return undefined;
-  if (isUnobserved(deployment))
-    return { message: `Deployment ${namespace}/${name}: ${unobserved}`, next: [managerStep] };
-  const refusal = conditionFieldsOf(deployment, "ReplicaFailure");
-  const labels = Object.entries(recordAt(deployment, "spec", "selector", "matchLabels"));
-  const labelSelector = labels.map(([key, value]) => `${key}=${String(value)}`).join(",");
-  const pods = { resource: knownResource("v1", "Pod"), namespace, labelSelector };
-  const cause =
-    refusal?.["status"] === "True"
-      ? causeOfRefusal(stringAt(refusal, "message") ?? "")
-      : causeOfPods((await client.list(pods, {}, signal)).items);
-  if (cause === undefined) return undefined;
-  return {
-    message: `Deployment ${namespace}/${name}: ${cause}`,
-    next: [`${kubectl} ${words("get", "pods", "-n", namespace, "-l", labelSelector)}`],
-  };
 }

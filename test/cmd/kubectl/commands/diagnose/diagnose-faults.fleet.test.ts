@@ -8,6 +8,7 @@ import { waitFor } from "../../../../fleet/wait-for.ts";
 import { accessFaults } from "./access-faults.ts";
 import { componentFaults } from "./component-faults.ts";
 import { deployController } from "./controller-deployment.ts";
+import { deploymentFaults } from "./deployment-faults.ts";
 import {
   providerOf,
   realProvider,
@@ -37,6 +38,7 @@ const faults = [
   ...pluginFaults,
   ...networkFaults,
   ...spokeFaults,
+  ...deploymentFaults,
   ...oddFaults,
 ];
 

@@ -2,8 +2,9 @@ import { policyNameOf } from "../../../../../controller/guard/policy.ts";
 import { anchorNameOf } from "../../../../../installation/anchor.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
 import type { Cluster } from "../../../../fleet/fleet.ts";
-import { conditionOf, valueAt } from "../../../../fleet/json-record.ts";
+import { valueAt } from "../../../../fleet/json-record.ts";
 import { waitFor } from "../../../../fleet/wait-for.ts";
+import { deploymentKey } from "./deployment-faults.ts";
 import { type World, writeComponent, writeStatus } from "./diagnose-world.ts";
 import { eventing, type Fault } from "./fault.ts";
 
@@ -13,12 +14,6 @@ const anchorKey = (name: string) => ({
   kind: "ConfigMap",
   namespace: name,
   name: anchorNameOf({ kind: "KnativeEventing", name }),
-});
-const deploymentKey = (namespace: string) => ({
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  namespace,
-  name: "thin",
 });
 
 /** Installations that are broken, each in a way of its own. */
@@ -30,6 +25,9 @@ export const victims = [
   "half-done",
   "scaled",
   "unschedulable",
+  "asleep",
+  "forbidden",
+  "pending",
   "ending",
   "frozen",
   "denied",
@@ -241,45 +239,6 @@ export const spokeFaults: readonly Fault[] = [
         { fieldManager: "somebody-else" },
       );
       return { args: eventing("edited") };
-    },
-  },
-  {
-    name: "a Deployment is missing",
-    code: "KNF6006",
-    says: /Deployment scaled\/thin/,
-    make: async (world) => {
-      await spokeOf(world).admin.remove(deploymentKey("scaled"));
-      return { args: eventing("scaled") };
-    },
-  },
-  {
-    name: "no node takes the pods",
-    code: "KNF6010",
-    says: /no node takes its pods \(Unschedulable/,
-    make: async (world) => {
-      const { admin } = spokeOf(world);
-      const key = deploymentKey("unschedulable");
-      const template = { spec: { nodeSelector: { nowhere: "true" } } };
-      await admin.patch(key, {
-        spec: { strategy: { type: "Recreate", rollingUpdate: null }, template },
-      });
-      await waitFor(
-        "pods that nobody takes",
-        async () => {
-          const pods = await admin.list({
-            apiVersion: "v1",
-            kind: "Pod",
-            namespace: "unschedulable",
-          });
-          const isOff = conditionOf(await admin.get(key), "Available")?.status !== "True";
-          return (
-            isOff &&
-            pods.some((pod) => conditionOf(pod, "PodScheduled")?.reason === "Unschedulable")
-          );
-        },
-        { timeoutMs: 60_000 },
-      );
-      return { args: eventing("unschedulable") };
     },
   },
   {

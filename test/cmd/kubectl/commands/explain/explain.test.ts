@@ -9,6 +9,7 @@ import { causesOf, upstreamNotes } from "../../../../../cmd/kubectl/commands/exp
 import { nearest } from "../../../../../cmd/kubectl/commands/explain/explain-action.ts";
 import { explain, explainable } from "../../../../../cmd/kubectl/commands/explain/explain.ts";
 import {
+  availabilityMeanings,
   codeMeanings,
   protectionMeanings,
   reasonMeanings,
@@ -50,6 +51,8 @@ describe("the meanings", () => {
     expect(codeMeanings).toEqual(from("Codes", 1));
     const protection = rowsBelow("Protection of the anchor").map((row) => [row[0], row.slice(2)]);
     expect(protectionMeanings).toEqual(Object.fromEntries(protection));
+    const deployments = rowsBelow("Deployments").map(([name, ...row]) => [name, row]);
+    expect(availabilityMeanings).toEqual(Object.fromEntries(deployments));
   });
 
   test("of fleet sets are those of docs/reasons.md, word for word", () => {

@@ -11,7 +11,7 @@ import {
   statusExitCode,
 } from "../../../../../cmd/kubectl/commands/status/status.ts";
 import type { SpokeReading } from "../../../../../cmd/kubectl/spokes/spoke-facts.ts";
-import { anchorOf, component, deployment, reading } from "../../fleet-facts.ts";
+import { anchorOf, component, deployment, now, reading } from "../../fleet-facts.ts";
 
 const ready = component();
 const deleting = component({ deletedAt: "2026-11-21T11:59:00Z" });
@@ -36,6 +36,17 @@ interface Case {
 
 const fine = { error: 0, warning: 0, never: 0 };
 const bad = { error: 1, warning: 1, never: 0 };
+const calm = { error: 0, warning: 1, never: 0 };
+const rolling = reading([anchorOf(ready)], [deployment({ observedGeneration: 1 })]);
+
+/** A component with one condition, such as `InstallSucceeded=Unknown Installing`, that it has for some minutes. */
+function doing(text: string, since = "2026-11-21T11:58:00Z"): Component {
+  const [, type = "", value = "", reason = ""] = /^(\w+)=(\w+) (\w+)$/.exec(text) ?? [];
+  const status = value === "True" || value === "False" ? value : "Unknown";
+  const one = { type, status, reason, message: "a", lastTransitionTime: since } as const;
+  const conditions = [one, { ...one, type: "Ready", ...(status === "True" ? { reason: "" } : {}) }];
+  return component({ status: { observedGeneration: 1, version: "1.23.0", conditions } });
+}
 
 const cases: readonly Case[] = [
   { name: "healthy twice", of: ready, reading: healthy, severity: "ok", reason: null, exits: fine },
@@ -83,15 +94,95 @@ const cases: readonly Case[] = [
     name: "being deleted",
     of: deleting,
     reading: healthy,
+    severity: "progress",
+    reason: null,
+    exits: calm,
+  },
+  {
+    name: "being deleted for too long",
+    of: component({ deletedAt: "2026-11-21T11:30:00Z" }),
+    reading: healthy,
     severity: "warning",
     reason: null,
-    exits: { error: 0, warning: 1, never: 0 },
+    exits: calm,
+  },
+  {
+    name: "installing, not looked at",
+    of: doing("InstallSucceeded=Unknown Installing"),
+    reading: undefined,
+    severity: "progress",
+    reason: "Installing",
+    exits: calm,
+  },
+  {
+    name: "installing, not there yet",
+    of: doing("InstallSucceeded=Unknown Installing"),
+    reading: reading([], []),
+    severity: "progress",
+    reason: "Installing",
+    exits: calm,
+  },
+  {
+    name: "in a rollout on the hub, and on the spoke",
+    of: doing("DeploymentsAvailable=False RollingOut"),
+    reading: rolling,
+    severity: "progress",
+    reason: "RollingOut",
+    exits: calm,
+  },
+  {
+    name: "in a rollout on the hub, on a spoke where it fails",
+    of: doing("DeploymentsAvailable=False RollingOut"),
+    reading: broken,
+    severity: "error",
+    reason: "RollingOut",
+    exits: bad,
+  },
+  {
+    name: "in a rollout on the hub for too long",
+    of: doing("DeploymentsAvailable=False RollingOut", "2026-11-21T11:40:00Z"),
+    reading: rolling,
+    severity: "error",
+    reason: "RollingOut",
+    exits: bad,
+  },
+  {
+    name: "healthy on the hub, in a rollout on the spoke",
+    of: ready,
+    reading: rolling,
+    severity: "progress",
+    reason: "RollingOut",
+    exits: calm,
+  },
+  {
+    name: "in a rollout of upstream, for which its hub has no word",
+    of: doing("DeploymentsAvailable=False NotReady"),
+    reading: rolling,
+    severity: "progress",
+    reason: "NotReady",
+    exits: calm,
+  },
+  {
+    name: "scaled to zero on the hub, not looked at",
+    of: doing("DeploymentsAvailable=True ScaledToZero"),
+    reading: undefined,
+    severity: "warning",
+    reason: "ScaledToZero",
+    exits: calm,
+  },
+  {
+    name: "healthy on the hub, scaled to zero on the spoke",
+    of: ready,
+    reading: reading([anchorOf(ready)], [deployment({ scaledBy: "kubectl" })]),
+    severity: "warning",
+    reason: "ScaledToZero",
+    exits: calm,
   },
 ];
 
 describe("an installation that is", () => {
   test.each(cases)("$name: $severity, $reason, exit $exits", (entry) => {
-    const item = statusItemOf(entry.of, entry.reading);
+    const item = statusItemOf(entry.of, entry.reading, now);
     expect(item).toMatchObject({ severity: entry.severity, reason: entry.reason });
     const report = fleetStatusOf([item], [], { generatedAt: "", cliVersion: "" });
     const { error, warning, never } = entry.exits;
