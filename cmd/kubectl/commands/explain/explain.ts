@@ -21,6 +21,7 @@ import {
   changeWords,
   componentConditions,
   componentReasons,
+  deploymentStates,
   foreignWords,
   hubStates,
   leftovers,
@@ -203,6 +204,7 @@ function ofCommands(): readonly Explanation[] {
     ["orphans", leftovers],
     ["wait, and the outcome of other commands", waitStates],
     ["diff, plan and rollout plan", changeWords],
+    ["deployments and status", deploymentStates],
   ];
   return lists.flatMap(([where, words]) =>
     explained(words, { setBy: `kubectl knfleet ${where}`, type: "State" }),
