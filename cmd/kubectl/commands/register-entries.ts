@@ -13,7 +13,7 @@ export function registerEntry(): CommandEntry {
     name: "register",
     args: "CLUSTER",
     summary: "Make the cluster of a kubeconfig context usable for the controller",
-    text: "On the cluster, with your own rights: namespace knfleet, a ServiceAccount, the ClusterRole of docs/spoke-role.yaml with its binding, and a token. On the hub: the token in a\nSecret for a provider of the hub's provider file, and a ClusterProfile with the address of the cluster. Everything is shown first, and it asks once. Then it takes the walk of\n`diagnose`. CLUSTER is NAME or NAMESPACE/NAME of the ClusterProfile, in namespace fleet unless -n says otherwise, and the name of the context unless --from-context says otherwise.\nRun it again to give the hub a new token; the old one is deleted. The address of a kind or k3d cluster beside a hub of the same tool is that of its container.",
+    text: "On the cluster, with your own rights: namespace knfleet, a ServiceAccount, the ClusterRole of docs/spoke-role.yaml with its binding, and a token. On the hub: the token in a\nSecret for a provider of the hub's provider file, and a ClusterProfile with the address of the cluster. Everything is shown first, and it asks once. Then it takes the walk of\n`diagnose`. CLUSTER is NAME or NAMESPACE/NAME of the ClusterProfile, in namespace fleet unless -n says otherwise, and the name of the context unless --from-context says otherwise.\nRun it again to give the hub a new token; the old one is deleted. With --labels alone the token stays. What is not named stays as an earlier register was told. The address of a kind or k3d cluster beside a hub of the same tool is that of its container.",
     examples: [
       ["kubectl knfleet register eu-1", "the cluster of context eu-1, as fleet/eu-1"],
       [
@@ -38,7 +38,10 @@ export function registerEntry(): CommandEntry {
         "--labels <key=value>",
         "labels of the ClusterProfile, KEY- removes one; can be repeated",
       ).argParser(several),
-      new Option("--ttl <duration>", "a token that ends, such as 24h or 30d (default: it stays)"),
+      new Option(
+        "--ttl <duration>",
+        "a token that ends, such as 24h or 30d; 0: it stays (default: as before, else 0)",
+      ),
       new Option(
         "--spoke-server <url>",
         "address of the cluster for the controller (default: that of the context)",

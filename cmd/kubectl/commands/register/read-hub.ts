@@ -32,7 +32,7 @@ import { idOf } from "./spoke-objects.ts";
 
 /** Reads what a registration needs to know of the hub. Throws the errors of KubeClient. */
 export async function readHubFacts(
-  request: RegisterRequest,
+  request: Pick<RegisterRequest, "profile">,
   { hub, flags, context }: HubQuestion,
   signal: AbortSignal,
 ): Promise<HubFacts> {
@@ -102,7 +102,7 @@ function controllerFacts(
 
 /** Reads the places on the hub where the registration writes: namespaces, Secrets, and the rights there. */
 async function readPlaces(
-  { profile }: RegisterRequest,
+  { profile }: Pick<RegisterRequest, "profile">,
   {
     client,
     reads,

@@ -17,6 +17,7 @@ import {
 import { askForAgreement, documentOutput } from "../../output/terminal.ts";
 import { walk } from "../diagnose/diagnose-action.ts";
 import { diagnosisRendering } from "../diagnose/diagnosis-text.ts";
+import { withEarlier } from "./earlier-registration.ts";
 import { writeLeft } from "./left-objects.ts";
 import { openSpoke } from "./open-spoke.ts";
 import type { Refusal } from "./reachable-server.ts";
@@ -41,10 +42,10 @@ type Input = ActionInput<RegisterFlags>;
 export async function runRegister(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { args, flags, options, terminal } = input;
   checkWriteFormat(flags);
-  const request = registerRequest(args, flags, options);
+  const asked = registerRequest(args, flags, options);
   await using hub = await openHub(flags, { env: terminal.env });
   await using spoke = await openSpoke(flags, {
-    context: request.context,
+    context: asked.context,
     kubeconfig: options.fromKubeconfig,
     env: terminal.env,
     next: [
@@ -53,7 +54,8 @@ export async function runRegister(input: Input, signal: AbortSignal): Promise<Ex
     ],
   });
   const { context } = loadKubeconfig(hub.source);
-  const hubFacts = await readHubFacts(request, { hub, flags, context }, signal);
+  const hubFacts = await readHubFacts(asked, { hub, flags, context }, signal);
+  const request = withEarlier(asked, hubFacts.profile);
   // After the hub: so the older tokens, which are deleted at the end, include the one that the hub has now, also when another run minted it a moment ago.
   const spokeFacts = await readSpokeFacts(request, spoke, signal);
   const plan = planRegistration(
@@ -79,7 +81,8 @@ export async function runRegister(input: Input, signal: AbortSignal): Promise<Ex
   const clusters = { hub: hub.client, hubTimeoutMs, spoke, onLeft, signal };
   const { endsAt } = await writeRegistration(plan, request, clusters);
   if (!isTable(flags)) await printObjects(objects, input);
-  say(`ClusterProfile ${idOf(request.profile)} is registered. ${tokenText(endsAt)}`, input);
+  const done = plan.keepsToken ? keptText : `is registered. ${tokenText(endsAt)}`;
+  say(`ClusterProfile ${idOf(request.profile)} ${done}`, input);
   return walkTo({ profile: request.profile, plan }, input, signal);
 }
 
@@ -144,6 +147,9 @@ async function printObjects(
 function madeText(place: string): string {
   return `Made on ${place} and left there; the same command goes on with it. To take it away:`;
 }
+
+const keptText =
+  "has the labels. Its token is as it was; the command without --labels makes a new one.";
 
 function tokenText(endsAt: string | undefined): string {
   return endsAt === undefined

@@ -32,6 +32,13 @@ export interface RegisterRequest {
   readonly server?: string;
   /** ServiceAccount on the spoke. */
   readonly account: string;
+  /** The cluster was registered before, and the command line names labels and nothing else that is written. */
+  readonly changesLabelsAlone?: boolean;
+}
+
+/** What the command line itself says. `ttlSeconds` 0: the token stays. */
+export interface AskedRequest extends Omit<RegisterRequest, "account" | "changesLabelsAlone"> {
+  readonly account?: string;
 }
 
 const usualNamespace = "fleet";
@@ -43,7 +50,7 @@ export function registerRequest(
   args: readonly string[],
   flags: Pick<Flags, "namespace">,
   options: RegisterFlags,
-): RegisterRequest {
+): AskedRequest {
   const [cluster, ...others] = args;
   if (cluster === undefined || others.length > 0) {
     throw new UsageError("Name one cluster", [
@@ -52,8 +59,8 @@ export function registerRequest(
     ]);
   }
   const profile = profileOf(cluster, flags, options);
-  const { fromContext, spokeServer, account = usualAccount, ttl, labels = [] } = options;
-  checkName(account, "--account");
+  const { fromContext, spokeServer, account, ttl, labels = [] } = options;
+  if (account !== undefined) checkName(account, "--account");
   return {
     profile,
     displayName: options.name === undefined ? profile.name : cluster,
@@ -61,7 +68,7 @@ export function registerRequest(
     ...labelsOf(labels),
     ...(ttl === undefined ? {} : { ttlSeconds: ttlSecondsOf(ttl) }),
     ...(spokeServer === undefined ? {} : { server: spokeServer }),
-    account,
+    ...(account === undefined ? {} : { account }),
   };
 }
 
@@ -116,13 +123,14 @@ function labelsOf(texts: readonly string[]): Pick<RegisterRequest, "labels" | "r
 const shortestSeconds = 600;
 const longestSeconds = 2 ** 32;
 
-/** A duration, or days as in `30d`. */
+/** A duration, or days as in `30d`. 0 is no end. */
 function ttlSecondsOf(text: string): number {
+  if (text === "0") return 0;
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
   const spanMs = days === undefined ? goDurationMs(text) : Number(days) * 86_400_000;
   const seconds = Math.trunc((spanMs ?? 0) / 1_000);
   if (seconds >= shortestSeconds && seconds <= longestSeconds) return seconds;
   throw new UsageError(
-    `Invalid value "${text}" for --ttl: want a duration from 10m on, such as 24h or 30d`,
+    `Invalid value "${text}" for --ttl: want a duration from 10m on, such as 24h or 30d, or 0 for a token that stays`,
   );
 }

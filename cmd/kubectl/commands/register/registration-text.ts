@@ -15,9 +15,14 @@ export interface ShownObject {
 
 /** Everything that a registration writes, in the order in which it is written. No object holds the token. */
 export function shownObjects(
-  { spoke, token, namespaces, secret, reader, profile, profileStatus, server }: Registration,
+  registration: Registration,
   { ttlSeconds }: RegisterRequest,
 ): readonly ShownObject[] {
+  const { spoke, token, namespaces, secret, reader, profile, profileStatus, server } = registration;
+  if (registration.keepsToken) {
+    const about = "its labels; token and address stay";
+    return [{ cluster: "hub", manifest: labelsManifest(profile), about }];
+  }
   const abouts: Readonly<Record<string, string>> = {
     ServiceAccount:
       ttlSeconds === undefined
@@ -45,6 +50,12 @@ export function shownObjects(
       about: addressText(server, profileStatus),
     },
   ];
+}
+
+/** A ClusterProfile with its labels alone. */
+export function labelsManifest({ apiVersion, kind, metadata }: Manifest): Manifest {
+  const { namespace = "", name = "", labels = {} } = metadata;
+  return { apiVersion, kind, metadata: { namespace, name, labels } };
 }
 
 function addressText(server: string, { status }: Manifest): string {

@@ -10,6 +10,7 @@ import type { AccessCluster, ClusterProfile } from "../../../../api/cluster-prof
 import { recordAt } from "../../../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../../../api/kubernetes.ts";
 import { type ChosenReader, chooseReader } from "./choose-reader.ts";
+import { keepsToken, statedServer, toldAnnotations } from "./earlier-registration.ts";
 import { otherProfiles, traitsOf } from "./known-cluster.ts";
 import { reachableServer, type Refusal } from "./reachable-server.ts";
 import { refusedRegistration, refusedSecret } from "./refused-registration.ts";
@@ -32,6 +33,8 @@ export interface Registration {
   readonly spoke: readonly Manifest[];
   /** The Secret that gets a token that stays; undefined for a token of `ttlSeconds`. */
   readonly token: Manifest | undefined;
+  /** Only the labels of the ClusterProfile are written; the token and everything else stay. */
+  readonly keepsToken: boolean;
   /** Namespaces to apply on the hub. */
   readonly namespaces: readonly Manifest[];
   /** The Secret for the credential, without it. */
@@ -64,13 +67,15 @@ export interface RegistrationFacts {
 
 /** Plans a registration, or says why it is refused: all reasons at once. */
 export function planRegistration(
-  request: RegisterRequest,
+  asked: RegisterRequest,
   facts: RegistrationFacts,
   clock: { readonly now: Date; readonly suffix: string },
 ): Registration | readonly Refusal[] {
   const { hub, spoke } = facts;
+  const address = statedServer(asked, facts);
+  const request = address === undefined ? asked : { ...asked, server: address };
   const { context, profile } = request;
-  const stated = request.server === undefined ? {} : { stated: request.server };
+  const stated = address === undefined ? {} : { stated: address };
   const allowedServers = allowedServersOf(hub.readers);
   const server = reachableServer({ ...spoke, ...stated, context, hub: { ...hub, allowedServers } });
   const early = refusedRegistration(request, facts);
@@ -86,6 +91,7 @@ export function planRegistration(
   const source = sourceWith(reader);
   return {
     ...spokePart(request, facts, clock.suffix),
+    keepsToken: keepsToken(request, facts),
     namespaces: missingNamespaces([profile.namespace, reader.secret.namespace], hub),
     secret: secretManifest(reader.secret, request),
     reader,
@@ -163,6 +169,7 @@ function sourceOf(
       [registeredAnnotations.cluster]: spoke.uid,
       [registeredAnnotations.account]: `${spokeNamespace}/${request.account}`,
       [registeredAnnotations.secret]: idOf(secret),
+      ...toldAnnotations(request),
     },
     access: accessEntry({ provider, reader, secret, cluster }),
     conditions: healthyConditions,

@@ -16,6 +16,10 @@ export const registeredAnnotations = {
   cluster: "knfleet.dev/cluster-uid",
   account: "knfleet.dev/service-account",
   secret: "knfleet.dev/credential-secret",
+  /** Value of `--ttl` in seconds, as `86400s`. */
+  tokenLifetime: "knfleet.dev/token-lifetime",
+  /** Value of `--spoke-server`. */
+  spokeServer: "knfleet.dev/spoke-server",
 } as const;
 
 /** Annotation of the objects of one registration: `namespace/name` of the ClusterProfile. */

@@ -9,8 +9,15 @@ import type { Manifest } from "../../../../api/kubernetes.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
+import { labelsManifest } from "./registration-text.ts";
 import { credentialData, type Registration } from "./registration.ts";
-import { idOf, isTokenSecretOf, registrar, spokeNamespace } from "./spoke-objects.ts";
+import {
+  idOf,
+  isTokenSecretOf,
+  registeredAnnotations,
+  registrar,
+  spokeNamespace,
+} from "./spoke-objects.ts";
 import { takeBack } from "./take-back.ts";
 import { limitOf, refOf, removeRead, type Target, write } from "./write-object.ts";
 
@@ -44,6 +51,10 @@ export async function writeRegistration(
 ): Promise<Written> {
   const atSpoke = { client: spoke.connection.client, timeoutMs: spoke.timeoutMs, signal };
   const atHub = { client: hub, timeoutMs: hubTimeoutMs, signal };
+  if (registration.keepsToken) {
+    await writeLabels(registration, request, atHub);
+    return { endsAt: undefined };
+  }
   const left = { spoke: new Array<Manifest>(), hub: new Array<Manifest>() };
   let secret: Manifest | undefined;
   let endsAt: string | undefined;
@@ -65,6 +76,17 @@ export async function writeRegistration(
   }
   await removeOlder(registration, spoke, atSpoke);
   return { endsAt };
+}
+
+async function writeLabels(
+  { profile, present }: Registration,
+  { removedLabels }: RegisterRequest,
+  target: Target,
+): Promise<void> {
+  const manifest = labelsManifest(profile);
+  const labels = { ...nulls(removedLabels), ...manifest.metadata.labels };
+  const patch = { ...manifest, metadata: { ...manifest.metadata, labels } };
+  await write(manifest, { present: present.profile, made: [], patch }, target);
 }
 
 interface Undone {
@@ -129,7 +151,9 @@ async function writeOnHub(
   const annotations = { ...planned.metadata.annotations, ...renewed };
   const profile = { ...planned, metadata: { ...planned.metadata, annotations } };
   const labels = { ...nulls(removedLabels), ...profile.metadata.labels };
-  const patch = { ...profile, metadata: { ...profile.metadata, labels } };
+  const { tokenLifetime, spokeServer } = registeredAnnotations;
+  const told = { ...nulls([tokenLifetime, spokeServer]), ...annotations };
+  const patch = { ...profile, metadata: { ...profile.metadata, labels, annotations: told } };
   const { uid } = (await write(profile, { present: present.profile, made, patch }, target))
     .metadata;
   const status = { ...profileStatus, metadata: { ...profileStatus.metadata, uid } };

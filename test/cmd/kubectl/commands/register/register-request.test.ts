@@ -24,7 +24,8 @@ describe("register", () => {
   ])("$args with $options is profile $name of context $context", (row) => {
     const { args, options, namespace = "fleet", name, context } = row;
     const found = request(args, options);
-    expect(found).toMatchObject({ profile: { namespace, name }, context, account: "knfleet-hub" });
+    expect(found).toMatchObject({ profile: { namespace, name }, context });
+    expect(found.account).toBeUndefined();
     expect(found.ttlSeconds).toBeUndefined();
   });
 
@@ -40,6 +41,7 @@ describe("register", () => {
   );
 
   test.each([
+    ["0", 0],
     ["10m", 600],
     ["24h", 86_400],
     ["30d", 2_592_000],

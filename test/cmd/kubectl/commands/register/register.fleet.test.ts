@@ -235,6 +235,23 @@ describe("a spoke", () => {
     expect(await tokenSecrets()).toEqual([]);
   });
 
+  test("keeps its token when only its labels change, and the life of a token that was named", async () => {
+    const before = await tokenOnHub();
+    const labels = [...line.slice(0, 4), "--labels", "tier=prod,region-", "--yes", "-v=9"];
+    const { stdout, exitCode } = await knfleet(...labels);
+    expect(stdout).toContain("ClusterProfile fleet/eu-1 has the labels. Its token is as it was");
+    expect(exitCode).toBe(0);
+    expect(await tokenOnHub()).toBe(before);
+    const found = await fleet().hub.admin.get(profile);
+    expect(found?.metadata.labels).toMatchObject({ tier: "prod" });
+    expect(found?.metadata.labels).not.toHaveProperty("region");
+    expect(found?.metadata.annotations?.[renewedAnnotation]).toBeDefined();
+    const again = await knfleet(...line.slice(0, 4), "--yes", "-v=9");
+    expect(again.stdout).toMatch(/Its token ends at \d{4}-/);
+    expect(await tokenOnHub()).not.toBe(before);
+    expect(await tokenSecrets()).toEqual([]);
+  });
+
   test("is not unregistered while a component is on it", async () => {
     const { stderr, exitCode } = await knfleet("unregister", "fleet/eu-1", "--yes");
     expect(stderr).toContain("in use by KnativeEventing knative-eventing/knative-eventing");
