@@ -250,12 +250,18 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
+/** What the message says of a plugin that is there and cannot run on this machine. */
+export const loaderMissing =
+  "the file is there, but its interpreter (the first line of a script) or its loader is not";
+
 function notStarted(plan: ExecPlan, cause: unknown): FleetError {
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   if (code === "E2BIG") {
     return failed(plan, "PluginInputTooLarge", "its input is too large for a process");
   }
-  const isNotExecutable = code === "ENOENT" || code === "EACCES" || code === "ENOEXEC";
+  // The file was found before. Linux answers this, too, when what runs the file is not there.
+  if (code === "ENOENT") return failed(plan, "PluginFailed", { what: loaderMissing, cause });
+  const isNotExecutable = code === "EACCES" || code === "ENOEXEC";
   return isNotExecutable
     ? failed(plan, "PluginNotFound", `it cannot be started (${code})`)
     : failed(plan, "PluginFailed", { what: "it cannot be started", cause });

@@ -256,6 +256,15 @@ describe("a command is not found", () => {
     expect(error.code).toBe("PluginNotFound");
     expect(error.message).toContain("not executable");
   });
+
+  test("when its interpreter is missing, which no installation of the plugin mends", async () => {
+    const file = join(folder, "script");
+    await writeFile(file, "#!/no/such/python3\n");
+    await chmod(file, 0o755);
+    const error = await failureOf(run(planOf(file, { installHint: "Install it from X" })));
+    expect(error.code).toBe("PluginFailed");
+    expect(error.message).toMatch(/the file is there, but its interpreter .* is not$/);
+  });
 });
 
 test("a command resolves to its real path, and relative PATH entries are not searched", async () => {

@@ -7,6 +7,7 @@ import type { ExecPlan } from "../../../../../access/plugins/exec-plan.ts";
 import {
   execInfo,
   resolveCommand,
+  loaderMissing,
   runExecPlugin,
 } from "../../../../../access/plugins/exec-plugin.ts";
 import { pluginEnvironment } from "../../../../../access/plugins/plugin-policy.ts";
@@ -89,6 +90,7 @@ async function explainFailure(
     const expired = finding("error", "KNF3014", { message: error.sentence });
     return { ...expired, evidence: general.evidence };
   }
+  if (error.message.endsWith(loaderMissing)) return { ...general, next: [loaderStep] };
   if (error.code === "PluginTimeout") {
     const evidence = ["the upstream operator has no limit here and would wait for ever"];
     return { ...general, evidence, next: [manual] };
@@ -102,6 +104,9 @@ async function explainFailure(
   }
   return { ...general, next: [...general.next, manual] };
 }
+
+const loaderStep =
+  "Use a plugin that is one static program, or give the controller an image that has its interpreter and libraries.";
 
 function isDenied(texts: readonly string[]): boolean {
   return texts.some((text) => /is forbidden: |the right to get secrets .* is missing/.test(text));

@@ -8,6 +8,8 @@ export interface Fault {
   readonly severity?: "warning" | "error";
   /** What the message has to say. */
   readonly says?: RegExp;
+  /** What the next steps say. */
+  readonly advises?: RegExp;
   /** Makes the fault; returns the command line and how to undo it. */
   readonly make: (world: World) => Promise<Made>;
 }

@@ -21,6 +21,17 @@ export const pluginFaults: readonly Fault[] = [
     },
   },
   {
+    name: "the interpreter of the plugin is missing",
+    code: "KNF3009",
+    says: /interpreter .* is not/,
+    advises: /Use a plugin that is one static program/,
+    make: async (world) => {
+      const path = await world.script("no-interpreter", "true");
+      await writeFile(path, "#!/no/such/python3\n");
+      return withProvider(world, "no-interpreter", providerOf(path));
+    },
+  },
+  {
     name: "the plugin is below no plugin root",
     code: "KNF3008",
     make: () => Promise.resolve({ args: ["fleet/healthy", "--plugin-root", "/usr/lib"] }),
