@@ -28,11 +28,14 @@ export const protectedCondition = "AnchorProtected";
  */
 export const progressConditions = ["Reconciling", "Stalled"] as const;
 
-/** Reasons of `AnchorProtected`, each with the status it implies. A test holds docs/reasons.md to this list. Spec: anchor-guard.md 6, 8, 9. */
+/**
+ * Reasons of `AnchorProtected`, each with the status it implies. No status is Unknown: Argo CD's built-in health of a component stays Progressing as long as any condition is Unknown.
+ * A test holds docs/reasons.md to this list. Spec: anchor-guard.md 6, 8, 9.
+ */
 export const protectionReasons = {
   Enforced: "True",
-  Probing: "Unknown",
-  NotEnforced: "Unknown",
+  Probing: "False",
+  NotEnforced: "False",
   BindingMissing: "False",
   SharedIdentity: "False",
   PolicyForbidden: "False",

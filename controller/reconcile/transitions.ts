@@ -152,7 +152,7 @@ const recoveries: Readonly<Record<string, string>> = {
 function recoveryEvents(change: StatusChange): readonly NewEvent[] {
   return Object.entries(recoveries).flatMap(([type, message]): NewEvent[] => {
     const [was, is] = conditionsIn(change, type);
-    const failed = was?.status === "False" || isUnreachable(was) || isUnguarded(was);
+    const failed = wasFalse(was) || isUnreachable(was) || isUnguarded(was);
     if (!failed || is === undefined) return [];
     if (is.status === "True") return [{ type: "Normal", reason: "Recovered", message }];
     // The component may use its cluster again, but did not try to reach it yet.
@@ -189,7 +189,7 @@ function isNewFailure(before: Condition | undefined, after: Condition): boolean 
 /** Undefined for a condition that is a problem only when it is False. */
 function isNewProblem(before: Condition | undefined, after: Condition): boolean | undefined {
   if (after.type === contestedCondition) return before?.message !== after.message;
-  if (isUnguarded(after)) return isNewlyUnguarded(before, after);
+  if (isUnproven(after)) return isUnguarded(after) && isNewlyUnguarded(before, after);
   if (isUnreachable(after)) return !isUnreachable(before) && after.type === "TargetClusterResolved";
   return undefined;
 }
@@ -241,10 +241,20 @@ function isUnreachable(condition: Condition | undefined): boolean {
   return condition?.reason === "SpokeUnreachable";
 }
 
-/** The protection of the anchor is not proven. The status is Unknown: the anchor may still be protected. */
+/** The protection of the anchor is not proven. The anchor may still be protected. */
+function isUnproven(condition: Condition | undefined): boolean {
+  if (condition?.type !== protectedCondition) return false;
+  return condition.reason === "Probing" || condition.reason === "NotEnforced";
+}
+
+/** The protection of the anchor is not proven, and this is not the first proof. */
 function isUnguarded(condition: Condition | undefined): boolean {
-  if (condition?.type !== protectedCondition || condition.status !== "Unknown") return false;
-  return condition.message !== initialProtection.message;
+  return isUnproven(condition) && condition?.message !== initialProtection.message;
+}
+
+/** A condition failed before. A protection that was not proven yet did not fail. */
+function wasFalse(condition: Condition | undefined): boolean {
+  return condition?.status === "False" && !isUnproven(condition);
 }
 
 /** Whether the protection is newly unproven. The new proof after a missing binding has no Event. */

@@ -58,7 +58,7 @@ describe("an installation with a guard", () => {
   test("an anchor is made when its policies are there, and is said to be protected only when the API server was seen to refuse to delete it", async () => {
     const { hub, fleet, profiles } = scene();
     await create(hub, { kind, on: profiles[0] });
-    await condition(hub, kind, ["AnchorProtected", { status: "Unknown", reason: "Probing" }]);
+    await condition(hub, kind, ["AnchorProtected", { status: "False", reason: "Probing" }]);
     await ready(hub, kind);
     await condition(hub, kind, ["AnchorProtected", { status: "True", reason: "Enforced" }]);
     const spoke = fleet.spoke(0);

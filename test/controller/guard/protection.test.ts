@@ -15,8 +15,8 @@ test.each([
   expect(sharingOf({ username, groups }) ?? "nobody").toMatch(text);
 });
 
-test("each reason has one status of the condition", () => {
-  expect(new Set(Object.values(protectionReasons))).toEqual(new Set(["True", "False", "Unknown"]));
+test("each reason has one status of the condition, and no status is Unknown", () => {
+  expect(new Set(Object.values(protectionReasons))).toEqual(new Set(["True", "False"]));
   const { type, status } = protectionCondition({ reason: "BindingMissing", message: "gone" });
   expect([type, status]).toEqual(["AnchorProtected", "False"]);
 });

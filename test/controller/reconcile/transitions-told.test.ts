@@ -160,7 +160,7 @@ const rows: readonly Row[] = [
     to: /Probing/,
     silent: "the loss was told, and Recovered tells its end",
   },
-  { type: "AnchorProtected", to: /^Unknown Probing/, told: /^Probing$/ },
+  { type: "AnchorProtected", to: /^False Probing/, told: /^Probing$/ },
   { type: "AnchorProtected", to: /./, told: failure },
 ];
 

@@ -226,10 +226,10 @@ function statusWith(
 test("an anchor that loses its protection, and has it again, is worth one Event each", () => {
   const outcome = applied("1.23.0");
   const guarded = statusWith("True", "Enforced");
-  const unguarded = statusWith("Unknown", "NotEnforced");
+  const unguarded = statusWith("False", "NotEnforced");
   const missing = statusWith("False", "BindingMissing");
-  const first = statusWith("Unknown", "Probing", initialProtection.message);
-  const again = statusWith("Unknown", "Probing", "It was changed");
+  const first = statusWith("False", "Probing", initialProtection.message);
+  const again = statusWith("False", "Probing", "It was changed");
   const eventsOf = (before: ComponentStatus, after: ComponentStatus): readonly unknown[] =>
     transitionEvents(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
   expect(eventsOf(guarded, unguarded)).toEqual(["Warning NotEnforced"]);

@@ -24,8 +24,8 @@ const anchor = {
 
 /** The findings on a cluster without any policy, so many seconds after a condition was written. */
 async function findingsAfter(seconds: number, reason: string): Promise<readonly string[]> {
-  const said = { type: "AnchorProtected", status: "Unknown", reason, lastTransitionTime: since };
-  const conditions: readonly Condition[] = [{ ...said, status: "Unknown" }];
+  const said = { type: "AnchorProtected", status: "False", reason, lastTransitionTime: since };
+  const conditions: readonly Condition[] = [{ ...said, status: "False" }];
   const { client } = { client: new MemorySpoke(hubId).clientOf("somebody") };
   const now = new Date(Date.parse(since) + seconds * 1_000);
   const result = await checkGuard(serving({ status: { conditions } }), anchor, {
