@@ -1,7 +1,6 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 
 import type { FleetStatus } from "../../commands/status/status.ts";
-import { ageOf } from "../../output/duration.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { words } from "../../output/steps.ts";
 import { clusterKey } from "../cluster-view.ts";
@@ -20,6 +19,7 @@ import {
   type VersionView,
 } from "../fleet-view.ts";
 import { type SetRow, setRows } from "../set-view.ts";
+import { shownAge } from "../shown-age.ts";
 import { Ends } from "./ends.ts";
 import { html, type Markup } from "./html.ts";
 import { Badge, Bar, Command, Section } from "./parts.ts";
@@ -65,7 +65,7 @@ export function FleetPage(props: FleetProps): Markup {
     document.querySelector("#filter")?.scrollIntoView({ block: "start" });
   };
   const said = verdictOf(view, status.controller);
-  const { tone, text } = lostSince === null ? said : outdated(said, ageOf(lostSince, now));
+  const { tone, text } = lostSince === null ? said : outdated(said, shownAge(lostSince, now));
   return html`<h1 tabindex="-1">Knative fleet</h1>
     <p class=${`verdict ${tone}`}>${text}</p>
     <${Counts} view=${view} filter=${filter} onFilter=${onFilter} />
@@ -291,6 +291,8 @@ export function Row({ row, now }: { readonly row: FleetRow; readonly now: Date }
     <td data-label="Reason">
       ${item.reason === null ? null : html`<${Badge} tone=${state} text=${item.reason} />`}
     </td>
-    <td data-label="Since" class="number">${item.since === null ? "" : ageOf(item.since, now)}</td>
+    <td data-label="Since" class="number">
+      ${item.since === null ? "" : shownAge(item.since, now)}
+    </td>
   </tr>`;
 }

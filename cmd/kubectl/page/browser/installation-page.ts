@@ -2,12 +2,12 @@ import type { EventItem } from "../../commands/events/events.ts";
 import type { StatusItem } from "../../commands/status/status-item.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { TreeNode } from "../../commands/tree/tree-node.ts";
-import { ageOf } from "../../output/duration.ts";
 import { shortNameOf } from "../../output/names.ts";
 import type { Report } from "../../output/report.ts";
 import { clusterKey } from "../cluster-view.ts";
 import { keyOf, liveText, pageStateOf } from "../fleet-view.ts";
 import { deploymentBadge, nextCommands, queryOf } from "../installation-view.ts";
+import { shownAge } from "../shown-age.ts";
 import { Diagnose } from "./diagnosis.ts";
 import { holds } from "./documents.ts";
 import type { DetailProps } from "./fleet-page.ts";
@@ -56,7 +56,7 @@ function Why({ item, now }: { readonly item: StatusItem; readonly now: Date }): 
   if (reason === null) return null;
   return html`<div class=${`why-box ${pageStateOf(item)}`}>
     <b>${reason}</b> <span class="dim">${code}</span>
-    ${since === null ? null : html`<span class="dim"> for ${ageOf(since, now)}</span>`}
+    ${since === null ? null : html`<span class="dim"> for ${shownAge(since, now)}</span>`}
     <p>${message}</p>
   </div>`;
 }
@@ -83,7 +83,9 @@ function factsOf(item: StatusItem, now: Date) {
     ["Feedback of", feedback === null ? null : `ManagedCluster ${feedback.cluster}`],
     [
       "Last report",
-      feedback === null || feedback.heardAt === null ? null : `${ageOf(feedback.heardAt, now)} ago`,
+      feedback === null || feedback.heardAt === null
+        ? null
+        : `${shownAge(feedback.heardAt, now)} ago`,
     ],
   ];
 }
@@ -144,7 +146,7 @@ function Conditions({ detail, now }: { readonly detail: Detail; readonly now: Da
       text=${status}
     />`,
     html`${reason} <span class="dim">${code}</span>`,
-    since === null ? "" : ageOf(since, now),
+    since === null ? "" : shownAge(since, now),
     message,
   ]);
   const headers = ["Condition", "Status", "Reason", "Since", "Message"];
@@ -188,7 +190,7 @@ function TimeLine({
     ${newest.map(
       ({ time, type, reason, message, count, about, cluster }) =>
         html`<li class=${type === "Warning" ? "bad" : "healthy"}>
-          <span class="number">${time === null ? "" : ageOf(time, now)}</span>
+          <span class="number">${time === null ? "" : shownAge(time, now)}</span>
           <div>
             <b>${reason}</b>${count > 1 ? ` ×${count}` : ""}${" "}
             <span class="dim">${type} · ${about.kind} ${about.name} · ${cluster ?? "hub"}</span>

@@ -3,8 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { PageState } from "../../commands/ui/fleet-state.ts";
-import { ageOf } from "../../output/duration.ts";
 import type { Route } from "../address.ts";
+import { shownAge } from "../shown-age.ts";
 import { ClusterPage } from "./cluster-page.ts";
 import { followFleet, written } from "./documents.ts";
 import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
@@ -83,10 +83,10 @@ function freshnessText(
 ): string {
   if (recordedAt !== null) return `As it was at ${recordedAt}`;
   if (written !== undefined) return `As it was at ${hubReadAt}`;
-  const hub = `Hub read ${ageOf(hubReadAt, now)} ago`;
+  const hub = `Hub read ${shownAge(hubReadAt, now)} ago`;
   if (round !== null && spokesReadAt === null)
     return `${hub} · clusters ${round.done} of ${round.total}`;
-  return spokesReadAt === null ? hub : `${hub} · clusters ${ageOf(spokesReadAt, now)} ago`;
+  return spokesReadAt === null ? hub : `${hub} · clusters ${shownAge(spokesReadAt, now)} ago`;
 }
 
 function useNow(): Date {

@@ -1,9 +1,9 @@
 import { type FleetSetKind, fleetSetKinds } from "../../../../api/fleet-set.ts";
 import type { RolloutItem, RolloutStatus } from "../../commands/rollout/rollout-item.ts";
-import { ageOf } from "../../output/duration.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { keyOf } from "../fleet-view.ts";
 import { type NotableView, setView, type StageView } from "../set-view.ts";
+import { shownAge } from "../shown-age.ts";
 import type { DetailProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { Back, Badge, Bar, Command, Facts, NotFound, Section, Table } from "./parts.ts";
@@ -67,7 +67,7 @@ function factsOf(item: RolloutItem, now: Date) {
   const { version, startedAt, updateRevision, currentRevision, failedRevision } = item;
   return [
     ["Version", version],
-    ["Begun", startedAt === null ? null : `${ageOf(startedAt, now)} ago`],
+    ["Begun", startedAt === null ? null : `${shownAge(startedAt, now)} ago`],
     ["Revision", updateRevision],
     ["Revision before", currentRevision === updateRevision ? null : currentRevision],
     ["Given up", failedRevision],
@@ -79,8 +79,8 @@ function Stage({ view, now }: { readonly view: StageView; readonly now: Date }):
   const { stage, tone, parts } = view;
   const { name, state, clusters, startedAt, doneAt, approvedBy } = stage;
   const times = [
-    doneAt === null && startedAt !== null ? `begun ${ageOf(startedAt, now)} ago` : null,
-    doneAt === null ? null : `done ${ageOf(doneAt, now)} ago`,
+    doneAt === null && startedAt !== null ? `begun ${shownAge(startedAt, now)} ago` : null,
+    doneAt === null ? null : `done ${shownAge(doneAt, now)} ago`,
     approvedBy === null ? null : `approved by ${approvedBy}`,
   ].filter((text) => text !== null);
   const words = parts.map(({ title, count }) => `${count} ${title}`).join(", ");
@@ -113,7 +113,7 @@ function Conditions({ item, now }: { readonly item: RolloutItem; readonly now: D
     type,
     status,
     reason,
-    since === null ? "" : ageOf(since, now),
+    since === null ? "" : shownAge(since, now),
     message,
   ]);
   const headers = ["Condition", "Status", "Reason", "Since", "Message"];

@@ -185,6 +185,18 @@ test("a change on the hub comes to the page, and moves no row", async () => {
   expect(open.troubles).toEqual([]);
 });
 
+test("a clock that is behind the data makes no invalid ages", async () => {
+  await using hub = await startChangingCluster(...recordedObjects);
+  await using ui = await startUi(["--no-live"], hub.env);
+  await using open = await openPage(browser, ui.url.href);
+  const { page } = open;
+  await page.clock.setFixedTime("2020-01-01T00:00:00Z");
+  await page.reload();
+  await page.waitForSelector("table.fleet tbody tr");
+  expect(await page.textContent("header")).toContain("Hub read 0s ago");
+  expect(await page.textContent("main")).not.toContain("<invalid>");
+});
+
 test("a page that nobody sees holds no connection", async () => {
   await using hub = await startChangingCluster(...recordedObjects);
   await using ui = await startUi(["--no-live"], hub.env);
