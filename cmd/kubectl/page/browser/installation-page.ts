@@ -1,3 +1,5 @@
+import { useState } from "preact/hooks";
+
 import type { EventItem } from "../../commands/events/events.ts";
 import type { StatusItem } from "../../commands/status/status-item.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
@@ -5,6 +7,7 @@ import type { TreeNode } from "../../commands/tree/tree-node.ts";
 import { shortNameOf } from "../../output/names.ts";
 import type { Report } from "../../output/report.ts";
 import { clusterKey } from "../cluster-view.ts";
+import { type EventLine, eventLines } from "../events-view.ts";
 import { keyOf, liveText, pageStateOf } from "../fleet-view.ts";
 import { deploymentBadge, nextCommands, queryOf } from "../installation-view.ts";
 import { shownAge } from "../shown-age.ts";
@@ -175,7 +178,7 @@ function Deployments({ detail }: { readonly detail: Detail }): Markup {
   return html`<${Table} label="Deployments" headers=${headers} rows=${rows} />`;
 }
 
-const shownEvents = 100;
+const firstEvents = 10;
 
 function TimeLine({
   events,
@@ -184,19 +187,31 @@ function TimeLine({
   readonly events: readonly EventItem[];
   readonly now: Date;
 }): Markup {
+  const [isWhole, setWhole] = useState(false);
   if (events.length === 0) return html`<p class="dim">There are no Events.</p>`;
-  const newest = events.slice(-shownEvents).toReversed();
+  const lines = eventLines(events);
+  const isCut = !isWhole && lines.length > firstEvents;
   return html`<ol class="events">
-    ${newest.map(
-      ({ time, type, reason, message, count, about, cluster }) =>
-        html`<li class=${type === "Warning" ? "bad" : "healthy"}>
-          <span class="number">${time === null ? "" : shownAge(time, now)}</span>
-          <div>
-            <b>${reason}</b>${count > 1 ? ` ×${count}` : ""}${" "}
-            <span class="dim">${type} · ${about.kind} ${about.name} · ${cluster ?? "hub"}</span>
-            <p>${message}</p>
-          </div>
-        </li>`,
-    )}
-  </ol>`;
+      ${(isCut ? lines.slice(0, firstEvents) : lines).map((line) => html`<${EventEntry} ...${line} now=${now} />`)}
+    </ol>
+    ${
+      isCut
+        ? html`<p>
+            <button type="button" onClick=${() => setWhole(true)}>Show all ${lines.length}</button>
+          </p>`
+        : null
+    }`;
+}
+
+function EventEntry({ event, times, others, now }: EventLine & { readonly now: Date }): Markup {
+  const { time, type, reason, message, about, cluster } = event;
+  const more = others === 0 ? "" : ` and ${others} more`;
+  return html`<li class=${type === "Warning" ? "bad" : "healthy"}>
+    <span class="number">${time === null ? "" : shownAge(time, now)}</span>
+    <div>
+      <b>${reason}</b>${times > 1 ? ` ×${times}` : ""}${" "}
+      <span class="dim">${type} · ${about.kind} ${about.name}${more} · ${cluster ?? "hub"}</span>
+      <p>${message}</p>
+    </div>
+  </li>`;
 }

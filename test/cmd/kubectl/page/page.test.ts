@@ -11,6 +11,7 @@ import { recordedFolder } from "../golden/record-scene.ts";
 import { sceneNames } from "../golden/scenes.ts";
 import { lease } from "../hub/lease-facts.ts";
 import { recordedObjects } from "../recorded-hub.ts";
+import { startStubHub } from "../stub-hub.ts";
 import { startBrowser } from "./browser.ts";
 import { expectGoodLooks } from "./good-looks.ts";
 import { type OpenPage, openPage } from "./open-page.ts";
@@ -195,6 +196,29 @@ test("a clock that is behind the data makes no invalid ages", async () => {
   await page.waitForSelector("table.fleet tbody tr");
   expect(await page.textContent("header")).toContain("Hub read 0s ago");
   expect(await page.textContent("main")).not.toContain("<invalid>");
+});
+
+test("ten Events are shown, and all when that is asked", async () => {
+  const about = component({ cluster: null });
+  const { apiVersion, kind, metadata } = about;
+  const events = Array.from({ length: 12 }, (_, at) => ({
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { ...metadata, name: `told-${at}`, uid: `told-${at}` },
+    involvedObject: { apiVersion, kind, ...metadata },
+    reason: `Reason${at}`,
+    lastTimestamp: `2026-11-21T11:58:${10 + at}Z`,
+  }));
+  await using hub = await startStubHub([about, ...events]);
+  await using ui = await startUi(["--no-live"], hub.env);
+  await using open = await openPage(browser, ui.url.href);
+  const { page } = open;
+  await page.click("table.fleet th a");
+  const lines = page.locator("ol.events li");
+  await expect.poll(() => lines.count()).toBe(10);
+  await page.click("text=Show all 12");
+  await expect.poll(() => lines.count()).toBe(12);
+  expect(open.troubles).toEqual([]);
 });
 
 test("a page that nobody sees holds no connection", async () => {
