@@ -85,6 +85,7 @@ export function FleetPage(props: FleetProps): Markup {
       <${Search} view=${view} filter=${filter} onFilter=${onFilter} />
       ${needsTraits(filter) ? html`<${Waiting} reading=${clusters} />` : null}
       <${Rows} rows=${view.rows} filter=${filter} now=${now} />
+      ${view.rows.length === 0 && view.total > 0 ? html`<${NoRows} onFilter=${onFilter} />` : null}
     <//>`;
 }
 
@@ -202,6 +203,15 @@ function Search({ view, filter, onFilter }: CountsProps): Markup {
     />
     <span class="dim" role="status">${view.rows.length} of ${view.total}</span>
   </div>`;
+}
+
+function NoRows({ onFilter }: Pick<FleetProps, "onFilter">): Markup {
+  return html`<p>
+    No installation matches the filter.${" "}
+    <button type="button" onClick=${() => onFilter({ text: "", state: null })}>
+      Show all installations
+    </button>
+  </p>`;
 }
 
 const firstRows = 200;

@@ -10,6 +10,7 @@ import { followFleet, written } from "./documents.ts";
 import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
 import { InstallationPage } from "./installation-page.ts";
+import { Keys, onKey } from "./keys.ts";
 import { secretInAddress, takeSecret } from "./secret.ts";
 import { SetPage } from "./set-page.ts";
 import { useAddress } from "./use-address.ts";
@@ -45,7 +46,8 @@ function App(): Markup {
   const lostSince = lost === null && state.trouble === null ? null : state.hubReadAt;
   const props = { status, now, knfleet, revision, filter, isServed, isRecorded, lostSince };
   return html`<header><${Freshness} state=${state} now=${time} lost=${lost} /></header>
-    <main>${pageOf(route, { ...props, onFilter: setFilter })}</main>`;
+    <main>${pageOf(route, { ...props, onFilter: setFilter })}</main>
+    <${Keys} />`;
 }
 
 function pageOf(route: Route, props: DetailProps & FleetProps): Markup {
@@ -96,32 +98,6 @@ function useNow(): Date {
     return () => clearInterval(timer);
   }, []);
   return now;
-}
-
-/** `/` goes to the filter, Escape leaves it, j and k go down and up the installations. */
-function onKey(event: KeyboardEvent): void {
-  const { target, key } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (target instanceof HTMLInputElement) {
-    if (key === "Escape") target.blur();
-    return;
-  }
-  const step = steps.get(key);
-  if (step !== undefined) moveTo(step);
-  if (key !== "/") return;
-  event.preventDefault();
-  document.querySelector<HTMLInputElement>("#filter")?.focus();
-}
-
-const steps: ReadonlyMap<string, number> = new Map([
-  ["j", 1],
-  ["k", -1],
-]);
-
-function moveTo(step: number): void {
-  const links = [...document.querySelectorAll<HTMLAnchorElement>("table.fleet th a")];
-  const at = links.findIndex((link) => link === document.activeElement);
-  links[at < 0 ? 0 : Math.max(0, at + step)]?.focus();
 }
 
 // Before anything reads the address. A printed address that is opened in a tab of the page changes only what is behind `#`.

@@ -62,7 +62,7 @@ export function Facts({ facts }: FactsProps): Markup {
 
 /** The way back to the fleet, under the filter that it had. */
 export function Back({ filter }: { readonly filter: FleetFilter }): Markup {
-  return html`<p><a href=${fleetAddress(filter)}>Fleet</a></p>`;
+  return html`<p><a class="back" href=${fleetAddress(filter)}>Fleet</a></p>`;
 }
 
 /** What an address leads to when the fleet does not have it now. */

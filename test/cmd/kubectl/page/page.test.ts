@@ -151,6 +151,27 @@ describe("the fleet with many causes", () => {
     await expectGoodLooks(open);
   });
 
+  test("tells its keys, goes back with Escape, and says when a filter has no rows", async () => {
+    const { page } = open;
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog[open]:has-text('goes to the filter')");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.locator("dialog[open]").count()).toBe(0);
+    await page.fill("#filter", "no-such-thing");
+    await page.waitForSelector("text=No installation matches the filter.");
+    await page.click("text=Show all installations");
+    await expect.poll(() => rows().count()).toBeGreaterThan(0);
+    await page.click("table.fleet th a");
+    await page.waitForSelector("h1 .dim");
+    await page.keyboard.press("?");
+    await page.keyboard.press("Escape");
+    expect(await page.locator("#filter").count()).toBe(0);
+    await page.keyboard.press("?");
+    await page.click("text=Close");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#filter");
+  });
+
   test("is read with the keyboard alone", async () => {
     const { page } = open;
     await page.keyboard.press("Escape");
