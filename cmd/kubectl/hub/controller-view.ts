@@ -94,15 +94,16 @@ async function hubTime(hub: KubeClient, hereMs: number, signal: AbortSignal): Pr
   );
 }
 
-/** Whether replicas work for these parts of the fleet. Null: it is not known. */
+/** Whether replicas work for these parts of the fleet, all where they are undefined. Null: it is not known. */
 export function controllerViewOf(
   { serving, stopped, isUpstream }: ControllerFacts,
-  wanted: (shards: number) => ReadonlySet<Part>,
+  wanted: (shards: number) => ReadonlySet<Part> | undefined,
 ): ControllerView | null {
   if (isUpstream) return null;
   if (serving === undefined) return stopped === undefined ? null : stoppedView(stopped);
   const needed = wanted(serving.shards);
-  const unserved = serving.parts.filter((part) => needed.has(part) && !serving.holders.has(part));
+  const isNeeded = (part: Part): boolean => needed?.has(part) ?? true;
+  const unserved = serving.parts.filter((part) => isNeeded(part) && !serving.holders.has(part));
   return unserved.length === 0 ? working : unservedView(serving, unserved);
 }
 

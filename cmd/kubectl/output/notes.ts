@@ -220,7 +220,7 @@ export function countOf(count: number, noun: string): string {
 const vague: readonly KnfCode[] = ["KNF1018", "KNF6008", "KNF6009"];
 
 /** Findings that a new token of `register` mends, where `register` made the ClusterProfile. */
-const renewable: readonly KnfCode[] = ["KNF5001", "KNF3014", "KNF3015"];
+export const renewable: readonly KnfCode[] = ["KNF5001", "KNF3014", "KNF3015", "KNF3020"];
 
 /** The sentence or command that helps most with an unhealthy installation: that of the code in its row. A command comes without the flags for the hub. */
 export function nextStep(item: StatusItem): string {

@@ -1,11 +1,8 @@
 import { type ClusterProfile, ownManagers } from "../../../../api/cluster-profile.ts";
-import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
+import { renewable } from "../../output/notes.ts";
 import { words } from "../../output/steps.ts";
 import { registeredAnnotations } from "../register/spoke-objects.ts";
 import type { Finding, Hop } from "./hops/hop.ts";
-
-/** Findings that a new token mends. */
-const renewable: readonly KnfCode[] = ["KNF5001", "KNF3014", "KNF3015", "KNF3020"];
 
 /** The steps of a walk to a ClusterProfile. Where `register` made it, a new token comes from there. */
 export function withRenewal(

@@ -10,6 +10,7 @@ import {
 import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
+import { deletionText } from "../../hub/set-view.ts";
 import { words } from "../../output/steps.ts";
 import { failedPhases, isObserved, rolloutItemOf } from "../rollout/rollout-item.ts";
 import { type PlacedSet, rolloutSteps } from "../rollout/rollout-steps.ts";
@@ -92,11 +93,21 @@ async function findSet(
     const list = words("kubectl", "get", `${fleetSetKinds[target.kind].plural}.knfleet.dev`, "-A");
     return failed("KNF1010", `${describe(target)} does not exist`, { next: [list] });
   }
+  if (set.metadata.deletionTimestamp !== undefined)
+    return passedWith(set, "is being deleted", deletionOf(set));
   const { generation = 0 } = set.metadata;
   const text = `generation ${generation}, observed ${set.status?.observedGeneration ?? 0}`;
   if (isObserved(set)) return passed(set, text);
   const message = `${describe(target)}: no controller has seen the latest change yet`;
   return passedWith(set, text, { findings: [finding("warning", "KNF1011", { message })] });
+}
+
+/** The set goes when its components are gone or given up; the message names the first cluster that it waits for. */
+function deletionOf(set: FleetSet): { readonly findings: readonly Finding[] } {
+  const message = deletionText(set);
+  return {
+    findings: [finding("warning", "KNF1025", { message, next: rolloutSteps(rolloutItemOf(set)) })],
+  };
 }
 
 function checkSelection(set: FleetSet): HopResult<true> {
@@ -115,6 +126,7 @@ function checkSelection(set: FleetSet): HopResult<true> {
 }
 
 function checkRollout(set: FleetSet): HopResult<true> {
+  if (set.metadata.deletionTimestamp !== undefined) return passed(true, "ended with the deletion");
   const item = rolloutItemOf(set);
   const { phase, stage, waitingFor } = item;
   if (phase === "Complete" && isObserved(set)) return passed(true, "Complete");

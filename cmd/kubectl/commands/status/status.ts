@@ -131,7 +131,7 @@ export async function status(
   ];
   const report = fleetStatusOf(asked, missing, stampAt(now()));
   const shown = ownSets?.map(setItemOf) ?? null;
-  return { ...report, sets: shown, controller: controllerOf(working, asked, shown) };
+  return { ...report, sets: shown, controller: controllerOf(working, detailed, shown) };
 }
 
 async function readWorking(
@@ -142,7 +142,10 @@ async function readWorking(
   return await readControllerFacts(hub, at, withTimeout(systemClock, hubTimeoutMs, signal));
 }
 
-/** Whether the controller works for these installations and sets; null: it is not known. */
+/**
+ * Whether the controller works for these installations and sets, also for those that `--failed` and the like leave out; without any, for the whole fleet. Null:
+ * it is not known.
+ */
 export function controllerOf(
   facts: ControllerFacts | undefined,
   items: readonly StatusItem[],
@@ -151,6 +154,7 @@ export function controllerOf(
   if (facts === undefined) return null;
   const hasSets = sets !== null && sets.length > 0;
   return controllerViewOf(facts, (shards) => {
+    if (items.length === 0 && !hasSets) return undefined;
     const own = items.map(({ cluster }) => servedBy(cluster, { shards, holders: new Map() }).shard);
     // With one shard the leader serves sets, too.
     const ofSets: readonly Part[] = hasSets ? [shards === 1 ? 0 : "fleet"] : [];

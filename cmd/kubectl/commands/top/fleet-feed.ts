@@ -303,7 +303,7 @@ class Feed {
       report: {
         ...fleetStatusOf(asked, missingNames(selection, items), stamp),
         sets,
-        controller: controllerOf(this.#working, asked, sets),
+        controller: controllerOf(this.#working, items, sets),
       },
       sets: this.#sets,
       hubReadAt: this.#hubReadAt,

@@ -136,18 +136,16 @@ function Details({ item, now, isServed }: DetailsProps): Markup {
 
 type Detail = NonNullable<StatusItem["detail"]>;
 
-/** Whether a condition tells trouble while it is True. */
-function isTrouble(type: string): boolean {
-  return ["Contested", "Reconciling", "Stalled"].includes(type);
+/** The tone of a condition that is True. */
+function toneOfTrue(type: string): "healthy" | "progress" | "bad" {
+  if (type === "Reconciling") return "progress";
+  return ["Contested", "Stalled"].includes(type) ? "bad" : "healthy";
 }
 
 function Conditions({ detail, now }: { readonly detail: Detail; readonly now: Date }): Markup {
   const rows = detail.conditions.map(({ type, status, reason, code, message, since }) => [
     type,
-    html`<${Badge}
-      tone=${status === "True" && !isTrouble(type) ? "healthy" : "bad"}
-      text=${status}
-    />`,
+    html`<${Badge} tone=${status === "True" ? toneOfTrue(type) : "bad"} text=${status} />`,
     html`${reason} <span class="dim">${code}</span>`,
     since === null ? "" : shownAge(since, now),
     message,

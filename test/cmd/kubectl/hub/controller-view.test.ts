@@ -101,6 +101,22 @@ describe("while no controller works", () => {
     expect(top.exitCode).toBe(1);
   });
 
+  test.each([["--failed"], ["--reason", "SpokeUnreachable"]])(
+    "status %s says so, also when the hub's last words leave no row",
+    async (...more) => {
+      const { exitCode, stderr } = await run(["status", "--no-live", ...more], dead);
+      expect(stderr).toContain("error: No controller works since ");
+      expect(exitCode).toBe(1);
+    },
+  );
+
+  test("status of a fleet without installations says so", async () => {
+    await using hub = await startStubHub([...dead, binding], asks);
+    const { exitCode, stderr } = await runText(["status", "-A"], { env: hub.env });
+    expect(stderr).toContain("error: No controller works since ");
+    expect(exitCode).toBe(1);
+  });
+
   test("an installation of a shard that is served is well", async () => {
     const { exitCode, stderr } = await run(["status", "ks/one", "--no-live"], halfServed);
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });

@@ -170,6 +170,8 @@ describe("the fleet with many causes", () => {
     await page.click("text=Close");
     await page.keyboard.press("Escape");
     await page.waitForSelector("#filter");
+    // Back where the reader left it, which takes a moment.
+    await page.waitForSelector("table.fleet th a:focus");
   });
 
   test("is read with the keyboard alone", async () => {

@@ -69,6 +69,20 @@ describe("diagnose of a fleet set", () => {
     expect(exitCode).toBe(0);
   });
 
+  test("that is being deleted says for which cluster it waits", async () => {
+    const set = fleetSet({ namespace: "team-a", name: "prod", status: phased("Complete") });
+    const deletionTimestamp = "2026-11-21T11:59:00Z";
+    const leaving = { ...set, metadata: { ...set.metadata, deletionTimestamp } };
+    await using hub = await startStubHub(
+      [leaving],
+      reviews(() => true),
+    );
+    const line = ["diagnose", "kss/prod", "-n", "team-a"];
+    const { stdout } = await runText(line, { env: hub.env });
+    expect(stdout).toContain("warning: KNF1025 RolloutWaits: ");
+    expect(stdout).toMatch(/deleted and waits|is being deleted/);
+  });
+
   test("that is complete is well", async () => {
     const { stdout } = await run("diagnose kss/prod -n team-a -o json", phased("Complete"));
     expect(JSON.parse(stdout)).toMatchObject({
