@@ -15,12 +15,12 @@ import {
 import { historyAfter } from "./history.ts";
 import { stagesWith } from "./members.ts";
 import { type RecordEntry } from "./record-entry.ts";
-import { deedsOf, haltEntry, newEntries, recorded } from "./record.ts";
+import { haltEntry, hasDeeds, newEntries, recorded } from "./record.ts";
 import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { beginning, lastCompleted, newestOf } from "./rollout-turns.ts";
 import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
-import { abortOf } from "./skips.ts";
+import { abortOf, skipOf } from "./skips.ts";
 import {
   isEmpty,
   isPassed,
@@ -133,7 +133,7 @@ class Look {
     const decision = this.#decided();
     const entries = [...this.#news, ...(decision.records?.entries ?? [])];
     const { records: _, ...rest } = decision;
-    const isTold = entries.length + deedsOf(this.#facts.set).length === 0;
+    const isTold = entries.length === 0 && !hasDeeds(this.#facts.set);
     return isTold ? rest : { ...rest, records: { name: this.#update.name, entries } };
   }
 
@@ -147,19 +147,19 @@ class Look {
     const stages = this.#stagesWith(this.#update);
     const walk = this.#walk(stages);
     const isHalted = walk.progress.some(({ status }) => status.state === "Halted");
-    if (this.#isToBeCompleted(walk.progress)) {
+    const aborted = this.#isComplete ? undefined : abortOf(this.#facts.set, this.#update.name);
+    if (aborted === undefined && this.#isToBeCompleted(walk.progress)) {
       const { name, number } = this.#update;
       return this.#marked({ kind: "complete", name, number }, undefined);
     }
-    const aborted = this.#isComplete ? undefined : abortOf(this.#facts.set, this.#update.name);
     if (isHalted || aborted !== undefined) return this.#halt(stages, walk, aborted);
-    const refused = this.#refusedUnmatched(stages);
-    const isStill = this.#isPaused || refused !== undefined;
+    const blocked = this.#refusedUnmatched(stages) ?? this.#allSkipped(stages, walk.progress);
+    const isStill = this.#isPaused || blocked !== undefined;
     const { stamps, nextLooks } = isStill
       ? noneAdmitted
       : admittedStamps(stages, walk.progress, this.#admission);
-    const phase = refused === undefined ? phaseOf(walk.progress) : "Blocked";
-    const waitingFor = refused ?? waitingForOf(walk.progress);
+    const phase = blocked === undefined ? phaseOf(walk.progress) : "Blocked";
+    const waitingFor = blocked ?? waitingForOf(walk.progress);
     const stage = stageInTurn(walk.progress)?.status.name;
     const looks = [...walk.nextLooks, ...nextLooks];
     return this.#decision({ ...walk, nextLooks: looks, stages, stage, stamps, phase, waitingFor });
@@ -218,6 +218,17 @@ class Look {
   #refusedUnmatched(stages: readonly Stage[]): string | undefined {
     const clusters = refusedClusters(this.#facts.set.spec.rollout ?? {}, stages);
     return clusters.length === 0 ? undefined : `No stage selects ${nameFirst(clusters, 3)}`;
+  }
+
+  /** Skips that leave no cluster: the revision is on none, and nothing is complete. */
+  #allSkipped(stages: readonly Stage[], progress: readonly StageProgress[]): string | undefined {
+    const { name: revision } = this.#update;
+    const isNowhere = progress.every(({ status }) => status.state === "Empty");
+    if (this.#isComplete || !isNowhere) return undefined;
+    const isSkipped = stages.some(({ spec, members }) =>
+      members.some(({ key }) => skipOf(this.#facts.set, revision, { key, stage: spec.name })),
+    );
+    return isSkipped ? `No cluster is left after rollout skip: none gets ${revision}` : undefined;
   }
 
   /** The stages in order; each is due when those before are passed. */

@@ -18,6 +18,11 @@ export function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly Reco
     .toSorted((a, b) => (a.at < b.at ? -1 : 1));
 }
 
+/** Whether a set has deeds, or what should be one: all of them go once they are read. */
+export function hasDeeds({ metadata }: Pick<FleetSet, "metadata">): boolean {
+  return Object.keys(metadata.annotations ?? {}).some((name) => name.startsWith(steering.did));
+}
+
 /** The entries that the record of the revision that is rolled out lacks: deeds, approvals, and pauses that somebody wrote by hand. Pure. */
 export function newEntries(
   set: FleetSet,
@@ -30,12 +35,10 @@ export function newEntries(
     .map((deed) => ({ ...stage, ...deed }))
     .filter((deed) => !record.some((known) => isSameDeed(known, deed)));
   const all = [...record, ...told];
-  const approvals = approvalsOf(set, name)
-    .filter(
-      (approval) =>
-        !sinceStart(all).some((known) => isSameDeed(known, { ...approval, at: known.at })),
-    )
-    .map((approval) => ({ ...approval, at }));
+  const approvals = approvalsOf(set, name, at).filter(
+    (approval) =>
+      !sinceStart(all).some((known) => isSameDeed(known, { ...approval, at: known.at })),
+  );
   const pause = pauseChange(set, all);
   return [...told, ...approvals, ...(pause === undefined ? [] : [{ ...stage, ...pause, at }])];
 }
@@ -110,9 +113,9 @@ function stageOf({ status }: FleetSet): Pick<RecordEntry, "stage"> {
   return stage === undefined ? {} : { stage };
 }
 
-/** The entries of this rollout: a revision may be rolled out more than once. */
+/** The entries of this rollout: a revision may be rolled out more than once. A retry goes on with the approvals that it has. */
 function sinceStart(record: readonly RecordEntry[]): readonly RecordEntry[] {
-  const start = record.findLastIndex(({ what }) => ["begin", "rollback", "retry"].includes(what));
+  const start = record.findLastIndex(({ what }) => ["begin", "rollback"].includes(what));
   return record.slice(start + 1);
 }
 
@@ -121,30 +124,27 @@ function isSameDeed(one: RecordEntry, other: RecordEntry): boolean {
   return fields.every((field) => one[field] === other[field]);
 }
 
-/** The approvals of this revision that are on a set. */
-function approvalsOf(
-  { metadata }: FleetSet,
-  revision: string,
-): readonly (Omit<RecordEntry, "at"> & { readonly what: "approve" })[] {
-  return Object.entries(metadata.annotations ?? {}).flatMap(([name, value]) => {
-    const [, stage, gate] = /^(.+)-(before|after)$/.exec(name.slice(steering.approve.length)) ?? [];
+/** The approvals of this revision that are on a set, as a record that is read has them. */
+function approvalsOf({ metadata }: FleetSet, revision: string, at: string): readonly RecordEntry[] {
+  return Object.entries(metadata.annotations ?? {}).flatMap(([key, value]) => {
+    const [, stage, gate] = /^(.+)-(before|after)$/.exec(key.slice(steering.approve.length)) ?? [];
     const [approved, ...user] = value.split(" ");
-    const isApproval = name.startsWith(steering.approve) && approved === revision;
+    const isApproval = key.startsWith(steering.approve) && approved === revision;
     if (!isApproval || stage === undefined) return [];
     const subject = gate === "before" ? `beginning of ${stage}` : `end of ${stage}`;
-    return [
-      { what: "approve" as const, stage, subject, user: cutText(user.join(" "), longestName) },
-    ];
+    const name = cutText(user.join(" "), longestName);
+    return entryOf({ what: "approve", at, stage, subject, user: name });
   });
 }
 
-/** A pause, or its end, that no deed tells. */
+/** A pause, or its end, that no deed tells. A revision begins as the last decision left the set: paused or not. */
 function pauseChange(
   set: FleetSet,
   record: readonly RecordEntry[],
 ): Omit<RecordEntry, "at"> | undefined {
-  const last = record.findLast(({ what }) => what === "pause" || what === "resume");
-  const wasPaused = last?.what === "pause";
+  const last = record.findLast(({ what }) => ["begin", "pause", "resume"].includes(what));
+  const isTold = last?.what === "pause" || last?.what === "resume";
+  const wasPaused = isTold ? last.what === "pause" : set.status?.rollout?.phase === "Paused";
   if (isPaused(set) === wasPaused) return undefined;
   if (wasPaused) return { what: "resume" };
   const reason = set.metadata.annotations?.[steering.pause] ?? "spec.rollout.paused";

@@ -21,7 +21,7 @@ export function shortText(said: string): string {
 
 /** A text from users or other programs, as plain text, cut after the last whole character that fits. */
 export function cutText(said: string, limit: number): string {
-  return fitting(foreignText(said), limit);
+  return fitting(foreignText(said), limit).trimEnd();
 }
 
 function fitting(text: string, limit: number): string {

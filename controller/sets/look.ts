@@ -61,19 +61,34 @@ async function look(key: string, deps: LookDeps, signal: AbortSignal): Promise<N
     const { kind } = decision.mark;
     // Before the mark: once a rollout has begun, its own approvals may be there.
     // oxlint-disable-next-line no-await-in-loop -- as above
-    if (kind === "begin" || kind === "fail") await dropApprovals(key, deps, signal);
+    if (kind === "begin" || kind === "fail") await dropApprovals(key, kind, deps, signal);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await deps.revisions.mark(facts, decision.mark, signal);
     // oxlint-disable-next-line no-await-in-loop -- as above
     if (kind === "retry") await deps.sets.dropRetry(facts.set, signal);
+    // Before the mark nothing else would know of the abort.
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    if (kind === "fail") await dropAbort(key, deps, signal);
   }
   throw new Error(`The decisions about ${key} never end`);
 }
 
-/** The set is read again, because the decision may have written it. */
-async function dropApprovals(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
+/** The set is read again, because the decision may have written it. An abort goes, too, with a beginning: it is of another rollout. */
+// oxlint-disable-next-line max-params -- the set, its mark, and the signal last
+async function dropApprovals(
+  key: string,
+  kind: "begin" | "fail",
+  deps: LookDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const set = deps.factsOf(key)?.set;
   if (set !== undefined) await deps.sets.dropApprovals(set, signal);
+  if (kind === "begin") await dropAbort(key, deps, signal);
+}
+
+async function dropAbort(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
+  const set = deps.factsOf(key)?.set;
+  if (set !== undefined) await deps.sets.dropAbort(set, signal);
 }
 
 /** Writes what is new in the record of a revision, and takes it off the set. Returns whether there was something: then the set is another one now. */
@@ -92,7 +107,7 @@ async function record(
   }
   // The deeds on a set whose revision only begins belong to that one.
   const set = decision.mark?.kind === "begin" ? undefined : deps.factsOf(key)?.set;
-  if (set !== undefined) await deps.sets.dropDeeds(set, signal);
+  if (set !== undefined) await deps.sets.dropDeeds(set, facts.set, signal);
   return true;
 }
 

@@ -9,12 +9,11 @@ import { isFleetSet, setKeyOf } from "./set-caches.ts";
 /** Keeps a set until its components are gone or left. Spec: sets.md 5. */
 const setFinalizer = "knfleet.dev/fleet-set";
 
-/** Beginnings of the annotations that hold for one rollout. */
+/** Beginnings of the annotations that hold for one rollout, but its end. */
 const ofOneRollout: readonly string[] = [
   steering.approve,
   steering.skipClusters,
   steering.skipStages,
-  steering.abort,
 ];
 
 export interface SetWriterOptions {
@@ -27,6 +26,13 @@ export interface SetWriterOptions {
 function setRefOf({ apiVersion, kind, metadata }: FleetSet): ObjectRef {
   const { namespace, name } = metadata;
   return { resource: knownResource(apiVersion, kind), namespace, name };
+}
+
+/** Names of the annotations of a set that begin so. */
+function namesOf({ metadata }: FleetSet, prefixes: readonly string[]): readonly string[] {
+  return Object.keys(metadata.annotations ?? {}).filter((name) =>
+    prefixes.some((prefix) => name.startsWith(prefix)),
+  );
 }
 
 /** Writes sets: their finalizer and their status. Throws as the client does, 409 when the set has changed meanwhile. */
@@ -59,21 +65,25 @@ export class SetWriter {
     this.#remember(set, await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal));
   }
 
-  /** Takes off a set what holds for one rollout: approvals, skipped clusters and stages, and its end. Spec: sets.md R9. */
+  /** Takes off a set what holds for one rollout: approvals, skipped clusters and stages. Spec: sets.md R9. */
   async dropApprovals(set: FleetSet, signal: AbortSignal): Promise<void> {
-    await this.#drop(set, ofOneRollout, signal);
+    await this.#drop(set, namesOf(set, ofOneRollout), signal);
   }
 
-  /** Takes off a set what users did, once it is in the record of the revision. */
-  async dropDeeds(set: FleetSet, signal: AbortSignal): Promise<void> {
-    await this.#drop(set, [steering.did], signal);
+  /** Takes off a set the wish to end the rollout. */
+  async dropAbort(set: FleetSet, signal: AbortSignal): Promise<void> {
+    await this.#drop(set, namesOf(set, [steering.abort]), signal);
   }
 
-  async #drop(set: FleetSet, prefixes: readonly string[], signal: AbortSignal): Promise<void> {
-    const { resourceVersion, annotations = {} } = set.metadata;
-    const given = Object.keys(annotations).filter((name) =>
-      prefixes.some((prefix) => name.startsWith(prefix)),
-    );
+  /** Takes off a set what users did, once it is in the record of the revision: what `told` has, and not what came later. */
+  async dropDeeds(set: FleetSet, told: FleetSet, signal: AbortSignal): Promise<void> {
+    const { annotations = {} } = set.metadata;
+    const isTold = (name: string) => told.metadata.annotations?.[name] === annotations[name];
+    await this.#drop(set, namesOf(set, [steering.did]).filter(isTold), signal);
+  }
+
+  async #drop(set: FleetSet, given: readonly string[], signal: AbortSignal): Promise<void> {
+    const { resourceVersion } = set.metadata;
     if (given.length === 0) return;
     const dropped = Object.fromEntries(given.map((name) => [name, null]));
     const patch = { metadata: { resourceVersion, annotations: dropped } };

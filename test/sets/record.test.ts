@@ -87,6 +87,78 @@ describe("the record of a revision", () => {
     ]);
   });
 
+  test.each([
+    ["nobody", "", "approve | canary | end of canary"],
+    [
+      "a long name with a space at its end",
+      ` ${"b".repeat(99)} smith`,
+      `approve | ${"b".repeat(99)} | canary | end of canary`,
+    ],
+  ])("has an approval by %s once, as it is read again", (_, user, entry) => {
+    const world = completeWorld();
+    world.edit({ ...next, rollout: rolloutWith(gated) });
+    world.run(["AwaitingApproval"]);
+    world.annotate(`${steering.approve}canary-after`, `${updateOf(world)}${user}`);
+    for (let round = 0; round < 3; round += 1) {
+      world.settle();
+      world.revisions = world.revisions.map((one) => ({
+        ...one,
+        record: recordOf(JSON.stringify(one.record)),
+      }));
+    }
+    expect(told(world).filter((one) => one.startsWith("approve"))).toEqual([entry]);
+  });
+
+  test("has an approval once, when the rollout is tried again", () => {
+    const world = completeWorld({}, ["rest-1", "rest-2", "rest-3"]);
+    world.edit({ ...next, rollout: rolloutWith(gated) });
+    world.run(["AwaitingApproval"]);
+    world.annotate(`${steering.approve}canary-after`, `${updateOf(world)} ann`);
+    world.run(["Halted"]);
+    world.pass(60_000);
+    world.annotate(steering.retry, updateOf(world));
+    world.run(["Halted"]);
+    expect(told(world).filter((one) => one.startsWith("approve"))).toHaveLength(1);
+    expect(told(world)).toContain("retry | rest");
+  });
+
+  test("has a pause in the revision that was paused, and its end in the one that goes on", () => {
+    const world = completeWorld();
+    const first = updateOf(world);
+    world.edit(next);
+    world.settle();
+    const second = updateOf(world);
+    world.annotate(steering.pause, "incident 7");
+    world.settle();
+    world.edit({ template: { spec: { version: "1.22.0" } } });
+    world.settle();
+    expect(told(world, first).slice(2)).toEqual(["begin"]);
+    world.annotate(steering.pause, undefined);
+    world.settle();
+    expect(told(world, first)[3]).toMatch(/^resume/);
+    world.edit(next);
+    world.settle();
+    expect(told(world, second)).toEqual([
+      "begin",
+      "pause | canary | incident 7",
+      expect.stringMatching(/^supersede/),
+      "begin",
+    ]);
+  });
+
+  test.each([
+    ["nonsense", "{}"],
+    ["pause", "{"],
+    ["approve", "{}"],
+  ])("leaves no annotation did.%s on the set: %s", (what, text) => {
+    const world = completeWorld();
+    const before = told(world);
+    world.annotate(`${steering.did}${what}`, text);
+    world.settle();
+    expect(world.set.metadata.annotations).toEqual({});
+    expect(told(world)).toEqual(before);
+  });
+
   test("takes an approval from its own annotation only", () => {
     const world = completeWorld();
     world.edit(next);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import { conditionOf } from "../../api/conditions.ts";
 import { steering } from "../../api/fleet-set.ts";
-import { rolloutWith, stageOfRing } from "./set-world.ts";
+import { ring, rolloutWith, stageOfRing } from "./set-world.ts";
 import { completeWorld, next, updateOf } from "./two-rings.ts";
 
 describe("rollout skip", () => {
@@ -38,7 +39,44 @@ describe("rollout skip", () => {
   });
 });
 
+describe("rollout skip of all stages, or of all clusters", () => {
+  const all = [...ring("canary", 2), ...ring("rest", 5)].map(({ name }) => `fleet/${name}`);
+  test.each([
+    [steering.skipStages, ["canary", "rest"]],
+    [steering.skipClusters, all],
+  ])("%s leaves a rollout that is not complete", (annotation, names) => {
+    const world = completeWorld();
+    world.edit(next);
+    const revision = updateOf(world);
+    world.annotate(annotation, [revision, ...names].join(" "));
+    world.settle();
+    world.pass(3_600_000);
+    const { status } = world.settle();
+    const waitingFor = `No cluster is left after rollout skip: none gets ${revision}`;
+    expect(status.rollout).toMatchObject({ phase: "Blocked", waitingFor });
+    expect(conditionOf(status.conditions, "Ready")?.status).toBe("False");
+    expect(world.revisions.find(({ name }) => name === revision)?.completedNumber).toBeUndefined();
+    world.annotate(annotation, undefined);
+    world.run(["Complete"]);
+    expect(world.versions()["rest-1"]).toBe("1.23.0");
+  });
+});
+
 describe("rollout abort", () => {
+  test("in the soak of the last stage holds when the soak is over", () => {
+    const world = completeWorld();
+    const soaked = [stageOfRing("canary"), stageOfRing("rest", { after: { soak: "1h" } })];
+    world.edit({ ...next, rollout: rolloutWith({ stages: soaked }) });
+    const revision = updateOf(world);
+    world.run(["Soaking"]);
+    while (world.settle().status.stages?.[1]?.state !== "Soaking") world.pass(10_000);
+    world.annotate(steering.abort, `${revision} wrong registry`);
+    expect(world.settle().status.rollout?.phase).toBe("Halted");
+    world.pass(2 * 3_600_000);
+    expect(world.settle().status.rollout?.phase).toBe("Halted");
+    expect(world.revisions.find(({ name }) => name === revision)?.completedNumber).toBeUndefined();
+  });
+
   test("starts no further cluster, and stays until somebody asks to go on", () => {
     const world = completeWorld();
     world.edit(next);

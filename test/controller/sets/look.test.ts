@@ -223,3 +223,60 @@ test("what a user did goes from the set into the record of the revision, with an
   expect(hub.set(key).metadata.annotations).not.toHaveProperty([steering.skipClusters]);
   expect(hub.set(key).status?.clusters).toMatchObject({ excluded: 0 });
 });
+
+test("a deed that arrives while another one is written is told, too", async () => {
+  const { hub, key } = await hubWith(["a", "b"]);
+  const deed = { at: "2026-01-01T00:00:00Z", user: "alice", reason: "broken disk" };
+  const later = { ...deed, user: "bob", reason: "no network" };
+  const skip = `${steering.did}skip`;
+  const [revision] = hub.revisions();
+  hub.annotate(key, skip, JSON.stringify(deed));
+  hub.watchers.add((event) => {
+    const isFirst = hub.set(key).metadata.annotations?.[skip] === JSON.stringify(deed);
+    const isRecord =
+      event.type === "MODIFIED" && event.object.metadata.name === revision?.metadata.name;
+    if (isRecord && isFirst) hub.annotate(key, skip, JSON.stringify(later));
+  });
+  await hub.look(key);
+  const text = hub.revisions()[0]?.metadata.annotations?.[revisionAnnotations.record];
+  const users = recordOf(text).flatMap(({ what, user }) => (what === "skip" ? [user] : []));
+  expect(users).toEqual(["alice", "bob"]);
+  expect(hub.set(key).metadata.annotations).not.toHaveProperty([skip]);
+});
+
+test("an abort outlives a hub that does not take the mark of the revision", async () => {
+  const hub = new SetHub();
+  hub.putProfile("a");
+  const key = hub.putSet({ rollout: { ...rollout, onFailure: "Rollback" } });
+  const takeOver = async (): Promise<void> => {
+    const [component] = hub.components();
+    const { version = "" } = component?.spec ?? {};
+    const conditions = [{ type: "Ready", status: "True" }];
+    if (component !== undefined) {
+      const { generation = 1 } = component.metadata;
+      hub.put({ ...component, status: { observedGeneration: generation, conditions, version } });
+    }
+    await hub.look(key);
+  };
+  await hub.look(key);
+  await takeOver();
+  expect(hub.set(key).status?.rollout?.phase).toBe("Complete");
+  hub.edit(key, { template: { spec: { version: "1.22.1" } } });
+  await hub.look(key);
+  const revision = hub.set(key).status?.updateRevision ?? "";
+  const approval = `${steering.approve}all-after`;
+  hub.annotate(key, approval, `${revision} alice`);
+  await hub.look(key);
+  hub.annotate(key, steering.abort, `${revision} wrong registry`);
+  const error = apiError(500, "InternalError");
+  hub.faults.push({ verb: "patch", name: revision, error });
+  await expect(hub.look(key)).rejects.toBe(error);
+  // The approval goes first: it must not count when the revision is tried again.
+  expect(hub.set(key).metadata.annotations).toEqual({
+    [steering.abort]: `${revision} wrong registry`,
+  });
+  hub.faults.length = 0;
+  await hub.look(key);
+  expect(hub.set(key).status?.rollout?.phase).toMatch(/^Roll(ing|ed)Back$/);
+  expect(hub.set(key).metadata.annotations).toEqual({});
+});
