@@ -38,8 +38,8 @@ import {
 import { registry, registryOneImage } from "./registry.ts";
 import {
   deprecated,
+  exactVersion,
   withoutEffect,
-  newestPatch,
   patches,
   rendering,
   unmatched,
@@ -93,7 +93,7 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
   provider: providerThere,
   plugin: pluginThere,
   duplicate: duplicateWarning,
-  "newest-patch": newestPatch,
+  "exact-version": exactVersion,
   deprecated,
   "without-effect": withoutEffect,
   unmatched,
@@ -107,8 +107,9 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
   "set-labels": setLabelsWithoutSet,
 };
 
+// A set resolves its version by itself.
 const aboutCluster =
-  /^(?:name|reference-.*|delivery|duplicate|duplicate-unknown|manifest-right|manifest-right-unknown|profile|trust|provider|plugin)$/;
+  /^(?:exact-version|name|reference-.*|delivery|duplicate|duplicate-unknown|manifest-right|manifest-right-unknown|profile|trust|provider|plugin)$/;
 
 /** The rules for a spec whose name, cluster, author and stored state do not matter: those that the specs of a set are held to. */
 export const specRules = withoutCluster(componentRules);

@@ -111,9 +111,8 @@ export interface RenderFindings {
   readonly patches: readonly Problem[];
   /** About the rest. */
   readonly others: readonly Problem[];
-  /** The version that would be installed, and the newest patch of its minor; undefined when they are not known. */
+  /** The version that would be installed; undefined when it is not known. */
   readonly target: string | undefined;
-  readonly newestPatch: string | undefined;
   /** Undefined when they are not known, for example for manifests of the user. */
   readonly names: ReleaseNames | undefined;
 }

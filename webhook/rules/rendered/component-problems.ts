@@ -12,7 +12,6 @@ import { isCustom } from "../../../render/release/user-manifests.ts";
 import {
   assertEligible,
   customVersion,
-  minorOf,
   targetVersion,
   unavailable,
   versionRefusal,
@@ -77,8 +76,7 @@ export function componentProblems({
     const patches = await patchProblems(component, whole, signal);
     if (problem !== undefined) return { ...nothing, version, patches, others };
     const known = isWhole ? await namesOf(plain, releases, names) : undefined;
-    const newestPatch = available.find((one) => minorOf(one) === minorOf(tried));
-    return { version, patches, others, target: tried, newestPatch, names: known };
+    return { version, patches, others, target: tried, names: known };
   };
 }
 
@@ -95,7 +93,6 @@ const nothing: RenderFindings = {
   patches: [],
   others: [],
   target: undefined,
-  newestPatch: undefined,
   names: undefined,
 };
 
