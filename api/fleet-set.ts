@@ -40,14 +40,32 @@ export const setAnnotations = {
   component: "knfleet.dev/set-component",
   /** Hash of the stamped spec. It shows whether the set's own values changed or somebody else changed a field. */
   spec: "knfleet.dev/set-spec",
+  /** The stamped content, as `contentText`: until the next stamp the cluster gets no other. `status.annotations` has the one that is installed. */
+  content: "knfleet.dev/set-content",
   /** Since when the set no longer selects the cluster, RFC 3339. */
   unselectedAt: "knfleet.dev/set-unselected-at",
 } as const;
+
+/** In `status.annotations`: what is installed is no stamped content, because somebody has edited the spec. */
+export const editedContent = "edited";
+
+/** A content as an annotation: the hash of a spec, and the digest of what it renders. */
+export function contentText({
+  spec,
+  rendered,
+}: {
+  readonly spec: string;
+  readonly rendered: string;
+}): string {
+  return `${spec}-${rendered}`;
+}
 
 /** Annotations of the ControllerRevisions of a set. They record the outcome of a revision for the next leader. */
 export const revisionAnnotations = {
   /** Number of the revision when it last passed all stages. */
   completed: "knfleet.dev/completed-revision",
+  /** Digest of what the revision renders, where an earlier knfleet wrote the revision without it. */
+  digest: "knfleet.dev/content-digest",
   /** When a rollback gave up the revision, RFC 3339. */
   failedAt: "knfleet.dev/failed-at",
   /** When a user asked to try the revision again, RFC 3339. */

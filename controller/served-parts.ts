@@ -7,6 +7,7 @@ import { abortable } from "../access/time/deadline.ts";
 import { Deadline } from "../access/time/deadline.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { type Part, shardOf } from "../api/shards.ts";
+import type { Releases } from "../render/release/releases.ts";
 import { targetIdOf } from "./component-identity.ts";
 import type { Components } from "./components.ts";
 import { Discovery, type DiscoveryOptions } from "./discovery/discovery.ts";
@@ -29,6 +30,8 @@ export interface ServedPartsOptions {
   readonly spokes: Pick<Spokes, "disconnect">;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
+  readonly releases: Releases;
+  readonly rendering: ReconcileDeps["rendering"];
   readonly shards: number;
   /** Roll KnativeServingSets and KnativeEventingSets out. */
   readonly sets: boolean;

@@ -10,6 +10,7 @@ import { hashOf } from "../render/fields.ts";
 import { withOwners } from "../render/namespace.ts";
 import type { Rendered } from "../render/release/releases.ts";
 import { componentUidLabel, definitionLabel, guardLabels } from "./anchor.ts";
+import type { InventoryEntry } from "./inventory.ts";
 import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
 import { stripManifests } from "./strip-manifests.ts";
 
@@ -21,8 +22,10 @@ export interface DesiredObject {
   readonly resource: ResourceType;
   /** Without what differs from cluster to cluster; see `bodyOf`. */
   readonly manifest: Manifest;
-  /** Changes exactly when what we send changes. */
+  /** Changes exactly when what we send changes. Of an object that is kept: that of what was sent before. */
   readonly hash: string;
+  /** Of an object that is kept: the hash of what a repair sends; see kept.ts. */
+  readonly sentHash?: string;
 }
 
 /** What a rendered component asks of a cluster. */
@@ -31,6 +34,8 @@ export interface Desired {
   /** To be created when missing and never to be changed; not part of `objects`. */
   readonly namespaces: readonly Manifest[];
   readonly objects: readonly DesiredObject[];
+  /** Objects that stay although they are not desired any more; absent: none, see kept.ts. */
+  readonly kept?: readonly InventoryEntry[];
   /**
    * One object of each kind whose resource and scope are guessed, because neither a CRD of the set nor a table of this program defines them.
    */

@@ -29,6 +29,8 @@ export interface ObjectFacts extends Known {
   readonly isToAudit: (id: string) => boolean;
   /** Identities of objects in conflict that are not repaired for a while. */
   readonly held: ReadonlySet<string>;
+  /** The installation keeps what its inventory holds; see kept.ts. Default false. */
+  readonly isKept?: boolean;
 }
 
 /** What has to be sent; every desired object is in exactly one of the first three. */
@@ -53,6 +55,7 @@ export function planInstall(desired: readonly DesiredObject[], facts: ObjectFact
     withoutSharedObjects,
     withAudit,
     withoutHeldObjects,
+    withoutDeletions,
   ];
   return filters.reduce((plan, filter) => filter(plan, facts), planObjects(desired, facts));
 }
@@ -192,8 +195,9 @@ function withoutSharedObjects(plan: ApplyPlan, { others }: ObjectFacts): ApplyPl
 /** An audit sends unchanged objects again. */
 function withAudit(plan: ApplyPlan, facts: ObjectFacts): ApplyPlan {
   const maySend = auditable(plan, facts);
+  // What is kept is not there to be sent again.
   const isAudited = (object: DesiredObject): boolean =>
-    facts.isToAudit(object.id) && maySend(object);
+    facts.isToAudit(object.id) && object.sentHash === undefined && maySend(object);
   return {
     ...plan,
     apply: [...plan.apply, ...plan.unchanged.filter(isAudited)],
@@ -226,6 +230,11 @@ function withoutHeldObjects(plan: ApplyPlan, { held }: ObjectFacts): ApplyPlan {
     apply: plan.apply.filter((object) => !isHeld(object)),
     unchanged: [...plan.unchanged, ...plan.apply.filter(isHeld)],
   };
+}
+
+/** An installation that keeps what its inventory holds deletes nothing. */
+function withoutDeletions(plan: ApplyPlan, { isKept = false }: ObjectFacts): ApplyPlan {
+  return isKept ? { ...plan, prune: [] } : plan;
 }
 
 /** What an inventory names besides what is desired, and what is not to stay. */

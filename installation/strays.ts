@@ -38,8 +38,10 @@ export function isUnwanted(
 ): boolean {
   if (wanted === undefined || outlives(key)) return false;
   const id = identityOf(key);
+  const { objects, kept = [] } = wanted;
+  if (objects.some((one) => one.id === id)) return false;
   return (
-    id !== identityOf(secondOwnerKey(component)) && wanted.objects.every((one) => one.id !== id)
+    id !== identityOf(secondOwnerKey(component)) && kept.every((one) => identityOf(one) !== id)
   );
 }
 

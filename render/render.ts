@@ -1,5 +1,6 @@
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { setLabels } from "../api/fleet-set.ts";
 import { assemble } from "./assemble.ts";
 import { hashOf } from "./fields.ts";
 import type { Releases, Rendered } from "./release/releases.ts";
@@ -26,8 +27,9 @@ export async function render(
   const component = inNamespace(original, namespace);
   const { kind, spec, status } = component;
   const available = releases.versionsOf(kind);
+  const choice = choiceOf(component, available);
   const versionOf = isCustom(component) ? customVersion : targetVersion;
-  const version = versionOf(spec?.version, available, kind);
+  const version = versionOf(spec?.version, choice, kind);
   assertEligible({ kind, installed: status?.version, target: version });
   if (kubernetesVersion !== undefined) assertKubernetesVersion(kubernetesVersion, environment);
   if (!isCustom(component) && !available.includes(version)) {
@@ -49,6 +51,17 @@ export async function render(
     const assembled = await assemble(component, assembly);
     return deepFrozen({ version, ...assembled, hash: hashOf(assembled.manifests) });
   });
+}
+
+/** The versions that a component may get. One of a set keeps what is installed until its set names another: a newer patch comes by a rollout only. */
+function choiceOf(
+  { kind, metadata, spec, status }: Component,
+  available: readonly string[],
+): readonly string[] {
+  const installed = status?.version ?? "";
+  const isOfSet = metadata.labels?.[setLabels.set] !== undefined;
+  if (!isOfSet || !available.includes(installed)) return available;
+  return targetVersion(spec?.version, [installed], kind) === installed ? [installed] : available;
 }
 
 /** The component with its target namespace as its own; everything below renders into that one. */

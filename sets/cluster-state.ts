@@ -1,7 +1,8 @@
 import { type ClusterProfile, isHealthy } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
-import { setAnnotations } from "../api/fleet-set.ts";
+import { editedContent, setAnnotations } from "../api/fleet-set.ts";
+import { noDigest } from "../render/content.ts";
 import { targetVersion } from "../render/release/version.ts";
 import {
   failedTypes,
@@ -52,6 +53,8 @@ export interface ClusterFacts {
   readonly desired: DesiredSpec;
   /** Name of the revision that the cluster is to have. */
   readonly revision: string;
+  /** The revision promises what is rendered, so that its stamps do, too. Absent: it does not. */
+  readonly hasDigest?: boolean;
   /** The cluster keeps what it has, and why. */
   readonly excluded: string | undefined;
   /** Somebody else has the cluster, or the hub refused the component. */
@@ -149,9 +152,14 @@ function stateBeforeStamp(facts: ClusterFacts, timing: Timing): ClusterState | u
   return { name: "Pending", reason: "Deleting", message: "The component is being deleted" };
 }
 
-function isStamped(child: Component, { desired, revision }: ClusterFacts): boolean {
-  const hash = child.metadata.annotations?.[setAnnotations.spec];
-  return hasRevision(child, revision) && "hash" in desired && hash === desired.hash;
+function isStamped(
+  child: Component,
+  { desired, revision, hasDigest = false }: ClusterFacts,
+): boolean {
+  const { [setAnnotations.spec]: hash, [setAnnotations.content]: content } =
+    child.metadata.annotations ?? {};
+  const isPromised = !hasDigest || content !== undefined;
+  return isPromised && hasRevision(child, revision) && "hash" in desired && hash === desired.hash;
 }
 
 /** Whether a cluster that failed was not stamped since a user asked to try again. */
@@ -243,8 +251,16 @@ function readyState(
 /** Whether a component is ready with the spec that it has now, and with a version. */
 export function isReadyWith(child: Component, version: unknown): boolean {
   const ready = conditionOf(child.status?.conditions, "Ready");
-  const isOfSpec = isObserved(child) && isOfVersion(child, version);
+  const isOfSpec = isObserved(child) && isOfVersion(child, version) && hasContent(child);
   return ready?.status === "True" && isOfSpec;
+}
+
+/** Whether the stamped content is installed. A stamp that changes nothing else raises no generation. */
+function hasContent({ metadata, status }: Component): boolean {
+  const stamped = metadata.annotations?.[setAnnotations.content];
+  const installed = status?.annotations?.[setAnnotations.content];
+  if (stamped === undefined || stamped.endsWith(noDigest)) return true;
+  return installed === stamped || installed === editedContent;
 }
 
 function isOfVersion({ kind, status }: Component, wanted: unknown): boolean {

@@ -36,7 +36,7 @@ import { unwrittenSentence } from "./unwritten.ts";
  * same decision, in any process. Spec: sets.md R2.
  */
 export function decide(facts: SetFacts, now: number): Decision {
-  const { set, revisions, selection } = facts;
+  const { set, selection } = facts;
   const nothing = { stamps: [], removals: noRemovals, nextLook: undefined };
   if (set.metadata.deletionTimestamp !== undefined) {
     const removals = planDeletion(set, facts);
@@ -44,7 +44,7 @@ export function decide(facts: SetFacts, now: number): Decision {
     const status = deletingStatus(set, unwritten ?? deletionSentence(facts.children), now);
     return { ...nothing, removals, status };
   }
-  const begun = beginning(set, revisions, now);
+  const begun = beginning(facts, now);
   if (begun !== undefined) return { ...nothing, ...begun, status: set.status ?? {} };
   if (selection.kind === "unusable")
     return { ...nothing, status: unusableStatus(set, selection, now) };

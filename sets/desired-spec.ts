@@ -6,7 +6,12 @@ import { matchesProfile } from "./select-clusters.ts";
 import { type Filled, fillValues, referenceStart, valuesOf } from "./values.ts";
 
 /** What a revision of a set holds. */
-export type RevisionContent = Pick<FleetSetSpec, "template" | "overrides">;
+export type RevisionContent = Pick<FleetSetSpec, "template" | "overrides"> & {
+  /** The exact version for each text of `version` that names none, such as `1.23`; an empty text stands for none. Absent: all are exact. */
+  readonly versions?: Readonly<Record<string, string>>;
+  /** Digest of what is rendered: of the release files that are used, and of the rendering. Absent: not known. */
+  readonly digest?: string;
+};
 
 /** The desired spec of one cluster, or the reference for which the cluster has no value. */
 export type DesiredSpec =
@@ -20,7 +25,7 @@ export function shortHashOf(value: unknown): string {
   return hashOf(value).slice(0, hashLength);
 }
 
-/** Name of the ControllerRevision of a set's spec, which depends on template and overrides only. The kind is hashed too, because sets of both kinds may have the same name. Spec: sets.md 5, 11. */
+/** Name of the ControllerRevision of a content. The kind is hashed too, because sets of both kinds may have the same name. Spec: sets.md 5, 11. */
 export function revisionNameOf({
   kind,
   metadata,
@@ -30,8 +35,10 @@ export function revisionNameOf({
   readonly metadata: { readonly name: string };
   readonly spec: RevisionContent;
 }): string {
-  const { template, overrides = [] } = spec;
-  return `${metadata.name}-${shortHashOf({ kind, template, overrides })}`;
+  const { template, overrides = [], versions, digest } = spec;
+  const exact = versions === undefined ? {} : { versions };
+  const rendered = digest === undefined ? {} : { digest };
+  return `${metadata.name}-${shortHashOf({ kind, template, overrides, ...exact, ...rendered })}`;
 }
 
 /** Merges a patch over a value. Spec: RFC 7386. */
@@ -110,8 +117,17 @@ export class DesiredSpecs {
   /** Also hashes the metadata of the template, which is stamped with the spec. */
   #desiredFrom({ filled, missing }: Filled): DesiredSpec {
     if (missing !== undefined) return { missing };
-    const hash = shortHashOf([this.#content.template.metadata ?? {}, filled]);
-    return { spec: isRecord(filled) ? filled : {}, hash };
+    const spec = this.withExactVersion(isRecord(filled) ? filled : {});
+    return { spec, hash: shortHashOf([this.#content.template.metadata ?? {}, spec]) };
+  }
+
+  /** A spec with the exact version that the revision has for the one it names. */
+  withExactVersion(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+    const { version = "", manifests } = spec;
+    const exact = this.#content.versions?.[String(version)];
+    // No folder knows the versions of a user's own manifests.
+    const isOwn = Array.isArray(manifests) && manifests.length > 0;
+    return exact === undefined || isOwn ? spec : { ...spec, version: exact };
   }
 }
 

@@ -55,6 +55,10 @@ export interface SetFacts {
   readonly unwritten?: ReadonlyMap<string, string>;
   /** By `namespace/name`: for what a cluster waits before it begins, because of `rollout.after`. */
   readonly waits?: ReadonlyMap<string, string>;
+  /** The versions of the release folder, the newest first. Absent: not known, and `version` of the set is taken as it is written. */
+  readonly available?: readonly string[];
+  /** Digest of what the set renders now; absent: not known, and nothing begins because of it. */
+  readonly digest?: string;
   /** Absent: this process has not looked at the set before. */
   readonly history?: History;
 }
@@ -92,7 +96,14 @@ export interface Stamp {
 
 /** A mark on a ControllerRevision. It is written before any component is stamped. */
 export type RevisionMark = { readonly entries?: readonly RecordEntry[] } & (
-  | { readonly kind: "begin"; readonly name: string; readonly number: number }
+  | {
+      readonly kind: "begin";
+      readonly name: string;
+      readonly number: number;
+      readonly content: RevisionContent;
+    }
+  /** A revision of an earlier knfleet gets its digest. */
+  | { readonly kind: "digest"; readonly name: string; readonly digest: string }
   | { readonly kind: "complete"; readonly name: string; readonly number: number }
   | { readonly kind: "fail" | "retry"; readonly name: string }
 );

@@ -81,6 +81,7 @@ type Judge = (
 function judgeOf({ set, obstacles, history, waits }: SetFacts, judgement: Judgement): Judge {
   const { content, name: revision } = judgement.revision;
   const specs = new DesiredSpecs(content);
+  const hasDigest = content.digest !== undefined;
   const timing = timingOf(set, judgement);
   return ({ key, profile, child }, excluded) => {
     const desired = profile === undefined ? { spec: {}, hash: "" } : specs.of(profile);
@@ -91,7 +92,10 @@ function judgeOf({ set, obstacles, history, waits }: SetFacts, judgement: Judgem
     return {
       key,
       ...known,
-      state: clusterState({ ...known, revision, excluded, obstacle, standing, waitsFor }, timing),
+      state: clusterState(
+        { ...known, revision, hasDigest, excluded, obstacle, standing, waitsFor },
+        timing,
+      ),
     };
   };
 }

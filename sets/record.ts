@@ -73,7 +73,10 @@ export function recorded(
   record: readonly RecordEntry[] = [],
 ): RevisionMark {
   const isTold = mark.kind === "retry" && record.at(-1)?.what === "retry";
-  return isTold ? mark : { ...mark, entries: [turnEntry(turnsOfMarks[mark.kind], turn)] };
+  // A digest is no turn of the rollout.
+  return isTold || mark.kind === "digest"
+    ? mark
+    : { ...mark, entries: [turnEntry(turnsOfMarks[mark.kind], turn)] };
 }
 
 /** The entry of a halt; undefined when the record has it. */

@@ -16,9 +16,12 @@ export function setSelectorOf({
   return { [setLabels.set]: metadata.name, [setLabels.kind]: setKind };
 }
 
-/** The ControllerRevision of a set's current template and overrides. The set owns it, so it is deleted with the set. */
-export function revisionObject(set: FleetSet, name: string, number: number): Manifest {
-  const { template, overrides = [] } = set.spec;
+/** The ControllerRevision of a content of a set. The set owns it, so it is deleted with the set. */
+export function revisionObject(
+  set: FleetSet,
+  { name, number, content }: Pick<Revision, "name" | "number" | "content">,
+): Manifest {
+  const { template, overrides = [], versions, digest } = content;
   const { namespace, name: owner, uid } = set.metadata;
   const ownerReference = { apiVersion: set.apiVersion, kind: set.kind, name: owner, uid };
   return {
@@ -30,7 +33,12 @@ export function revisionObject(set: FleetSet, name: string, number: number): Man
       labels: { ...setSelectorOf(set) },
       ownerReferences: [{ ...ownerReference, controller: true }],
     },
-    data: { template, overrides },
+    data: {
+      template,
+      overrides,
+      ...(versions === undefined ? {} : { versions }),
+      ...(digest === undefined ? {} : { digest }),
+    },
     revision: number,
   };
 }
@@ -51,6 +59,7 @@ export function revisionOf(object: KubeObject): Revision | undefined {
   const retriedAt = annotations[revisionAnnotations.retriedAt];
   const failed = annotations[revisionAnnotations.failedAt] !== undefined;
   const record = recordOf(annotations[revisionAnnotations.record]);
+  const digest = content.digest ?? annotations[revisionAnnotations.digest];
   return {
     name,
     number,
@@ -58,14 +67,23 @@ export function revisionOf(object: KubeObject): Revision | undefined {
     failed,
     ...(retriedAt === undefined ? {} : { retriedAt }),
     ...(record.length === 0 ? {} : { record }),
-    content,
+    content: digest === undefined ? content : { ...content, digest },
   };
 }
 
 function contentOf(object: KubeObject): RevisionContent | undefined {
-  const { template, overrides } = recordAt(object, "data");
+  const { template, overrides, versions, digest } = recordAt(object, "data");
   if (!isRecord(template)) return undefined;
-  return { template, ...(isOverrides(overrides) ? { overrides } : {}) };
+  return {
+    template,
+    ...(isOverrides(overrides) ? { overrides } : {}),
+    ...(isVersions(versions) ? { versions } : {}),
+    ...(typeof digest === "string" ? { digest } : {}),
+  };
+}
+
+function isVersions(value: unknown): value is NonNullable<RevisionContent["versions"]> {
+  return isRecord(value) && Object.values(value).every((one) => typeof one === "string");
 }
 
 /** True for a list. Its items are not checked, because the schema of the set has checked them. */

@@ -1,6 +1,7 @@
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { setLabels } from "../api/fleet-set.ts";
+import { goneContent } from "./content.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, Stage, Stamp } from "./facts.ts";
 import type { StageProgress } from "./stage-progress.ts";
@@ -15,6 +16,8 @@ export function rollbackObstacle(
 ): string | undefined {
   if (current === undefined) return "There is no revision that was completed before";
   if (current.name === failed.name) return "The failed revision is the one that was completed last";
+  const gone = goneContent(current.content, failed.content);
+  if (gone !== undefined) return `Revision ${current.name} ${gone}`;
   const specs = new DesiredSpecs(current.content);
   for (const member of members) {
     if (member.child === undefined || !isToReturn(member, current)) continue;

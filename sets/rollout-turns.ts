@@ -1,21 +1,27 @@
-import type { FleetSet } from "../api/fleet-set.ts";
+import { contentOf, isOfVersions } from "./content.ts";
 import { revisionNameOf } from "./desired-spec.ts";
-import type { Decision, Revision } from "./facts.ts";
+import type { Decision, Revision, SetFacts } from "./facts.ts";
 import { recorded, supersedeEntry } from "./record.ts";
 
 /** The mark of a revision that is to be rolled out, when it is new or an older one is wanted again. */
 export function beginning(
-  set: FleetSet,
-  revisions: readonly Revision[],
+  facts: SetFacts,
   now: number,
 ): Pick<Decision, "mark" | "records"> | undefined {
-  const name = revisionNameOf(set);
+  const { set, revisions, digest } = facts;
+  const content = contentOf(set, facts);
+  const name = revisionNameOf({ ...set, spec: content });
   const before = newestOf(revisions);
   if (before?.name === name) return undefined;
+  if (before !== undefined && isOfVersions(before, content, facts)) {
+    const known = before.content.digest;
+    if (digest === undefined || digest === known) return undefined;
+    if (known === undefined) return { mark: { kind: "digest", name: before.name, digest } };
+  }
   const ended = before === undefined ? undefined : supersedeEntry(set, before, now);
   const number = (before?.number ?? 0) + 1;
   const turn = { stage: undefined, reason: undefined, now };
-  const mark = recorded({ kind: "begin", name, number }, turn);
+  const mark = recorded({ kind: "begin", name, number, content }, turn);
   if (before === undefined || ended === undefined) return { mark };
   return { mark, records: { name: before.name, entries: [ended] } };
 }

@@ -93,7 +93,11 @@ export const componentStatus = {
   type: "object",
   description: "What has been observed.",
   properties: {
-    annotations: { ...stringMap, description: "Further facts; not used." },
+    annotations: {
+      ...stringMap,
+      description:
+        "Further facts: knfleet.dev/set-content is the content of a fleet set that is installed.",
+    },
     conditions: {
       type: "array",
       description:

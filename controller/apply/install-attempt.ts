@@ -26,6 +26,8 @@ export interface InstallRequest {
   readonly memory: InstallationMemory;
   /** Nothing was ever installed for the component, as far as the hub knows; saves a round trip. Default false. */
   readonly isNew?: boolean;
+  /** The installation keeps what its inventory holds; see ../../installation/kept.ts. Default false. */
+  readonly isHeld?: boolean;
 }
 
 /** The protection of anchors on the target, as an install uses it; see ../guard/cluster-guard.ts. */

@@ -1,6 +1,7 @@
 import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Desired } from "../../installation/desired.ts";
 import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
+import { keptBy } from "../../installation/kept.ts";
 import {
   type ApplyPlan,
   isSettled,
@@ -54,8 +55,8 @@ export async function install(
   // Far more likely a mistake than a wish: the installation and its inventory stay.
   if (prepared.objects.length === 0) return nothingSent(prepared);
   const desired = await locate(prepared, { ...request, deps }, signal);
-  request.memory.desired = desired;
-  const whole: InstallAttempt = { ...request, desired, deps };
+  const whole = keeping({ ...request, desired, deps });
+  request.memory.desired = whole.desired;
   if (await isIntact(whole, signal)) return nothingSent(desired, whole);
   // At once: the report also says that the cluster is resolved.
   deps.onProgress?.({ done: 0, total: desired.objects.length, waiting: [], failed: 0 });
@@ -74,6 +75,14 @@ export async function install(
   }
 }
 
+/** The attempt for an installation that keeps what it has, as far as its inventory is known. */
+function keeping(attempt: InstallAttempt): InstallAttempt {
+  const { isHeld = false, desired, memory } = attempt;
+  return isHeld && desired.kept === undefined
+    ? { ...attempt, desired: keptBy(desired, memory.inventory) }
+    : attempt;
+}
+
 /** What an attempt knows of the target before it writes anything but a second owner. */
 interface Facts extends Ground {
   /** The attempt without the objects of other components. */
@@ -87,8 +96,11 @@ interface Facts extends Ground {
 }
 
 /** Step 1. Reads the anchor, the namespaces and the objects, and asks which objects belong to other components. */
-async function observe(whole: InstallAttempt, signal: AbortSignal): Promise<Facts> {
-  const ground = await observeGround(whole, signal);
+async function observe(asked: InstallAttempt, signal: AbortSignal): Promise<Facts> {
+  const ground = await observeGround(asked, signal);
+  // Now its inventory is known.
+  const whole = keeping(asked);
+  whole.memory.desired = whole.desired;
   await keepSecondOwner(whole, signal);
   const isAnchorLost = ground.anchor === undefined && wasAnchored(whole);
   const { work: attempt, left } = await withoutOthers(whole, { isLost: isAnchorLost }, signal);

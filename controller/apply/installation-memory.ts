@@ -146,12 +146,12 @@ export class InstallationMemory {
   }
 
   /** The inventory of a set with what is known of each object, but no hash of what is to be replaced: see inventory.ts. */
-  inventoryOf({ objects, version }: Desired, complete: boolean): Inventory {
-    const entries = objects.map(({ id, key, hash }) => {
+  inventoryOf({ objects, version, kept = [] }: Desired, complete: boolean): Inventory {
+    const entries = objects.map(({ id, key, hash, sentHash }) => {
       const known = this.entryOf(id) ?? { ...key, hash: "" };
-      return known.hash === hash ? known : { ...known, hash: "" };
+      return [hash, sentHash].includes(known.hash) ? known : { ...known, hash: "" };
     });
-    return { version, complete, entries };
+    return { version, complete, entries: [...entries, ...kept] };
   }
 
   /** Whether the anchor says exactly this. */

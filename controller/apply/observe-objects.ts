@@ -70,6 +70,7 @@ export async function observeObjects(
     others: memory.sharing.left,
     isToAudit: (id) => memory.isToAudit(id),
     held: memory.conflicts.heldAt(deps.clock.now()),
+    isKept: desired.kept !== undefined,
   };
 }
 

@@ -185,7 +185,7 @@ function applyDeps(
     requests,
     ...(pendingChanges === undefined ? {} : { pendingChanges }),
     onApplied: (object, answer) => {
-      const { key, id, hash } = object;
+      const { key, id, hash, sentHash = hash } = object;
       const sighting = sightingOf(answer, fieldManager);
       const sent = memory.isToAudit(id) ? memory.entryOf(id) : undefined;
       const isCorrected = sent?.hash === hash && isPutRight(sent, audited.get(id), sighting);
@@ -195,7 +195,11 @@ function applyDeps(
       observation.note([sighting]);
       // A CRD may be another component's, too, which applies it under the same name.
       if (appliedAt !== undefined && !outlives(key)) memory.appliedAt.set(id, appliedAt);
-      memory.record({ ...key, hash, ...(fingerprint === undefined ? {} : { fingerprint }) });
+      memory.record({
+        ...key,
+        hash: sentHash,
+        ...(fingerprint === undefined ? {} : { fingerprint }),
+      });
     },
     onRefused: ({ key }, err) => {
       if (err.status === 404 && !err.isStatus) memory.kinds.forget(key);

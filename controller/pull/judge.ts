@@ -44,9 +44,11 @@ export function judge(facts: PullFacts): Told | FleetError {
     return waiting("the agent on the spoke to take up the component");
   }
   const version = shaped(values.get("version"), shapes.version);
+  const content = shaped(values.get("content"), shapes.content);
   return {
     conditions: [reached, ...toldConditions.flatMap((type) => conditionFrom(values, type))],
     ...(version === undefined ? {} : { version }),
+    ...(content === undefined ? {} : { content }),
   };
 }
 
@@ -141,6 +143,7 @@ function feedbackOf(work: ManifestWork | undefined): ReadonlyMap<string, string>
 // What a spoke says goes to the status of the hub, so it has the shape and length that the API asks for, or it is dropped.
 const shapes = {
   version: /^\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+][\w.+-]{1,64})?$/,
+  content: /^(?:edited|[0-9a-f]{10}-(?:none|[0-9a-f]{10}))$/,
   reason: /^[A-Za-z](?:[\w,:]{0,126}\w)?$/,
 };
 

@@ -7,6 +7,7 @@ import {
   pulledAnnotations,
   workApiVersion,
 } from "../../api/delivery.ts";
+import { setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
 import { protectedCondition, contestedCondition, conditionTypes } from "../../api/reasons.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
@@ -40,6 +41,7 @@ const componentFeedback: Feedback = [
   ["generation", ".metadata.generation"],
   ["observed", ".status.observedGeneration"],
   ["version", ".status.version"],
+  ["content", `.status.annotations.${setAnnotations.content.replaceAll(".", String.raw`\.`)}`],
   ...toldConditions.flatMap((type) =>
     toldFields.map(
       (field) =>
@@ -73,6 +75,7 @@ export function componentWork(
   const { kind, apiVersion, metadata, spec = {} } = component;
   const { clusterProfileRef: _, ...local } = spec;
   const keeps = metadata.annotations?.[keepWhileUsedAnnotation];
+  const content = metadata.annotations?.[setAnnotations.content];
   // The controller on the spoke lets go then, and the hub takes over; see hand-back.ts.
   const isHandedBack = askedDelivery(component) === "Push";
   const copy: Manifest = {
@@ -81,11 +84,13 @@ export function componentWork(
     metadata: {
       name: metadata.name,
       namespace,
+      ...labelsOfSet(component),
       annotations: {
         [pulledAnnotations.hubId]: hubId,
         [pulledAnnotations.hubComponentUid]: metadata.uid,
         [pulledAnnotations.hubGeneration]: `${metadata.generation ?? 0}`,
         ...(keeps === undefined ? {} : { [keepWhileUsedAnnotation]: keeps }),
+        ...(content === undefined ? {} : { [setAnnotations.content]: content }),
         ...(isHandedBack ? { [deliveryAnnotation]: "Push" } : {}),
       },
     },
@@ -101,6 +106,12 @@ export function componentWork(
       configs: [{ ...configOf(resource, componentFeedback), updateStrategy: ownApply }],
     },
   );
+}
+
+/** The labels by which the controller on a spoke knows that a set decides when its component gets what; none without a set. */
+function labelsOfSet({ metadata: { labels = {} } }: Component) {
+  const { [setLabels.set]: set, [setLabels.stage]: stage = "" } = labels;
+  return set === undefined ? {} : { labels: { [setLabels.set]: set, [setLabels.stage]: stage } };
 }
 
 /** The work that brings the controller, with its rights, to a spoke. The Namespace stays when the work is deleted. */

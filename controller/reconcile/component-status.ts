@@ -1,6 +1,7 @@
 import type { Component, ComponentStatus } from "../../api/component.ts";
 import { conditionOf, readyOf, withCondition } from "../../api/conditions.ts";
 import type { FleetError } from "../../api/errors.ts";
+import { editedContent, setAnnotations } from "../../api/fleet-set.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import {
   type ConditionType,
@@ -59,6 +60,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     conditions,
     ...installedFields(outcome),
+    ...contentFields(status, outcome),
   };
 }
 
@@ -306,13 +308,28 @@ function trueCondition(type: ConditionType): Entry {
   return { type, status: "True" };
 }
 
+/** The content of a set, once everything of it is applied. One that somebody has edited counts from the first attempt. */
+function contentFields(
+  { annotations = {} }: ComponentStatus,
+  outcome: Outcome,
+): Pick<ComponentStatus, "annotations"> {
+  if (outcome.kind !== "applied" && outcome.kind !== "told") return {};
+  const { content } = outcome;
+  const isWhole = outcome.kind === "told" || isAccepted(outcome.changes);
+  if (content === undefined || !(isWhole || content === editedContent)) return {};
+  return { annotations: { ...annotations, [setAnnotations.content]: content } };
+}
+
+function isAccepted({ failed, parked }: Extract<Outcome, { kind: "applied" }>["changes"]): boolean {
+  return failed.length + parked.length === 0;
+}
+
 function installedFields(outcome: Outcome): Pick<ComponentStatus, "version" | "manifests"> {
   if (outcome.kind === "told") {
     return outcome.version === undefined ? {} : { version: outcome.version };
   }
   if (outcome.kind !== "applied") return {};
-  const { failed, parked } = outcome.changes;
-  if (failed.length + parked.length > 0) return {};
+  if (!isAccepted(outcome.changes)) return {};
   const manifests = { manifests: outcome.paths };
   return isComplete(outcome) ? { ...manifests, version: outcome.version } : manifests;
 }

@@ -56,6 +56,10 @@ type Progression =
         Partial<Pick<VisibleReadiness, "stuck" | "unseen" | "isRollingOut" | "scaledToZero">>;
       /** A sentence for each Job that failed, sorted. */
       readonly failedJobs?: readonly string[];
+      /** The content of a set that is applied; see set-content.ts. */
+      readonly content?: string;
+      /** The installation keeps what it has until its set stamps it, in this stage. */
+      readonly waitsForStage?: string;
       /** Entries of `spec.config` that change nothing; see Rendered. */
       readonly unusedConfig?: readonly string[];
       /** For some Jobs it is not known whether they failed. Only another attempt can tell. */

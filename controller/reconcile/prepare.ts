@@ -10,10 +10,12 @@ import { hold } from "./hold.ts";
 import type { Steps } from "./outcome.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { type Resolved, resolvedSoFar, resolveTarget } from "./resolve.ts";
+import { type SetContent, setContentOf } from "./set-content.ts";
 
 export interface PreparedInstall {
   readonly rendered: Rendered;
   readonly resolved: Resolved;
+  readonly content: SetContent;
   /** Resolves when the first write is allowed: the cluster suits, and the component has its finalizer and its namespace record. Rejects with `NotHeld` without them. */
   readonly suited: Promise<SeenAnchor>;
 }
@@ -56,12 +58,13 @@ export async function prepare(
   steps.resolved = true;
   const { namespace } = resolved.target;
   if (namespace !== expected) rendered = await renderIn(namespace);
+  const content = await setContentOf(component, deps);
   const { manifests } = rendered;
   const suited = suitability(attempt, { manifests, resolved, deps }, signal).then(async (seen) => {
     await hold(attempt, { ...deps, namespace }, signal);
     return seen;
   });
-  return { rendered, resolved, suited };
+  return { rendered, resolved, content, suited };
 }
 
 interface SuitabilityQuestion extends Pick<Rendered, "manifests"> {

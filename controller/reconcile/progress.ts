@@ -123,14 +123,22 @@ export function failedJobsMessage(failed: readonly string[] = []): string | unde
   return more > 0 ? `${named} (and ${more} more)` : named;
 }
 
+/** What is said of an installation that keeps what it has until its set stamps it. */
+export function waitsForStageMessage(stage: string): string {
+  return `keeps what is installed, because the release files or their rendering have changed; waits for stage ${stage} of its set`;
+}
+
 /** What the condition of an install says beside its progress: Jobs that failed, and entries of `spec.config` that change nothing. */
 export function installRemarks({
   failedJobs,
   unusedConfig = [],
+  waitsForStage,
 }: {
   readonly failedJobs?: readonly string[];
   readonly unusedConfig?: readonly string[];
+  readonly waitsForStage?: string;
 }): readonly string[] {
-  const remarks = [failedJobsMessage(failedJobs), unusedConfigMessage(unusedConfig)];
+  const waits = waitsForStage === undefined ? undefined : waitsForStageMessage(waitsForStage);
+  const remarks = [failedJobsMessage(failedJobs), unusedConfigMessage(unusedConfig), waits];
   return remarks.filter((text) => text !== undefined);
 }

@@ -2,6 +2,7 @@ import { Follower } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
+import { setLabels } from "../../api/fleet-set.ts";
 import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { contestedCondition } from "../../api/reasons.ts";
 import { isHandedBack } from "../../installation/predecessor.ts";
@@ -105,7 +106,13 @@ export function writeFirstConditions({ component, writer }: Attempt, signal: Abo
 
 async function apply(
   { component, installation, writer }: Attempt,
-  { rendered, resolved, suited, deps }: PreparedInstall & { readonly deps: ReconcileDeps },
+  {
+    rendered,
+    resolved,
+    content: { isHeld, installed },
+    suited,
+    deps,
+  }: PreparedInstall & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
   // The install awaits it.
@@ -119,12 +126,12 @@ async function apply(
     void deps.events.record(writer.latest, event, signal);
   const view = await openView({ component, installation }, target, deps);
   const { version, paths, manifests, unusedConfig } = rendered;
-  const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
-  const content = `${component.metadata.generation} ${version}`;
-  const showsProgress = installation.sent !== content && isNewContent(component, rendered);
+  const isOurs = (one: Manifest): boolean => isInstalled(keyOf(one), view, isHeld);
+  const sent = `${component.metadata.generation} ${version}`;
+  const showsProgress = !isHeld && installation.sent !== sent && isNewContent(component, rendered);
   using install = new Follower(signal, connection.signal);
   const changes = await installOrTakeOver(
-    { component, rendered, target, ...view, isNew },
+    { component, rendered, target, ...view, isNew, isHeld },
     {
       ...deps,
       log,
@@ -143,7 +150,7 @@ async function apply(
     },
     install.signal,
   );
-  installation.sent = content;
+  installation.sent = sent;
   installation.repairPace.take(deps.clock.now(), changes.applied.length);
   countChanges(changes, log, deps);
   const repairs = repairEvent(changes);
@@ -153,7 +160,27 @@ async function apply(
   const question = { ...view, client, clock: deps.clock, log, said, recordEvent, toldJobs };
   const health = await readHealth(manifests.filter(isOurs).map(keyOf), question, signal);
   const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
-  return { kind: "applied", version, paths, unusedConfig, changes, ...health, unsureMs };
+  const applied = { changes, ...health, unsureMs, unusedConfig };
+  if (isHeld) return { kind: "applied", ...keptFacts(component, rendered), ...applied };
+  const content = installed === undefined ? {} : { content: installed };
+  return { kind: "applied", version, paths, ...content, ...applied };
+}
+
+/** Whether an object is part of an installation: not left to another component, nor kept out until the set stamps the component. */
+function isInstalled(key: ObjectKey, { memory }: View, isHeld: boolean): boolean {
+  const id = identityOf(key);
+  if (memory.sharing.left.has(id)) return false;
+  return !isHeld || memory.inventory === undefined || memory.entryOf(id) !== undefined;
+}
+
+/** What the status says of an installation that keeps what it has. */
+function keptFacts({ metadata, status }: Component, { version, paths }: Rendered) {
+  const stage = metadata.labels?.[setLabels.stage] ?? "";
+  return {
+    version: status?.version ?? version,
+    paths: status?.manifests ?? paths,
+    waitsForStage: stage,
+  };
 }
 
 /** Records the Events about what an install met on its cluster. */

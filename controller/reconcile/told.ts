@@ -6,6 +6,8 @@ export interface Told {
   readonly conditions: readonly Omit<Condition, "lastTransitionTime">[];
   /** The version that is installed; absent before it is known. */
   readonly version?: string;
+  /** The content of a set that is applied; see set-content.ts. */
+  readonly content?: string;
 }
 
 /** The conditions without those that come and go, and that the spoke does not tell any more. */

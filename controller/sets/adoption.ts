@@ -33,7 +33,8 @@ export function judgeAdoption(
   }
   const desired = specs.of(profile);
   if ("missing" in desired) return { kind: "take", component };
-  const { clusterProfileRef: _ref, ...spec } = component.spec ?? {};
+  const { clusterProfileRef: _ref, ...written } = component.spec ?? {};
+  const spec = specs.withExactVersion(written);
   if (isSameJson(desired.spec, spec)) return { kind: "take", component };
   const field = differingField(desired.spec, spec) ?? differingField(spec, desired.spec) ?? [];
   return leave("NotOwned", `${subject} has the cluster, and its spec.${field.join(".")} differs`);

@@ -2,6 +2,7 @@ import { type Component, operatorApiVersion } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { isRecord } from "../../api/fields.ts";
 import {
+  contentText,
   type FleetSet,
   fleetSetKinds,
   setAnnotations,
@@ -9,6 +10,7 @@ import {
   setLabels,
 } from "../../api/fleet-set.ts";
 import type { JsonObject, ManagedFieldsEntry, Manifest } from "../../api/kubernetes.ts";
+import type { Content } from "../../render/content.ts";
 import { shortHashOf } from "../../sets/desired-spec.ts";
 import type { SelectedCluster, Stamp } from "../../sets/facts.ts";
 import { setSelectorOf } from "../../sets/revision-object.ts";
@@ -49,7 +51,11 @@ export function isChildOf(component: Component, set: FleetSet): boolean {
 }
 
 /** The component that a set applies. Spec, revision and time are one write. Spec: sets.md R4. */
-export function childObject(set: FleetSet, stamp: Stamp, now: Date): Manifest {
+export function childObject(
+  set: FleetSet,
+  stamp: Stamp,
+  { now, content }: { readonly now: Date; readonly content: Content },
+): Manifest {
   const { template, desired } = stamp;
   const { labels = {}, annotations = {} } = template.metadata ?? {};
   const [namespace = "", name = ""] = stamp.cluster.split("/");
@@ -72,6 +78,7 @@ export function childObject(set: FleetSet, stamp: Stamp, now: Date): Manifest {
         [setAnnotations.setUid]: set.metadata.uid,
         [setAnnotations.component]: component,
         [setAnnotations.spec]: desired.hash,
+        [setAnnotations.content]: contentText(content),
       },
     },
     spec: {

@@ -8,6 +8,9 @@ import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
+import { contentOf } from "../../render/content.ts";
+import type { Releases } from "../../render/release/releases.ts";
+import type { RenderOptions } from "../../render/render.ts";
 import type { SetFacts } from "../../sets/facts.ts";
 import { clusterKeyOf } from "../../sets/removals.ts";
 import type { History } from "../../sets/standing.ts";
@@ -20,7 +23,7 @@ import { WorkQueue } from "../queue/queue.ts";
 import { isChildOf } from "./child-object.ts";
 import type { PlacementSource } from "./find-selection.ts";
 import { gatherFacts } from "./gather-facts.ts";
-import { componentGroupsOf, placeOf } from "./hub-view.ts";
+import { componentGroupsOf, componentKindOf, placeOf } from "./hub-view.ts";
 import { IndexedObjects } from "./indexed-objects.ts";
 import { lookAt, type LookDeps } from "./look.ts";
 import { NotTakenMemory } from "./not-taken.ts";
@@ -29,6 +32,7 @@ import { RecentWrites } from "./recent-writes.ts";
 import { Selections } from "./selections.ts";
 import { isOutdated } from "./send-writes.ts";
 import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
+import { SetDigests } from "./set-digest.ts";
 import { deletionEvents, editEvents } from "./set-events.ts";
 import { ChildWriter } from "./write-children.ts";
 import { RevisionWriter } from "./write-revisions.ts";
@@ -43,6 +47,9 @@ export interface FleetSetsOptions {
   readonly events: Pick<EventRecorder, "record">;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
+  /** Where the versions come from that a revision of a set promises. */
+  readonly releases: Releases;
+  readonly rendering: Pick<RenderOptions, "environment">;
   /** Sets of a namespace that are rolled out. */
   readonly maxSetsPerNamespace: number;
   readonly clock: Clock;
@@ -72,11 +79,15 @@ export class FleetSets implements AsyncDisposable {
   readonly #notTaken = new Map<string, NotTakenMemory>();
   readonly #histories = new Map<string, History>();
   readonly #lines: LinePace;
+  readonly #digests: SetDigests;
   #isStarted = false;
 
   constructor(options: FleetSetsOptions, signal: AbortSignal) {
     this.#options = options;
     const { hub: client, clock, log, events, random, maxSetsPerNamespace } = options;
+    const { releases, rendering } = options;
+    const { environment } = rendering;
+    this.#digests = new SetDigests(releases, environment);
     const stopped = new Follower(signal, this.#stop.signal).signal;
     const handlers = {
       onSet: this.#setChanged.bind(this),
@@ -97,8 +108,13 @@ export class FleetSets implements AsyncDisposable {
       events,
       sets: new SetWriter({ client, clock, recent: this.#written }),
       revisions: new RevisionWriter({ client, clock, recent: this.#caches.revisions }),
-      children: new ChildWriter({ client, clock, recent: this.#components }),
-      factsOf: (key) => this.#factsOf(key),
+      children: new ChildWriter({
+        client,
+        clock,
+        recent: this.#components,
+        contentOf: (component) => contentOf(component, releases, environment),
+      }),
+      factsOf: (key) => this.#digestedFactsOf(key),
       onNotTaken: (set, notTaken) =>
         this.#notTakenOf(setKeyOf(set)).remember(set, notTaken, clock.now()),
       onSeen: (set, history) => void this.#histories.set(setKeyOf(set), history),
@@ -230,6 +246,15 @@ export class FleetSets implements AsyncDisposable {
     }
   }
 
+  /** The facts with the digest of what the set renders, as it is then. */
+  async #digestedFactsOf(key: string): Promise<SetFacts | undefined> {
+    const set = this.#caches.sets.get(key);
+    if (set === undefined) return undefined;
+    const digest = await this.#digests.of(set);
+    const isSame = isSameJson(this.#caches.sets.get(key)?.spec, set.spec);
+    return this.#factsOf(key, isSame ? digest : undefined);
+  }
+
   async #look(key: string, signal: AbortSignal): Promise<Next> {
     const { clock, log } = this.#options;
     this.#lookedAt.set(key, clock.now());
@@ -259,8 +284,8 @@ export class FleetSets implements AsyncDisposable {
     return ms === Infinity ? next : { kind: "after", ms: Math.max(paceMs, ms) };
   }
 
-  #factsOf(key: string): SetFacts | undefined {
-    const { clock, references } = this.#options;
+  #factsOf(key: string, digest: string | undefined): SetFacts | undefined {
+    const { clock, references, releases } = this.#options;
     const now = clock.now();
     const seen = this.#caches.sets.get(key);
     if (seen === undefined) return undefined;
@@ -278,6 +303,8 @@ export class FleetSets implements AsyncDisposable {
       policy: references?.policy,
       refusals: notTaken.refusals(set, now),
       unwritten: notTaken.failed,
+      available: releases.versionsOf(componentKindOf(set)),
+      ...(digest === undefined ? {} : { digest }),
     });
     const history = this.#histories.get(key) ?? {
       since: clock.date().getTime(),

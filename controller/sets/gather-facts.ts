@@ -8,6 +8,7 @@ import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
 import { byText } from "../../api/fields.ts";
 import { type FleetSet, setAnnotations, setLabels } from "../../api/fleet-set.ts";
+import { contentOf } from "../../sets/content.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Obstacle, SelectedCluster, SetFacts } from "../../sets/facts.ts";
 import { exclusionOf } from "../../sets/members.ts";
@@ -41,6 +42,8 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
     revisions: revisions.flatMap((object) => revisionOf(object) ?? []),
     profiles: view.profiles,
     ...(view.unwritten === undefined ? {} : { unwritten: view.unwritten }),
+    ...(view.available === undefined ? {} : { available: view.available }),
+    ...(view.digest === undefined ? {} : { digest: view.digest }),
   };
   // A set that is deleted takes nothing over any more.
   const isDeleted = set.metadata.deletionTimestamp !== undefined;
@@ -70,7 +73,7 @@ class Neighbourhood {
     this.#set = set;
     this.#view = view;
     this.#owned = new Set(children.map(clusterKeyOf));
-    this.#specs = new DesiredSpecs(set.spec);
+    this.#specs = new DesiredSpecs(contentOf(set, view));
   }
 
   /** Why the set may not take a cluster, the component there that it takes over, or undefined: nothing is in its way. */

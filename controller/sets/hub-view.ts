@@ -32,6 +32,10 @@ export interface HubView {
   readonly refusals: ReadonlyMap<string, Obstacle>;
   /** Why the hub did not take components of the set at the last look, by cluster. */
   readonly unwritten?: ReadonlyMap<string, string>;
+  /** The versions of the release folder, the newest first; absent: not known. */
+  readonly available?: readonly string[];
+  /** Digest of what the set renders now; absent: not known. */
+  readonly digest?: string;
 }
 
 /** The groups of a component: the set whose labels it carries, and its cluster. */

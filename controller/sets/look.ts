@@ -20,7 +20,7 @@ export interface LookDeps {
   readonly revisions: RevisionWriter;
   readonly children: ChildWriter;
   /** What the hub holds now about a set; undefined: the set is gone. */
-  readonly factsOf: (key: string) => SetFacts | undefined;
+  readonly factsOf: (key: string) => Promise<SetFacts | undefined>;
   /** What the hub did not take in a look; nothing, when it took all. */
   readonly onNotTaken: (set: FleetSet, notTaken: NotTaken) => void;
   /** What the next look has to know of this one. */
@@ -49,7 +49,8 @@ export async function lookAt(key: string, deps: LookDeps, signal: AbortSignal): 
 
 async function look(key: string, deps: LookDeps, signal: AbortSignal): Promise<Next> {
   for (let marks = 0; marks < mostMarks; marks += 1) {
-    const facts = deps.factsOf(key);
+    // oxlint-disable-next-line no-await-in-loop -- each mark leads to another decision
+    const facts = await deps.factsOf(key);
     if (facts === undefined) return { kind: "done" };
     // oxlint-disable-next-line no-await-in-loop -- the next decision follows from this write
     const decision = await decideAbout(facts, deps, signal);
@@ -81,13 +82,13 @@ async function dropApprovals(
   deps: LookDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const set = deps.factsOf(key)?.set;
+  const set = (await deps.factsOf(key))?.set;
   if (set !== undefined) await deps.sets.dropApprovals(set, signal);
   if (kind === "begin") await dropAbort(key, deps, signal);
 }
 
 async function dropAbort(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
-  const set = deps.factsOf(key)?.set;
+  const set = (await deps.factsOf(key))?.set;
   if (set !== undefined) await deps.sets.dropAbort(set, signal);
 }
 
@@ -106,7 +107,8 @@ async function record(
     void deps.events.record(facts.set, event, signal);
   }
   // The deeds on a set whose revision only begins belong to that one.
-  const set = decision.mark?.kind === "begin" ? undefined : deps.factsOf(key)?.set;
+  const isNew = decision.mark?.kind === "begin";
+  const set = isNew ? undefined : (await deps.factsOf(key))?.set;
   if (set !== undefined) await deps.sets.dropDeeds(set, facts.set, signal);
   return true;
 }
@@ -163,7 +165,7 @@ async function tell(
 
 /** The status was written before the components. It is corrected when the hub did not take all of them. */
 async function tellAgain(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
-  const facts = deps.factsOf(key);
+  const facts = await deps.factsOf(key);
   if (facts === undefined) return;
   const { mark, status } = decide(facts, deps.clock.date().getTime());
   if (mark === undefined) await tell(facts.set, status, deps, signal);

@@ -5,6 +5,7 @@ import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, setAnnotations, setFieldManager } from "../../api/fleet-set.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import type { Content } from "../../render/content.ts";
 import type { Removals, Stamp } from "../../sets/facts.ts";
 import { clusterKeyOf } from "../../sets/removals.ts";
 import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
@@ -15,6 +16,7 @@ import {
   releasePatch,
   stampedNameOf,
 } from "./child-object.ts";
+import { componentKindOf } from "./hub-view.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { ChangedMeanwhileError, type Sending } from "./send-writes.ts";
 
@@ -22,6 +24,8 @@ export interface ChildWriterOptions {
   readonly client: Pick<KubeClient, "get" | "apply" | "patch" | "remove">;
   readonly clock: Clock;
   readonly recent: Pick<RecentWrites<Component>, "add">;
+  /** The content of a component that is about to be written. */
+  readonly contentOf: (component: Pick<Component, "kind" | "spec">) => Promise<Content>;
 }
 
 /** Writes the components of sets. Every method throws as the client does, and remembers what the hub answered. */
@@ -36,7 +40,11 @@ export class ChildWriter {
   async stamp(set: FleetSet, stamp: Stamp, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options;
     const { child } = stamp;
-    const object = childObject(set, stamp, clock.date());
+    const content = await this.#options.contentOf({
+      kind: componentKindOf(set),
+      spec: stamp.desired.spec,
+    });
+    const object = childObject(set, stamp, { now: clock.date(), content });
     const isForeign = child !== undefined && !isChildOf(child, set);
     if (isForeign) await this.#takeOver(child, signal);
     const resource = knownResource(object.apiVersion, object.kind);

@@ -18,7 +18,7 @@ export interface RevisionWriterOptions {
 }
 
 const resource = knownResource("apps/v1", "ControllerRevision");
-const { completed, failedAt, retriedAt } = revisionAnnotations;
+const { completed, digest, failedAt, retriedAt } = revisionAnnotations;
 
 /** Writes the ControllerRevisions of sets: what a rollout has come to is in them, so that a new leader goes on from there. */
 export class RevisionWriter {
@@ -78,11 +78,12 @@ export class RevisionWriter {
 
   async #begin(
     set: FleetSet,
-    { name, number, entries = [] }: Extract<RevisionMark, { kind: "begin" }>,
+    mark: Extract<RevisionMark, { kind: "begin" }>,
     signal: AbortSignal,
   ): Promise<void> {
     const { client } = this.#options;
-    const plain = revisionObject(set, name, number);
+    const { name, number, entries = [] } = mark;
+    const plain = revisionObject(set, mark);
     const record = entries.length === 0 ? {} : recordAnnotation([], entries);
     const object = { ...plain, metadata: { ...plain.metadata, annotations: record } };
     const { namespace } = set.metadata;
@@ -92,7 +93,13 @@ export class RevisionWriter {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
       // A set that had this name before has left it, with marks that say nothing of this one.
       const { ownerReferences } = object.metadata;
-      const annotations = { [completed]: null, [failedAt]: null, [retriedAt]: null, ...record };
+      const annotations = {
+        [completed]: null,
+        [digest]: null,
+        [failedAt]: null,
+        [retriedAt]: null,
+        ...record,
+      };
       const patch = { revision: number, metadata: { ownerReferences, annotations } };
       await this.#patch(set, { name, patch }, signal);
     }
@@ -101,6 +108,7 @@ export class RevisionWriter {
   #annotationsOf(mark: RevisionMark): Readonly<Record<string, string | null>> {
     if (mark.kind === "begin") return {};
     const now = timestampOf(this.#options.clock.date());
+    if (mark.kind === "digest") return { [digest]: mark.digest };
     if (mark.kind === "complete") return { [completed]: String(mark.number) };
     if (mark.kind === "fail") return { [failedAt]: now };
     return { [failedAt]: null, [retriedAt]: now };

@@ -6,6 +6,7 @@ import { FakeClock } from "../support/fake-clock.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { hubWithNone } from "./dispatched-hub.ts";
+import { emptyReleases } from "./sets/empty-releases.ts";
 
 const { signal } = new AbortController();
 
@@ -45,6 +46,8 @@ test("a shard whose work does not end is left after a minute, with its connectio
     mayFollowAnother: false,
     start: ignore,
     onChange: ignore,
+    releases: emptyReleases(),
+    rendering: {},
     random: () => 0,
   });
   await parts.begin([0], signal);

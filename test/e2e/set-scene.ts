@@ -1,3 +1,4 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterAll, beforeAll } from "vitest";
@@ -35,6 +36,10 @@ export interface SetScene {
   readonly profiles: readonly Profile[];
   controller: ControllerProcess;
   startController(): Promise<ControllerProcess>;
+  /** Puts one more version of Eventing into the release folder, and starts the controller again, as an upgrade of knfleet does. */
+  restartWith(version: string): Promise<void>;
+  /** Changes the release files of a version, and starts the controller again. */
+  restartChanged(version: string, change: (text: string) => string): Promise<void>;
 }
 
 /** Sets the scene for all tests of a file. */
@@ -55,7 +60,26 @@ async function setSceneOf(fleet: Fleet): Promise<SetScene> {
   const { hub } = fleet;
   const { profiles, options } = await prepareSets(fleet);
   const startController = () => startControllerProcess(options);
-  return { fleet, hub, profiles, controller: await startController(), startController };
+  const controller = await startController();
+  const scene: SetScene = {
+    fleet,
+    hub,
+    profiles,
+    controller,
+    startController,
+    async restartWith(version) {
+      await scene.controller.stop();
+      await writeThinRelease(fleet.folder, 2, [version]);
+      scene.controller = await startController();
+    },
+    async restartChanged(version, change) {
+      await scene.controller.stop();
+      const file = join(options.releaseDir ?? "", "knative-eventing", version, "1-thin.yaml");
+      await writeFile(file, change(await readFile(file, "utf8")));
+      scene.controller = await startController();
+    },
+  };
+  return scene;
 }
 
 /** Publishes the spokes of a fleet in rings, and says how a controller is started that rolls sets of Eventing out. */

@@ -22,6 +22,18 @@ async function identities(component: Component): Promise<readonly string[]> {
   return manifests.map((manifest) => identityOf(keyOf(manifest)));
 }
 
+/** The version that a component gets that a set stamped; without a set where `set` is empty. */
+async function versionFor(
+  version: string,
+  { set = "prod", installed = "1.22.0" } = {},
+): Promise<string> {
+  const component = serving({ ...kourier, version });
+  const labels: Record<string, string> = set === "" ? {} : { "knfleet.dev/set": set };
+  const metadata = { ...component.metadata, labels };
+  const status = { version: installed, conditions: [] };
+  return (await render({ ...component, metadata, status }, releases)).version;
+}
+
 describe("rendering", () => {
   test("says version, paths and hash", async () => {
     expect(await render(serving(kourier), releases)).toMatchObject({
@@ -61,6 +73,15 @@ describe("rendering", () => {
     expect(await render(serving({ ...kourier, version: "latest" }), releases)).toBe(first);
     const other = await render(serving(kourier, { namespace: "other" }), releases);
     expect(other.hash).not.toBe(first.hash);
+  });
+
+  test("keeps the patch of a component of a set that is installed, until its set names another one", async () => {
+    expect(await versionFor("1.22")).toBe("1.22.0");
+    expect(await versionFor("1.22.1")).toBe("1.22.1");
+    expect(await versionFor("1.23")).toBe("1.23.1");
+    expect(await versionFor("1.22", { set: "" })).toBe("1.22.1");
+    // The folder does not have it any more.
+    expect(await versionFor("1.22", { installed: "1.22.9" })).toBe("1.22.1");
   });
 
   test("gives the same hash in another directory object, and another for another config", async () => {

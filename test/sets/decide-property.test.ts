@@ -9,7 +9,8 @@ import { shareOf } from "../../sets/limits.ts";
 import { runsOf } from "../support/fuzz.ts";
 import { type Fate, ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
 
-const versions = ["1.22.0", "1.22.1", "1.23.0", "1.23.1"] as const;
+const versions = ["1.22.0", "1.22.1", "1.23.0", "1.23.1", "1.22", "1.23"] as const;
+const available = ["1.23.0", "1.22.0"];
 
 /** What can happen to a set. Not every kind uses the cluster, the number and the fate. */
 interface Happening {
@@ -27,6 +28,11 @@ const plays = {
   pass: ({ world }: Scene, { number }: Happening) => world.pass(number * 1_000),
   version: ({ world }: Scene, { version }: Happening) =>
     world.edit({ template: { spec: { version } } }),
+  // A knfleet with one more patch of a minor comes, or one with fewer comes back.
+  release: ({ world }: Scene, { number }: Happening) => {
+    const more = [`1.23.${(number % 3) + 1}`, `1.22.${(number % 2) + 1}`];
+    world.available = [...more, ...available].toSorted().toReversed();
+  },
   fate: ({ fates }: Scene, { name, fate }: Happening) => void fates.set(name, fate),
   leave: ({ world }: Scene, { name }: Happening) => void world.clusters.delete(name),
   join: ({ world, fates }: Scene, { name }: Happening) => {
@@ -50,7 +56,7 @@ function updateOf({ set }: SetWorld): string {
 // Time and trouble come more often than the rest, so that failures add up.
 const kinds = [
   ...(["pass", "pass", "pass", "fate", "fate", "fate"] as const),
-  ...(["version", "leave", "join", "killed"] as const),
+  ...(["version", "leave", "join", "killed", "release"] as const),
   ...(["forget", "pause", "resume", "approve", "retry"] as const),
 ];
 
@@ -95,6 +101,7 @@ function sceneOf({ canary, rest, ...fields }: Settings): Scene {
   }));
   const stages = [stageOfRing("canary", canary), stageOfRing("rest", rest)];
   const world = new SetWorld(rolloutWith({ stages, ...fields }), clusters);
+  world.available = available;
   const limits = { canary: canary.maxConcurrency, rest: rest.maxConcurrency };
   const budgets = { canary: canary.maxFailures, rest: rest.maxFailures };
   return { world, fates, limits, budgets };

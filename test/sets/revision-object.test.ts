@@ -8,14 +8,14 @@ import { SetWorld } from "./set-world.ts";
 const { set } = new SetWorld({}, []);
 const name = revisionNameOf(set);
 const stored = (annotations: Record<string, string>) => {
-  const { metadata, ...rest } = revisionObject(set, name, 3);
+  const { metadata, ...rest } = revisionObject(set, { name, number: 3, content: set.spec });
   const own = { uid: "1", resourceVersion: "1", annotations };
   return { ...rest, metadata: { ...metadata, name, ...own } };
 };
 
 describe("a ControllerRevision of a set", () => {
   test("belongs to the set and is found by its labels", () => {
-    expect(revisionObject(set, name, 3)).toEqual({
+    expect(revisionObject(set, { name, number: 3, content: set.spec })).toEqual({
       apiVersion: "apps/v1",
       kind: "ControllerRevision",
       metadata: {
@@ -46,6 +46,18 @@ describe("a ControllerRevision of a set", () => {
       content: { template: { spec: { version: "1.22.0" } }, overrides: [] },
     });
     expect(revisionNameOf({ ...set, spec: { ...set.spec, ...revision?.content } })).toBe(name);
+  });
+
+  test("keeps the exact versions of its content, and the name depends on them", () => {
+    const content = { template: { spec: { version: "1.22" } }, overrides: [] };
+    const exact = { ...content, versions: { "1.22": "1.22.1" } };
+    const own = revisionNameOf({ ...set, spec: exact });
+    expect(own).not.toBe(revisionNameOf({ ...set, spec: content }));
+    const object = revisionObject(set, { name: own, number: 1, content: exact });
+    const metadata = { ...object.metadata, name: own, uid: "1", resourceVersion: "1" };
+    expect(revisionOf({ ...object, metadata })?.content).toEqual(exact);
+    const data = { ...content, versions: { "1.22": "1.22.0" } };
+    expect(revisionOf({ ...object, metadata, data })).toBeUndefined();
   });
 
   test("says what became of it", () => {

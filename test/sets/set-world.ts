@@ -36,6 +36,10 @@ export class SetWorld {
   readonly children = new Map<string, Component>();
   readonly obstacles = new Map<string, Obstacle>();
   revisions: readonly Revision[] = [];
+  /** The versions of the release folder, the newest first. */
+  available: readonly string[] = [];
+  /** Digest of what the set renders; undefined: not known. */
+  digest: string | undefined;
   selection: Selection | undefined;
   set: FleetSet;
   now = start;
@@ -76,6 +80,8 @@ export class SetWorld {
       profiles: new Map(profiles.map((profile) => [`fleet/${profile.metadata.name}`, profile])),
       children: [...this.children.values()],
       obstacles: this.obstacles,
+      available: this.available,
+      ...(this.digest === undefined ? {} : { digest: this.digest }),
       history: this.history,
     });
   }
@@ -166,13 +172,16 @@ export class SetWorld {
 
   #mark(mark: NonNullable<Decision["mark"]>): void {
     this.writes += 1;
-    const { template, overrides } = this.set.spec;
-    const content = overrides === undefined ? { template } : { template, overrides };
+    const content = mark.kind === "begin" ? mark.content : { template: this.set.spec.template };
     const others = this.revisions.filter(({ name }) => name !== mark.name);
     const known = this.revisions.find(({ name }) => name === mark.name);
     const record = withEntries(known?.record ?? [], mark.entries ?? []);
     const base = { ...(known ?? { name: mark.name, number: 0, failed: false, content }), record };
     if (mark.kind === "begin") this.revisions = [...others, { ...base, number: mark.number }];
+    if (mark.kind === "digest") {
+      const { digest } = mark;
+      this.revisions = [...others, { ...base, content: { ...base.content, digest } }];
+    }
     if (mark.kind === "complete") {
       this.revisions = [...others, { ...base, completedNumber: mark.number }];
     }
@@ -242,6 +251,9 @@ export class SetWorld {
         annotations: {
           [setAnnotations.updatedAt]: timestampOf(new Date(this.now)),
           [setAnnotations.spec]: desired.hash,
+          ...(this.digest === undefined
+            ? {}
+            : { [setAnnotations.content]: `${desired.hash}-${this.digest}` }),
         },
       },
       spec,
@@ -253,7 +265,10 @@ export class SetWorld {
     const version = child.spec?.version ?? "";
     const fate = this.clusters.get(key.slice("fleet/".length))?.fate(version) ?? "ready";
     const { status, metadata } = child;
-    const isObserved = status?.observedGeneration === metadata.generation;
+    const isObserved =
+      status?.observedGeneration === metadata.generation &&
+      status?.annotations?.[setAnnotations.content] ===
+        metadata.annotations?.[setAnnotations.content];
     const isReady = conditionOf(status?.conditions, "Ready")?.status === "True";
     const isDark = saidBy(child, "TargetClusterResolved").status === "False";
     const isSame = isReady === (fate === "ready") && isDark === (fate === "dark");
@@ -293,10 +308,12 @@ function statusAfter(
   const ready: Condition = { type: "Ready", status: failure === undefined ? "True" : "False" };
   const said = failure === undefined ? [ready] : [ready, failure];
   const installed = failure === undefined ? spec?.version : status?.version;
+  const content = metadata.annotations?.[setAnnotations.content];
   return {
     observedGeneration: metadata.generation ?? 0,
     conditions: said.map((condition) => ({ ...condition, lastTransitionTime: at })),
     version: installed ?? "",
+    ...(content === undefined ? {} : { annotations: { [setAnnotations.content]: content } }),
   };
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
 import { judgeAdoption } from "../../../controller/sets/adoption.ts";
+import { contentOf } from "../../../sets/content.ts";
 import { DesiredSpecs } from "../../../sets/desired-spec.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 
@@ -18,6 +19,8 @@ interface Row {
   readonly adoption?: "Always" | "IfEqual" | "Never";
   readonly namespace?: string;
   readonly spec?: object;
+  /** The version of the set; absent: an exact one. */
+  readonly wants?: string;
   /** Name of the set whose label the component has; it belongs to that set. */
   readonly owner?: string;
   /** Why it is left; absent: it is taken. */
@@ -35,6 +38,17 @@ test.each<Row>([
     name: "with a field more is left",
     spec: { version: "1.22.0", config: { network: {} } },
     why: "NotOwned: KnativeServing fleet/mine has the cluster, and its spec.config differs",
+  },
+  {
+    name: "with the minor version that the set resolves is taken",
+    wants: "1.22",
+    spec: { version: "1.22" },
+  },
+  {
+    name: "with another minor version than the set resolves is left",
+    wants: "1.22",
+    spec: { version: "1.21" },
+    why: "NotOwned: KnativeServing fleet/mine has the cluster, and its spec.version differs",
   },
   { name: "with any spec is taken by Always", adoption: "Always", spec: { version: "1.20.0" } },
   {
@@ -55,7 +69,7 @@ test.each<Row>([
     why: "Duplicate: KnativeServing fleet/mine belongs to the set fleet/rival",
   },
 ])("a component $name", ({ adoption = "IfEqual", namespace = "fleet", owner, why, ...row }) => {
-  const { spec = { version: "1.22.0" } } = row;
+  const { spec = { version: "1.22.0" }, wants = "1.22.0" } = row;
   const labels: Record<string, string> = owner === undefined ? {} : { "knfleet.dev/set": owner };
   const component: Component = {
     apiVersion: "operator.knative.dev/v1beta1",
@@ -63,9 +77,13 @@ test.each<Row>([
     metadata: { namespace, name: "mine", uid: "1", resourceVersion: "1", labels },
     spec: { ...spec, clusterProfileRef },
   };
-  const set = { ...example, spec: { ...example.spec, adoption } };
+  const template = { spec: { version: wants } };
+  const set = { ...example, spec: { ...example.spec, template, adoption } };
   const found = { component, isOwned: owner !== undefined };
-  const judged = judgeAdoption(set, found, { profile, specs: new DesiredSpecs(set.spec) });
+  const judged = judgeAdoption(set, found, {
+    profile,
+    specs: new DesiredSpecs(contentOf(set, { available: ["1.22.1", "1.22.0"] })),
+  });
   const reason =
     judged.kind === "leave" ? `${judged.obstacle.reason}: ${judged.obstacle.message}` : undefined;
   expect(reason).toBe(why);

@@ -108,6 +108,7 @@ test("a component that is released keeps no label, annotation or field of the se
       "knfleet.dev/set-updated-at": null,
       "knfleet.dev/set-uid": null,
       "knfleet.dev/set-component": null,
+      "knfleet.dev/set-content": null,
       "knfleet.dev/set-spec": null,
       "knfleet.dev/set-unselected-at": null,
     },

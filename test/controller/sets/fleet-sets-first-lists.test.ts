@@ -8,6 +8,7 @@ import { ocmLabels } from "../../../controller/sets/find-selection.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
+import { emptyReleases } from "./empty-releases.ts";
 import { ocmSlice } from "./ocm-slice.ts";
 import { apiError, SetHub } from "./set-hub.ts";
 
@@ -66,6 +67,8 @@ function lead(hub: SetHub, placements: Promise<void>): void {
       events: { record: async () => undefined },
       clock: hub.clock,
       random: () => 0.5,
+      releases: emptyReleases(),
+      rendering: {},
       maxSetsPerNamespace: 100,
       log: silentLog,
     },

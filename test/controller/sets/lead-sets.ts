@@ -8,6 +8,7 @@ import { Components } from "../../../controller/components.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
+import { emptyReleases } from "./empty-releases.ts";
 import { apiError, type SetHub } from "./set-hub.ts";
 
 /** Sets that are rolled out, and how often their facts were gathered: once for each look that writes no mark. */
@@ -31,6 +32,7 @@ export function leadSetsOn(
     log = silentLog,
     clock = hub.clock,
     events = { record: async () => undefined },
+    releases = emptyReleases(() => hub.available),
   }: Partial<FleetSetsOptions> = {},
   requests: SetHub["client"] = hub.client,
 ): LedSets & AsyncDisposable {
@@ -85,6 +87,8 @@ export function leadSetsOn(
       components,
       events,
       references,
+      releases,
+      rendering: {},
       clock,
       random: () => 0.5,
       log,

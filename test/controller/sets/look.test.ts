@@ -280,3 +280,24 @@ test("an abort outlives a hub that does not take the mark of the revision", asyn
   expect(hub.set(key).status?.rollout?.phase).toMatch(/^Roll(ing|ed)Back$/);
   expect(hub.set(key).metadata.annotations).toEqual({});
 });
+
+test("a look records the exact version that the release folder has, and stamps it; the next leader with a newer patch begins a rollout", async () => {
+  const hub = new SetHub();
+  for (const name of ["a", "b"]) hub.putProfile(name);
+  hub.available = ["1.22.1", "1.22.0"];
+  const key = hub.putSet({ template: { spec: { version: "1.22" } }, rollout });
+  await hub.look(key);
+  expect(hub.versions()).toEqual({ "prod-a": "1.22.1", "prod-b": "1.22.1" });
+  expect(hub.revisions().map((one) => one["data"])).toEqual([
+    { template: { spec: { version: "1.22" } }, overrides: [], versions: { "1.22": "1.22.1" } },
+  ]);
+  hub.annotate(key, steering.pause, "wait");
+  hub.available = ["1.22.2", ...hub.available];
+  await hub.look(key);
+  expect(hub.set(key).status).toMatchObject({ rollout: { phase: "Paused" } });
+  expect(hub.versions()).toEqual({ "prod-a": "1.22.1", "prod-b": "1.22.1" });
+  hub.annotate(key, steering.pause, undefined);
+  await hub.look(key);
+  expect(hub.versions()).toEqual({ "prod-a": "1.22.2", "prod-b": "1.22.2" });
+  expect(hub.revisions()).toHaveLength(2);
+});

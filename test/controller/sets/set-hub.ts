@@ -58,6 +58,10 @@ export class SetHub {
   readonly events: NewEvent[] = [];
   readonly faults: Fault[] = [];
   policy: ReferencePolicy | undefined;
+  /** The versions of the release folder, the newest first. */
+  available: readonly string[] = [];
+  /** Digest of what sets render. */
+  digest: string | undefined;
   /** `verb name` of each request that changed something. */
   readonly writes: string[] = [];
   /** Told of each change, as a watch is. */
@@ -170,6 +174,8 @@ export class SetHub {
       policy: this.policy,
       refusals: this.memory.refusals(set, this.clock.now()),
       unwritten: this.memory.failed,
+      available: this.available,
+      ...(this.digest === undefined ? {} : { digest: this.digest }),
     });
     return gatherFacts(set, view);
   }
@@ -189,8 +195,11 @@ export class SetHub {
         events: { record: async (_set, event) => void this.events.push(event) },
         sets: new SetWriter(options<FleetSet>()),
         revisions: new RevisionWriter(options<KubeObject>()),
-        children: new ChildWriter(options<Component>()),
-        factsOf: (one) => this.facts(one),
+        children: new ChildWriter({
+          ...options<Component>(),
+          contentOf: async () => ({ spec: "spec", rendered: this.digest ?? "none" }),
+        }),
+        factsOf: async (one) => this.facts(one),
         onNotTaken: (set, notTaken) => this.memory.remember(set, notTaken, clock.now()),
         onSeen: () => undefined,
       },

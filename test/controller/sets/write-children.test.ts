@@ -23,6 +23,7 @@ const key = {
 };
 const none = { unmark: [], markUnselected: [], orphan: [], remove: [] };
 
+const contentOf = () => Promise.resolve({ spec: "s", rendered: "r" });
 const answer = (): Promise<KubeObject> => Promise.resolve(answered);
 
 /** A writer to a hub that takes everything, and what is remembered of a component that no watch has shown. */
@@ -31,7 +32,7 @@ function writer() {
   const recent = new RecentWrites<Component>();
   const client = { get: answer, apply: answer, patch: answer, remove: answer };
   return {
-    children: new ChildWriter({ client, clock, recent }),
+    children: new ChildWriter({ client, clock, recent, contentOf }),
     remembered: () => recent.newest(keyTextOf(child), undefined, clock.now()),
   };
 }

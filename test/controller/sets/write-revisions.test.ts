@@ -53,8 +53,14 @@ function writer(
   return { revisions, sent, remembered, forgotten };
 }
 
-const begin: RevisionMark = { kind: "begin", name: "prod-1", number: 3 };
-const marks = { completed: "completed-revision", failedAt: "failed-at", retriedAt: "retried-at" };
+const content = { template: { spec: { version: "1.22" } }, versions: { "1.22": "1.22.1" } };
+const begin: RevisionMark = { kind: "begin", name: "prod-1", number: 3, content };
+const marks = {
+  completed: "completed-revision",
+  digest: "content-digest",
+  failedAt: "failed-at",
+  retriedAt: "retried-at",
+};
 
 function annotated(values: Readonly<Record<string, string | null>>): unknown {
   const annotations = Object.fromEntries(
@@ -67,6 +73,10 @@ test.each<{ mark: RevisionMark; is: unknown }>([
   {
     mark: { kind: "complete", name: "prod-1", number: 3 },
     is: annotated({ [marks.completed]: "3" }),
+  },
+  {
+    mark: { kind: "digest", name: "prod-1", digest: "0f" },
+    is: annotated({ [marks.digest]: "0f" }),
   },
   { mark: { kind: "fail", name: "prod-1" }, is: annotated({ [marks.failedAt]: now }) },
   {

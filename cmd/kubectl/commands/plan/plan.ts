@@ -3,6 +3,9 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import { setLabels } from "../../../../api/fleet-set.ts";
+import { waitsForStageMessage } from "../../../../controller/reconcile/progress.ts";
+import { setContentOf } from "../../../../controller/reconcile/set-content.ts";
 import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { type Comparable, comparableOf, fetchSources } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
@@ -141,7 +144,8 @@ export async function lookAt(
     const found = await compareOnTarget(component, { made, ...deps, asksForNew: true }, signal);
     const { changes } = found.comparison;
     const { version, unusedConfig } = made;
-    const warnings = [unusedConfigMessage(unusedConfig) ?? []].flat();
+    const kept = await keptMessage(component, deps.settings);
+    const warnings = [unusedConfigMessage(unusedConfig) ?? [], kept ?? []].flat();
     return { version, blocked: null, warnings, changes, errors: found.errors };
   } catch (error) {
     const isOwn =
@@ -149,6 +153,17 @@ export async function lookAt(
     if (!isOwn) throw error;
     return blockedBy(error);
   }
+}
+
+/** Why nothing of the changes would happen now: the set of a component has not stamped what these release files render. Undefined where they would happen. */
+async function keptMessage(
+  component: Component,
+  { releases, environment }: RenderSettings,
+): Promise<string | undefined> {
+  const rendering = { environment };
+  const { isHeld } = await setContentOf(component, { releases: await releases(), rendering });
+  const stage = component.metadata.labels?.[setLabels.stage] ?? "";
+  return isHeld ? waitsForStageMessage(stage) : undefined;
 }
 
 function blockedBy({ code, reason, sentence }: FleetError): Look {

@@ -1,3 +1,4 @@
+import { pinnedContent } from "../../../../sets/content.ts";
 import { type ActionInput, print, tableText, timesOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -99,7 +100,7 @@ function recordText(
 
 /** Prints template and overrides of a revision as fields of a set's spec. */
 async function printContent({ content }: RecordedRevision, { flags, terminal }: Input) {
-  const { template, overrides = [] } = content;
+  const { template, overrides = [] } = pinnedContent(content);
   const fields = { template, ...(overrides.length === 0 ? {} : { overrides }) };
   documentOutput(terminal).write(await objectText(fields, flags));
   return exitCodes.fine;

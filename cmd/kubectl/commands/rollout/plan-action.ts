@@ -1,7 +1,12 @@
-import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import { type FleetSet, fleetSetApiVersion, fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
+import { SetDigests } from "../../../../controller/sets/set-digest.ts";
+import type { SetFacts } from "../../../../sets/facts.ts";
 import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
+import { controllerEnvironment, controllersOfHub } from "../../compare/controller-rules.ts";
+import { namedReleases } from "../../compare/named-releases.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
 import { NotServedError } from "../../hub/installations.ts";
@@ -42,17 +47,19 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
   if (typeof planned === "number") return planned;
   const { set, stored, answer } = planned;
   const rights = await rightsToApply(set, stored, signal);
-  const { facts, unread: unreadFacts } = await readPlanFacts(access, set, signal);
+  const found = await contentFor(set, { access, input }, signal);
+  const { facts, unread: unreadFacts } = await readPlanFacts({ ...access, ...found }, set, signal);
   const { summary, items } = planRollout(facts, terminal.now().getTime());
   const unread = [...unreadFacts, ...(answer?.kind === "unasked" ? [unasked(answer.why)] : [])];
   const warnings = [
     ...(answer?.kind === "refused" ? [`the hub refuses the set: ${answer.message}`] : []),
     ...summary.warnings,
+    ...found.unknown,
     ...unread.map((what) => `could not be read: ${what}`),
   ];
   const document = sortedBy(
     reportOf("RolloutPlan", stampAt(terminal.now(), clientVersion), {
-      complete: unread.length === 0,
+      complete: unread.length + found.unknown.length === 0,
       summary: { ...summary, warnings },
       items,
       errors: [],
@@ -77,8 +84,27 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
     terminal,
   );
   if (summary.writes + summary.blocked + summary.unselected > 0) return exitCodes.unhealthy;
-  if (warnings.length > unread.length) return exitCodes.unhealthy;
-  return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
+  const missing = unread.length + found.unknown.length;
+  if (warnings.length > missing) return exitCodes.unhealthy;
+  return missing > 0 ? exitCodes.incomplete : exitCodes.fine;
+}
+
+/** What a controller with this program's release folder and of its version would promise; without a folder, why that is not known. */
+async function contentFor(
+  set: FleetSet,
+  { access, input }: { readonly access: ClusterAccess; readonly input: Input },
+  signal: AbortSignal,
+): Promise<Pick<SetFacts, "available" | "digest"> & { readonly unknown: readonly string[] }> {
+  try {
+    const releases = await namedReleases(input, signal)();
+    const available = releases.versionsOf(fleetSetKinds[set.kind].component);
+    const environment = await controllerEnvironment(controllersOfHub(access, signal));
+    const digest = await new SetDigests(releases, environment).of(set);
+    return { available, ...(digest === undefined ? {} : { digest }), unknown: [] };
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    return { unknown: [`the exact versions are not known: ${error.message}`] };
+  }
 }
 
 interface Planned {

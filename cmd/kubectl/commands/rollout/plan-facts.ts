@@ -27,7 +27,8 @@ export interface PlanFacts {
   readonly unread: readonly string[];
 }
 
-type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs"> &
+  Pick<SetFacts, "available" | "digest">;
 
 /** Reads the facts by which the controller would decide, as far as the user may read them. The set may not exist on the hub. Throws as KubeClient does. */
 export async function readPlanFacts(
@@ -35,7 +36,7 @@ export async function readPlanFacts(
   set: FleetSet,
   signal: AbortSignal,
 ): Promise<PlanFacts> {
-  const { hub, hubTimeoutMs } = access;
+  const { hub, hubTimeoutMs, available, digest } = access;
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const { namespace: home } = set.metadata;
   const { component: kind } = fleetSetKinds[set.kind];
@@ -72,6 +73,8 @@ export async function readPlanFacts(
     // Only the controller knows the reference policy and the refusals of the hub.
     policy: undefined,
     refusals: new Map(),
+    ...(available === undefined ? {} : { available }),
+    ...(digest === undefined ? {} : { digest }),
   });
   // A plan does not say when a cluster begins.
   const { waits: _, ...facts } = gatherFacts(set, view);

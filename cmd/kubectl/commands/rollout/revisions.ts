@@ -2,6 +2,7 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { pinnedContent } from "../../../../sets/content.ts";
 import type { Revision } from "../../../../sets/facts.ts";
 import type { RecordEntry } from "../../../../sets/record-entry.ts";
 import { revisionOf, setSelectorOf } from "../../../../sets/revision-object.ts";
@@ -91,7 +92,8 @@ export function revisionItems(
   }));
 }
 
-function versionsOf({ template, overrides = [] }: Revision["content"]): readonly string[] {
+function versionsOf(content: Revision["content"]): readonly string[] {
+  const { template, overrides = [] } = pinnedContent(content);
   const versions = [template.spec?.version, ...overrides.map(({ patch }) => patch["version"])];
   return [...new Set(versions.filter((one) => typeof one === "string" && one !== ""))].map(String);
 }

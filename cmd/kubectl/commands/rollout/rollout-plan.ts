@@ -3,6 +3,7 @@ import { isSameJson } from "../../../../api/fields.ts";
 import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
 import { nameFirst } from "../../../../api/kubernetes.ts";
 import { childNameOf } from "../../../../controller/sets/child-object.ts";
+import { contentOf } from "../../../../sets/content.ts";
 import { type DesiredSpec, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { Member, SelectedCluster, SetFacts, Stage } from "../../../../sets/facts.ts";
 import { stagesWith } from "../../../../sets/members.ts";
@@ -63,14 +64,13 @@ const changing: readonly PlanAction[] = ["create", "update", "adopt"];
 /** Plans what a rollout would do with each cluster, in the order of the stages. Ignores gates and limits. Pure. */
 export function planRollout(facts: SetFacts, now: number): FoundPlan {
   const { set, selection } = facts;
-  const name = revisionNameOf(set);
+  const content = contentOf(set, facts);
+  const name = revisionNameOf({ ...set, spec: content });
   if (selection.kind === "unusable") {
     const warning = `nothing is written or removed: ${selection.reason}: ${selection.message}`;
     return { summary: summaryOf(name, [], [warning]), items: [] };
   }
   const selected = selection.clusters;
-  const { template, overrides } = set.spec;
-  const content = { template, ...(overrides === undefined ? {} : { overrides }) };
   const revision = { name, number: 1, failed: false, content };
   const stages = stagesWith(facts, selected, { revision, retriedAt: undefined, now });
   const clusters = new Map(selected.map((one) => [`${one.namespace}/${one.name}`, one]));

@@ -5,6 +5,7 @@ import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts"
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
+import { isSameWish, pinnedContent } from "../../../../sets/content.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -48,7 +49,7 @@ export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCo
   const set = await namedSet(input, { access }, signal);
   if (typeof set === "number") return set;
   const revisions = await readRevisions(access, set, signal);
-  const current = revisionNameOf(set);
+  const current = wantedRevision(set, revisions);
   const { toRevision } = options;
   const revision =
     toRevision === undefined
@@ -74,13 +75,20 @@ export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCo
   return exitCodes.fine;
 }
 
+/** Name of the revision that the set wants: the newest one when it comes from the same spec, whose exact versions only the controller knows. */
+function wantedRevision(set: FleetSet, revisions: readonly RecordedRevision[]): string {
+  const newest = revisions.at(-1);
+  const isOfSpec = newest !== undefined && isSameWish(newest.content, set.spec);
+  return isOfSpec ? newest.name : revisionNameOf(set);
+}
+
 async function printSet(
   { apiVersion, kind, metadata, spec }: FleetSet,
   { content }: RecordedRevision,
   { flags, terminal }: Input,
 ): Promise<void> {
   const { overrides: _present, ...rest } = spec;
-  const { template, overrides = [] } = content;
+  const { template, overrides = [] } = pinnedContent(content);
   const { name, namespace } = metadata;
   const object = {
     apiVersion,
@@ -146,7 +154,7 @@ export function undoPatch(
   { metadata, spec }: FleetSet,
   content: RevisionContent,
 ): readonly object[] {
-  const { template, overrides = [] } = content;
+  const { template, overrides = [] } = pinnedContent(content);
   const path = "/spec/overrides";
   const ofOverrides = spec.overrides === undefined ? [] : [{ op: "remove", path }];
   return [

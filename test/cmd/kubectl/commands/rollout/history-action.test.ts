@@ -43,7 +43,7 @@ const [first, second, third] = contents.map((content) => nameOf(content));
 /** The ControllerRevision of a content, recorded an hour apart. */
 function recorded(content: RevisionContent, number: number, annotations = {}): KubeObject {
   const name = nameOf(content);
-  const object = revisionObject(sampleSet({ spec: content }), name, number);
+  const object = revisionObject(sampleSet({ spec: content }), { name, number, content });
   const metadata = {
     ...object.metadata,
     name,
@@ -155,6 +155,38 @@ describe("on a bundle of gather", () => {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+});
+
+describe("of a set that names a minor version", () => {
+  const template = { spec: { version: "1.23" } };
+  const older = { template, versions: { "1.23": "1.23.0" } };
+  const newer = { template, versions: { "1.23": "1.23.1" } };
+  const on = [sampleSet(), recorded(older, 1, completed(1)), recorded(newer, 2)];
+  const run = async (...args: readonly string[]) => {
+    await using hub = await startStubHub(on);
+    return await runText(["rollout", ...args, "-n", "platform"], { env: hub.env });
+  };
+
+  test("history has the exact version of each revision", async () => {
+    const { stdout } = await run("history", "kss/prod", "-o", "json");
+    const { items } = JSON.parse(stdout);
+    expect(items.map(({ versions }: { versions: unknown }) => versions)).toEqual([
+      ["1.23.0"],
+      ["1.23.1"],
+    ]);
+  });
+
+  test("undo wants the exact version that the revision before had", async () => {
+    const { stdout } = await run("undo", "kss/prod", "-o", "json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      spec: { template: { spec: { version: "1.23.0" } } },
+    });
+  });
+
+  test("undo to the newest revision says that the set wants it already", async () => {
+    const { stdout } = await run("undo", "kss/prod", "--to-revision", nameOf(newer));
+    expect(stdout).toContain(`wants revision ${nameOf(newer)} already`);
   });
 });
 

@@ -12,6 +12,7 @@ import {
   setLabels,
 } from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { sampleDirOf } from "../../../../../cmd/release-files.ts";
 import {
   ownFormats,
   pipe,
@@ -146,7 +147,7 @@ async function ran(
   await using hub = await startStubHub(on, (request) => answer?.(request) ?? takenSet(request));
   const { columns, env = {} } = looks;
   const said = await runText(["rollout", "plan", ...args], {
-    env: { LANG: "C.UTF-8", ...hub.env, ...env },
+    env: { LANG: "C.UTF-8", KNFLEET_RELEASE_DIR: sampleDirOf(), ...hub.env, ...env },
     ...(columns === undefined ? {} : { columns }),
   });
   return { ...said, writes: hub.requests.filter((one) => !one.startsWith("GET ")) };
@@ -259,15 +260,15 @@ describe("rollout plan -f", () => {
   });
 
   test("plans another spec of a set that it has, with its components", async () => {
-    const same = { template: { spec: { version: "1.22" } }, overrides: [] };
-    const path = await written("other.json", asTyped(set, same));
+    const other = asTyped(set, { template: { spec: { version: "1.22" } }, overrides: [] });
+    const path = await written("other.json", other);
     const { stdout } = await ran(["-f", path, "-o", "json"]);
     const { items } = JSON.parse(stdout);
     expect(items).toContainEqual(
       expect.objectContaining({
         cluster: { namespace: "fleet", name: "eu-0" },
-        action: "relabel",
-        to: "1.22",
+        action: "update",
+        to: "1.22.1",
       }),
     );
   });
@@ -293,8 +294,7 @@ describe("rollout plan -f", () => {
     const image = { registry: { default: "example.com/${NAME}" } };
     const template = { spec: image };
     expect(await rightsOf({ template })).toContainEqual(strongIn("spec.template.spec"));
-    const sooner = { ...rollout(), order: "Name", minReadySeconds: 0, stages: [] };
-    expect(await rightsOf({ rollout: sooner })).toContainEqual(
+    expect(await rightsOf({ rollout: { ...rollout(), order: "Name", stages: [] } })).toContainEqual(
       expect.stringContaining("spec.rollout.stages"),
     );
   });

@@ -163,7 +163,7 @@ export class RolloutScene {
     const set = await this.read();
     const whole = { ...set, spec: { ...set.spec, ...content } };
     const name = revisionNameOf(whole);
-    const object = revisionObject(whole, name, number);
+    const object = revisionObject(whole, { name, number, content: whole.spec });
     const completed: Readonly<Record<string, string>> =
       number === 1 ? { [revisionAnnotations.completed]: "1" } : {};
     await this.#admin.apply({

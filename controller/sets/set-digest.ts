@@ -1,0 +1,50 @@
+import { canonicalJson } from "../../api/fields.ts";
+import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
+import { noDigest, renderedDigest } from "../../render/content.ts";
+import { BoundedCache, type Releases } from "../../render/release/releases.ts";
+import type { RenderOptions } from "../../render/render.ts";
+import { contentOf } from "../../sets/content.ts";
+import { DesiredSpecs, mergedSpecOf, shortHashOf } from "../../sets/desired-spec.ts";
+import { fillValues } from "../../sets/values.ts";
+
+const remembered = 256;
+// Valid as a name, as the value of a label, and as part of an image.
+const standInValue = "cluster-1";
+
+/** Computes the digests that revisions promise. The release files of a process never change, so that each spec is rendered once. */
+export class SetDigests {
+  readonly #releases: Releases;
+  readonly #environment: RenderOptions["environment"];
+  readonly #known = new BoundedCache<string | undefined>(remembered);
+
+  constructor(releases: Releases, environment: RenderOptions["environment"]) {
+    this.#releases = releases;
+    this.#environment = environment;
+  }
+
+  /**
+   * Digest of what a set renders: of its template, and of the template with each override alone. It does not depend on the clusters that are selected, or on their values. Undefined when
+   * nothing of it can be rendered.
+   */
+  of(set: FleetSet): Promise<string | undefined> {
+    const { kind, spec } = set;
+    const key = canonicalJson([kind, spec.template.spec ?? {}, spec.overrides ?? []]);
+    return this.#known.get(key, () => this.#digestOf(set));
+  }
+
+  async #digestOf(set: FleetSet): Promise<string | undefined> {
+    const { component: kind } = fleetSetKinds[set.kind];
+    const content = contentOf(set, { available: this.#releases.versionsOf(kind) });
+    const { template, overrides = [] } = content;
+    const specs = new DesiredSpecs(content);
+    const digests: string[] = [];
+    for (const chosen of [[], ...overrides.map((one) => [one])]) {
+      const merged = mergedSpecOf(template, chosen);
+      const { filled } = fillValues(merged, (_what, standIn) => standIn ?? standInValue);
+      const spec = specs.withExactVersion(Object(filled));
+      // oxlint-disable-next-line no-await-in-loop -- other work goes on between two renderings
+      digests.push(await renderedDigest({ kind, spec }, this.#releases, this.#environment));
+    }
+    return digests.every((one) => one === noDigest) ? undefined : shortHashOf(digests);
+  }
+}

@@ -1,0 +1,30 @@
+import { identityOf } from "../api/kubernetes.ts";
+import type { Desired, DesiredObject } from "./desired.ts";
+import type { Inventory, InventoryEntry } from "./inventory.ts";
+
+/**
+ * The desired set of an installation that keeps what its inventory holds: no object is added, replaced or deleted. An object that somebody changes or deletes is repaired, with what is
+ * rendered now, because nothing else is known of it. Without an inventory there is nothing to keep.
+ */
+export function keptBy(desired: Desired, inventory: Inventory | undefined): Desired {
+  if (inventory === undefined || inventory.entries.length === 0) return desired;
+  const rendered = new Map(desired.objects.map((object) => [object.id, object]));
+  const entries = new Map(inventory.entries.map((entry) => [identityOf(entry), entry]));
+  return {
+    ...desired,
+    version: inventory.version,
+    objects: desired.objects.flatMap((object) => keptObject(object, entries.get(object.id))),
+    kept: inventory.entries.filter((entry) => !rendered.has(identityOf(entry))),
+  };
+}
+
+/** An object that was never accepted is still to be sent. */
+function keptObject(
+  object: DesiredObject,
+  entry: InventoryEntry | undefined,
+): readonly DesiredObject[] {
+  if (entry === undefined) return [];
+  const { hash, fingerprint } = entry;
+  if (hash === "" || fingerprint === undefined || hash === object.hash) return [object];
+  return [{ ...object, hash, sentHash: object.hash }];
+}
