@@ -46,13 +46,10 @@ export function revisionObject(
 /** The revision in a ControllerRevision; undefined when its name does not match its content, so that no set can have written it. */
 export function revisionOf(object: KubeObject): Revision | undefined {
   const number = object["revision"];
-  const content = contentOf(object);
+  const content = namedContent(object);
   if (!Number.isSafeInteger(number) || typeof number !== "number") return undefined;
   if (content === undefined) return undefined;
-  const { name, labels = {} } = object.metadata;
-  const set = { name: labels[setLabels.set] ?? "", kind: labels[setLabels.kind] ?? "" };
-  const wanted = revisionNameOf({ kind: set.kind, metadata: set, spec: content });
-  if (name !== wanted) return undefined;
+  const { name } = object.metadata;
   const annotations: Readonly<Record<string, string | undefined>> =
     object.metadata.annotations ?? {};
   const completed = annotations[revisionAnnotations.completed];
@@ -69,6 +66,16 @@ export function revisionOf(object: KubeObject): Revision | undefined {
     ...(record.length === 0 ? {} : { record }),
     content: digest === undefined ? content : { ...content, digest },
   };
+}
+
+/** The content of a ControllerRevision, if its name is the one of the content. */
+function namedContent(object: KubeObject): RevisionContent | undefined {
+  const content = contentOf(object);
+  const { name, labels = {} } = object.metadata;
+  const set = { name: labels[setLabels.set] ?? "", kind: labels[setLabels.kind] ?? "" };
+  if (content === undefined) return undefined;
+  const wanted = revisionNameOf({ kind: set.kind, metadata: set, spec: content });
+  return name === wanted ? content : undefined;
 }
 
 function contentOf(object: KubeObject): RevisionContent | undefined {

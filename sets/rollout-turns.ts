@@ -14,9 +14,7 @@ export function beginning(
   const before = newestOf(revisions);
   if (before?.name === name) return undefined;
   if (before !== undefined && isOfVersions(before, content, facts)) {
-    const known = before.content.digest;
-    if (digest === undefined || digest === known) return undefined;
-    if (known === undefined) return { mark: { kind: "digest", name: before.name, digest } };
+    if (isSameDigest(before.content.digest, digest)) return digestMark(before, digest);
   }
   const ended = before === undefined ? undefined : supersedeEntry(set, before, now);
   const number = (before?.number ?? 0) + 1;
@@ -24,6 +22,20 @@ export function beginning(
   const mark = recorded({ kind: "begin", name, number, content }, turn);
   if (before === undefined || ended === undefined) return { mark };
   return { mark, records: { name: before.name, entries: [ended] } };
+}
+
+/** Whether nothing says that a rendering is another one. */
+function isSameDigest(known: string | undefined, now: string | undefined): boolean {
+  return known === undefined || now === undefined || known === now;
+}
+
+/** The mark by which a revision of an earlier knfleet gets its digest. */
+function digestMark(
+  { name, content }: Revision,
+  digest: string | undefined,
+): Pick<Decision, "mark"> | undefined {
+  const isNew = digest !== undefined && content.digest === undefined;
+  return isNew ? { mark: { kind: "digest", name, digest } } : undefined;
 }
 
 /** The revision that is rolled out, or was rolled out last. */

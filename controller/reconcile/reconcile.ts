@@ -106,15 +106,11 @@ export function writeFirstConditions({ component, writer }: Attempt, signal: Abo
 
 async function apply(
   { component, installation, writer }: Attempt,
-  {
-    rendered,
-    resolved,
-    content: { isHeld, installed },
-    suited,
-    deps,
-  }: PreparedInstall & { readonly deps: ReconcileDeps },
+  prepared: PreparedInstall & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
+  const { rendered, resolved, suited, deps } = prepared;
+  const { isHeld } = prepared.content;
   // The install awaits it.
   suited.catch(() => undefined);
   const { target, connection } = resolved;
@@ -125,7 +121,7 @@ async function apply(
   const recordEvent = (event: NewEvent): void =>
     void deps.events.record(writer.latest, event, signal);
   const view = await openView({ component, installation }, target, deps);
-  const { version, paths, manifests, unusedConfig } = rendered;
+  const { version, manifests, unusedConfig } = rendered;
   const isOurs = (one: Manifest): boolean => isInstalled(keyOf(one), view, isHeld);
   const sent = `${component.metadata.generation} ${version}`;
   const showsProgress = !isHeld && installation.sent !== sent && isNewContent(component, rendered);
@@ -160,10 +156,8 @@ async function apply(
   const question = { ...view, client, clock: deps.clock, log, said, recordEvent, toldJobs };
   const health = await readHealth(manifests.filter(isOurs).map(keyOf), question, signal);
   const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
-  const applied = { changes, ...health, unsureMs, unusedConfig };
-  if (isHeld) return { kind: "applied", ...keptFacts(component, rendered), ...applied };
-  const content = installed === undefined ? {} : { content: installed };
-  return { kind: "applied", version, paths, ...content, ...applied };
+  const facts = installedFacts(component, prepared);
+  return { kind: "applied", ...facts, changes, ...health, unsureMs, unusedConfig };
 }
 
 /** Whether an object is part of an installation: not left to another component, nor kept out until the set stamps the component. */
@@ -173,8 +167,13 @@ function isInstalled(key: ObjectKey, { memory }: View, isHeld: boolean): boolean
   return !isHeld || memory.inventory === undefined || memory.entryOf(id) !== undefined;
 }
 
-/** What the status says of an installation that keeps what it has. */
-function keptFacts({ metadata, status }: Component, { version, paths }: Rendered) {
+/** What the status says of an installation: of one that keeps what it has, what it said before. */
+function installedFacts(
+  { metadata, status }: Component,
+  { rendered: { version, paths }, content: { isHeld, installed } }: PreparedInstall,
+) {
+  if (!isHeld)
+    return { version, paths, ...(installed === undefined ? {} : { content: installed }) };
   const stage = metadata.labels?.[setLabels.stage] ?? "";
   return {
     version: status?.version ?? version,

@@ -32,6 +32,9 @@ function inventoryOf(change: Partial<Record<string, Partial<InventoryEntry>>> = 
   return { version: "1.22.0", complete: true, entries };
 }
 
+const namesOf = (all: readonly { readonly key: { readonly name: string } }[]) =>
+  all.map(({ key }) => key.name).toSorted();
+
 /** Plans for an installation that keeps what it has; `live` is the fingerprint of each object on the cluster. */
 function planned(inventory: Inventory, live: Readonly<Record<string, string | undefined>> = {}) {
   const kept = keptBy(rendered, inventory);
@@ -54,8 +57,6 @@ function planned(inventory: Inventory, live: Readonly<Record<string, string | un
     isKept: true,
   };
   const plan = planInstall(kept.objects, facts);
-  const namesOf = (all: readonly { readonly key: { readonly name: string } }[]) =>
-    all.map(({ key }) => key.name).toSorted();
   return { kept, apply: namesOf(plan.apply), unchanged: namesOf(plan.unchanged), plan };
 }
 

@@ -146,22 +146,22 @@ describe("a set that a knfleet without exact versions rolled out", () => {
   });
 });
 
+function digestWorld(extra: object = {}): SetWorld {
+  const world = new SetWorld({ stages, ...extra }, [...ring("canary", 1), ...ring("rest", 3)]);
+  world.digest = "before";
+  world.run(["Complete"]);
+  return world;
+}
+
+/** The clusters with the content of the newest digest. */
+function changed(world: SetWorld): readonly string[] {
+  const children = [...world.children].filter(([, { metadata }]) =>
+    metadata.annotations?.[setAnnotations.content]?.endsWith(world.digest ?? ""),
+  );
+  return children.map(([key]) => key.slice("fleet/".length)).toSorted();
+}
+
 describe("another rendering of the same versions", () => {
-  function digestWorld(extra: object = {}): SetWorld {
-    const world = new SetWorld({ stages, ...extra }, [...ring("canary", 1), ...ring("rest", 3)]);
-    world.digest = "before";
-    world.run(["Complete"]);
-    return world;
-  }
-
-  /** The clusters with the content of the newest digest. */
-  function changed(world: SetWorld): readonly string[] {
-    const children = [...world.children].filter(([, { metadata }]) =>
-      metadata.annotations?.[setAnnotations.content]?.endsWith(world.digest ?? ""),
-    );
-    return children.map(([key]) => key.slice("fleet/".length)).toSorted();
-  }
-
   test("is a new revision, and a cluster is done only when its component says that it is installed", () => {
     const world = digestWorld();
     const generation = world.children.get("fleet/canary-1")?.metadata.generation;
@@ -229,7 +229,7 @@ describe("another rendering of the same versions", () => {
     const revisions = world.revisions.length;
     const generations = () =>
       [...world.children.values()].map(({ metadata }) => metadata.generation);
-    const before = generations();
+    const stamped = generations();
     world.digest = "first";
     expect(world.settle().status.rollout?.phase).toBe("Complete");
     for (let round = 0; round < 5; round += 1) {
@@ -238,7 +238,7 @@ describe("another rendering of the same versions", () => {
     }
     expect(changed(world)).toEqual(["canary-1", "rest-1", "rest-2", "rest-3"]);
     expect(world.revisions).toHaveLength(revisions);
-    expect(generations()).toEqual(before);
+    expect(generations()).toEqual(stamped);
     world.digest = "second";
     expect(world.settle().status.rollout).toMatchObject({ phase: "Rolling", stage: "canary" });
   });

@@ -15,6 +15,7 @@ import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
 import { withEntries } from "../../sets/record-entry.ts";
 import type { History } from "../../sets/standing.ts";
+import { contentAnnotation, installedContent, saysContent } from "./stamped-content.ts";
 
 type Rollout = NonNullable<FleetSetSpec["rollout"]>;
 
@@ -251,9 +252,7 @@ export class SetWorld {
         annotations: {
           [setAnnotations.updatedAt]: timestampOf(new Date(this.now)),
           [setAnnotations.spec]: desired.hash,
-          ...(this.digest === undefined
-            ? {}
-            : { [setAnnotations.content]: `${desired.hash}-${this.digest}` }),
+          ...contentAnnotation(desired.hash, this.digest),
         },
       },
       spec,
@@ -265,10 +264,7 @@ export class SetWorld {
     const version = child.spec?.version ?? "";
     const fate = this.clusters.get(key.slice("fleet/".length))?.fate(version) ?? "ready";
     const { status, metadata } = child;
-    const isObserved =
-      status?.observedGeneration === metadata.generation &&
-      status?.annotations?.[setAnnotations.content] ===
-        metadata.annotations?.[setAnnotations.content];
+    const isObserved = status?.observedGeneration === metadata.generation && saysContent(child);
     const isReady = conditionOf(status?.conditions, "Ready")?.status === "True";
     const isDark = saidBy(child, "TargetClusterResolved").status === "False";
     const isSame = isReady === (fate === "ready") && isDark === (fate === "dark");
@@ -308,12 +304,11 @@ function statusAfter(
   const ready: Condition = { type: "Ready", status: failure === undefined ? "True" : "False" };
   const said = failure === undefined ? [ready] : [ready, failure];
   const installed = failure === undefined ? spec?.version : status?.version;
-  const content = metadata.annotations?.[setAnnotations.content];
   return {
     observedGeneration: metadata.generation ?? 0,
     conditions: said.map((condition) => ({ ...condition, lastTransitionTime: at })),
     version: installed ?? "",
-    ...(content === undefined ? {} : { annotations: { [setAnnotations.content]: content } }),
+    ...installedContent(metadata),
   };
 }
 

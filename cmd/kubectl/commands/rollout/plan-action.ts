@@ -50,16 +50,16 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
   const found = await contentFor(set, { access, input }, signal);
   const { facts, unread: unreadFacts } = await readPlanFacts({ ...access, ...found }, set, signal);
   const { summary, items } = planRollout(facts, terminal.now().getTime());
-  const unread = [...unreadFacts, ...(answer?.kind === "unasked" ? [unasked(answer.why)] : [])];
+  const silent = answer?.kind === "unasked" ? [unasked(answer.why)] : [];
+  const unread = [...unreadFacts, ...silent, ...found.unknown];
   const warnings = [
     ...(answer?.kind === "refused" ? [`the hub refuses the set: ${answer.message}`] : []),
     ...summary.warnings,
-    ...found.unknown,
     ...unread.map((what) => `could not be read: ${what}`),
   ];
   const document = sortedBy(
     reportOf("RolloutPlan", stampAt(terminal.now(), clientVersion), {
-      complete: unread.length + found.unknown.length === 0,
+      complete: unread.length === 0,
       summary: { ...summary, warnings },
       items,
       errors: [],
@@ -84,9 +84,8 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
     terminal,
   );
   if (summary.writes + summary.blocked + summary.unselected > 0) return exitCodes.unhealthy;
-  const missing = unread.length + found.unknown.length;
-  if (warnings.length > missing) return exitCodes.unhealthy;
-  return missing > 0 ? exitCodes.incomplete : exitCodes.fine;
+  if (warnings.length > unread.length) return exitCodes.unhealthy;
+  return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
 }
 
 /** What a controller with this program's release folder and of its version would promise; without a folder, why that is not known. */
@@ -103,7 +102,7 @@ async function contentFor(
     return { available, ...(digest === undefined ? {} : { digest }), unknown: [] };
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
-    return { unknown: [`the exact versions are not known: ${error.message}`] };
+    return { unknown: [`the release files: ${error.message}`] };
   }
 }
 

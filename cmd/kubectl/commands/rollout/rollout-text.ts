@@ -23,11 +23,13 @@ export function headingText(item: RolloutItem, { times, paint, width }: Style): 
   const { kind, namespace, name, phase, outcome, waitingFor } = item;
   const stage = item.stage === null ? "" : `, stage ${plainText(item.stage)}`;
   const phaseText = paint(plainText(phase ?? "Unknown"), tones[outcome]);
+  const waits = waitsLine(item);
   const lines = [
     `${plainText(`${kind} ${namespace}/${name}`)}: ${phaseText}${stage}`,
     ...wrapText(plainText(revisionLine(item, times)), width, 2),
     ...(waitingFor === null ? [] : wrapText(plainText(`Waiting: ${waitingFor}`), width, 2)),
     ...(item.clusters === null ? [] : wrapText(countsLine(item.clusters), width, 2)),
+    ...(waits === undefined ? [] : wrapText(waits, width, 2)),
   ];
   return `${lines.join("\n")}\n\n`;
 }
@@ -50,6 +52,17 @@ function countsLine({ selected = 0, ...counts }: Readonly<Record<string, number>
     .map(([state, count]) => `${count} ${state}`);
   const all = `${selected} ${selected === 1 ? "cluster" : "clusters"}`;
   return plainText(parts.length === 0 ? all : `${all}: ${parts.join(", ")}`);
+}
+
+/** `2 clusters wait for stage early, 6 for stage rest`: those that keep what they have. Undefined when no stage has yet to begin. */
+function waitsLine({ stages, phase, outcome }: RolloutItem): string | undefined {
+  if (outcome === "complete" || phase === "RollingBack" || phase === "RolledBack") return undefined;
+  const waiting = stages.filter(({ state, clusters }) => state === "Waiting" && clusters > 0);
+  const [first, ...others] = waiting;
+  if (first === undefined) return undefined;
+  const many = first.clusters === 1 ? "1 cluster waits" : `${first.clusters} clusters wait`;
+  const more = others.map(({ name, clusters }) => `, ${clusters} for stage ${name}`);
+  return plainText(`${many} for stage ${first.name}${more.join("")}`);
 }
 
 const stageTones: Readonly<Record<StageItem["state"], Tone | undefined>> = {

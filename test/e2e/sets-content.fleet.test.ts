@@ -1,0 +1,127 @@
+// Servers of its own: the release folder changes under the controller.
+import { expect, test } from "vitest";
+
+import { holdLabel, steering } from "../../api/fleet-set.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import {
+  annotateSet,
+  childrenOf,
+  clustersOf,
+  imageOn,
+  labelProfile,
+  phase,
+  setKey,
+  setOf,
+  useSetScene,
+  versionsOf,
+  versionTemplate,
+} from "./set-scene.ts";
+
+// One set goes through the tests of this file, in this order.
+const scene = useSetScene();
+const all = (version: string) =>
+  Object.fromEntries(scene().profiles.map(({ name }) => [name, version]));
+
+function imagesOn(...spokes: readonly number[]): Promise<readonly string[]> {
+  return Promise.all(spokes.map((at) => imageOn(scene().fleet.spoke(at))));
+}
+
+function revisionOf(set: KubeObject): string {
+  return String(valueAt(set, "status", "updateRevision"));
+}
+
+/** Two looks at a set follow one another after a second at the earliest. */
+async function moreLooks(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+}
+
+test("a newer patch in the release folder waits for its stage, a paused set, a window and a held cluster", async () => {
+  const { hub, profiles } = scene();
+  await hub.admin.create(setOf("prod", versionTemplate("1.23")));
+  await phase(hub, "prod", "Complete");
+  const [canary, , held] = profiles;
+  if (canary === undefined || held === undefined) throw new Error("There are three profiles");
+  await annotateSet(hub, "prod", { [steering.pause]: "not now" });
+  await labelProfile(hub, held, { [holdLabel]: "true" });
+  await scene().restartWith("1.23.1");
+  await phase(hub, "prod", "Paused");
+  await moreLooks();
+  expect(await versionsOf(hub, "prod")).toEqual(all("1.23.0"));
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
+
+  // It opens in half a year.
+  const month = ((new Date().getUTCMonth() + 6) % 12) + 1;
+  const windows = [{ cron: `0 3 1 ${month} *`, duration: "1h", timeZone: "Europe/Berlin" }];
+  const stages = [
+    { name: "canary", selector: { matchLabels: { ring: "0" } } },
+    { name: "rest", selector: {}, maxConcurrency: 2, before: { windows } },
+  ];
+  await hub.admin.patch(setKey("prod"), { spec: { rollout: { stages } } });
+  await annotateSet(hub, "prod", { [steering.pause]: null });
+  const rest = async () => {
+    const set = await hub.admin.get(setKey("prod"));
+    return valueAt(set, "status", "rollout", "stage") === "rest" && set;
+  };
+  const waiting = await waitFor("the stage rest to be next", rest, { timeoutMs: 120_000 });
+  expect(valueAt(waiting, "status", "rollout", "phase")).toBe("Waiting");
+  await moreLooks();
+  expect(await versionsOf(hub, "prod")).toEqual({ ...all("1.23.0"), [canary.name]: "1.23.1" });
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.0", "1.23.0"]);
+
+  await hub.admin.patch(setKey("prod"), {
+    spec: { rollout: { stages: stages.map((stage) => ({ ...stage, before: {} })) } },
+  });
+  await phase(hub, "prod", "Complete");
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.0"]);
+  await labelProfile(hub, held, { [holdLabel]: null });
+  await waitFor("the cluster that was held", async () => (await imagesOn(2))[0] === "1.23.1", {
+    timeoutMs: 60_000,
+  });
+  await clustersOf(hub, "prod", { done: 3 });
+}, 600_000);
+
+test("a changed release file of the installed version waits for its stage; drift is repaired with the new content meanwhile", async () => {
+  const { hub, fleet } = scene();
+  const before = await phase(hub, "prod", "Complete");
+  await annotateSet(hub, "prod", { [steering.pause]: "not now" });
+  await scene().restartChanged("1.23.1", (text) =>
+    text
+      .replace("thin:1.23.1", "thin:1.23.1-changed")
+      .replace('{"index":"1"}', '{"index":"changed"}'),
+  );
+  await phase(hub, "prod", "Paused");
+  const waits = "waits for stage";
+  await waitFor("the components to say that they wait", async () =>
+    [...(await childrenOf(hub, "prod")).values()].every((child) =>
+      JSON.stringify(child["status"]).includes(waits),
+    ),
+  );
+  await moreLooks();
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.1"]);
+
+  const { admin } = fleet.spoke(1);
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-eventing" };
+  const index = async (name: string) => valueAt(await admin.get({ ...key, name }), "data", "index");
+  expect(await index("thin-001")).toBe("1");
+  await admin.remove({ ...key, name: "thin-001" });
+  await waitFor("the repair", async () => (await index("thin-001")) === "changed");
+  await moreLooks();
+  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.1"]);
+
+  await annotateSet(hub, "prod", { [steering.pause]: null });
+  const complete = await waitFor(
+    "the new revision to be complete",
+    async () => {
+      const set = await phase(hub, "prod", "Complete");
+      return revisionOf(set) !== revisionOf(before) && set;
+    },
+    { timeoutMs: 120_000 },
+  );
+  expect(valueAt(complete, "status", "currentRevision")).toBe(revisionOf(complete));
+  const changed = "1.23.1-changed";
+  expect(await imagesOn(0, 1, 2)).toEqual([changed, changed, changed]);
+  const children = [...(await childrenOf(hub, "prod")).values()];
+  expect(JSON.stringify(children)).not.toContain(waits);
+}, 600_000);
