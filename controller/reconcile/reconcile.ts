@@ -31,7 +31,7 @@ import {
 } from "./component-events.ts";
 import { installOrTakeOver, letGo, type TakeOverDeps } from "./hand-over.ts";
 import { hold, NotHeld, wasWritten, whileHeld } from "./hold.ts";
-import type { View } from "./installation.ts";
+import type { Installation, View } from "./installation.ts";
 import type { Newcomer } from "./neighbours.ts";
 import { fleetErrorOf, asLoss, type Outcome, type Steps } from "./outcome.ts";
 import { prepare, type PreparedInstall, type Writable } from "./prepare.ts";
@@ -109,12 +109,10 @@ async function apply(
   prepared: PreparedInstall & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { rendered, resolved, suited, deps } = prepared;
-  const { isHeld } = prepared.content;
+  const { rendered, resolved, suited, content, deps } = prepared;
   // The install awaits it.
   suited.catch(() => undefined);
   const { target, connection } = resolved;
-  const { client } = target;
   const isNew = !hasFinalizer(component);
   const log = deps.log.child(logFieldsOf({ component, installation }));
   // Not awaited: no work depends on the Event, and it never rejects.
@@ -122,6 +120,7 @@ async function apply(
     void deps.events.record(writer.latest, event, signal);
   const view = await openView({ component, installation }, target, deps);
   const { version, manifests, unusedConfig } = rendered;
+  const { isHeld } = content;
   const isOurs = (one: Manifest): boolean => isInstalled(keyOf(one), view, isHeld);
   const sent = `${component.metadata.generation} ${version}`;
   const showsProgress = !isHeld && installation.sent !== sent && isNewContent(component, rendered);
@@ -147,17 +146,14 @@ async function apply(
     install.signal,
   );
   installation.sent = sent;
-  installation.repairPace.take(deps.clock.now(), changes.applied.length);
-  countChanges(changes, log, deps);
-  const repairs = repairEvent(changes);
-  if (repairs !== undefined) recordEvent(repairs);
+  countChanges(changes, { log, installation, recordEvent }, deps);
   const said = messageOf(component, "InstallSucceeded");
-  const { toldJobs } = installation;
-  const question = { ...view, client, clock: deps.clock, log, said, recordEvent, toldJobs };
+  const from = { client: target.client, clock: deps.clock, toldJobs: installation.toldJobs };
+  const question = { ...view, ...from, log, said, recordEvent };
   const health = await readHealth(manifests.filter(isOurs).map(keyOf), question, signal);
   const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
-  const facts = installedFacts(component, prepared);
-  return { kind: "applied", ...facts, changes, ...health, unsureMs, unusedConfig };
+  const installed = installedFacts(component, prepared);
+  return { kind: "applied", ...installed, changes, ...health, unsureMs, unusedConfig };
 }
 
 /** Whether an object is part of an installation: not left to another component, nor kept out until the set stamps the component. */
@@ -271,7 +267,22 @@ function isNewContent({ status, metadata }: Component, { version }: Rendered): b
   return installed !== "True" || status?.version !== version;
 }
 
-function countChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps): void {
+function countChanges(
+  changes: ChangeSet,
+  {
+    log,
+    installation,
+    recordEvent,
+  }: {
+    readonly log: Log;
+    readonly installation: Installation;
+    readonly recordEvent: (event: NewEvent) => void;
+  },
+  { clock, metrics }: ReconcileDeps,
+): void {
+  installation.repairPace.take(clock.now(), changes.applied.length);
+  const repairs = repairEvent(changes);
+  if (repairs !== undefined) recordEvent(repairs);
   const { applied, repaired, unchanged, parked, failed, pruned } = changes;
   const counts = {
     applied: applied.length,

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../api/conditions.ts";
 import { setLabels } from "../../api/fleet-set.ts";
 import { runsOf } from "../support/fuzz.ts";
-import { type Fate, ring, SetWorld, stageOfRing } from "./set-world.ts";
+import { ring, SetWorld, stageOfRing } from "./set-world.ts";
+import type { Fate } from "./status-after.ts";
 import { minute, next } from "./two-rings.ts";
 
 const soakMs = 5 * minute;

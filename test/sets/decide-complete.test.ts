@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { steering } from "../../api/fleet-set.ts";
-import type { Fate } from "./set-world.ts";
+import type { Fate } from "./status-after.ts";
 import { completeWorld } from "./two-rings.ts";
 
 test.each([{ isPaused: false }, { isPaused: true }])(

@@ -7,7 +7,8 @@ import { decide } from "../../sets/decide.ts";
 import type { Decision } from "../../sets/facts.ts";
 import { shareOf } from "../../sets/limits.ts";
 import { runsOf } from "../support/fuzz.ts";
-import { type Fate, ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
+import { ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
+import type { Fate } from "./status-after.ts";
 
 const versions = ["1.22.0", "1.22.1", "1.23.0", "1.23.1", "1.22", "1.23"] as const;
 const available = ["1.23.0", "1.22.0"];

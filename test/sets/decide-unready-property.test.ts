@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { conditionOf } from "../../api/conditions.ts";
 import { steering } from "../../api/fleet-set.ts";
 import { runsOf } from "../support/fuzz.ts";
-import { type Fate, ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
+import { ring, rolloutWith, SetWorld, stageOfRing } from "./set-world.ts";
+import type { Fate } from "./status-after.ts";
 
 const versions = ["1.22.0", "1.22.1", "1.23.0", "1.23.1"] as const;
 const rings = { canary: 3, rest: 6 } as const;

@@ -1,6 +1,6 @@
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
-import { type Component, type ComponentStatus, operatorApiVersion } from "../../api/component.ts";
-import { conditionOf, timestampOf } from "../../api/conditions.ts";
+import { type Component, operatorApiVersion } from "../../api/component.ts";
+import { timestampOf } from "../../api/conditions.ts";
 import {
   type FleetSet,
   type FleetSetSpec,
@@ -8,22 +8,18 @@ import {
   setLabels,
   steering,
 } from "../../api/fleet-set.ts";
-import type { Condition } from "../../api/kubernetes.ts";
-import { saidBy } from "../../sets/component-said.ts";
 import { decide } from "../../sets/decide.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
 import { withEntries } from "../../sets/record-entry.ts";
 import type { History } from "../../sets/standing.ts";
-import { contentAnnotation, installedContent, saysContent } from "./stamped-content.ts";
+import { contentAnnotation } from "./stamped-content.ts";
+import { type Fate, says, statusAfter } from "./status-after.ts";
 
 type Rollout = NonNullable<FleetSetSpec["rollout"]>;
 
 const start = Date.parse("2026-11-25T12:00:00Z");
 const beginning: History = { since: start - 1_000, clusters: new Map() };
-
-/** How the cluster of a component takes a version: after a while it is ready, never ready, or refuses it for good. */
-export type Fate = "ready" | "stuck" | "invalid" | "dark";
 
 export interface SimulatedCluster {
   readonly name: string;
@@ -263,53 +259,10 @@ export class SetWorld {
   #taken(key: string, child: Component): Component {
     const version = child.spec?.version ?? "";
     const fate = this.clusters.get(key.slice("fleet/".length))?.fate(version) ?? "ready";
-    const { status, metadata } = child;
-    const isObserved = status?.observedGeneration === metadata.generation && saysContent(child);
-    const isReady = conditionOf(status?.conditions, "Ready")?.status === "True";
-    const isDark = saidBy(child, "TargetClusterResolved").status === "False";
-    const isSame = isReady === (fate === "ready") && isDark === (fate === "dark");
-    // What is said of a dark cluster is of no spec.
-    if (isSame && (isObserved || isDark)) return child;
-    return { ...child, status: statusAfter(child, fate, timestampOf(new Date(this.now))) };
+    return says(child, fate)
+      ? child
+      : { ...child, status: statusAfter(child, fate, timestampOf(new Date(this.now))) };
   }
-}
-
-/** What a component says after it has taken its spec. */
-function statusAfter(
-  { metadata, spec, status }: Component,
-  fate: Fate,
-  at: string,
-): ComponentStatus {
-  const failures: Readonly<Partial<Record<Fate, Condition>>> = {
-    dark: {
-      type: "TargetClusterResolved",
-      status: "False",
-      reason: "SpokeUnreachable",
-      message: "dark",
-    },
-    invalid: {
-      type: "InstallSucceeded",
-      status: "False",
-      reason: "ManifestInvalid",
-      message: "No",
-    },
-    stuck: {
-      type: "DeploymentsAvailable",
-      status: "False",
-      reason: "NotReady",
-      message: "webhook",
-    },
-  };
-  const failure = failures[fate];
-  const ready: Condition = { type: "Ready", status: failure === undefined ? "True" : "False" };
-  const said = failure === undefined ? [ready] : [ready, failure];
-  const installed = failure === undefined ? spec?.version : status?.version;
-  return {
-    observedGeneration: metadata.generation ?? 0,
-    conditions: said.map((condition) => ({ ...condition, lastTransitionTime: at })),
-    version: installed ?? "",
-    ...installedContent(metadata),
-  };
 }
 
 /** The cluster of a component, by its name. */

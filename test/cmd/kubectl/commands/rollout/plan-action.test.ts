@@ -330,8 +330,7 @@ describe("rollout plan -f", () => {
 });
 
 test("a set that is rolling is planned as if it were not", async () => {
-  const { stdout } = await ran([...line, "-o", "json"], {
-    on: [sampleSet({ status: rolling, spec: set.spec }), ...objects],
-  });
+  const on = [sampleSet({ status: rolling, spec: set.spec }), ...objects];
+  const { stdout } = await ran([...line, "-o", "json"], { on });
   expect(JSON.parse(stdout).summary).toMatchObject({ clusters: 9 });
 });
