@@ -67,12 +67,12 @@ describe("a cluster that does not answer", () => {
     await phase(hub, "leaving", "Complete");
     await dark.update({ healthy: false });
     await hub.admin.remove(setKey("leaving"));
-    const said = await waitFor("the name of the cluster", async () => {
+    const said = await waitFor("the cluster and its cause", async () => {
       const { message } = conditionOf(await hub.admin.get(setKey("leaving")), "Progressing") ?? {};
-      return String(message).includes(dark.name) && message;
+      return String(message).includes(`${dark.name}: `) && message;
     });
-    expect(said).toContain(`waits for fleet/${dark.name}. fleet/${dark.name}: `);
     await dark.update({ healthy: true });
+    expect(said).toContain(`waits for fleet/${dark.name}. fleet/${dark.name}: `);
   }, 300_000);
 
   test("beyond the budget holds its stage up, and counts as no failure", async () => {

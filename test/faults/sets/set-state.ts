@@ -1,4 +1,4 @@
-import { setAnnotations } from "../../../api/fleet-set.ts";
+import { revisionAnnotations, setAnnotations } from "../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { childrenOf, imageOn, setKey } from "../../e2e/set-scene.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
@@ -24,8 +24,12 @@ export async function setStateOf({ hub, spokes }: Fleet, name: string): Promise<
 }
 
 function revisionOf({ metadata, revision, data }: KubeObject) {
-  const { labels, annotations } = metadata;
-  return { labels, annotations, owners: metadata.ownerReferences?.length, revision, data };
+  const { labels, annotations: { [revisionAnnotations.record]: told, ...annotations } = {} } =
+    metadata;
+  // Each entry is there once, whoever dies; only its time may differ.
+  const entries: unknown = told === undefined ? [] : JSON.parse(told);
+  const said = withoutTimes(entries);
+  return { labels, annotations, said, owners: metadata.ownerReferences?.length, revision, data };
 }
 
 /** The generation tells how often its spec was written. */
@@ -36,7 +40,7 @@ function childOf(component: KubeObject) {
   return { said: { ...record(said), annotations: others }, generation, spec: component["spec"] };
 }
 
-const times = ["startedAt", "doneAt", "lastTransitionTime", "since"];
+const times = ["at", "startedAt", "doneAt", "lastTransitionTime", "since"];
 
 function withoutTimes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTimes);
