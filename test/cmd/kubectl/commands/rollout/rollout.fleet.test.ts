@@ -170,16 +170,16 @@ describe("rollout plan", () => {
     const { stdout, exitCode } = await knfleet(["plan", "kss/prod", "-o", "json"]);
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
-      summary: { revision: scene.update, clusters: 2, writes: 2, changes: 2, blocked: 0 },
+      summary: { revision: expect.stringMatching(/^prod-/), clusters: 2, writes: 2, blocked: 0 },
       items: [
         {
           cluster: { name: "eu-1" },
           stage: "canary",
           action: "update",
           from: "1.22.0",
-          to: "1.23",
+          to: "1.23.1",
         },
-        { cluster: { name: "eu-2" }, stage: "rest", action: "create", from: null, to: "1.23" },
+        { cluster: { name: "eu-2" }, stage: "rest", action: "create", from: null, to: "1.23.1" },
       ],
     });
     expect((await scene.read()).metadata.resourceVersion).toBe(resourceVersion);
