@@ -7,7 +7,7 @@ import { cutText, shortText } from "./set-conditions.ts";
 import { isPaused } from "./set-status.ts";
 
 /** The deeds that `kubectl knfleet rollout` has left on a set, the oldest first. Approvals are told by their own annotations. */
-export function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry[] {
+function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry[] {
   return Object.entries(metadata.annotations ?? {})
     .flatMap(([name, value]) => {
       const deed = deeds.find((one) => name === `${steering.did}${one}`);
