@@ -5,7 +5,8 @@ import { isReadyWith } from "../../sets/cluster-state.ts";
 import { hasRevision } from "../../sets/component-said.ts";
 import type { SelectedCluster } from "../../sets/facts.ts";
 import { exclusionOf } from "../../sets/members.ts";
-import { stageOf } from "../../sets/stages.ts";
+import { skipOf } from "../../sets/skips.ts";
+import { type Candidate, stageOf, unmatchedStage } from "../../sets/stages.ts";
 import { isChildOf } from "./child-object.ts";
 import { componentKindOf, type HubView, placeOf } from "./hub-view.ts";
 
@@ -26,7 +27,12 @@ export function waitsOf(
 ): ReadonlyMap<string, string> {
   const key = earlierSetKeyOf(set);
   if (key === undefined) return new Map();
-  const other = earlierSet(key, view);
+  const own = describe({
+    kind: set.kind,
+    namespace: set.metadata.namespace,
+    name: set.metadata.name,
+  });
+  const other = earlierSet(key, own, view);
   const waits = clusters.flatMap((cluster) => {
     const name = reflectorKey(cluster);
     const wait = typeof other === "string" ? other : waitOn(other, name, view);
@@ -42,11 +48,13 @@ interface Earlier {
 }
 
 /** The other set, or why no cluster may begin. */
-function earlierSet(key: string, view: View): Earlier | string {
+function earlierSet(key: string, own: string, view: View): Earlier | string {
   const set = view.set(key);
   if (set === undefined || set.metadata.deletionTimestamp !== undefined) {
     return `${key} does not exist`;
   }
+  if (earlierSetKeyOf(set) === own)
+    return `${key} and this set wait for each other: take rollout.after off one of them`;
   const selection = view.selectionOf(set);
   if (selection.kind === "unusable") return `The clusters of ${key} are not known`;
   const isObserved = set.status?.observedGeneration === set.metadata.generation;
@@ -58,14 +66,22 @@ function waitOn({ set, clusters }: Earlier, name: string, view: View): string | 
   const cluster = clusters.get(name);
   if (cluster === undefined) return undefined;
   const candidate = { cluster, profile: view.profiles.get(name) };
-  const stage = stageOf(set.spec.rollout?.stages ?? [], candidate);
-  if (exclusionOf(set, candidate, stage) !== undefined) return undefined;
+  const revision = set.status?.updateRevision ?? "";
+  if (isLeftOut(set, candidate, revision)) return undefined;
   const component = view
     .components(placeOf(componentKindOf(set), name))
     .find((one) => isChildOf(one, set));
   const isDone =
     component !== undefined &&
-    hasRevision(component, set.status?.updateRevision ?? "") &&
+    hasRevision(component, revision) &&
     isReadyWith(component, component.spec?.version);
   return isDone ? undefined : `${set.kind} ${set.metadata.name} is not done on ${name}`;
+}
+
+/** Whether a set leaves a selected cluster as it is, always or in this revision. */
+function isLeftOut(set: FleetSet, candidate: Candidate, revision: string): boolean {
+  const stage = stageOf(set.spec.rollout?.stages ?? [], candidate);
+  if (exclusionOf(set, candidate, stage) !== undefined) return true;
+  const key = reflectorKey(candidate.cluster);
+  return skipOf(set, revision, { key, stage: stage ?? unmatchedStage }) !== undefined;
 }

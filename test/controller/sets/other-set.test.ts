@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { fleetSetKinds } from "../../../api/fleet-set.ts";
+import { fleetSetKinds, steering } from "../../../api/fleet-set.ts";
 import { rolloutWith } from "../../sets/set-world.ts";
 import { answered, leadSets } from "./lead-sets.ts";
 import { SetHub } from "./set-hub.ts";
@@ -81,6 +81,25 @@ describe("rollout.after", () => {
     hub.drop("ClusterProfile", "b");
     await quiet(hub);
     expect(waitingFor(hub)).toBe("Stage all waits: KnativeServingSet prod is not done on fleet/a");
+  });
+
+  test("does not wait for a cluster that the other set skips in its rollout", async () => {
+    const hub = await twoSets();
+    const revision = hub.set(servingKey).status?.updateRevision ?? "";
+    hub.annotate(servingKey, steering.skipClusters, `${revision} fleet/a`);
+    await quiet(hub);
+    expect(eventingOn(hub)).toEqual(["a", "b"]);
+  });
+
+  test("says of two sets that they wait for each other", async () => {
+    const hub = await twoSets();
+    const back = { kind: "KnativeEventingSet", name: "prod" } as const;
+    hub.edit(servingKey, { rollout: rolloutWith({ stages, after: back }) });
+    hub.drop("ClusterProfile", "b");
+    await quiet(hub);
+    expect(waitingFor(hub)).toContain(
+      "KnativeServingSet fleet/prod and this set wait for each other",
+    );
   });
 
   test("waits for a set that does not exist, until it is there", async () => {

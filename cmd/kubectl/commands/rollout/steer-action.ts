@@ -1,7 +1,10 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
+import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
+import { FleetError } from "../../../../api/errors.ts";
 import { isSameJson } from "../../../../api/fields.ts";
 import {
   type FleetSet,
@@ -14,6 +17,7 @@ import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { ActionInput } from "../../action.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import { readProfile } from "../../hub/profiles.ts";
 import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
 import { documentOutput } from "../../output/terminal.ts";
@@ -22,6 +26,7 @@ import { namedSet, placedSetOf } from "./named-set.ts";
 import { rolloutCommand } from "./rollout-steps.ts";
 import {
   abort,
+  clusterRefOf,
   acceptSelection,
   approval,
   type GateFlags,
@@ -75,7 +80,27 @@ export function runSkip(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { cluster, reason } = input.flags;
-  return steer(input, (set) => skip(set, { ...input.options, cluster, reason }), signal);
+  return steer(
+    input,
+    async (set, _, hub) => {
+      const steering = skip(set, { ...input.options, cluster, reason });
+      if (cluster !== undefined) await checkCluster(clusterRefOf(set, cluster), hub, signal);
+      return steering;
+    },
+    signal,
+  );
+}
+
+/** A name with a typo would be skipped, and nothing would change. Throws FleetError `ClusterProfileNotFound`. */
+async function checkCluster(
+  ref: ClusterProfileRef,
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<void> {
+  await readProfile(ref, hub, signal).catch((error: unknown) => {
+    // Who may skip need not be able to read it.
+    if (error instanceof FleetError && error.reason === "ClusterProfileNotFound") throw error;
+  });
 }
 
 /** `kubectl knfleet rollout abort`. */
@@ -89,7 +114,11 @@ export function runAcceptSelection(input: Input, signal: AbortSignal): Promise<E
   return steer(input, acceptSelection, signal);
 }
 
-type Decide = (set: FleetSet, user: () => Promise<string>) => Steering | Promise<Steering>;
+type Decide = (
+  set: FleetSet,
+  user: () => Promise<string>,
+  hub: KubeClient,
+) => Steering | Promise<Steering>;
 
 /** How often a set may change between reading and writing. The controller writes its status at any time. */
 const tries = 5;
@@ -105,7 +134,7 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     // oxlint-disable no-await-in-loop -- each try follows from the one before
     const set = await namedSet(input, { access }, signal);
     if (typeof set === "number") return set;
-    const steering = await decide(set, user);
+    const steering = await decide(set, user, access.hub);
     first ??= steering;
     if (steering.kind === "refused") return tellRefusal(steering, input);
     if (steering.kind === "unchanged") return await tell(set, steering.said, input);

@@ -1,3 +1,5 @@
+import { reflectorKey } from "../../../../access/kube/kept-objects.ts";
+import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { type FleetSet, type StageSpec, steering } from "../../../../api/fleet-set.ts";
 import type { Deed } from "../../../../sets/record-entry.ts";
 import { unmatchedStage } from "../../../../sets/stages.ts";
@@ -195,7 +197,11 @@ export function skip(set: FleetSet, { cluster, stage, reason }: SkipFlags): Stee
   }
   const skipped =
     stage === undefined
-      ? { key: steering.skipClusters, kind: "cluster", name: clusterKey(set, cluster ?? "") }
+      ? {
+          key: steering.skipClusters,
+          kind: "cluster",
+          name: reflectorKey(clusterRefOf(set, cluster ?? "")),
+        }
       : { key: steering.skipStages, kind: "stage", name: stage };
   return skipping(set, { ...skipped, revision, reason });
 }
@@ -257,11 +263,12 @@ function unfinishedRevision(set: FleetSet): string | Steering {
   return isOver ? refused(set, `The rollout of revision ${revision} is over`) : revision;
 }
 
-/** `namespace/name` of a cluster; without a namespace it is in the first one that the set selects from. */
-function clusterKey({ spec, metadata }: FleetSet, text: string): string {
-  if (!/^(?:[\w.-]+\/)?[\w.-]+$/.test(text)) throw new UsageError("--cluster is [NAMESPACE/]NAME");
+/** The cluster that `[NAMESPACE/]NAME` means; without a namespace it is in the first one that the set selects from. Throws UsageError. */
+export function clusterRefOf({ spec, metadata }: FleetSet, text: string): ClusterProfileRef {
+  const [, named, name] = /^(?:([\w.-]+)\/)?([\w.-]+)$/.exec(text) ?? [];
+  if (name === undefined) throw new UsageError("--cluster is [NAMESPACE/]NAME");
   const home = spec.clusters.selector?.namespaces?.[0] ?? metadata.namespace;
-  return text.includes("/") ? text : `${home}/${text}`;
+  return { namespace: named ?? home, name };
 }
 
 /** Accepts a selection that lost many clusters at once. Spec: sets.md R11. */

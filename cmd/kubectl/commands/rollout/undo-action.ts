@@ -136,12 +136,19 @@ async function write(
 }
 
 /** The operations that tell who did it. */
-function deedPatch(
+export function deedPatch(
   { metadata }: FleetSet,
   told: Readonly<Record<string, string>>,
 ): readonly object[] {
   const path = "/metadata/annotations";
-  if (metadata.annotations === undefined) return [{ op: "add", path, value: told }];
+  if (metadata.annotations === undefined) {
+    // Without annotations the whole map is added: one that somebody writes meanwhile must not go.
+    const { resourceVersion } = metadata;
+    return [
+      { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+      { op: "add", path, value: told },
+    ];
+  }
   return Object.entries(told).map(([name, value]) => ({
     op: "add",
     path: `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 
 import { revisionAnnotations } from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { undoPatch } from "../../../../../cmd/kubectl/commands/rollout/undo-action.ts";
+import { deedPatch, undoPatch } from "../../../../../cmd/kubectl/commands/rollout/undo-action.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../../sets/desired-spec.ts";
 import { revisionObject } from "../../../../../sets/revision-object.ts";
 import { component } from "../../fleet-facts.ts";
@@ -256,6 +256,15 @@ describe("rollout undo", () => {
     const { stderr, exitCode } = await ran(["undo", "kss/prod", "--apply"], pipe, answer);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("changed in the meantime: nothing was written");
+  });
+
+  test("of a set without annotations writes only while nobody else has written", () => {
+    const { annotations: _, ...metadata } = sampleSet().metadata;
+    const { resourceVersion } = metadata;
+    expect(deedPatch({ ...sampleSet(), metadata }, { a: "b" })).toEqual([
+      { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+      { op: "add", path: "/metadata/annotations", value: { a: "b" } },
+    ]);
   });
 
   test("takes overrides away that the revision does not have", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { runText } from "../../run-text.ts";
 import { type Answer, startStubHub } from "../../stub-hub.ts";
@@ -20,7 +21,13 @@ async function steered(args: readonly string[], set = rolling, isKnown = true) {
     written.push(recordAt(body, "metadata", "annotations"));
     return { body: set };
   };
-  await using hub = await startStubHub([set], answer);
+  const names = ["eu-1", "eu-2", "eu-17"];
+  const profiles = names.map((name) => ({
+    apiVersion: clusterProfileApiVersion,
+    kind: "ClusterProfile",
+    metadata: { namespace: "fleet", name, uid: name, resourceVersion: "1" },
+  }));
+  await using hub = await startStubHub([set, ...profiles], answer);
   const [verb = "", ...rest] = args;
   const line = ["rollout", verb, "kss/prod", "-n", "platform", ...rest];
   return { ...(await runText(line, { env: hub.env })), written };
@@ -96,6 +103,11 @@ describe("rollout skip", () => {
       code: 2,
     },
     { args: ["skip", "--cluster", "eu-*", "--reason", "a"], says: "[NAMESPACE/]NAME", code: 2 },
+    {
+      args: ["skip", "--cluster", "canari-1", "--reason", "a"],
+      says: "ClusterProfile fleet/canari-1 does not exist",
+      code: 2,
+    },
     { args: ["skip", "--stage", "none", "--reason", "a"], says: 'no stage "none"', code: 1 },
   ])("refuses $args", async ({ args, says, code }) => {
     const { stderr, exitCode, written } = await steered(args);
