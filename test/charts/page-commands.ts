@@ -123,6 +123,23 @@ export const notRun: readonly NotRun[] = [
   },
   {
     page: "docs/troubleshooting.md",
+    begins: "kubectl knfleet diagnose kss/NAME",
+    why: "the hub of the page has no fleet sets",
+    by: "test/cmd/kubectl/commands/diagnose/walk-set.test.ts",
+  },
+  {
+    page: "docs/troubleshooting.md",
+    begins: "kubectl rollout status",
+    why: "it is named for comparison",
+  },
+  {
+    page: "docs/troubleshooting.md",
+    begins: "kubectl scale deployment",
+    why: "it is what somebody else has done",
+    by: "test/e2e/readiness.fleet.test.ts",
+  },
+  {
+    page: "docs/troubleshooting.md",
     begins: "kubectl logs --namespace knfleet-system --selector",
     why: noKubelet,
   },

@@ -145,7 +145,7 @@ test("an upgrade goes from group to group", async () => {
     async () => (await images())[0] === "1.23.0",
     { timeoutMs: 120_000 },
   );
-  expect(await versionsOf(hub, set)).toEqual({ "spoke-1": "1.23", "spoke-2": "1.22" });
+  expect(await versionsOf(hub, set)).toEqual({ "spoke-1": "1.23.0", "spoke-2": "1.22.0" });
   await approveCanary();
   await phase(hub, set, "Complete");
   expect(await images()).toEqual(["1.23.0", "1.23.0"]);

@@ -127,9 +127,9 @@ test("a cluster that joins in the middle gets what its stage has, and one that l
     async () => staying.name in (await versionsOf(hub, "moving")),
   );
   expect(await versionsOf(hub, "moving")).toEqual({
-    [canary.name]: "1.23",
-    [staying.name]: "1.22",
-    [leaving.name]: "1.22",
+    [canary.name]: "1.23.0",
+    [staying.name]: "1.22.0",
+    [leaving.name]: "1.22.0",
   });
   await labelProfile(hub, leaving, { env: null });
   await waitFor(
@@ -143,8 +143,8 @@ test("a cluster that joins in the middle gets what its stage has, and one that l
   await approve(waiting);
   await phase(hub, "moving", "Complete");
   expect(await versionsOf(hub, "moving")).toEqual({
-    [canary.name]: "1.23",
-    [staying.name]: "1.23",
+    [canary.name]: "1.23.0",
+    [staying.name]: "1.23.0",
   });
 
   // Nothing is selected any more: that is no reason to remove anything.
@@ -187,11 +187,11 @@ test("a component of somebody else is taken over with adoption: Always, with exa
   await phase(hub, "taking", "Complete");
   const taken = (await childrenOf(hub, "taking")).get(name);
   expect(taken?.metadata).toMatchObject({ name: "by-hand", uid });
-  expect(taken?.["spec"]).toEqual({ version: "1.22", clusterProfileRef: { namespace, name } });
+  expect(taken?.["spec"]).toEqual({ version: "1.22.0", clusterProfileRef: { namespace, name } });
   // What it was written with has nothing to say any more: the next version meets no conflict.
   await hub.admin.patch(setKey("taking"), { spec: versionTemplate("1.23") });
   await phase(hub, "taking", "Complete");
-  expect(valueAt(await hub.admin.get(keyOf(hand)), "spec", "version")).toBe("1.23");
+  expect(valueAt(await hub.admin.get(keyOf(hand)), "spec", "version")).toBe("1.23.0");
 }, 300_000);
 
 function slice(key: string, index: number, ref: ClusterProfileRef): Manifest {
