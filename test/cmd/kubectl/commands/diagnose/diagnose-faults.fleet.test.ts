@@ -37,8 +37,9 @@ const faults = [
   ...accessFaults,
   ...pluginFaults,
   ...networkFaults,
-  ...spokeFaults,
+  // Before those of spokes, which take the guard away.
   ...deploymentFaults,
+  ...spokeFaults,
   ...oddFaults,
 ];
 
