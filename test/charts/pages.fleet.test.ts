@@ -72,6 +72,14 @@ async function definitions(): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith(".operator.knative.dev"));
 }
 
+/** `register` refuses a cluster whose namespace for the identity is still being deleted. */
+async function unregister(environment = ":"): Promise<void> {
+  await reader.type(`${environment}; kubectl knfleet unregister fleet/spoke-1 --yes`);
+  const namespace = { apiVersion: "v1", kind: "Namespace", name: "knfleet" };
+  const { admin } = fleet().spoke(0);
+  await waitFor("its namespace to go", async () => (await admin.get(namespace)) === undefined);
+}
+
 async function removeDefinitions(): Promise<void> {
   for (const name of await definitions()) await hub.admin.remove({ ...crdType, name });
   await waitFor("the definitions to be gone", isBare);
@@ -130,9 +138,7 @@ test("README.md leads from a checkout to a KnativeServing that is ready on a spo
   await using undo = new AsyncDisposableStack();
   undo.defer(removeDefinitions);
   expect(await reader.type(`${set}\n${prepare}`)).toContain("fleet/spoke-1 is registered");
-  undo.defer(async () => {
-    await reader.type(`${set}; kubectl knfleet unregister fleet/spoke-1 --yes`);
-  });
+  undo.defer(() => unregister(set));
   // Somebody else may use its own port.
   undo.use(reader.start(`${set}; exec ${control} --health-address 127.0.0.1:0`));
   undo.defer(async () => {
@@ -169,7 +175,7 @@ test("README.md leads from nothing to a KnativeServing that is ready on a spoke,
 /** What one page made must not hide what the next one lacks. */
 async function takeAway(): Promise<void> {
   await reader.typePatiently(`kubectl delete ${serving} --timeout=5m`);
-  await reader.type("kubectl knfleet unregister fleet/spoke-1 --yes");
+  await unregister();
   await reader.type("helm uninstall knfleet --namespace knfleet-system --no-hooks --wait");
   await player.follow();
   await removeDefinitions();
