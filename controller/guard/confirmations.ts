@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
+import { pointerOf } from "../../api/json-pointer.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import { keyOf } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
@@ -67,7 +68,7 @@ export class Confirmations {
     const timers = this.#timers;
     const { client, fieldManager, log, onWithdrawn, signal } = this.#options;
     const { namespace, name, uid } = object.metadata;
-    const path = `/metadata/annotations/${confirmDeletion.replace("/", "~1")}`;
+    const path = pointerOf("metadata", "annotations", confirmDeletion);
     const patch = [
       { op: "test", path: "/metadata/uid", value: uid },
       { op: "remove", path },

@@ -1,8 +1,9 @@
 import { applyPatch, type Operation } from "rfc6902";
 
 import { isRecord, isSameJson } from "../../api/fields.ts";
+import { pointerOf, tokensOf } from "../../api/json-pointer.ts";
 import type { Fields } from "../fields.ts";
-import { PatchProblem, tokensOf } from "./patch.ts";
+import { PatchProblem } from "./patch.ts";
 
 const maxCopiedBytes = 1.5 * 1024 * 1024;
 
@@ -98,9 +99,9 @@ function pointerTo(document: unknown, path: string, isInserting: boolean): strin
     const name = Array.isArray(at) ? positionIn(at, token, isNew) : token;
     if (name === undefined) throw new PatchProblem(`apply JSON patch: no such position: ${path}`);
     at = childOf(at, name);
-    return name.replaceAll("~", "~0").replaceAll("/", "~1");
+    return name;
   });
-  return written.map((token) => `/${token}`).join("");
+  return pointerOf(...written);
 }
 
 function positionIn(list: readonly unknown[], token: string, isNew: boolean): string | undefined {

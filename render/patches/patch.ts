@@ -1,5 +1,6 @@
 import type { Component } from "../../api/component.ts";
 import { isRecord, isSameJson, recordAt } from "../../api/fields.ts";
+import { tokensOf } from "../../api/json-pointer.ts";
 import type { Fields } from "../fields.ts";
 
 /**
@@ -12,14 +13,6 @@ export class PatchProblem extends Error {
 
 /** One entry of `spec.patches`. */
 export type ResourcePatch = NonNullable<NonNullable<Component["spec"]>["patches"]>[number];
-
-/** The steps of the path of a JSON patch operation. */
-export function tokensOf(path: string): readonly string[] {
-  return path
-    .split("/")
-    .slice(1)
-    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
 
 const ownPrefixes = ["knfleet.dev/", "operator.knative.dev/"];
 const ownLists = ["ownerReferences", "finalizers"];

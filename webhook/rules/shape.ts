@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 
 import { type Component, type ComponentKind, operatorApiVersion } from "../../api/component.ts";
 import { isRecord } from "../../api/fields.ts";
+import { tokensOf } from "../../api/json-pointer.ts";
 import {
   type KnativeEventingSpec,
   type KnativeServingSpec,
@@ -118,10 +119,7 @@ function problemOf(error: ErrorObject): Problem {
 
 /** `/workloads/0/name` as `spec.workloads[0].name`. */
 function pathOf(pointer: string): string {
-  const parts = pointer
-    .split("/")
-    .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const parts = tokensOf(pointer);
   return below("spec", ...parts.map((part) => (/^\d{1,6}$/.test(part) ? Number(part) : part)));
 }
 

@@ -1,4 +1,5 @@
 import type { StatusCause } from "../../../access/kube/api-error.ts";
+import { pointerOf } from "../../../api/json-pointer.ts";
 import type { KubeObject, Manifest, ManagedFieldsEntry } from "../../../api/kubernetes.ts";
 import { handedOverPaths } from "../../../installation/hand-over.ts";
 import {
@@ -58,7 +59,7 @@ export function adoptionPatch(
       path: "/metadata/managedFields",
       value: withOurs(kept, taken, { live, manager }),
     },
-    ...drops.map((name) => ({ op: "remove", path: `/metadata/annotations/${pointer(name)}` })),
+    ...drops.map((name) => ({ op: "remove", path: pointerOf("metadata", "annotations", name) })),
   ];
 }
 
@@ -166,7 +167,7 @@ export function preconditions({ metadata }: KubeObject): readonly object[] {
 
 /** The operation of a JSON Patch that sets a label or an annotation of an object that has some. */
 export function setAt(field: "labels" | "annotations", name: string, value: string): object {
-  return { op: "add", path: `/metadata/${field}/${pointer(name)}`, value };
+  return { op: "add", path: pointerOf("metadata", field, name), value };
 }
 
 /** Whether an object was refused because something else controls it: there can be only one such owner. */
@@ -263,10 +264,6 @@ function isRaisedByAnnotations({ apiVersion, kind }: Manifest): boolean {
 
 function annotationPath(name: string): readonly string[] {
   return ["f:metadata", "f:annotations", `f:${name}`];
-}
-
-function pointer(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function isOfUpstream(entry: ManagedFieldsEntry): boolean {

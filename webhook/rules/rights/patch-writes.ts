@@ -1,7 +1,8 @@
 import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
+import { tokensOf } from "../../../api/json-pointer.ts";
 import { without } from "../../../render/fields.ts";
 import { patchContent } from "../../../render/patches/patch-content.ts";
-import { PatchProblem, tokensOf } from "../../../render/patches/patch.ts";
+import { PatchProblem } from "../../../render/patches/patch.ts";
 import { type Fields, quoteValue } from "../rule.ts";
 import { type HarmlessField, harmlessFields } from "./harmless-fields.ts";
 

@@ -7,6 +7,7 @@ import {
   operatorApiVersion,
 } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
+import { tokensOf } from "../../../../api/json-pointer.ts";
 import { groupOf } from "../../../../api/kubernetes.ts";
 import { componentStatus } from "../../../../api/schema/component-crd.ts";
 import { eventingSpec, servingSpec } from "../../../../api/schema/component-spec.ts";
@@ -209,11 +210,7 @@ function problemOf(error: ErrorObject): string {
 
 /** `/spec/workloads/0/name` as `spec.workloads[0].name`. */
 function pathOf(pointer: string): string {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce(joined, "");
+  return tokensOf(pointer).reduce(joined, "");
 }
 
 function joined(path: string, part: string): string {

@@ -2,6 +2,7 @@ import { isOutdatedPatch } from "../../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
+import { pointerOf } from "../../../../api/json-pointer.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
@@ -140,18 +141,18 @@ export function deedPatch(
   { metadata }: FleetSet,
   told: Readonly<Record<string, string>>,
 ): readonly object[] {
-  const path = "/metadata/annotations";
+  const place = ["metadata", "annotations"];
   if (metadata.annotations === undefined) {
     // Without annotations the whole map is added: one that somebody writes meanwhile must not go.
     const { resourceVersion } = metadata;
     return [
       { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
-      { op: "add", path, value: told },
+      { op: "add", path: pointerOf(...place), value: told },
     ];
   }
   return Object.entries(told).map(([name, value]) => ({
     op: "add",
-    path: `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+    path: pointerOf(...place, name),
     value,
   }));
 }
