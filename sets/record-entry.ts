@@ -1,5 +1,5 @@
 import { timestampOf } from "../api/conditions.ts";
-import { isRecord, textAt } from "../api/fields.ts";
+import { isRecord, jsonOf, textAt } from "../api/fields.ts";
 import { cutText, shortText } from "./set-conditions.ts";
 
 /** What users do with a rollout. */
@@ -29,7 +29,7 @@ export const longestName = 100;
 
 /** The record of a revision, as its annotation has it. What is no entry is left out. */
 export function recordOf(text: string | undefined): readonly RecordEntry[] {
-  const list = parsed(text);
+  const list = jsonOf(text ?? "");
   return (Array.isArray(list) ? list : []).flatMap(entryOf).slice(-mostEntries);
 }
 
@@ -54,13 +54,4 @@ export function entryOf(value: unknown): readonly RecordEntry[] {
     return [[field, field === "reason" ? shortText(text) : cutText(text, longestName * 3)]];
   });
   return [{ what, at: timestampOf(new Date(at)), ...Object.fromEntries(texts) }];
-}
-
-/** A value of JSON; null for a text that is none. */
-export function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? "null");
-  } catch {
-    return null;
-  }
 }

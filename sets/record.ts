@@ -1,8 +1,8 @@
 import { timestampOf } from "../api/conditions.ts";
-import { isRecord } from "../api/fields.ts";
+import { jsonOf, recordAt } from "../api/fields.ts";
 import { type FleetSet, steering } from "../api/fleet-set.ts";
 import type { Revision, RevisionMark } from "./facts.ts";
-import { deeds, entryOf, longestName, parsed, type RecordEntry } from "./record-entry.ts";
+import { deeds, entryOf, longestName, type RecordEntry } from "./record-entry.ts";
 import { cutText, shortText } from "./set-conditions.ts";
 import { isPaused } from "./set-status.ts";
 
@@ -13,7 +13,7 @@ function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry
       const deed = deeds.find((one) => name === `${steering.did}${one}`);
       return deed === undefined || deed === "approve"
         ? []
-        : entryOf({ ...asRecord(parsed(value)), what: deed });
+        : entryOf({ ...recordAt(jsonOf(value)), what: deed });
     })
     .toSorted((a, b) => (a.at < b.at ? -1 : 1));
 }
@@ -152,8 +152,4 @@ function pauseChange(
   if (wasPaused) return { what: "resume" };
   const reason = set.metadata.annotations?.[steering.pause] ?? "spec.rollout.paused";
   return { what: "pause", ...(reason === "" ? {} : { reason: shortText(reason) }) };
-}
-
-function asRecord(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
 }
