@@ -115,6 +115,7 @@ export class FleetSets implements AsyncDisposable {
         contentOf: (component) => contentOf(component, releases, environment),
       }),
       factsOf: (key) => this.#digestedFactsOf(key),
+      setOf: (key) => this.#setOf(key),
       onNotTaken: (set, notTaken) =>
         this.#notTakenOf(setKeyOf(set)).remember(set, notTaken, clock.now()),
       onSeen: (set, history) => void this.#histories.set(setKeyOf(set), history),
@@ -284,14 +285,19 @@ export class FleetSets implements AsyncDisposable {
     return ms === Infinity ? next : { kind: "after", ms: Math.max(paceMs, ms) };
   }
 
+  #setOf(key: string): FleetSet | undefined {
+    const seen = this.#caches.sets.get(key);
+    if (seen === undefined) return undefined;
+    const newest = this.#written.newest(key, seen, this.#options.clock.now()) ?? seen;
+    // The answer to a write has the spec that is stored, which counts no more during a deletion. Before one both are the same, or the write had failed.
+    return { ...newest, spec: seen.spec };
+  }
+
   #factsOf(key: string, digest: string | undefined): SetFacts | undefined {
     const { clock, references, releases } = this.#options;
     const now = clock.now();
-    const seen = this.#caches.sets.get(key);
-    if (seen === undefined) return undefined;
-    const newest = this.#written.newest(key, seen, now) ?? seen;
-    // The answer to a write has the spec that is stored, which counts no more during a deletion. Before one both are the same, or the write had failed.
-    const set = { ...newest, spec: seen.spec };
+    const set = this.#setOf(key);
+    if (set === undefined) return undefined;
     const notTaken = this.#notTakenOf(key);
     const facts = gatherFacts(set, {
       set: (one) => this.#caches.sets.get(one),

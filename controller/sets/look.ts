@@ -21,6 +21,8 @@ export interface LookDeps {
   readonly children: ChildWriter;
   /** What the hub holds now about a set; undefined: the set is gone. */
   readonly factsOf: (key: string) => Promise<SetFacts | undefined>;
+  /** The set as the hub has it now; undefined: it is gone. */
+  readonly setOf: (key: string) => FleetSet | undefined;
   /** What the hub did not take in a look; nothing, when it took all. */
   readonly onNotTaken: (set: FleetSet, notTaken: NotTaken) => void;
   /** What the next look has to know of this one. */
@@ -82,13 +84,13 @@ async function dropApprovals(
   deps: LookDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const set = (await deps.factsOf(key))?.set;
+  const set = deps.setOf(key);
   if (set !== undefined) await deps.sets.dropApprovals(set, signal);
   if (kind === "begin") await dropAbort(key, deps, signal);
 }
 
 async function dropAbort(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
-  const set = (await deps.factsOf(key))?.set;
+  const set = deps.setOf(key);
   if (set !== undefined) await deps.sets.dropAbort(set, signal);
 }
 
@@ -108,7 +110,7 @@ async function record(
   }
   // The deeds on a set whose revision only begins belong to that one.
   const isNew = decision.mark?.kind === "begin";
-  const set = isNew ? undefined : (await deps.factsOf(key))?.set;
+  const set = isNew ? undefined : deps.setOf(key);
   if (set !== undefined) await deps.sets.dropDeeds(set, facts.set, signal);
   return true;
 }

@@ -200,6 +200,7 @@ export class SetHub {
           contentOf: async () => ({ spec: "spec", rendered: this.digest ?? "none" }),
         }),
         factsOf: async (one) => this.facts(one),
+        setOf: (one) => this.facts(one)?.set,
         onNotTaken: (set, notTaken) => this.memory.remember(set, notTaken, clock.now()),
         onSeen: () => undefined,
       },
