@@ -156,6 +156,7 @@ export class Lane {
       keepAliveTimeout: 80_000,
       keepAliveMaxTimeout: 80_000,
       maxHeaderSize: 16 * 1024,
+      // What one stream that nobody reads may hold in memory. A spoke has some 25 streams.
       initialWindowSize: 64 * 1024,
       h2Options: {
         maxConcurrentStreams: 100,

@@ -146,7 +146,7 @@ async function apply(
     install.signal,
   );
   installation.sent = sent;
-  countChanges(changes, { log, installation, recordEvent }, deps);
+  noteChanges(changes, { log, installation, recordEvent }, deps);
   const said = messageOf(component, "InstallSucceeded");
   const from = { client: target.client, clock: deps.clock, toldJobs: installation.toldJobs };
   const question = { ...view, ...from, log, said, recordEvent };
@@ -267,7 +267,8 @@ function isNewContent({ status, metadata }: Component, { version }: Rendered): b
   return installed !== "True" || status?.version !== version;
 }
 
-function countChanges(
+/** Counts and logs what an attempt changed, tells of repairs, and paces the next ones. */
+function noteChanges(
   changes: ChangeSet,
   {
     log,
