@@ -2,30 +2,13 @@ import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { recordedBinding } from "../controller-binding.ts";
-import { component, now } from "../fleet-facts.ts";
-import { reviews } from "../reviews.ts";
+import { now } from "../fleet-facts.ts";
 import { runText } from "../run-text.ts";
 import { type Answer, startStubHub } from "../stub-hub.ts";
 import { lease } from "./lease-facts.ts";
+import { asks, binding, halfServed, mayNotList, run } from "./two-shards.ts";
 
-// Of two shards spoke-1 and the hub are in the first, spoke-2 is in the second.
-const components = [
-  component({ name: "one", cluster: "spoke-1" }),
-  component({ name: "two", cluster: "spoke-2" }),
-  component({ name: "home", cluster: null, kind: "KnativeEventing" }),
-];
-const binding = recordedBinding("knfleet", "knfleet-system");
 const shardNames = ["knfleet-shard-0-of-2", "knfleet-shard-1-of-2", "knfleet-fleet"];
-const halfServed = [
-  lease("knfleet-shard-0-of-2", { holder: "pod-a" }),
-  lease("knfleet-shard-1-of-2", { holder: "pod-b", age: 70 }),
-  lease("knfleet-fleet", { holder: "pod-a" }),
-];
-
-const asks = reviews(() => true);
-const refused = { kind: "Status", apiVersion: "v1", code: 403, message: "no" };
-const mayNotList: Answer = ({ path }) =>
-  path.endsWith("/leases") ? { status: 403, body: refused } : undefined;
 
 /** A Deployment whose ServiceAccount is a controller. */
 function recordedDeployment(available: number, namespace = "knfleet-system"): KubeObject {
@@ -37,15 +20,6 @@ function recordedDeployment(available: number, namespace = "knfleet-system"): Ku
     spec: { replicas: 1, template: { spec: {} } },
     status: { availableReplicas: available },
   };
-}
-
-async function run(
-  args: readonly string[],
-  leases: readonly KubeObject[],
-  answer: Answer = asks,
-): ReturnType<typeof runText> {
-  await using hub = await startStubHub([...components, ...leases, binding], answer);
-  return await runText(args, { env: hub.env });
 }
 
 describe("while no controller works", () => {

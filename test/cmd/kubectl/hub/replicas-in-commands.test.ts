@@ -1,55 +1,15 @@
 import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { recordedBinding } from "../controller-binding.ts";
-import { component } from "../fleet-facts.ts";
-import { reviews } from "../reviews.ts";
 import { rowsOf } from "../run-knfleet.ts";
-import { runText } from "../run-text.ts";
-import { type Answer, startStubHub } from "../stub-hub.ts";
 import { lease } from "./lease-facts.ts";
+import { halfServed, mayNotList, mayNotListBindings, run, shared } from "./two-shards.ts";
 
-const onOne = component({ name: "one", cluster: "spoke-1" });
-const onTwo = component({ name: "two", cluster: "spoke-2" });
-const onHub = component({ name: "home", cluster: null, kind: "KnativeEventing" });
-const components = [onOne, onTwo, onHub];
-
-const binding = recordedBinding("knfleet", "knfleet-system");
 const leader = [lease("knfleet-controller", { holder: "pod-a" })];
-// Of two shards spoke-1 and the hub are in the first, spoke-2 is in the second.
-const shared = [
-  lease("knfleet-shard-0-of-2", { holder: "pod-a" }),
-  lease("knfleet-shard-1-of-2", { holder: "pod-b" }),
-  lease("knfleet-fleet", { holder: "pod-a" }),
-];
-const halfServed = [
-  ...shared.filter(({ metadata }) => metadata.name !== "knfleet-shard-1-of-2"),
-  lease("knfleet-shard-1-of-2", { holder: "pod-b", age: 70 }),
-  lease("knfleet-member-of-2-c", { holder: "pod-c" }),
-];
-
-const leasesPath = "/apis/coordination.k8s.io/v1/leases";
-const forbidden = { kind: "Status", apiVersion: "v1", code: 403, message: "no" };
-const mayNotList: Answer = ({ path }) =>
-  path === leasesPath ? { status: 403, body: forbidden } : undefined;
-const asks = reviews(() => true);
-const mayNotListBindings: Answer = ({ path }) =>
-  path.endsWith("/clusterrolebindings") ? { status: 403, body: forbidden } : undefined;
+const withMember = [...halfServed, lease("knfleet-member-of-2-c", { holder: "pod-c" })];
 
 function inNamespace(namespace: string, object: KubeObject): KubeObject {
   return { ...object, metadata: { ...object.metadata, namespace } };
-}
-
-async function run(
-  args: readonly string[],
-  leases: readonly KubeObject[],
-  answer: Answer = asks,
-): ReturnType<typeof runText> {
-  await using hub = await startStubHub([...components, ...leases, binding], answer);
-  const ran = await runText(args, { env: hub.env });
-  const lists = hub.requests.filter((request) => request === `GET ${leasesPath}`);
-  expect(lists.length).toBeLessThanOrEqual(1);
-  return ran;
 }
 
 describe("status -o wide", () => {
@@ -64,7 +24,7 @@ describe("status -o wide", () => {
     { name: "of shards", leases: shared, replicas: { one: "pod-a", two: "pod-b", home: "pod-a" } },
     {
       name: "of a shard that ran out",
-      leases: halfServed,
+      leases: withMember,
       replicas: { one: "pod-a", two: "<none>", home: "pod-a" },
       code: 1,
     },
@@ -100,7 +60,7 @@ describe("status -o wide", () => {
 
   test("and documents say it", async () => {
     const json = ["status", "--no-live", "-o", "json"];
-    const known = await run([...json, "--sort-by", ".name"], halfServed);
+    const known = await run([...json, "--sort-by", ".name"], withMember);
     expect(JSON.parse(known.stdout)).toMatchObject({
       items: [
         { name: "home", replica: { name: "pod-a", shard: 0, shards: 2 } },
@@ -126,7 +86,7 @@ describe("version", () => {
     ["shards", shared, ["Replica: pod-a (shard 0 of 2, fleet)", "Replica: pod-b (shard 1 of 2)"]],
     [
       "shards of which one has no replica",
-      halfServed,
+      withMember,
       [
         "Replica: pod-a (shard 0 of 2, fleet)",
         "Replica: pod-c (no shard of 2)",
@@ -147,7 +107,7 @@ describe("version", () => {
   });
 
   test("says it in documents", async () => {
-    const { stdout } = await run(["version", "--no-live", "-o", "json"], halfServed);
+    const { stdout } = await run(["version", "--no-live", "-o", "json"], withMember);
     expect(JSON.parse(stdout)).toMatchObject({
       summary: {
         shards: 2,
@@ -201,7 +161,7 @@ describe("diagnose", () => {
   });
 
   test("says that a shard has no replica, why, and what to look at", async () => {
-    const { controller, replica } = await stepsOf("ks/two", halfServed);
+    const { controller, replica } = await stepsOf("ks/two", withMember);
     const pods = "kubectl get pods -n knfleet-system";
     expect(controller).toMatchObject({
       state: "WARN",
@@ -216,7 +176,7 @@ describe("diagnose", () => {
       ),
       findings: [{ next: [pods, expect.stringContaining("knfleet-controller")] }],
     });
-    expect((await stepsOf("ks/one", halfServed))["replica"]).toMatchObject({ state: "OK" });
+    expect((await stepsOf("ks/one", withMember))["replica"]).toMatchObject({ state: "OK" });
   });
 
   test("says it once where no replica works at all", async () => {
@@ -232,7 +192,7 @@ describe("diagnose", () => {
 });
 
 test("check tells of a shard without a replica once, and not at every cluster", async () => {
-  const { stdout } = await run(["check", "-o", "json"], halfServed);
+  const { stdout } = await run(["check", "-o", "json"], withMember);
   const { items }: { items: readonly { check: string; code: string | null }[] } =
     JSON.parse(stdout);
   const told = items.filter(({ code }) => code === "KNF1005");
