@@ -40,6 +40,10 @@ export interface SetScene {
   restartWith(version: string): Promise<void>;
   /** Changes the release files of a version, and starts the controller again. */
   restartChanged(version: string, change: (text: string) => string): Promise<void>;
+  /** A version for each ClusterProfile, by its name. */
+  all(version: string): Readonly<Record<string, string>>;
+  /** The images of the Deployment on spokes, by their numbers. */
+  imagesOn(...spokes: readonly number[]): Promise<readonly string[]>;
 }
 
 /** Sets the scene for all tests of a file. */
@@ -67,6 +71,8 @@ async function setSceneOf(fleet: Fleet): Promise<SetScene> {
     profiles,
     controller,
     startController,
+    all: (version) => Object.fromEntries(profiles.map(({ name }) => [name, version])),
+    imagesOn: (...spokes) => Promise.all(spokes.map((at) => imageOn(fleet.spoke(at)))),
     async restartWith(version) {
       await scene.controller.stop();
       await writeThinRelease(fleet.folder, 2, [version]);

@@ -9,7 +9,6 @@ import {
   annotateSet,
   childrenOf,
   clustersOf,
-  imageOn,
   labelProfile,
   phase,
   setKey,
@@ -21,12 +20,6 @@ import {
 
 // One set goes through the tests of this file, in this order.
 const scene = useSetScene();
-const all = (version: string) =>
-  Object.fromEntries(scene().profiles.map(({ name }) => [name, version]));
-
-function imagesOn(...spokes: readonly number[]): Promise<readonly string[]> {
-  return Promise.all(spokes.map((at) => imageOn(scene().fleet.spoke(at))));
-}
 
 function revisionOf(set: KubeObject): string {
   return String(valueAt(set, "status", "updateRevision"));
@@ -48,8 +41,8 @@ test("a newer patch in the release folder waits for its stage, a paused set, a w
   await scene().restartWith("1.23.1");
   await phase(hub, "prod", "Paused");
   await moreLooks();
-  expect(await versionsOf(hub, "prod")).toEqual(all("1.23.0"));
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
+  expect(await versionsOf(hub, "prod")).toEqual(scene().all("1.23.0"));
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
 
   // It opens in half a year.
   const month = ((new Date().getUTCMonth() + 6) % 12) + 1;
@@ -67,18 +60,25 @@ test("a newer patch in the release folder waits for its stage, a paused set, a w
   const waiting = await waitFor("the stage rest to be next", rest, { timeoutMs: 120_000 });
   expect(valueAt(waiting, "status", "rollout", "phase")).toBe("Waiting");
   await moreLooks();
-  expect(await versionsOf(hub, "prod")).toEqual({ ...all("1.23.0"), [canary.name]: "1.23.1" });
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.0", "1.23.0"]);
+  expect(await versionsOf(hub, "prod")).toEqual({
+    ...scene().all("1.23.0"),
+    [canary.name]: "1.23.1",
+  });
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.0", "1.23.0"]);
 
   await hub.admin.patch(setKey("prod"), {
     spec: { rollout: { stages: stages.map((stage) => ({ ...stage, before: {} })) } },
   });
   await phase(hub, "prod", "Complete");
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.0"]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.0"]);
   await labelProfile(hub, held, { [holdLabel]: null });
-  await waitFor("the cluster that was held", async () => (await imagesOn(2))[0] === "1.23.1", {
-    timeoutMs: 60_000,
-  });
+  await waitFor(
+    "the cluster that was held",
+    async () => (await scene().imagesOn(2))[0] === "1.23.1",
+    {
+      timeoutMs: 60_000,
+    },
+  );
   await clustersOf(hub, "prod", { done: 3 });
 }, 600_000);
 
@@ -99,7 +99,7 @@ test("a changed release file of the installed version waits for its stage; drift
     ),
   );
   await moreLooks();
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.1"]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.1"]);
 
   const { admin } = fleet.spoke(1);
   const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-eventing" };
@@ -108,7 +108,7 @@ test("a changed release file of the installed version waits for its stage; drift
   await admin.remove({ ...key, name: "thin-001" });
   await waitFor("the repair", async () => (await index("thin-001")) === "changed");
   await moreLooks();
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.1"]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.1", "1.23.1", "1.23.1"]);
 
   await annotateSet(hub, "prod", { [steering.pause]: null });
   const complete = await waitFor(
@@ -121,7 +121,7 @@ test("a changed release file of the installed version waits for its stage; drift
   );
   expect(valueAt(complete, "status", "currentRevision")).toBe(revisionOf(complete));
   const changed = "1.23.1-changed";
-  expect(await imagesOn(0, 1, 2)).toEqual([changed, changed, changed]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual([changed, changed, changed]);
   const children = [...(await childrenOf(hub, "prod")).values()];
   expect(JSON.stringify(children)).not.toContain(waits);
 }, 600_000);

@@ -13,7 +13,6 @@ import {
   childrenOf,
   clustersOf,
   eventsOf,
-  imageOn,
   mendSpoke,
   phase,
   removeSet,
@@ -27,12 +26,6 @@ import {
 
 // One set goes through all tests of this file, in this order.
 const scene = useSetScene();
-const all = (version: string) =>
-  Object.fromEntries(scene().profiles.map(({ name }) => [name, version]));
-
-function imagesOn(...spokes: readonly number[]): Promise<readonly string[]> {
-  return Promise.all(spokes.map((at) => imageOn(scene().fleet.spoke(at))));
-}
 
 /** The record of the revision that a set rolls out or has rolled out. */
 async function recordOn(name: string): Promise<readonly RecordEntry[]> {
@@ -52,7 +45,7 @@ test("a set installs on all clusters; a canary that fails halts an upgrade, and 
   await hub.admin.create(setOf("prod", {}));
   const installed = await phase(hub, "prod", "Complete");
   expect(valueAt(installed, "status", "clusters")).toMatchObject({ selected: 3, done: 3 });
-  expect(await versionsOf(hub, "prod")).toEqual(all("1.22.0"));
+  expect(await versionsOf(hub, "prod")).toEqual(scene().all("1.22.0"));
 
   await breakSpoke(fleet.spoke(0));
   await hub.admin.patch(setKey("prod"), { spec: versionTemplate("1.23") });
@@ -62,10 +55,10 @@ test("a set installs on all clusters; a canary that fails halts an upgrade, and 
   expect(conditionOf(halted, "Stalled")).toMatchObject({ status: "True", reason: "Halted" });
   const [canary] = scene().profiles;
   expect(await versionsOf(hub, "prod")).toEqual({
-    ...all("1.22.0"),
+    ...scene().all("1.22.0"),
     [canary?.name ?? ""]: "1.23.0",
   });
-  expect(await imagesOn(1, 2)).toEqual(["1.22.0", "1.22.0"]);
+  expect(await scene().imagesOn(1, 2)).toEqual(["1.22.0", "1.22.0"]);
   await expect.poll(() => eventsOf(hub, "prod", "Halted")).toHaveLength(1);
 
   await mendSpoke(fleet.spoke(0));
@@ -73,7 +66,7 @@ test("a set installs on all clusters; a canary that fails halts an upgrade, and 
   expect(valueAt(complete, "status", "currentRevision")).toBe(revisionOf(complete));
   expect(conditionOf(complete, "Stalled")).toBeUndefined();
   expect((await recordOn("prod")).map(({ what }) => what)).toEqual(["begin", "halt", "complete"]);
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
   await expect.poll(() => eventsOf(hub, "prod", "Complete")).toHaveLength(2);
 }, 600_000);
 
@@ -85,7 +78,7 @@ test("with onFailure: Rollback the clusters go back to the last complete revisio
   const back = await phase(hub, "prod", "RolledBack");
   const failed = revisionOf(back);
   expect(valueAt(back, "status", "rollout", "failedRevision")).toBe(failed);
-  expect(await versionsOf(hub, "prod")).toEqual(all("1.23.0"));
+  expect(await versionsOf(hub, "prod")).toEqual(scene().all("1.23.0"));
   await expect.poll(() => eventsOf(hub, "prod", "RolledBack")).toHaveLength(1);
 
   await mendSpoke(fleet.spoke(0));
@@ -93,7 +86,7 @@ test("with onFailure: Rollback the clusters go back to the last complete revisio
   const complete = await phase(hub, "prod", "Complete");
   expect(revisionOf(complete)).toBe(failed);
   expect(complete.metadata.annotations?.[steering.retry]).toBeUndefined();
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.24.0", "1.24.0", "1.24.0"]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.24.0", "1.24.0", "1.24.0"]);
 }, 600_000);
 
 test("a stage soaks and waits for an approval of this very revision", async () => {
@@ -113,7 +106,7 @@ test("a stage soaks and waits for an approval of this very revision", async () =
   const waiting = await phase(hub, "prod", "AwaitingApproval");
   const doneAt = Date.parse(String(valueAt(waiting, "status", "stages", 0, "doneAt")));
   expect(Date.now() - doneAt).toBeGreaterThanOrEqual(3_000);
-  expect(await imagesOn(1, 2)).toEqual(["1.24.0", "1.24.0"]);
+  expect(await scene().imagesOn(1, 2)).toEqual(["1.24.0", "1.24.0"]);
   // The Event follows the status.
   await waitFor(
     "one Event about the approval",
@@ -126,11 +119,11 @@ test("a stage soaks and waits for an approval of this very revision", async () =
     "the approval to be ignored",
     async () => (await eventsOf(hub, "prod", "ApprovalIgnored")).length === 1,
   );
-  expect(await imagesOn(1, 2)).toEqual(["1.24.0", "1.24.0"]);
+  expect(await scene().imagesOn(1, 2)).toEqual(["1.24.0", "1.24.0"]);
   await annotateSet(hub, "prod", { [gate]: `${revisionOf(waiting)} alice` });
   const complete = await phase(hub, "prod", "Complete");
   expect(valueAt(complete, "status", "stages", 0, "approvedBy")).toBe("alice");
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
   expect(await recordOn("prod")).toContainEqual(
     expect.objectContaining({ what: "approve", user: "alice", subject: "end of canary" }),
   );
@@ -155,13 +148,13 @@ test("a cluster that is skipped keeps what it has, and a rollout that is aborted
   });
   const aborted = await phase(hub, "prod", "Halted");
   expect(valueAt(aborted, "status", "rollout", "waitingFor")).toContain("wrong registry");
-  expect(await imagesOn(1, 2)).toEqual(["1.23.0", "1.23.0"]);
+  expect(await scene().imagesOn(1, 2)).toEqual(["1.23.0", "1.23.0"]);
   await expect.poll(() => eventsOf(hub, "prod", "Skipped")).toHaveLength(1);
 
   await annotateSet(hub, "prod", { [steering.retry]: revision });
   const complete = await phase(hub, "prod", "Complete");
   expect(valueAt(complete, "status", "clusters")).toMatchObject({ done: 2, excluded: 1 });
-  expect(await imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.24.0", "1.24.0"]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.24.0", "1.24.0"]);
   expect(complete.metadata.annotations?.[`${steering.did}skip`]).toBeUndefined();
   const record = await recordOn("prod");
   expect(record).toContainEqual(expect.objectContaining({ what: "skip", user: "alice" }));
@@ -277,7 +270,7 @@ test("a component that is deleted by hand comes back, and a set that is deleted 
   await expect.poll(() => eventsOf(hub, "again", "ComponentDeleted")).toHaveLength(1);
   await removeSet(hub, "again");
   expect(await childrenOf(hub, "again")).toEqual(new Map());
-  expect(await imagesOn(0, 1, 2)).toEqual(["undefined", "undefined", "undefined"]);
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["undefined", "undefined", "undefined"]);
   await waitFor("its revisions to be collected", async () => {
     const revisions = await hub.admin.list({ apiVersion: "apps/v1", kind: "ControllerRevision" });
     return revisions.every(({ metadata }) => metadata.labels?.[setLabels.set] !== "again");
