@@ -27,6 +27,8 @@ export const laneSize = 97;
 export interface LaneOptions extends Omit<ConnectorOptions, "http2"> {
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
+  /** How much of one answer the server may send while nobody reads it; default 256 KiB. A far server sends a long answer faster with more. */
+  readonly streamWindowBytes?: number;
   /** Called for each attempt to connect, successful or not. */
   readonly onConnect?: (times: ConnectTimes) => void;
 }
@@ -156,8 +158,7 @@ export class Lane {
       keepAliveTimeout: 80_000,
       keepAliveMaxTimeout: 80_000,
       maxHeaderSize: 16 * 1024,
-      // What one stream that nobody reads may hold in memory. A spoke has some 25 streams.
-      initialWindowSize: 64 * 1024,
+      initialWindowSize: this.#options.streamWindowBytes ?? 256 * 1024,
       h2Options: {
         maxConcurrentStreams: 100,
         connectionWindowSize: 16 * 1024 * 1024,

@@ -22,7 +22,7 @@ type Chunk = IteratorResult<Buffer, undefined>;
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
 // With more unread bytes the stream is paused, and the server waits.
-const maxWaitingBytes = 32 * 1024;
+const maxWaitingBytes = 8 * 1024;
 
 /**
  * The answer to one request whose body has no end. Each connected spoke has about 25 of them, and undici's own readable takes several times the memory.

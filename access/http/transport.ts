@@ -25,6 +25,8 @@ const maxRequestsInFlight = laneSize - streamsPerLane - 1;
 const maxStreams = 16 * streamsPerLane;
 const connectTimeoutMs = 5_000;
 const progressTimeoutMs = 10_000;
+// Each of a spoke's 25 watches may hold so much. More lets spokes that lie fill the memory, less makes an answer from far away slow.
+const spokeWindowBytes = 32 * 1024;
 
 interface ReadAnswer extends Pick<TransportAnswer, "status" | "contentType"> {
   readonly body: AnswerBody;
@@ -233,7 +235,7 @@ export class Transport implements AsyncDisposable {
   }
 
   #newLane(hooks: Pick<TransportOptions, "onBroken" | "onConnect"> = this.#options): Lane {
-    const { clock, endpoint, certificate, silence, guard, mayWrite } = this.#options;
+    const { clock, endpoint, certificate, silence, guard, mayWrite, answers } = this.#options;
     const { onBroken = () => undefined, onConnect } = hooks;
     return new Lane(this.#origin, {
       clock,
@@ -246,6 +248,7 @@ export class Transport implements AsyncDisposable {
       guard,
       mayWrite,
       onConnect,
+      ...(answers === undefined ? {} : { streamWindowBytes: spokeWindowBytes }),
     });
   }
 

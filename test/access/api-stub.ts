@@ -51,6 +51,8 @@ export interface ApiStub extends AsyncDisposable {
   readonly port: number;
   readonly requests: readonly StubRequest[];
   readonly connections: number;
+  /** How many bytes of one answer each HTTP/2 client takes before it reads them. */
+  readonly windows: readonly (number | undefined)[];
   /** Says GOAWAY and takes no more connections; what runs goes on. */
   retire(): void;
 }
@@ -113,6 +115,9 @@ export async function startApiStub(options: StubOptions): Promise<ApiStub> {
     requests,
     get connections() {
       return sockets.size;
+    },
+    get windows() {
+      return [...sessions].map(({ remoteSettings }) => remoteSettings.initialWindowSize);
     },
     retire() {
       server.close();

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 
 import { describe, expect, test, vi } from "vitest";
 
+import { AnswerBudget } from "../../../access/answer-limits.ts";
 import { connectorOf, type ConnectTimes } from "../../../access/http/connector.ts";
 import { endpointOf } from "../../../access/http/endpoint.ts";
 import { apiErrorOf, bodyOf } from "../../../access/kube/api-answer.ts";
@@ -41,6 +42,13 @@ describe("a connection", () => {
     await Promise.all(Array.from({ length: 100 }, () => requester.send(get, signal)));
     expect(api.connections).toBe(2);
     for (const stream of watches) stream[Symbol.dispose]();
+  });
+
+  test("lets a spoke send 32 KiB of each answer ahead, and the hub, which is trusted, 256", async () => {
+    const api = await stub();
+    await requesterTo(api, undefined, { answers: new AnswerBudget().cluster() }).send(get, signal);
+    await requesterTo(api).send(get, signal);
+    expect(api.windows).toEqual([32 * 1024, 256 * 1024]);
   });
 
   test("is a new one for requests that ask for their own, which they share, and ends with the last of them", async () => {
