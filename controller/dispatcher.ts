@@ -20,7 +20,7 @@ import { Installations } from "./installations.ts";
 import { lastingLogFieldsOf } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import type { PullDeps } from "./pull/pull-deps.ts";
-import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./queue/delays.ts";
+import { changeDelayMs, type Next, notBefore, requestAuditIfDue, timerMs } from "./queue/delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
 import { areRivals, refusalOf } from "./reconcile/claims.ts";
@@ -276,7 +276,8 @@ export class Dispatcher implements AsyncDisposable {
       if (auditAt !== undefined && component.metadata.deletionTimestamp === undefined) {
         this.#queue.addAfter(key, targetIdOf(component), timerMs(auditAt, clock.now()));
       }
-      return next;
+      // An attempt that comes by time repairs, too.
+      return notBefore(next, installation.repairPace.take(clock.now(), 0));
     } catch (error) {
       return this.#afterFailure(key, error);
     } finally {

@@ -15,6 +15,12 @@ export function leastMsOf(next: Next): number {
   return next.kind === "backoff" || next.kind === "after" ? (next.leastMs ?? 0) : 0;
 }
 
+/** The same with at least so many milliseconds before it comes back, but for an `add`. */
+export function notBefore(next: Next, ms: number): Next {
+  if (next.kind === "done" || next.kind === "change") return next;
+  return ms <= leastMsOf(next) ? next : { ...next, leastMs: ms };
+}
+
 const delaysMs = {
   workload: 20,
   // Kubernetes writes the end of a Job in several steps. Reading the cause costs a request, so wait for the last step.

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 
 import { backoffMs } from "../../../access/time/backoff.ts";
-import { changeDelayMs, queueBackoff, untilAuditMs } from "../../../controller/queue/delays.ts";
+import {
+  changeDelayMs,
+  notBefore,
+  queueBackoff,
+  untilAuditMs,
+} from "../../../controller/queue/delays.ts";
 import { WorkQueue } from "../../../controller/queue/queue.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { metricsOf } from "../../support/metrics.ts";
@@ -34,6 +39,13 @@ async function looksAt(...told: readonly (readonly [ms: number, kind: Kind])[]):
   await clock.advance(10_000);
   return looks;
 }
+
+test("what comes back by itself may have to wait longer, and never waits less", () => {
+  expect(notBefore({ kind: "after", ms: 10 }, 30)).toEqual({ kind: "after", ms: 10, leastMs: 30 });
+  expect(notBefore({ kind: "backoff", leastMs: 40 }, 30)).toEqual({ kind: "backoff", leastMs: 40 });
+  expect(notBefore({ kind: "backoff" }, 0)).toEqual({ kind: "backoff" });
+  expect(notBefore({ kind: "change" }, 30)).toEqual({ kind: "change" });
+});
 
 test("the end of a Job is looked at once, also when a slow cluster writes it in steps", async () => {
   expect(await looksAt([0, "job"], [60, "job"], [180, "job"], [240, "job"])).toEqual([250]);
