@@ -76,6 +76,7 @@ export function liar({ event, changesUids }: Lie): (request: StubRequest) => Stu
     if (pathname === "/readyz") return answer({});
     if (searchParams.has("watch")) return watchAnswer(pathname, searchParams, event);
     const sent = sentIn(body);
+    if (sent === undefined) return { ...answer({ kind: "Status", code: 400 }), status: 400 };
     const at = method === "POST" ? `${pathname}/${nameIn(sent)}` : pathname;
     const place = placeOf(at);
     if (place === undefined) return answer({ metadata: { resourceVersion: "1" }, items: [] });
@@ -111,8 +112,13 @@ function placeOf(pathname: string): object | undefined {
   return parts.length < 4 ? undefined : { namespace: parts[1], name: parts[3] };
 }
 
-function sentIn(body: string): object {
-  return body === "" ? {} : Object(JSON.parse(body));
+/** What a request says; undefined for half of it, as a client sends that gives up while it writes. */
+function sentIn(body: string): object | undefined {
+  try {
+    return body === "" ? {} : Object(JSON.parse(body));
+  } catch {
+    return undefined;
+  }
 }
 
 function nameIn(object: unknown): string {
