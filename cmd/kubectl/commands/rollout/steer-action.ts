@@ -170,12 +170,12 @@ async function annotationsOf(
   return { ...annotations, ...deedAnnotation(deed, now, await nameOf(user)) };
 }
 
-/** The name of the caller; undefined when the hub does not tell it. */
+/** The name of the caller; undefined on a hub before Kubernetes 1.28, which cannot tell it. Any other failure is thrown: a record without a name proves little. */
 export async function nameOf(user: () => Promise<string>): Promise<string | undefined> {
   try {
     return await user();
   } catch (error) {
-    if (error instanceof ApiError) return undefined;
+    if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;
   }
 }

@@ -11,11 +11,12 @@ const over = sampleSet({ status: inPhase({ phase: "Complete" }) });
 const alice = { body: { status: { userInfo: { username: "alice" } } } };
 
 /** Runs a command about a set, and returns the annotations that it writes. */
-async function steered(args: readonly string[], set = rolling, isKnown = true) {
+async function steered(args: readonly string[], set = rolling, review = 201) {
   const written: unknown[] = [];
   const answer: Answer = ({ method, path, body }) => {
     if (path.endsWith("/selfsubjectreviews")) {
-      return isKnown ? alice : { status: 404, body: { kind: "Status", code: 404, message: "no" } };
+      const refusal = { kind: "Status", code: review, message: "selfsubjectreviews: no" };
+      return review === 201 ? alice : { status: review, body: refusal };
     }
     if (method !== "PATCH") return undefined;
     written.push(recordAt(body, "metadata", "annotations"));
@@ -75,7 +76,7 @@ describe("steering tells who did it, for the record of the revision", () => {
   });
 
   test("and writes it without a name where the hub does not tell it", async () => {
-    const { written } = await steered(["pause", "--reason", "incident 7"], rolling, false);
+    const { written } = await steered(["pause", "--reason", "incident 7"], rolling, 404);
     expect(JSON.stringify(written)).not.toContain("user");
   });
 });
@@ -113,6 +114,12 @@ describe("rollout skip", () => {
     const { stderr, exitCode, written } = await steered(args);
     expect({ exitCode, written }).toEqual({ exitCode: code, written: [] });
     expect(stderr).toContain(says);
+  });
+
+  test.each([403, 500])("refuses what it cannot record who did: %d", async (status) => {
+    const told = await steered(["abort", "--reason", "a"], rolling, status);
+    expect(told).toMatchObject({ exitCode: 2, written: [] });
+    expect(told.stderr).toContain("selfsubjectreviews");
   });
 
   test.each([
