@@ -242,7 +242,7 @@ function planEntry(): CommandEntry {
     name: "rollout plan",
     args: "[SET] [-f FILE]",
     summary: "Show what a rollout would do with each cluster, before it begins",
-    text: `Shows for each cluster of a set on the hub or in a file: its stage, what the rollout would do with its component, from which version to which, and what blocks\nit: a version step that is not allowed, a missing value of the ClusterProfile, another set or component. Ignores gates and limits, which only decide when. relabel\nis for a component whose spec does not change. With -f the hub checks the set as it would when it is applied, with its schema and webhooks. Nothing is written. ${setText}\nThe exit code is 0 when nothing would change, 1 when something would or a cluster is blocked, 3 when not everything could be read.`,
+    text: `Shows for each cluster of a set on the hub or in a file: its stage, what the rollout would do with its component, from which version to which, and what blocks\nit: a version step that is not allowed, a missing value of the ClusterProfile, another set or component. Ignores gates and limits, which only decide when. relabel\nis for a component that gets nothing else. With -f the hub checks the set as it would when it is applied, with its schema and webhooks. Nothing is written. ${setText}\nThe exit code is 0 when nothing would change, 1 when something would or a cluster is blocked, 3 when not everything could be read.`,
     examples: [
       ["kubectl knfleet rollout plan -f set.yaml", "before kubectl apply"],
       ["kubectl knfleet rollout plan kss/prod -n platform", "the set on the hub"],

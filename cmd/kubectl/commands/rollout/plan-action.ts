@@ -1,7 +1,15 @@
+import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { type FleetSet, fleetSetApiVersion, fleetSetKinds } from "../../../../api/fleet-set.ts";
+import {
+  contentText,
+  type FleetSet,
+  fleetSetApiVersion,
+  fleetSetKinds,
+  setAnnotations,
+} from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { SetDigests } from "../../../../controller/sets/set-digest.ts";
+import { contentOf } from "../../../../render/content.ts";
 import type { SetFacts } from "../../../../sets/facts.ts";
 import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
@@ -49,9 +57,9 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
   const rights = await rightsToApply(set, stored, signal);
   const found = await contentFor(set, { access, input }, signal);
   const { facts, unread: unreadFacts } = await readPlanFacts({ ...access, ...found }, set, signal);
-  const { summary, items } = planRollout(facts, terminal.now().getTime());
-  const silent = answer?.kind === "unasked" ? [unasked(answer.why)] : [];
-  const unread = [...unreadFacts, ...silent, ...found.unknown];
+  const anew = await componentsRenderedAnew(facts.children, found);
+  const { summary, items } = planRollout(facts, terminal.now().getTime(), anew);
+  const unread = [...unreadFacts, ...unasked(answer), ...found.unknown];
   const warnings = [
     ...(answer?.kind === "refused" ? [`the hub refuses the set: ${answer.message}`] : []),
     ...summary.warnings,
@@ -88,18 +96,47 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
   return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
 }
 
-/** What a controller with this program's release folder and of its version would promise; without a folder, why that is not known. */
+/** What a controller of this program's version would promise and render. */
+interface FoundContent extends Pick<SetFacts, "available" | "digest"> {
+  /** What a component renders, as its stamp says it; undefined: not known. */
+  readonly contentOf?: (component: Component) => Promise<string>;
+  readonly unknown: readonly string[];
+}
+
+/** Names of the components that would get other objects by the same spec. */
+async function componentsRenderedAnew(
+  children: readonly Component[],
+  { contentOf: contentNow }: FoundContent,
+): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for (const child of children) {
+    const stamped = child.metadata.annotations?.[setAnnotations.content];
+    // oxlint-disable-next-line no-await-in-loop -- equal specs are rendered once
+    if (stamped === undefined || contentNow === undefined || stamped === (await contentNow(child)))
+      continue;
+    names.add(child.metadata.name);
+  }
+  return names;
+}
+
+/** Reads this program's release folder; without one, says why that is not known. */
 async function contentFor(
   set: FleetSet,
   { access, input }: { readonly access: ClusterAccess; readonly input: Input },
   signal: AbortSignal,
-): Promise<Pick<SetFacts, "available" | "digest"> & { readonly unknown: readonly string[] }> {
+): Promise<FoundContent> {
   try {
     const releases = await namedReleases(input, signal)();
     const available = releases.versionsOf(fleetSetKinds[set.kind].component);
     const environment = await controllerEnvironment(controllersOfHub(access, signal));
     const digest = await new SetDigests(releases, environment).of(set);
-    return { available, ...(digest === undefined ? {} : { digest }), unknown: [] };
+    return {
+      available,
+      ...(digest === undefined ? {} : { digest }),
+      contentOf: async (component) =>
+        contentText(await contentOf(component, releases, environment)),
+      unknown: [],
+    };
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     return { unknown: [`the release files: ${error.message}`] };
@@ -114,8 +151,8 @@ interface Planned {
   readonly answer?: DryRun;
 }
 
-function unasked(why: string): string {
-  return `whether the hub takes the set: ${why}`;
+function unasked(answer: DryRun | undefined): readonly string[] {
+  return answer?.kind === "unasked" ? [`whether the hub takes the set: ${answer.why}`] : [];
 }
 
 async function storedSet(

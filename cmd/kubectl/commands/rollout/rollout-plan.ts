@@ -10,7 +10,7 @@ import { stagesWith } from "../../../../sets/members.ts";
 import { planRemovals } from "../../../../sets/removals.ts";
 import { inOrder, refusedClusters } from "../../../../sets/stages.ts";
 
-/** What the rollout would do with a cluster's component. `relabel` keeps its spec. */
+/** What the rollout would do with a cluster's component. `relabel` keeps its spec and what that renders. */
 export type PlanAction =
   | "create"
   | "update"
@@ -61,8 +61,15 @@ export interface FoundPlan {
 
 const changing: readonly PlanAction[] = ["create", "update", "adopt"];
 
-/** Plans what a rollout would do with each cluster, in the order of the stages. Ignores gates and limits. Pure. */
-export function planRollout(facts: SetFacts, now: number): FoundPlan {
+/**
+ * Plans what a rollout would do with each cluster, in the order of the stages. Ignores gates and limits. Pure. `renderedAnew` has the names of the components that would get other
+ * objects by the same spec.
+ */
+export function planRollout(
+  facts: SetFacts,
+  now: number,
+  renderedAnew: ReadonlySet<string> = new Set(),
+): FoundPlan {
   const { set, selection } = facts;
   const content = contentOf(set, facts);
   const name = revisionNameOf({ ...set, spec: content });
@@ -76,7 +83,7 @@ export function planRollout(facts: SetFacts, now: number): FoundPlan {
   const clusters = new Map(selected.map((one) => [`${one.namespace}/${one.name}`, one]));
   const items = stages.flatMap((stage) =>
     ordered(stage, set, name).map((member) =>
-      memberItem(member, { set, stage, cluster: clusters.get(member.key) }),
+      memberItem(member, { set, stage, cluster: clusters.get(member.key), renderedAnew }),
     ),
   );
   const left = unselectedItems(facts, selected, now);
@@ -126,12 +133,17 @@ interface Context {
   readonly set: FleetSet;
   readonly stage: Stage;
   readonly cluster: SelectedCluster | undefined;
+  readonly renderedAnew: ReadonlySet<string>;
 }
 
-function memberItem(member: Member, { set, stage, cluster }: Context): RolloutPlanItem {
+function memberItem(
+  member: Member,
+  { set, stage, cluster, renderedAnew }: Context,
+): RolloutPlanItem {
   const { key, child, desired } = member;
   const [namespace = "", name = ""] = key.split("/");
-  const action = actionOf(member);
+  const action = actionOf(member, renderedAnew);
+  const changesSpec = changing.includes(action) && !isOfSpec(child, desired);
   return {
     cluster: { namespace, name },
     stage: stage.spec.name,
@@ -139,13 +151,16 @@ function memberItem(member: Member, { set, stage, cluster }: Context): RolloutPl
     from: child?.status?.version ?? null,
     to: versionOf(desired),
     action,
-    changesSpec: changing.includes(action) && !isOfSpec(child, desired),
-    ...saidOf(member, action),
+    changesSpec,
+    ...saidOf(member, action, changesSpec),
   };
 }
 
-/** Why the component would not be written; nulls when it would be. */
-function saidOf({ state }: Member, action: PlanAction) {
+/** Why the component would not be written, or what changes by an update without another spec; nulls for all else. */
+function saidOf({ state }: Member, action: PlanAction, changesSpec: boolean) {
+  if (action === "update" && !changesSpec) {
+    return { reason: null, message: "The release files or the rendering have changed" };
+  }
   if (action === "relabel" || changing.includes(action)) return { reason: null, message: null };
   return { reason: state.reason, message: state.message === "" ? null : state.message };
 }
@@ -156,14 +171,18 @@ function versionOf(desired: DesiredSpec): string | null {
   return typeof version === "string" && version !== "" ? version : null;
 }
 
-function actionOf({ child, state, desired }: Member): PlanAction {
+function actionOf(
+  { child, state, desired }: Member,
+  renderedAnew: ReadonlySet<string>,
+): PlanAction {
   if (state.name === "Excluded") return "excluded";
   if (state.name === "Blocked") return "blocked";
   if (state.name === "Unreachable" || state.reason === "Deleting") return "wait";
   if (state.name !== "Pending") return "none";
   if (child === undefined) return "create";
   if (child.metadata.labels?.[setLabels.set] === undefined) return "adopt";
-  return isOfSpec(child, desired) ? "relabel" : "update";
+  const keeps = isOfSpec(child, desired) && !renderedAnew.has(child.metadata.name);
+  return keeps ? "relabel" : "update";
 }
 
 function isOfSpec(child: Component | undefined, desired: DesiredSpec): boolean {
