@@ -1,5 +1,5 @@
 import { canonicalJson } from "../../api/fields.ts";
-import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
+import { type FleetSet, fleetSetKinds, type SetOverride } from "../../api/fleet-set.ts";
 import { noDigest, renderedDigest } from "../../render/content.ts";
 import { BoundedCache, type Releases } from "../../render/release/releases.ts";
 import type { RenderOptions } from "../../render/render.ts";
@@ -8,6 +8,8 @@ import { DesiredSpecs, mergedSpecOf, shortHashOf } from "../../sets/desired-spec
 import { fillValues } from "../../sets/values.ts";
 
 const remembered = 256;
+// Their pairs are 28 renderings.
+const pairedOverrides = 8;
 // Valid as a name, as the value of a label, and as part of an image.
 const standInValue = "cluster-1";
 
@@ -23,7 +25,8 @@ export class SetDigests {
   }
 
   /**
-   * Digest of what a set renders: of its template, and of the template with each override alone. It does not depend on the clusters that are selected, or on their values. Undefined when
+   * Digest of what a set renders: of its template, and of the template with each override alone and with each two of the first eight. Two suffice: one chooses
+   * the version and the other what is installed of it. It does not depend on the clusters that are selected, or on their values. Undefined when
    * nothing of it can be rendered.
    */
   of(set: FleetSet): Promise<string | undefined> {
@@ -38,7 +41,7 @@ export class SetDigests {
     const { template, overrides = [] } = content;
     const specs = new DesiredSpecs(content);
     const digests: string[] = [];
-    for (const chosen of [[], ...overrides.map((one) => [one])]) {
+    for (const chosen of combinationsOf(overrides)) {
       const merged = mergedSpecOf(template, chosen);
       const { filled } = fillValues(merged, (_what, standIn) => standIn ?? standInValue);
       const spec = specs.withExactVersion(Object(filled));
@@ -47,4 +50,10 @@ export class SetDigests {
     }
     return digests.every((one) => one === noDigest) ? undefined : shortHashOf(digests);
   }
+}
+
+function combinationsOf(overrides: readonly SetOverride[]): readonly (readonly SetOverride[])[] {
+  const first = overrides.slice(0, pairedOverrides);
+  const pairs = first.flatMap((one, at) => first.slice(at + 1).map((other) => [one, other]));
+  return [[], ...overrides.map((one) => [one]), ...pairs];
 }

@@ -1,4 +1,8 @@
-import { expect, test } from "vitest";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { expect, onTestFinished, test } from "vitest";
 
 import type { FleetSet } from "../../../api/fleet-set.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
@@ -47,6 +51,30 @@ test("the digest depends on the versions of the template and of each override", 
   expect(new Set(all).size).toBe(3);
   // The newest patch of the folder.
   expect(await digests.of(setWith("1.22.1"))).toBe(all[0]);
+});
+
+test("the digest depends on what two overrides render only together", async () => {
+  const overrides = [
+    { name: "old", clusters: ["a*"], patch: { version: "1.21" } },
+    {
+      name: "istio",
+      clusters: ["*z"],
+      patch: { ingress: { istio: { enabled: true }, kourier: null } },
+    },
+  ];
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-digest-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(sampleDirOf(), folder, { recursive: true });
+  const digest = async (): Promise<string | undefined> =>
+    new SetDigests(await openReleases(folder), {}).of(setWith("1.22", overrides));
+  const before = await digest();
+  // Only a cluster with both overrides gets something of this file.
+  const file = join(folder, "ingress/1.21/istio/net-istio.yaml");
+  await writeFile(
+    file,
+    (await readFile(file, "utf8")).replaceAll("image: ", "image: mirror.example/"),
+  );
+  expect(await digest()).not.toBe(before);
 });
 
 test("where nothing can be rendered there is none", async () => {
