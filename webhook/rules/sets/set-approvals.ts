@@ -1,6 +1,6 @@
-import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
+import { jsonOf, recordAt, textAt } from "../../../api/fields.ts";
 import { fleetSetKinds, steering } from "../../../api/fleet-set.ts";
-import { deeds } from "../../../sets/record-entry.ts";
+import { deeds, entryOf } from "../../../sets/record-entry.ts";
 import { unmatchedStage } from "../../../sets/stages.ts";
 import { below, elementsOf, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
 import type { NeededRight, SetChange } from "./set-rule.ts";
@@ -31,11 +31,11 @@ function newApprovals({ annotations, oldAnnotations }: SetChange): readonly Appr
 function changedAnnotations(
   { annotations, oldAnnotations }: SetChange,
   names: readonly string[],
-): readonly { readonly path: string; readonly value: unknown }[] {
+): readonly { readonly name: string; readonly path: string; readonly value: unknown }[] {
   return names.flatMap((name) => {
     const value = annotations[name];
     if (value === undefined || value === oldAnnotations[name]) return [];
-    return [{ path: below("metadata", "annotations", name), value }];
+    return [{ name, path: below("metadata", "annotations", name), value }];
   });
 }
 
@@ -50,28 +50,30 @@ export function rightsToApprove(change: SetChange): readonly NeededRight[] {
 
 /** Problems of the other annotations that steer a rollout: each names a revision of the set, and what a user did names the user who writes it. */
 export function steeringProblems(change: SetChange): readonly Problem[] {
-  const told = deeds.map((deed) => `${steering.did}${deed}`);
+  const told = Object.keys(change.annotations).filter((name) => name.startsWith(steering.did));
   return [
     ...changedAnnotations(change, [...skips, steering.abort]).flatMap(({ path, value }) => {
       const [revision = ""] = String(value).split(" ");
       const message = `must begin with a revision of the set (is ${quoteValue(revision)})`;
       return problemIf(!isRevisionOf(change, revision), path, message);
     }),
-    ...changedAnnotations(change, told).flatMap(({ path, value }) => {
-      const user = userOfDeed(value);
-      const message = `must name the user who writes it, here ${quoteValue(change.username)} (is ${quoteValue(user)})`;
-      return problemIf(user !== undefined && user !== change.username, path, message);
-    }),
+    ...changedAnnotations(change, told).flatMap(({ name, path, value }) =>
+      problemAt(path, deedProblem(change, name.slice(steering.did.length), value)),
+    ),
   ];
 }
 
-function userOfDeed(value: unknown): unknown {
-  try {
-    const deed: unknown = JSON.parse(String(value));
-    return isRecord(deed) ? deed["user"] : undefined;
-  } catch {
-    return undefined;
+/** Why the controller could not record a deed, or may not. */
+function deedProblem({ username }: SetChange, verb: string, value: unknown): string | undefined {
+  if (!deeds.some((deed) => deed === verb))
+    return `the key must end with one of ${deeds.join(", ")}`;
+  const deed = recordAt(jsonOf(String(value)));
+  if (entryOf({ ...deed, what: verb }).length === 0) {
+    return `must be JSON with "at", a time as in RFC 3339, as kubectl knfleet rollout writes it (is ${quoteValue(value)})`;
   }
+  const { user } = deed;
+  if (user === undefined || user === username) return undefined;
+  return `must name the user who writes it, here ${quoteValue(username)} (is ${quoteValue(user)})`;
 }
 
 function isRevisionOf({ name }: SetChange, revision: string): boolean {

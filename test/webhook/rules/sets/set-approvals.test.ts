@@ -103,6 +103,17 @@ describe("approvals", () => {
     ]);
   });
 
+  test.each([
+    ["did.pause", "now", 'must be JSON with "at", a time as in RFC 3339'],
+    ["did.pause", '{"at":"yesterday"}', 'must be JSON with "at", a time as in RFC 3339'],
+    ["did.pause", "[]", 'must be JSON with "at", a time as in RFC 3339'],
+    ["did.sing", '{"at":"2026-11-25T12:00:00Z"}', "the key must end with one of approve, pause"],
+  ])("%s: %s, which no record can have, is refused", async (name, value, says) => {
+    const [line, ...more] = linesOf(await reviewSet(annotated({ [`knfleet.dev/${name}`]: value })));
+    expect(line).toContain(`422 metadata.annotations["knfleet.dev/${name}"]: ${says}`);
+    expect(more).toEqual([]);
+  });
+
   test("a user with spaces in the name can approve", async () => {
     const request = writtenSet(spec, {
       user: "Jane Doe",
