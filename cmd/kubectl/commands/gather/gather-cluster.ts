@@ -173,6 +173,8 @@ function refusalOf(error: unknown): Pick<RecordedTable["unread"][number], "statu
   return { status: error.status, message: error.message };
 }
 
+const gathering = { fieldSelector: undefined, keepScalers: true } as const;
+
 async function readTable(
   client: KubeClient,
   { kind, lists, isWanted }: WantedKind,
@@ -183,7 +185,7 @@ async function readTable(
   for (const list of lists) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- other kinds are read at the same time
-      found.push(await listTable(client, { kind, ...list, fieldSelector: undefined }, signal));
+      found.push(await listTable(client, { kind, ...list, ...gathering }, signal));
     } catch (error) {
       signal.throwIfAborted();
       unread.push({ namespace: list.namespace ?? null, ...refusalOf(error) });

@@ -158,6 +158,8 @@ export interface ListOptions {
   readonly fieldSelector: string | undefined;
   /** Objects in one answer; 0: all at once. Default 500. */
   readonly pageSize?: number;
+  /** Keep the managedFields of workloads that want no pods, which tell whether somebody scaled them. */
+  readonly keepScalers?: boolean;
 }
 
 const tableTypes = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
@@ -167,7 +169,12 @@ const maxRows = 1_000_000;
 /** Lists objects as a Table of the server, in pages. Throws what KubeClient throws. */
 export async function listTable(
   client: Pick<KubeClient, "request" | "server">,
-  { kind, pageSize = 500, ...ref }: ListOptions & { readonly kind: ServedKind },
+  {
+    kind,
+    pageSize = 500,
+    keepScalers = false,
+    ...ref
+  }: ListOptions & { readonly kind: ServedKind },
   signal: AbortSignal,
 ): Promise<ObjectTable> {
   const rows: ObjectRow[] = [];
@@ -183,7 +190,8 @@ export async function listTable(
     const { page: answer, isAnew } = await nextPage(read, { limit, continue: next });
     if (isAnew) rows.length = 0;
     columns = itemsAt(answer, "columnDefinitions").map(columnOf);
-    for (const row of itemsAt(answer, "rows").flatMap(rowOf)) rows.push(row);
+    for (const row of itemsAt(answer, "rows").flatMap((one) => rowOf(one, keepScalers)))
+      rows.push(row);
     next = stringAt(answer, "metadata", "continue") ?? undefined;
     if (next === undefined) return { kind, columns, rows };
     if (rows.length >= maxRows) {
@@ -197,24 +205,28 @@ function columnOf(definition: unknown): Column {
   return { name, priority: numberAt(definition, "priority") ?? 0 };
 }
 
-function rowOf(row: unknown): readonly ObjectRow[] {
+function rowOf(row: unknown, keepScalers: boolean): readonly ObjectRow[] {
   if (!isRecord(row)) return [];
   const { object } = row;
-  return [{ cells: itemsAt(row, "cells"), object: isRecord(object) ? withoutNoise(object) : {} }];
+  const cells = itemsAt(row, "cells");
+  return [{ cells, object: isRecord(object) ? withoutNoise(object, keepScalers) : {} }];
 }
 
 /** As kubectl prints an object: without managedFields and the last-applied annotation. */
 function withoutNoise(
   object: Readonly<Record<string, unknown>>,
+  keepScalers: boolean,
 ): Readonly<Record<string, unknown>> {
   const { metadata } = object;
   if (!isRecord(metadata)) return object;
-  const { managedFields: _, annotations, ...kept } = metadata;
+  const { managedFields, annotations, ...kept } = metadata;
+  const isScaled = keepScalers && numberAt(object, "spec", "replicas") === 0;
+  const scalers = isScaled && managedFields !== undefined ? { managedFields } : {};
   const own = isRecord(annotations)
     ? Object.entries(annotations).filter(([name]) => name !== lastApplied)
     : [];
   const shown = own.length === 0 ? {} : { annotations: Object.fromEntries(own) };
-  return { ...object, metadata: { ...kept, ...shown } };
+  return { ...object, metadata: { ...kept, ...scalers, ...shown } };
 }
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { packTar } from "../../../../../cmd/kubectl/bundle/tar.ts";
 import { recordedFolder } from "../../golden/record-scene.ts";
 import { runText } from "../../run-text.ts";
@@ -38,6 +39,10 @@ function logs(...args: readonly string[]) {
   return runText(["logs", "ks", "-n", "team-a", "--bundle", whole, "-q", ...args]);
 }
 
+function managed(manager: string, operation: string, field: string) {
+  return { manager, operation, fieldsV1: { "f:spec": { [field]: {} } } };
+}
+
 describe("a bundle", () => {
   test("is the same as a file and as the folder that it was unpacked into, and can be gathered again", async () => {
     const path = join(folder, "again.tgz");
@@ -53,6 +58,31 @@ describe("a bundle", () => {
       expect(documents[at + 1]).toEqual(documents[at]);
       expect(documents[at]?.stdout).toContain("knfleet.dev/v1");
     }
+  });
+
+  test("keeps who scaled a Deployment to zero", async () => {
+    const from = join(folder, "scaled");
+    await cp(whole, from, { recursive: true });
+    const path = join(from, "spokes/3-fleet-spoke-1/deployments.apps.json");
+    const table = JSON.parse(await readFile(path, "utf8"));
+    const at = table.rows.findIndex(
+      ({ object: { metadata } }: { object: KubeObject }) =>
+        metadata.name === "activator" && metadata.namespace === "team-fine",
+    );
+    const { object } = table.rows[at];
+    object.spec.replicas = 0;
+    object.status = { observedGeneration: object.metadata.generation };
+    object.metadata.managedFields = [
+      managed("knfleet-controller", "Apply", "f:selector"),
+      managed("kube-downscaler", "Update", "f:replicas"),
+    ];
+    await writeFile(path, JSON.stringify(table));
+    const again = join(folder, "scaled.tgz");
+    await runText(["gather", "-A", "--bundle", from, "-o", again]);
+    const { stdout } = await runText(["status", "ks", "-n", "team-fine", "--bundle", again]);
+    await writeFile("/tmp/diag.json", stdout);
+    await cp(again, "/tmp/scaled.tgz");
+    expect(stdout).toContain("1/3 scaled to zero");
   });
 
   test("of a whole fleet stays whole when it is gathered again, and not a part of it", async () => {
