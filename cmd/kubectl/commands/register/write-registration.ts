@@ -15,6 +15,7 @@ import {
   idOf,
   isTokenSecretOf,
   registeredAnnotations,
+  registeredAtAnnotation,
   registrar,
   spokeNamespace,
 } from "./spoke-objects.ts";
@@ -120,9 +121,14 @@ async function writeIdentity(
   made: Manifest[],
   target: Target,
 ): Promise<void> {
+  const registeredAt = { [registeredAtAnnotation]: systemClock.date().toISOString() };
   for (const manifest of spoke) {
+    const { metadata } = manifest;
+    // Also what is as it should be gets another resourceVersion: a run beside this one that made it, and fails, does not take it back.
+    const annotations = { ...metadata.annotations, ...registeredAt };
+    const patch = { ...manifest, metadata: { ...metadata, annotations } };
     // oxlint-disable-next-line no-await-in-loop -- a namespace has to be there before what is in it
-    await write(manifest, { present: present.spoke[manifest.kind], made }, target);
+    await write(manifest, { present: present.spoke[manifest.kind], made, patch }, target);
   }
 }
 

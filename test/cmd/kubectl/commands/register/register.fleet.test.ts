@@ -206,9 +206,14 @@ describe("a spoke", () => {
 
   test("gets a new token when it is registered again, the labels stay, and the controller goes on", async () => {
     const before = await tokenOnHub();
+    const accountNow = async () => (await fleet().spoke(0).admin.get(account))?.metadata;
+    const made = await accountNow();
     const { exitCode, stderr } = await knfleet(...line.slice(0, 4), "--yes", "-v=9");
     expect(exitCode).toBe(0);
     expect(stderr).toContain("PATCH");
+    // The same account, and a failed run that had made it no longer takes it back.
+    expect((await accountNow())?.uid).toBe(made?.uid);
+    expect((await accountNow())?.resourceVersion).not.toBe(made?.resourceVersion);
     const after = await tokenOnHub();
     expect(after).not.toBe(before);
     expect(await tokenSecrets()).toHaveLength(1);
