@@ -26,7 +26,7 @@ export const registeredAnnotations = {
 export const profileAnnotation = "knfleet.dev/cluster-profile";
 /** Annotation on the spoke: uid of the hub. */
 export const hubAnnotation = "knfleet.dev/hub-uid";
-/** Annotation on the spoke: when these objects were last registered again, RFC 3339 with milliseconds. */
+/** Annotation on the spoke: when these objects were registered last, RFC 3339 with milliseconds. */
 export const registeredAtAnnotation = "knfleet.dev/registered-at";
 /** The annotation by which Kubernetes fills a Secret with the token of a ServiceAccount. */
 const accountAnnotation = "kubernetes.io/service-account.name";

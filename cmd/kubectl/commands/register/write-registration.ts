@@ -126,9 +126,9 @@ async function writeIdentity(
     const { metadata } = manifest;
     // Also what is as it should be gets another resourceVersion: a run beside this one that made it, and fails, does not take it back.
     const annotations = { ...metadata.annotations, ...registeredAt };
-    const patch = { ...manifest, metadata: { ...metadata, annotations } };
+    const dated = { ...manifest, metadata: { ...metadata, annotations } };
     // oxlint-disable-next-line no-await-in-loop -- a namespace has to be there before what is in it
-    await write(manifest, { present: present.spoke[manifest.kind], made, patch }, target);
+    await write(dated, { present: present.spoke[manifest.kind], made }, target);
   }
 }
 
