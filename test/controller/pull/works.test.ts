@@ -2,9 +2,14 @@ import { describe, expect, test } from "vitest";
 
 import { componentWorkName } from "../../../api/delivery.ts";
 import { listAt, recordAt } from "../../../api/fields.ts";
+import { contentText, setAnnotations, setLabels } from "../../../api/fleet-set.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
+import { openReleases } from "../../../cmd/open-releases.ts";
+import { sampleDirOf } from "../../../cmd/release-files.ts";
 import { agentWork, componentWork } from "../../../controller/pull/works.ts";
+import { setContentOf } from "../../../controller/reconcile/set-content.ts";
 import { spokeRole } from "../../../installation/spoke-role.ts";
+import { contentOf } from "../../../render/content.ts";
 import { hashOf } from "../../../render/fields.ts";
 import { serving } from "../../support/component.ts";
 
@@ -23,9 +28,37 @@ const component = serving({
   },
 });
 
+const releases = await openReleases(sampleDirOf());
+
 function manifestsOf(work: Manifest): readonly unknown[] {
   return listAt(recordAt(work, "spec", "workload"), "manifests");
 }
+
+describe("the work of a component of a set", () => {
+  test.each([
+    { rendered: "0123456789", isHeld: true },
+    { rendered: undefined, isHeld: false },
+  ])("brings its stamp, so that the controller there waits for it, too: $isHeld", async (row) => {
+    const kept = await contentOf(component, releases, {});
+    const stamped = serving({
+      ...component,
+      metadata: {
+        ...component.metadata,
+        labels: { [setLabels.set]: "prod" },
+        annotations: {
+          [setAnnotations.content]: contentText({
+            ...kept,
+            rendered: row.rendered ?? kept.rendered,
+          }),
+        },
+      },
+    });
+    const [, copy] = manifestsOf(componentWork(stamped, place));
+    const there = serving(Object(copy));
+    const { isHeld } = await setContentOf(there, { releases, rendering: { environment: {} } });
+    expect(isHeld).toBe(row.isHeld);
+  });
+});
 
 describe("the work of a component", () => {
   const work = componentWork(component, place);
