@@ -4,11 +4,6 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { operatorApiVersion } from "../../../../../api/component.ts";
-import { contentText, setAnnotations, setLabels } from "../../../../../api/fleet-set.ts";
-import { openReleases } from "../../../../../cmd/open-releases.ts";
-import { waitsForStageMessage } from "../../../../../controller/reconcile/progress.ts";
-import { contentOf } from "../../../../../render/content.ts";
 import { component } from "../../fleet-facts.ts";
 import { reviews } from "../../reviews.ts";
 import { runText } from "../../run-text.ts";
@@ -116,26 +111,6 @@ describe("plan", () => {
     expect(`${stdout}${stderr}`).toContain("patch 0 target v1, Kind=ConfigMap, */config-thick: ");
     expect(exitCode).toBe(2);
   });
-
-  test.each([
-    { rendered: "0123456789", says: true },
-    { rendered: undefined, says: false },
-  ])(
-    "warns that a component of a set waits for its stage, while that promises another rendering",
-    async ({ rendered, says }) => {
-      const releases = await openReleases(hub.releaseDir);
-      const spec = { version: "1.23.0" };
-      const own = await contentOf({ kind: "KnativeEventing", spec }, releases, {});
-      const stamped = contentText({ ...own, rendered: rendered ?? own.rendered });
-      const labels = { [setLabels.set]: "prod", [setLabels.stage]: "early" };
-      const annotations = { [setAnnotations.content]: stamped };
-      const metadata = { name: "knative-eventing", namespace: "team-a", labels, annotations };
-      const { stdout } = await planned(
-        JSON.stringify({ apiVersion: operatorApiVersion, kind: "KnativeEventing", metadata, spec }),
-      );
-      expect(stdout.includes(`warning: ${waitsForStageMessage("early")}`)).toBe(says);
-    },
-  );
 
   test("of what is installed already is 0", async () => {
     await using same = await startComparingHub({});
