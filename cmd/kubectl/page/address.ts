@@ -3,6 +3,7 @@ import { type FleetFilter, pageStates } from "./fleet-view.ts";
 /** Which page an address is. */
 export type Route =
   | { readonly page: "fleet"; readonly filter: FleetFilter }
+  | { readonly page: "clusters"; readonly key: "" }
   /** `key`: of `keyOf`. */
   | { readonly page: "installation" | "set"; readonly key: string }
   /** `key`: of `clusterKey`. */
@@ -12,6 +13,7 @@ const lengths: ReadonlyMap<string, number> = new Map([
   ["installation", 3],
   ["set", 3],
   ["cluster", 2],
+  ["clusters", 0],
 ]);
 
 /** The page of the part of an address behind `#`. What is not understood is the fleet. */
@@ -22,6 +24,7 @@ export function routeOf(hash: string): Route {
   const isKnown = lengths.get(page) === parts.length && parts.every(isEncoded);
   if (isKnown && (page === "installation" || page === "set")) return { page, key };
   if (isKnown && page === "cluster") return { page, key };
+  if (isKnown && page === "clusters") return { page, key: "" };
   return { page: "fleet", filter: filterOf(new URLSearchParams(query.join("?"))) };
 }
 

@@ -19,11 +19,15 @@ export const pageStates: readonly { readonly name: PageStateName; readonly title
 
 const unreachable: readonly string[] = ["Unreachable", "Denied", "NoAccess"];
 
+/** Whether the cluster of an installation was asked, and did not answer. */
+export function isUnreachable({ live }: Pick<StatusItem, "live">): boolean {
+  return unreachable.includes(live.state);
+}
+
 /** The state under which the page counts an installation. */
-export function pageStateOf({ hub, live, severity }: StatusItem): PageStateName {
-  if (hub.state === "Deleting") return "deleting";
-  if (unreachable.includes(live.state)) return "unreachable";
-  return stateBySeverity[severity];
+export function pageStateOf(item: StatusItem): PageStateName {
+  if (item.hub.state === "Deleting") return "deleting";
+  return isUnreachable(item) ? "unreachable" : stateBySeverity[item.severity];
 }
 
 const stateBySeverity = {
@@ -60,9 +64,8 @@ export interface CauseView {
   readonly provider: string | null;
   readonly count: number;
   readonly clusters: number;
-  /** The message of the first one. */
+  /** What all of them say, without the names of clusters and servers where these differ; else what the first one says. */
   readonly message: string | null;
-  /** Whether all of them have this message. */
   readonly isShared: boolean;
   /** Text of a filter that selects them. */
   readonly filter: string;
@@ -231,7 +234,7 @@ function causesOf(rows: readonly FleetRow[]): readonly CauseView[] {
     .flatMap((group) => {
       const [first] = group;
       if (first === undefined) return [];
-      const { reason, code, live, message } = first.item;
+      const { reason, code, live } = first.item;
       return [
         {
           reason: reason ?? "Unknown",
@@ -239,13 +242,32 @@ function causesOf(rows: readonly FleetRow[]): readonly CauseView[] {
           provider: live.provider,
           count: group.length,
           clusters: new Set(group.map(({ cluster }) => cluster)).size,
-          message,
-          isShared: group.every(({ item }) => item.message === message),
+          ...sharedMessage(group.map(({ item }) => item)),
           filter: filterText({ reason, code, provider: live.provider }),
         },
       ];
     })
     .toSorted((one, other) => other.count - one.count);
+}
+
+/** One sentence for all of them, when they differ in nothing but the names of their clusters and servers. */
+function sharedMessage(items: readonly StatusItem[]): Pick<CauseView, "message" | "isShared"> {
+  const [message = null] = items.map((one) => one.message);
+  if (items.every((one) => one.message === message)) return { message, isShared: true };
+  const texts = new Set(items.map(withoutNames));
+  const [text = null] = texts;
+  return texts.size === 1 ? { message: text, isShared: true } : { message, isShared: false };
+}
+
+/** `ClusterProfile fleet/eu-1: https://eu-1:6443 refused it` is `The server refused it` on every cluster. */
+function withoutNames({ message, cluster }: StatusItem): string | null {
+  if (message === null || cluster === null) return message;
+  const profile = `ClusterProfile ${cluster.namespace}/${cluster.name}`;
+  const text = message
+    .replaceAll(`${profile}: `, "")
+    .replaceAll(profile, "the ClusterProfile")
+    .replaceAll(/https?:\/\/[\w.:[\]-]*[\w\]]/g, "the server");
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 function filterText({

@@ -50,6 +50,26 @@ export function nextCommands(
   ];
 }
 
+type Condition = NonNullable<StatusItem["detail"]>["conditions"][number];
+
+/** Conditions that say the same. */
+export interface ConditionLine {
+  readonly types: readonly string[];
+  /** The first of them. */
+  readonly condition: Condition;
+}
+
+/** Conditions with equal messages as one line, so that one cause is one sentence; those without a message are lines of their own. */
+export function conditionLines(conditions: readonly Condition[]): readonly ConditionLine[] {
+  const groups = Map.groupBy(conditions, ({ type, status, reason, message }) =>
+    JSON.stringify(message === null || message === "" ? [type] : [status, reason, message]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [condition] = group;
+    return condition === undefined ? [] : [{ types: group.map(({ type }) => type), condition }];
+  });
+}
+
 const badges = {
   available: { tone: "healthy", text: "Available" },
   scaledToZero: { tone: "warning", text: "Scaled to zero" },

@@ -1,15 +1,25 @@
-import { propertiesOf } from "../../../../api/cluster-profile.ts";
+import { type ClusterProfile, isHealthy, propertiesOf } from "../../../../api/cluster-profile.ts";
+import { conditionOf } from "../../../../api/conditions.ts";
+import { foreignText } from "../../../../api/foreign-text.ts";
 import type { Flags } from "../../flags.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { type Report, reportOf, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
-/** What a ClusterProfile says about its cluster: the page filters by it. */
+/** What a ClusterProfile says about its cluster, also while that does not answer. */
 export interface ClusterItem {
   readonly namespace: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly properties: Readonly<Record<string, string>>;
+  /** What the cluster manager says of its health; null: nothing. */
+  readonly healthy: boolean | null;
+  /** Why it is not healthy. */
+  readonly message: string | null;
+  /** Of the first provider that the profile offers. */
+  readonly provider: string | null;
+  readonly server: string | null;
+  readonly kubernetesVersion: string | null;
 }
 
 /** The document with the ClusterProfiles of the hub, which only the page has. */
@@ -32,12 +42,35 @@ export async function clusterList(
   return reportOf("ClusterList", stampAt(now()), {
     complete: true,
     summary: { clusters: profiles.length },
-    items: profiles.map((profile) => ({
-      namespace: profile.metadata.namespace,
-      name: profile.metadata.name,
-      labels: profile.metadata.labels ?? {},
-      properties: propertiesOf(profile),
-    })),
+    items: profiles.map(clusterItemOf),
     errors: [],
   });
+}
+
+function clusterItemOf(profile: ClusterProfile): ClusterItem {
+  const { metadata, status } = profile;
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    properties: propertiesOf(profile),
+    ...healthOf(profile),
+    ...accessOf(profile),
+    kubernetesVersion: status?.version?.kubernetes ?? null,
+  };
+}
+
+function healthOf(profile: ClusterProfile): Pick<ClusterItem, "healthy" | "message"> {
+  const condition = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
+  if (condition === undefined) return { healthy: null, message: null };
+  const { message = "" } = condition;
+  return isHealthy(profile)
+    ? { healthy: true, message: null }
+    : { healthy: false, message: message === "" ? null : foreignText(message) };
+}
+
+function accessOf({ status }: ClusterProfile): Pick<ClusterItem, "provider" | "server"> {
+  const { accessProviders, credentialProviders } = status ?? {};
+  const [first] = [...(accessProviders ?? []), ...(credentialProviders ?? [])];
+  return { provider: first?.name ?? null, server: first?.cluster?.server ?? null };
 }

@@ -30,7 +30,7 @@ export interface PageServer extends AsyncDisposable {
   readonly url: string;
 }
 
-// More reads of clusters wait for their turn.
+// More reads wait for their turn.
 const readsAtOnce = 4;
 const limits = {
   headersTimeout: 5_000,
@@ -56,7 +56,8 @@ export async function servePage(options: ServerOptions, signal: AbortSignal): Pr
   const second = await listen("::1", port).catch(() => undefined);
   if (second !== undefined) ending.defer(() => end(second));
   const door = new Door(port, new Set(Object.keys(files)));
-  const turns = new Semaphore(readsAtOnce);
+  // What the hub alone knows does not wait behind clusters that do not answer.
+  const turns = { hub: new Semaphore(readsAtOnce), clusters: new Semaphore(readsAtOnce) };
   const tools = toolsFor(options.input.flags);
   const places = new Places(maxConnections);
   for (const server of [first, second]) {
@@ -105,7 +106,7 @@ interface Serving extends ServerOptions {
   readonly door: Door;
   readonly places: Places;
   readonly tools: readonly Tool[];
-  readonly turns: Semaphore;
+  readonly turns: Readonly<Record<"hub" | "clusters", Semaphore>>;
   readonly signal: AbortSignal;
 }
 
@@ -165,7 +166,8 @@ async function answerPath(
   } else {
     using asked = new Follower(signal);
     response.once("close", () => asked.abort());
-    using _turn = await turns.enter(asked.signal);
+    const isOfHub = name === "clusters" || query.get("live") === "false";
+    using _turn = await turns[isOfHub ? "hub" : "clusters"].enter(asked.signal);
     const api = { server: input, access, tools, signal: asked.signal };
     const { status, text } = await answerApi(name, query, api);
     send(response, { status, type: json, text });

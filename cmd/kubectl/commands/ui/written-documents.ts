@@ -101,7 +101,8 @@ function eventsOf(list: EventList, component: Component): EventList {
       ? isAbout(event)
       : event.cluster === id && places.includes(event.about.namespace ?? ""),
   );
-  return { ...list, items };
+  const errors = list.errors.filter(({ cluster }) => cluster === null || cluster === id);
+  return { ...list, items, errors };
 }
 
 function orNothing<Value>(reading: Promise<Value>): Promise<Value | undefined> {

@@ -4,7 +4,7 @@ import type { CheckReport } from "../../commands/check/check-item.ts";
 import { endsOf } from "../ends-view.ts";
 import { readDocument, whyNot } from "./documents.ts";
 import { html, type Markup } from "./html.ts";
-import { Badge, Section, Table } from "./parts.ts";
+import { Badge, Prose, Section, Table } from "./parts.ts";
 import { type Reading, Waiting } from "./reading.ts";
 
 /** What was found stays while other pages are open. */
@@ -51,7 +51,9 @@ function Found({ report: { items, summary } }: { readonly report: CheckReport })
             label="What ends soon"
             headers=${["Cluster", "State", "What"]}
             rows=${ends.map(({ cluster, key, tone, message }) => [
-              key === null ? cluster : html`<a href=${`#/cluster/${key}`}>${cluster}</a>`,
+              key === null
+                ? cluster
+                : html`<a href=${`#/cluster/${key}`}><${Prose} text=${cluster} /></a>`,
               html`<${Badge} tone=${tone} text=${tone === "bad" ? "Ended" : "Soon"} />`,
               message,
             ])}

@@ -2,10 +2,8 @@ import { useMemo, useRef, useState } from "preact/hooks";
 
 import type { FleetStatus } from "../../commands/status/status.ts";
 import { shortNameOf } from "../../output/names.ts";
-import { words } from "../../output/steps.ts";
 import { clusterKey } from "../cluster-view.ts";
 import {
-  type CauseView,
   type FleetFilter,
   type FleetRow,
   type FleetView,
@@ -20,9 +18,10 @@ import {
 } from "../fleet-view.ts";
 import { type SetRow, setRows } from "../set-view.ts";
 import { shownAge } from "../shown-age.ts";
+import { FirstSteps, Wrong } from "./attention.ts";
 import { Ends } from "./ends.ts";
 import { html, type Markup } from "./html.ts";
-import { Badge, Bar, Command, Section } from "./parts.ts";
+import { Badge, Bar, Prose, Section } from "./parts.ts";
 import { traitsOf, useClusters, Waiting } from "./reading.ts";
 import type { SetFilter } from "./use-address.ts";
 
@@ -66,27 +65,26 @@ export function FleetPage(props: FleetProps): Markup {
   };
   const said = verdictOf(view, status.controller);
   const { tone, text } = lostSince === null ? said : outdated(said, shownAge(lostSince, now));
-  return html`<h1 tabindex="-1">Knative fleet</h1>
-    <p class=${`verdict ${tone}`}>${text}</p>
+  return html`<div class="title">
+      <h1 tabindex="-1">Knative fleet</h1>
+      <p class=${`verdict ${tone}`}>${text}</p>
+    </div>
     <${Counts} view=${view} filter=${filter} onFilter=${onFilter} />
-    ${
-      view.causes.length === 0
-        ? null
-        : html`<${Section} title="What is wrong">
-            <ul class="causes">
-              ${view.causes.map((cause) => html`<${Cause} key=${cause.filter} cause=${cause} knfleet=${knfleet} search=${search} />`)}
-            </ul>
-          <//>`
-    }
     <${Sets} status=${status} />
-    <${Versions} versions=${view.versions} search=${search} />
-    ${isServed ? html`<${Ends} />` : null}
-    <${Section} title="Installations">
-      <${Search} view=${view} filter=${filter} onFilter=${onFilter} />
-      ${needsTraits(filter) ? html`<${Waiting} reading=${clusters} />` : null}
-      <${Rows} rows=${view.rows} filter=${filter} now=${now} />
-      ${view.rows.length === 0 && view.total > 0 ? html`<${NoRows} onFilter=${onFilter} />` : null}
-    <//>`;
+    <${Wrong} sets=${status.sets} causes=${view.causes} knfleet=${knfleet} search=${search} />
+    ${view.total === 0 ? html`<${FirstSteps} knfleet=${knfleet} now=${now} />` : null}
+    <div class="beside">
+      <${Section} title="Installations">
+        <${Search} view=${view} filter=${filter} onFilter=${onFilter} />
+        ${needsTraits(filter) ? html`<${Waiting} reading=${clusters} />` : null}
+        <${Rows} rows=${view.rows} filter=${filter} now=${now} />
+        ${view.rows.length === 0 && view.total > 0 ? html`<${NoRows} onFilter=${onFilter} />` : null}
+      <//>
+      <div>
+        <${Versions} versions=${view.versions} search=${search} />
+        ${isServed ? html`<${Ends} />` : null}
+      </div>
+    </div>`;
 }
 
 interface CountsProps {
@@ -116,49 +114,22 @@ function Counts({ view: { counts, total }, filter, onFilter }: CountsProps): Mar
   </div>`;
 }
 
-interface CauseProps {
-  readonly cause: CauseView;
-  readonly knfleet: string;
-  readonly search: (text: string) => void;
-}
-
-function Cause({ cause, knfleet, search }: CauseProps): Markup {
-  const { reason, code, provider, count, clusters, message, isShared, filter } = cause;
-  const where = clusters === 1 ? "1 cluster" : `${clusters} clusters`;
-  return html`<li>
-    <button type="button" class="link" onClick=${() => search(filter)}>
-      <b>${count}</b> ${reason}
-    </button>
-    <span class="dim">${[code, where, provider].filter((text) => text !== null).join(" · ")}</span>
-    ${message === null ? null : html`<p>${isShared ? "" : "One of them: "}${message}</p>`}
-    <${Command} command=${`${knfleet} ${words("diagnose", "-A", "--reason", reason)}`} />
-  </li>`;
-}
-
+/** A line of fleet sets. */
 function Sets({ status: { sets } }: Pick<PageProps, "status">): Markup {
   if (sets === null || sets.length === 0) return null;
-  return html`<${Section} title="Fleet sets">
-    <ul class="stages">
-      ${setRows(sets).map((row) => html`<${SetLine} key=${keyOf(row.set)} ...${row} />`)}
-    </ul>
-  <//>`;
+  return html`<ul class="sets" aria-label="Fleet sets">
+    ${setRows(sets).map((row) => html`<${SetEntry} key=${keyOf(row.set)} ...${row} />`)}
+  </ul>`;
 }
 
-function SetLine({ set, tone, parts }: SetRow): Markup {
-  const { namespace, version, phase, stage, message, done, selected, failed } = set;
-  const place = [namespace, version, stage === null ? null : `stage ${stage}`];
+function SetEntry({ set, tone, parts }: SetRow): Markup {
+  const { namespace, version, phase, done, selected } = set;
   return html`<li>
-    <div class="stage">
-      <a href=${`#/set/${keyOf(set)}`}><b>${shortNameOf(set)}</b></a>
-      <${Badge} tone=${tone} text=${phase ?? "No status yet"} />
-      <span class="dim">${place.filter((text) => text !== null).join(" · ")}</span>
-      <span class="number">
-        ${failed === 0 ? null : html`<b class="bad-text">${failed} failed</b> · `}
-        ${`${done}/${selected} done`}
-      </span>
-    </div>
+    <a href=${`#/set/${keyOf(set)}`}><${Prose} text=${shortNameOf(set)} /></a>
+    <span class="dim"><${Prose} text=${[namespace, version].filter(Boolean).join(" · ")} /></span>
+    <${Badge} tone=${tone} text=${phase ?? "No status yet"} />
     <${Bar} parts=${parts} />
-    ${message === null ? null : html`<p>${message}</p>`}
+    <span class="number">${`${done}/${selected} done`}</span>
   </li>`;
 }
 
@@ -195,7 +166,7 @@ function Search({ view, filter, onFilter }: CountsProps): Markup {
     <input
       id="filter"
       type="search"
-      placeholder="words, reason:…, version:…, cluster:…, label:env=prod, property:…"
+      placeholder="reason:… version:… label:env=prod"
       autocomplete="off"
       spellcheck=${false}
       value=${filter.text}
@@ -286,13 +257,16 @@ export function Row({ row, now }: { readonly row: FleetRow; readonly now: Date }
   const { item, state, title, cluster, version } = row;
   return html`<tr class=${state}>
     <th scope="row">
-      <a href=${`#/installation/${row.key}`}>${title}</a> <span class="dim">${item.namespace}</span>
+      <a href=${`#/installation/${row.key}`}><${Prose} text=${title} /></a>${" "}
+      <span class="dim"><${Prose} text=${item.namespace} /></span>
     </th>
     <td data-label="Cluster">
       ${
         item.cluster === null
           ? cluster
-          : html`<a href=${`#/cluster/${clusterKey(item.cluster)}`}>${cluster}</a>`
+          : html`<a href=${`#/cluster/${clusterKey(item.cluster)}`}
+              ><${Prose} text=${cluster}
+            /></a>`
       }
     </td>
     <td data-label="Version">${version}</td>

@@ -1,6 +1,7 @@
 import type { TreeNode } from "../../commands/tree/tree-node.ts";
 import { box, type GraphEdge, type GraphNode, graphView, shortened } from "../graph-view.ts";
 import { html, type Markup } from "./html.ts";
+import { Prose } from "./parts.ts";
 
 const nameCharacters = 42;
 const messageCharacters = 46;
@@ -22,6 +23,12 @@ export function Graph({ trees }: { readonly trees: readonly TreeNode[] }): Marku
       ${edges.map((edge) => html`<path d=${lineOf(edge)} />`)}
       ${nodes.map((node) => html`<${Box} node=${node} />`)}
     </svg>
+    ${nodes
+      .filter(isCut)
+      .map(
+        ({ kind, name, message }) =>
+          html`<p>${kind} <${Prose} text=${name} />: <${Prose} text=${message} /></p>`,
+      )}
   </div>`;
 }
 
@@ -30,9 +37,18 @@ function lineOf({ from, to }: GraphEdge): string {
   return `M${x} ${from.y + box.height}V${to.y + box.height / 2}H${to.x}`;
 }
 
+function belowOf({ kind, message }: GraphNode): string {
+  return message === null ? kind : `${kind} · ${message}`;
+}
+
+/** What is wrong is written out below when its box is too small for it. */
+function isCut(node: GraphNode): boolean {
+  return node.state !== "OK" && belowOf(node).length > messageCharacters;
+}
+
 function Box({ node }: { readonly node: GraphNode }): Markup {
   const { x, y, kind, name, state, message } = node;
-  const below = message === null ? kind : `${kind} · ${message}`;
+  const below = belowOf(node);
   return html`<g class=${state.toLowerCase()} transform=${`translate(${x} ${y})`}>
     <title>${`${kind} ${name}: ${state}${message === null ? "" : `, ${message}`}`}</title>
     <rect width=${box.width} height=${box.height} rx="6" />

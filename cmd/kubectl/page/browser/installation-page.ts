@@ -1,29 +1,27 @@
-import { useState } from "preact/hooks";
-
 import type { EventItem } from "../../commands/events/events.ts";
 import type { StatusItem } from "../../commands/status/status-item.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { TreeNode } from "../../commands/tree/tree-node.ts";
 import { shortNameOf } from "../../output/names.ts";
 import type { Report } from "../../output/report.ts";
-import { clusterKey } from "../cluster-view.ts";
+import { clusterKey, factsOfCluster } from "../cluster-view.ts";
 import { type EventLine, eventLines } from "../events-view.ts";
 import { keyOf, liveText, pageStateOf } from "../fleet-view.ts";
-import { deploymentBadge, nextCommands, queryOf } from "../installation-view.ts";
+import { conditionLines, deploymentBadge, nextCommands, queryOf } from "../installation-view.ts";
 import { shownAge } from "../shown-age.ts";
 import { Diagnose } from "./diagnosis.ts";
 import { holds } from "./documents.ts";
 import type { DetailProps } from "./fleet-page.ts";
 import { Graph } from "./graph.ts";
 import { html, type Markup } from "./html.ts";
-import { Back, Badge, Command, Facts, NotFound, Section, Table } from "./parts.ts";
-import { useDocument, Waiting } from "./reading.ts";
+import { Back, Badge, Commands, Facts, FirstOf, NotFound, Prose, Section, Table } from "./parts.ts";
+import { useClusters, useDocument, useHubPart, Waiting } from "./reading.ts";
 
 interface InstallationProps extends DetailProps {
   readonly installationKey: string;
 }
 
-/** The page of one installation. */
+/** The page of one installation. Where it is in trouble, the diagnosis comes first, and begins at once. */
 export function InstallationPage({
   status,
   now,
@@ -34,23 +32,38 @@ export function InstallationPage({
   isRecorded,
 }: InstallationProps): Markup {
   const item = status.items.find((one) => keyOf(one) === installationKey);
+  const clusters = useClusters(item?.cluster !== null, now);
   if (item === undefined) {
     return html`<${NotFound} text="The fleet has no such installation now." />`;
   }
+  const isTroubled = item.severity === "error" || item.severity === "warning";
+  const diagnosis = isServed
+    ? html`<${Diagnose}
+        key=${installationKey}
+        targets=${shortNameOf(item)}
+        namespace=${item.namespace}
+        isWanted=${isTroubled}
+      />`
+    : null;
   return html`<${Back} filter=${filter} />
-    <h1 tabindex="-1">${shortNameOf(item)} <span class="dim">${item.namespace}</span></h1>
+    <h1 tabindex="-1">
+      <${Prose} text=${shortNameOf(item)} />${" "}
+      <span class="dim"><${Prose} text=${item.namespace} /></span>
+    </h1>
     <${Why} item=${item} now=${now} />
-    <${Facts} facts=${factsOf(item, now)} />
+    ${isTroubled ? diagnosis : null}
+    <${Facts} facts=${factsOf(item, factsOfCluster(item, clusters.document?.items ?? []), now)} />
     <${Section} title="Next">
-      ${nextCommands(item, { knfleet, isRecorded }).map((next) => html`<${Command} ...${next} />`)}
+      <${Commands} commands=${nextCommands(item, { knfleet, isRecorded })} />
     <//>
     ${
       holds(`status?${queryOf(item)}`)
-        ? html`<${Details} key=${installationKey} item=${item} now=${now} isServed=${isServed} />`
+        ? html`<${Details} key=${installationKey} item=${item} now=${now} />`
         : html`<p class="dim">
             This file has no conditions, graph and Events. kubectl knfleet ui shows them.
           </p>`
-    }`;
+    }
+    ${isTroubled ? null : diagnosis}`;
 }
 
 /** Why it is not healthy. */
@@ -60,11 +73,11 @@ function Why({ item, now }: { readonly item: StatusItem; readonly now: Date }): 
   return html`<div class=${`why-box ${pageStateOf(item)}`}>
     <b>${reason}</b> <span class="dim">${code}</span>
     ${since === null ? null : html`<span class="dim"> for ${shownAge(since, now)}</span>`}
-    <p>${message}</p>
+    <p><${Prose} text=${message} /></p>
   </div>`;
 }
 
-function factsOf(item: StatusItem, now: Date) {
+function factsOf(item: StatusItem, ofCluster: Parameters<typeof Facts>[0]["facts"], now: Date) {
   const { cluster, live, hub } = item;
   const { feedback } = live;
   return [
@@ -72,7 +85,7 @@ function factsOf(item: StatusItem, now: Date) {
       "Cluster",
       cluster === null
         ? "the hub"
-        : html`<a href=${`#/cluster/${clusterKey(cluster)}`}>${cluster.name}</a>`,
+        : html`<a href=${`#/cluster/${clusterKey(cluster)}`}><${Prose} text=${cluster.name} /></a>`,
     ],
     ["Version", item.version],
     ["Wanted", item.wantedVersion],
@@ -80,9 +93,7 @@ function factsOf(item: StatusItem, now: Date) {
     ["Cluster says", liveText(item.live)],
     ["Not available", [...live.notAvailable, ...live.missing].join(", ")],
     ["Namespace", item.targetNamespace],
-    ["Provider", live.provider],
-    ["Server", live.server],
-    ["Kubernetes", live.kubernetesVersion],
+    ...ofCluster,
     ["Feedback of", feedback === null ? null : `ManagedCluster ${feedback.cluster}`],
     [
       "Last report",
@@ -99,23 +110,26 @@ type Events = Report<"EventList", unknown, EventItem>;
 interface DetailsProps {
   readonly item: StatusItem;
   readonly now: Date;
-  readonly isServed: boolean;
 }
 
-function Details({ item, now, isServed }: DetailsProps): Markup {
+/** What the hub knows is shown at once; a cluster that does not answer keeps its own part waiting for seconds. */
+function Details({ item, now }: DetailsProps): Markup {
   const query = queryOf(item);
   // Read anew when the row changes.
   const stamp = JSON.stringify([item.hub, item.live]);
+  const hub = useHubPart<FleetStatus>(`status?${query}`, stamp);
   const status = useDocument<FleetStatus>(`status?${query}`, stamp);
   const tree = useDocument<Trees>(`tree?${query}`, stamp);
-  const events = useDocument<Events>(`events?${query}`, stamp);
+  const said = (hub.document ?? status.document)?.items[0]?.detail;
   const detail = status.document?.items[0]?.detail;
-  return html`<div class="pair">
+  return html`<div class="pair tables">
       <${Section} title="Conditions">
-        <${Waiting} reading=${status} />
-        ${detail && html`<${Conditions} detail=${detail} now=${now} />`}
+        ${said ? html`<${Conditions} detail=${said} now=${now} />` : html`<${Waiting} reading=${status} />`}
       <//>
-      <${Section} title="Deployments"> ${detail && html`<${Deployments} detail=${detail} />`} <//>
+      <${Section} title="Deployments">
+        <${Waiting} reading=${status} />
+        ${detail && html`<${Deployments} detail=${detail} />`}
+      <//>
     </div>
     <div class="pair">
       <${Section} title="From the hub to the pods">
@@ -123,15 +137,27 @@ function Details({ item, now, isServed }: DetailsProps): Markup {
         ${tree.document && html`<${Graph} trees=${tree.document.items} />`}
       <//>
       <${Section} title="Events">
-        <${Waiting} reading=${events} />
-        ${events.document && html`<${TimeLine} events=${events.document.items} now=${now} />`}
+        <${Told} path=${`events?${query}`} stamp=${stamp} now=${now} />
       <//>
-    </div>
-    ${
-      isServed
-        ? html`<${Diagnose} targets=${shortNameOf(item)} namespace=${item.namespace} />`
-        : null
-    }`;
+    </div>`;
+}
+
+interface ToldProps {
+  readonly path: string;
+  readonly stamp: string;
+  readonly now: Date;
+}
+
+/** Events of the hub at once, and then also those of the cluster. */
+function Told({ path, stamp, now }: ToldProps): Markup {
+  const hub = useHubPart<Events>(path, stamp);
+  const all = useDocument<Events>(path, stamp);
+  const { items = [], errors = [] } = all.document ?? hub.document ?? {};
+  const isNone = all.document !== undefined && items.length === 0 && errors.length === 0;
+  return html`${isNone ? html`<p class="dim">There are no Events.</p>` : null}
+    <${TimeLine} events=${items} now=${now} />
+    ${errors.map(({ message }) => html`<p class="bad-text"><${Prose} text=${message} /></p>`)}
+    <${Waiting} reading=${all} />`;
 }
 
 type Detail = NonNullable<StatusItem["detail"]>;
@@ -143,13 +169,16 @@ function toneOfTrue(type: string): "healthy" | "progress" | "bad" {
 }
 
 function Conditions({ detail, now }: { readonly detail: Detail; readonly now: Date }): Markup {
-  const rows = detail.conditions.map(({ type, status, reason, code, message, since }) => [
-    type,
-    html`<${Badge} tone=${status === "True" ? toneOfTrue(type) : "bad"} text=${status} />`,
-    html`${reason} <span class="dim">${code}</span>`,
-    since === null ? "" : shownAge(since, now),
-    message,
-  ]);
+  const rows = conditionLines(detail.conditions).map(({ types, condition }) => {
+    const { type, status, reason, code, message, since } = condition;
+    return [
+      types.join(", "),
+      html`<${Badge} tone=${status === "True" ? toneOfTrue(type) : "bad"} text=${status} />`,
+      html`${reason} <span class="dim">${code}</span>`,
+      since === null ? "" : shownAge(since, now),
+      message ?? "",
+    ];
+  });
   const headers = ["Condition", "Status", "Reason", "Since", "Message"];
   return html`<${Table} label="Conditions" headers=${headers} rows=${rows} />`;
 }
@@ -178,27 +207,18 @@ function Deployments({ detail }: { readonly detail: Detail }): Markup {
 
 const firstEvents = 10;
 
-function TimeLine({
-  events,
-  now,
-}: {
+interface TimeLineProps {
   readonly events: readonly EventItem[];
   readonly now: Date;
-}): Markup {
-  const [isWhole, setWhole] = useState(false);
-  if (events.length === 0) return html`<p class="dim">There are no Events.</p>`;
-  const lines = eventLines(events);
-  const isCut = !isWhole && lines.length > firstEvents;
-  return html`<ol class="events">
-      ${(isCut ? lines.slice(0, firstEvents) : lines).map((line) => html`<${EventEntry} ...${line} now=${now} />`)}
-    </ol>
-    ${
-      isCut
-        ? html`<p>
-            <button type="button" onClick=${() => setWhole(true)}>Show all ${lines.length}</button>
-          </p>`
-        : null
-    }`;
+}
+
+function TimeLine({ events, now }: TimeLineProps): Markup {
+  if (events.length === 0) return null;
+  const show = (lines: readonly EventLine[]) =>
+    html`<ol class="events">
+      ${lines.map((line) => html`<${EventEntry} ...${line} now=${now} />`)}
+    </ol>`;
+  return html`<${FirstOf} items=${eventLines(events)} first=${firstEvents} show=${show} />`;
 }
 
 function EventEntry({ event, times, others, now }: EventLine & { readonly now: Date }): Markup {
@@ -208,8 +228,10 @@ function EventEntry({ event, times, others, now }: EventLine & { readonly now: D
     <span class="number">${time === null ? "" : shownAge(time, now)}</span>
     <div>
       <b>${reason}</b>${times > 1 ? ` ×${times}` : ""}${" "}
-      <span class="dim">${type} · ${about.kind} ${about.name}${more} · ${cluster ?? "hub"}</span>
-      <p>${message}</p>
+      <span class="dim">
+        <${Prose} text=${`${type} · ${about.kind} ${about.name}${more} · ${cluster ?? "hub"}`} />
+      </span>
+      <p><${Prose} text=${message} /></p>
     </div>
   </li>`;
 }

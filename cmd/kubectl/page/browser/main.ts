@@ -6,6 +6,7 @@ import type { PageState } from "../../commands/ui/fleet-state.ts";
 import type { Route } from "../address.ts";
 import { shownAge } from "../shown-age.ts";
 import { ClusterPage } from "./cluster-page.ts";
+import { ClustersPage } from "./clusters-page.ts";
 import { followFleet, written } from "./documents.ts";
 import { type DetailProps, FleetPage, type FleetProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
@@ -56,6 +57,7 @@ function pageOf(route: Route, props: DetailProps & FleetProps): Markup {
     return html`<${InstallationPage} ...${props} installationKey=${route.key} />`;
   }
   if (page === "cluster") return html`<${ClusterPage} ...${props} clusterKey=${route.key} />`;
+  if (page === "clusters") return html`<${ClustersPage} ...${props} />`;
   if (page === "set") return html`<${SetPage} ...${props} setKey=${route.key} />`;
   return html`<${FleetPage} ...${props} />`;
 }
@@ -74,7 +76,7 @@ interface FreshnessProps {
 function Freshness({ state, now, lost }: FreshnessProps): Markup {
   const trouble =
     lost ?? (state.trouble === null ? null : `The hub cannot be read: ${state.trouble}`);
-  return html`<a href="#/">knfleet</a>
+  return html`<nav><a href="#/">knfleet</a> <a href="#/clusters">Clusters</a></nav>
     <span class="dim">${freshnessText(state, now)}</span>
     ${trouble === null ? null : html`<p class="trouble" role="alert">${trouble}</p>`}`;
 }

@@ -27,6 +27,23 @@ export function Command({ why, command }: CommandProps): Markup {
   </div>`;
 }
 
+/** Commands below one another, and beside one another where the window is wide. */
+export function Commands({
+  commands,
+}: {
+  readonly commands: readonly Required<CommandProps>[];
+}): Markup {
+  return html`<div class="commands">
+    ${commands.map((one) => html`<${Command} key=${one.command} ...${one} />`)}
+  </div>`;
+}
+
+/** A text of words that break at spaces alone: a browser breaks a name also behind each `-` and `/`. A word that is longer than its place breaks anywhere. */
+export function Prose({ text }: { readonly text: string | null }): Markup {
+  const words = (text ?? "").split(/(\s+)/);
+  return html`${words.map((word) => (/[-/?]./.test(word) ? html`<span class="word">${word}</span>` : word))}`;
+}
+
 interface SectionProps {
   readonly title: string;
   readonly children?: unknown;
@@ -54,7 +71,7 @@ export function Facts({ facts }: FactsProps): Markup {
         ([name, value]) =>
           html`<div>
             <dt>${name}</dt>
-            <dd>${value}</dd>
+            <dd>${typeof value === "string" ? html`<${Prose} text=${value} />` : value}</dd>
           </div>`,
       )}
   </dl>`;
@@ -63,6 +80,23 @@ export function Facts({ facts }: FactsProps): Markup {
 /** The way back to the fleet, under the filter that it had. */
 export function Back({ filter }: { readonly filter: FleetFilter }): Markup {
   return html`<p><a class="back" href=${fleetAddress(filter)}>Fleet</a></p>`;
+}
+
+interface RestProps<One> {
+  readonly items: readonly One[];
+  /** How many are shown until all are asked for. */
+  readonly first: number;
+  readonly show: (items: readonly One[]) => Markup;
+}
+
+/** The first of many, with a button that shows all. */
+export function FirstOf<One>({ items, first, show }: RestProps<One>): Markup {
+  const [isWhole, setWhole] = useState(false);
+  if (isWhole || items.length <= first) return show(items);
+  return html`${show(items.slice(0, first))}
+    <p>
+      <button type="button" onClick=${() => setWhole(true)}>Show all ${items.length}</button>
+    </p>`;
 }
 
 /** What an address leads to when the fleet does not have it now. */
@@ -92,7 +126,12 @@ export function Table({ label, headers, rows }: TableProps): Markup {
         ${rows.map(
           (row) =>
             html`<tr>
-              ${row.map((cell, at) => html`<td data-label=${headers[at]}>${cell}</td>`)}
+              ${row.map(
+                (cell, at) =>
+                  html`<td data-label=${headers[at]}>
+                    ${typeof cell === "string" ? html`<${Prose} text=${cell} />` : cell}
+                  </td>`,
+              )}
             </tr>`,
         )}
       </tbody>

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { ClusterList } from "../../commands/ui/clusters.ts";
 import type { Traits } from "../fleet-view.ts";
-import { readDocument, whyNot } from "./documents.ts";
+import { readDocument, whyNot, written } from "./documents.ts";
 import { html, type Markup } from "./html.ts";
 
 /** A document that is read, or why it could not be. */
@@ -26,6 +26,11 @@ export function useDocument<Document>(path: string, stamp: string | null): Readi
     return () => end.abort();
   }, [path, stamp]);
   return reading;
+}
+
+/** Reads what the hub alone knows of it, for which no cluster is asked. A file has the whole document. */
+export function useHubPart<Document>(path: string, stamp: string): Reading<Document> {
+  return useDocument<Document>(`${path}&live=false`, written === undefined ? stamp : null);
 }
 
 const minuteMs = 60_000;

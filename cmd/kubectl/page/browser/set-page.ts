@@ -6,7 +6,7 @@ import { type NotableView, setView, type StageView } from "../set-view.ts";
 import { shownAge } from "../shown-age.ts";
 import type { DetailProps } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";
-import { Back, Badge, Bar, Command, Facts, NotFound, Section, Table } from "./parts.ts";
+import { Back, Badge, Bar, Commands, Facts, NotFound, Prose, Section, Table } from "./parts.ts";
 import { useDocument, Waiting } from "./reading.ts";
 
 interface SetProps extends DetailProps {
@@ -24,7 +24,10 @@ export function SetPage({ setKey, ...props }: SetProps): Markup {
   const [kind = "", namespace, name = ""] = setKey.split("/").map(decodeURIComponent);
   const title = isSetKind(kind) ? shortNameOf({ kind, name }) : name;
   return html`<${Back} filter=${filter} />
-    <h1 tabindex="-1">${title} <span class="dim">${namespace} · fleet set</span></h1>
+    <h1 tabindex="-1">
+      <${Prose} text=${title} />${" "}
+      <span class="dim"><${Prose} text=${`${namespace} · fleet set`} /></span>
+    </h1>
     <${Waiting} reading=${sets} />
     ${item && html`<${Rollout} item=${item} ...${props} />`}`;
 }
@@ -49,7 +52,7 @@ function Rollout({
       <b>${phase ?? "Unknown"}</b
       >${stage === null ? null : html` <span class="dim">stage ${stage}</span>`}
       ${counts === null ? null : html`<p>${counts}</p>`}
-      ${waitingFor === null ? null : html`<p>Waiting: ${waitingFor}</p>`}
+      ${waitingFor === null ? null : html`<p>Waiting: <${Prose} text=${waitingFor} /></p>`}
     </div>
     <${Facts} facts=${factsOf(item, now)} />
     <${Section} title="Stages">
@@ -59,7 +62,7 @@ function Rollout({
       </ul>
     <//>
     ${notable.length === 0 ? null : html`<${Notable} notable=${notable} />`}
-    <${Section} title="Next"> ${next.map((one) => html`<${Command} ...${one} />`)} <//>
+    <${Section} title="Next"> <${Commands} commands=${next} /> <//>
     <${Section} title="Conditions"> <${Conditions} item=${item} now=${now} /> <//>`;
 }
 
@@ -97,7 +100,7 @@ function Stage({ view, now }: { readonly view: StageView; readonly now: Date }):
 
 function Notable({ notable }: { readonly notable: readonly NotableView[] }): Markup {
   const rows = notable.map(({ cluster, key, state, reason, message }) => [
-    key === null ? cluster : html`<a href=${`#/cluster/${key}`}>${cluster}</a>`,
+    key === null ? cluster : html`<a href=${`#/cluster/${key}`}><${Prose} text=${cluster} /></a>`,
     html`<${Badge} tone="bad" text=${state} />`,
     reason,
     message,

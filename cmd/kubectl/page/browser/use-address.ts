@@ -75,6 +75,7 @@ function useFocus(route: Route): void {
 function titleOf(route: Route): string {
   const fleet = "Knative fleet";
   if (route.page === "fleet") return fleet;
+  if (route.page === "clusters") return `Clusters · ${fleet}`;
   return `${decodeURIComponent(route.key.split("/").at(-1) ?? "")} · ${fleet}`;
 }
 

@@ -19,6 +19,7 @@ describe("an address", () => {
     ["#/cluster/a", fleet],
     ["#/cluster/a/b/c", fleet],
     ["#/cluster/a/", fleet],
+    ["#/clusters/a", fleet],
   ])("%j is the fleet", (hash, route) => {
     expect(routeOf(hash)).toEqual(route);
   });
@@ -31,6 +32,10 @@ describe("an address", () => {
 
 test("an address names a cluster", () => {
   expect(routeOf("#/cluster/fleet/eu-1")).toEqual({ page: "cluster", key: "fleet/eu-1" });
+});
+
+test("an address names the list of clusters", () => {
+  expect(routeOf("#/clusters")).toEqual({ page: "clusters", key: "" });
 });
 
 test("an address names a fleet set", () => {

@@ -13,7 +13,7 @@ import {
   type Traits,
   verdictOf,
 } from "../../../../cmd/kubectl/page/fleet-view.ts";
-import { itemOf } from "./sample-items.ts";
+import { clusterOf, itemOf } from "./sample-items.ts";
 
 const all = { text: "", state: null };
 
@@ -88,6 +88,29 @@ test("each cause selects its own installations, also of one reason with two prov
     ({ filter }) => fleetView({ items: both }, { text: filter, state: null }).rows,
   );
   expect(selected.map((rows) => rows.map(({ title }) => title))).toEqual([["ks/gcp"], ["ks/aws"]]);
+});
+
+test.each([
+  [
+    (name: string) => `ClusterProfile fleet/${name}: https://${name}.example:6443 refused it`,
+    "The server refused it",
+    true,
+  ],
+  [
+    (name: string) => `ClusterProfile fleet/${name} has no condition`,
+    "The ClusterProfile has no condition",
+    true,
+  ],
+  [() => "Nobody answers on https://proxy:3128", "Nobody answers on https://proxy:3128", true],
+  [(name: string) => `Deployment ${name} is missing`, "Deployment eu-0 is missing", false],
+])("seven equal causes are one sentence with their number", (say, message, isShared) => {
+  const seven = Array.from({ length: 7 }, (_, at) =>
+    itemOf({ name: `n-${at}`, cluster: `eu-${at}`, ...lost, message: say(`eu-${at}`) }),
+  );
+  const { causes } = fleetView({ items: seven }, all);
+  expect(causes).toMatchObject([{ count: 7, clusters: 7, message, isShared }]);
+  const [one] = fleetView({ items: seven.slice(0, 1) }, all).causes;
+  expect(one?.message).toBe(say("eu-0"));
 });
 
 test("two ClusterProfiles of one name are two clusters", () => {
@@ -191,13 +214,9 @@ test.each([
   ["label:env property:tier", ["b", "c"]],
   ["label:env cluster:eu-1", ["a"]],
 ])("%j filters by what ClusterProfiles say", (text, names) => {
-  const place = { namespace: "fleet" };
   const traits: Traits = new Map<string, ClusterItem>([
-    ["fleet/eu-1", { ...place, name: "eu-1", labels: { env: "prod" }, properties: {} }],
-    [
-      "fleet/eu-2",
-      { ...place, name: "eu-2", labels: { env: "test" }, properties: { tier: "gold" } },
-    ],
+    ["fleet/eu-1", clusterOf({ labels: { env: "prod" } })],
+    ["fleet/eu-2", clusterOf({ labels: { env: "test" }, properties: { tier: "gold" } })],
   ]);
   const { rows } = fleetView({ items }, { text, state: null }, traits);
   expect(rows.map(({ item }) => item.name)).toEqual(names);

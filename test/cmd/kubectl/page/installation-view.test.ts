@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { nextCommands } from "../../../../cmd/kubectl/page/installation-view.ts";
+import { conditionLines, nextCommands } from "../../../../cmd/kubectl/page/installation-view.ts";
 import { itemOf } from "./sample-items.ts";
 
 describe("next commands", () => {
@@ -37,4 +37,28 @@ describe("next commands", () => {
     const [command] = commandsOf({ name: "$(rm -rf ~)'; x\u202e", severity: "error" });
     expect(command).toBe(String.raw`… diagnose 'ks/$(rm -rf ~)'\''; x' -n team-a`);
   });
+});
+
+function condition(type: string, status: string, message: string | null) {
+  return { type, status, reason: null, code: null, message, since: null };
+}
+
+test("conditions that say the same are one line, and good ones lines of their own", () => {
+  const lines = conditionLines([
+    condition("Ready", "False", "The server refused it"),
+    condition("AnchorProtected", "True", null),
+    condition("InstallSucceeded", "False", "The server refused it"),
+    condition("TargetClusterResolved", "True", null),
+    condition("Stalled", "True", "The server refused it"),
+    condition("Paused", "True", ""),
+    condition("Reconciling", "True", ""),
+  ]);
+  expect(lines.map(({ types }) => types.join())).toEqual([
+    "Ready,InstallSucceeded",
+    "AnchorProtected",
+    "TargetClusterResolved",
+    "Stalled",
+    "Paused",
+    "Reconciling",
+  ]);
 });

@@ -1,4 +1,5 @@
 import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
+import type { ClusterItem } from "../../../../cmd/kubectl/commands/ui/clusters.ts";
 
 interface Given {
   readonly name?: string;
@@ -49,5 +50,21 @@ export function itemOf(given: Given): StatusItem {
       kubernetesVersion: null,
       ...live,
     },
+  };
+}
+
+/** What a ClusterProfile says of a healthy cluster, unless something else is said. */
+export function clusterOf(given: Partial<ClusterItem>): ClusterItem {
+  return {
+    namespace: "fleet",
+    name: "spoke-1",
+    labels: {},
+    properties: {},
+    healthy: true,
+    message: null,
+    provider: "secretreader",
+    server: "https://spoke-1.example:6443",
+    kubernetesVersion: "1.36.1",
+    ...given,
   };
 }
