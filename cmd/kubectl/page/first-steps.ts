@@ -29,7 +29,7 @@ export function firstSteps(clusters: readonly ClusterItem[], knfleet: string): F
         command: "kubectl create namespace knative-serving",
       },
       {
-        why: "Install the file below",
+        why: "Apply the file below to the hub",
         command: "kubectl apply -f knative-serving.yaml",
       },
     ],

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { DiagnosisReport } from "../../commands/diagnose/diagnosis.ts";
+import { isCommand } from "../../output/steps.ts";
 import { readDocument, whyNot } from "./documents.ts";
 import { html, type Markup } from "./html.ts";
 import { Badge, Command, Prose, Section, Table } from "./parts.ts";
@@ -71,7 +72,7 @@ function RootCause({ cause }: { readonly cause: NonNullable<Diagnosed["rootCause
     <b>${name}</b> <span class="dim">${code}</span>
     <p><${Prose} text=${message} /></p>
     ${next.map((step) =>
-      step.startsWith("kubectl ")
+      isCommand(step)
         ? html`<${Command} command=${step} />`
         : html`<p><${Prose} text=${step} /></p>`,
     )}

@@ -257,16 +257,14 @@ export function Row({ row, now }: { readonly row: FleetRow; readonly now: Date }
   const { item, state, title, cluster, version } = row;
   return html`<tr class=${state}>
     <th scope="row">
-      <a href=${`#/installation/${row.key}`}><${Prose} text=${title} /></a>${" "}
-      <span class="dim"><${Prose} text=${item.namespace} /></span>
+      <a class="word" href=${`#/installation/${row.key}`}>${title}</a>${" "}
+      <span class="word dim">${item.namespace}</span>
     </th>
     <td data-label="Cluster">
       ${
         item.cluster === null
           ? cluster
-          : html`<a href=${`#/cluster/${clusterKey(item.cluster)}`}
-              ><${Prose} text=${cluster}
-            /></a>`
+          : html`<a class="word" href=${`#/cluster/${clusterKey(item.cluster)}`}>${cluster}</a>`
       }
     </td>
     <td data-label="Version">${version}</td>

@@ -142,6 +142,17 @@ test("names of clusters of a set do not break", async () => {
   expect(await linesOf(page, ".wide", "fleet/eu-north-1")).toBe(1);
 });
 
+test("what a box of the graph has no room for stands below the graph", async () => {
+  await using open = await openText(await samplePage(sampleItems(40, "some")), 1_280);
+  const { page } = open;
+  await page.fill("#filter", "ke/knative-eventing");
+  await page.click("table.fleet tbody th a");
+  await page.waitForSelector("svg.graph");
+  expect(await page.locator("[aria-label=Graph]").textContent()).toContain(
+    "Deployment imc-dispatcher: 0/1 available: Deployment does not have minimum availability.",
+  );
+});
+
 test("at 1280 pixels the table begins above the fold, however much is wrong", async () => {
   await using open = await openText(await samplePage(sampleItems(400, "half")), 1_280);
   const { page } = open;

@@ -49,11 +49,16 @@ describe("the file of --once", () => {
       const query = queryOf(item);
       for (const name of [`tree?${query}`, `events?${query}`]) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        expect({ name, items: documents[name]?.items }).toEqual({
-          name,
-          items: (await served(name)).items,
-        });
+        const { items } = await served(name);
+        expect({ name, items: documents[name]?.items }).toEqual({ name, items });
       }
+      const told = `events?${query}`;
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const { errors } = await served(told);
+      const held = documents[told]?.errors ?? [];
+      // Those of its own cluster; the server adds their codes.
+      expect(errors).toHaveLength(held.length);
+      expect({ told, errors }).toMatchObject({ told, errors: held });
       const name = `status?${query}`;
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const [one] = (await served(name)).items;

@@ -158,7 +158,9 @@ async function recordedInstallation() {
 
 interface Held {
   readonly status: { readonly items: readonly StatusItem[] };
-  readonly documents: Readonly<Record<string, { readonly items: unknown }>>;
+  readonly documents: Readonly<
+    Record<string, { readonly items: unknown; readonly errors?: readonly object[] }>
+  >;
 }
 
 /** What a page that was written as one file holds. */
