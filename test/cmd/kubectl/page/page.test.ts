@@ -265,6 +265,7 @@ test("a page that nobody sees holds no connection", async () => {
   expect(open.troubles).toEqual([]);
 });
 
+// More than 2 s: the page looks at the hub every ten seconds.
 test("the page says that no controller works, and that the hub is gone, in place of that all is well", async () => {
   const old = [lease("knfleet-controller", { holder: "pod-a", age: 113 })];
   const binding = recordedBinding("knfleet", "knfleet-system");
