@@ -17,7 +17,7 @@ import {
 } from "./component-said.ts";
 import type { DesiredSpec } from "./desired-spec.ts";
 import { differingField, fieldManagerOf } from "./differing-field.ts";
-import type { Standing } from "./standing.ts";
+import { countsFromOf, guessOf, type Standing } from "./standing.ts";
 import { refusedStep } from "./version-step.ts";
 
 export type ClusterStateName =
@@ -110,7 +110,7 @@ function darkState(facts: ClusterFacts, timing: Timing): ClusterState | undefine
   if (dark === undefined || !(timing.isHalted || timing.mayBeHalted)) return dark;
   const { child, desired, revision, standing } = facts;
   if (child === undefined || !hasRevision(child, revision)) return dark;
-  if (standing?.isDone === true) return dark;
+  if (standing?.doneSince !== undefined) return dark;
   const version = "spec" in desired ? desired.spec["version"] : undefined;
   const isReady = readyState(child, version, timing) !== undefined;
   if (isReady || isRetriedAfterStamp(child, timing)) return dark;
@@ -220,18 +220,27 @@ interface Watched {
 function settledState(watched: Watched, wanted: unknown, timing: Timing): ClusterState | undefined {
   const settled = readyState(watched.child, wanted, timing);
   const { now, isHalted, deadlineMs } = timing;
-  if (settled?.name !== "Settling" || !isHalted || deadlineMs === undefined) return settled;
-  return now < countsFrom(watched, timing) + deadlineMs
-    ? settled
-    : { ...settled, name: "TimedOut" };
+  if (settled === undefined || !isHalted || deadlineMs === undefined) return settled;
+  if (now < countsFrom(watched, timing) + deadlineMs) return settled;
+  if (settled.name === "Settling") return { ...settled, name: "TimedOut" };
+  const until = readySince(watched.child, now) + graceMs;
+  return now < until ? { ...tooShort, name: "TimedOut", until } : settled;
 }
 
-/** From when the deadline of a cluster counts. */
+/** From when the deadline of a cluster counts. A guess ends no halt. */
 function countsFrom({ child, standing }: Watched, timing: Timing): number {
-  const { now, resumedAt, isHalted } = timing;
-  const doneUntil = standing?.isDone === true ? now : (standing?.doneUntil ?? 0);
-  const restarts = isHalted ? [] : [resumedAt, ...backTimes(child, now)];
-  return Math.max(updatedAtOf(child, now), doneUntil, ...restarts);
+  const { now, isHalted } = timing;
+  const known = standing ?? guessOf(child, now);
+  const seen = isHalted && known.isGuess === true ? 0 : countsFromOf(known, timing);
+  return Math.max(updatedAtOf(child, now), seen, ...(isHalted ? [] : restartsOf(child, timing)));
+}
+
+/** When the deadline of a cluster began again: the set went on after a pause, or the component after its cluster was unreachable, or its version not eligible. */
+export function restartsOf(
+  child: Component,
+  { now, resumedAt }: Pick<Timing, "now" | "resumedAt">,
+): readonly number[] {
+  return [resumedAt, ...backTimes(child, now)];
 }
 
 /** Done and Settling. Spec: sets.md R3. */
@@ -241,11 +250,16 @@ function readyState(
   { now, minReadyMs }: Timing,
 ): ClusterState | undefined {
   if (!isReadyWith(child, version)) return undefined;
-  const ready = conditionOf(child.status?.conditions, "Ready");
-  const since = Math.max(timeOf(ready?.lastTransitionTime, now), updatedAtOf(child, now));
-  const until = since + minReadyMs;
+  const until = readySince(child, now) + minReadyMs;
   if (now >= until) return { name: "Done", reason: "Ready", message: "" };
-  return { name: "Settling", reason: "Settling", message: "Ready for too short a time yet", until };
+  return { ...tooShort, name: "Settling", until };
+}
+
+const tooShort = { reason: "Settling", message: "Ready for too short a time yet" } as const;
+
+function readySince(child: Component, now: number): number {
+  const ready = conditionOf(child.status?.conditions, "Ready");
+  return Math.max(timeOf(ready?.lastTransitionTime, now), updatedAtOf(child, now));
 }
 
 /** Whether a component is ready with the spec that it has now, and with a version. */
@@ -281,25 +295,31 @@ function failedState(child: Component, now: number): ClusterState | undefined {
 }
 
 /**
- * Updating or TimedOut. The deadline counts the time since the stamp in which the cluster was not done: one that is ready again and again for less than `minReadySeconds` times out. It
+ * Updating or TimedOut. The deadline counts the time since the stamp in which the cluster was not done: one that is ready again and again for a while times out. It
  * starts again after the cluster was unreachable or blocked, or the set paused. It does not during a halt: only a cluster that is done, or another stamp, ends that.
  */
 function lateState({ child, standing }: Watched, timing: Timing): ClusterState {
   const { now, deadlineMs, isPaused, isHalted } = timing;
-  const { reason, message, since } = saidBy(child, "Ready");
+  const { reason, message } = saidBy(child, "Ready");
   const facts = { name: "Updating", reason, message } as const;
   // What the component says begins to count then, though nothing changes.
   const countsAt = updatedAtOf(child, now) + graceMs;
   const untilCounts = now < countsAt ? countsAt : Number.POSITIVE_INFINITY;
   const isStopped = deadlineMs === undefined || (isPaused && !isHalted);
   if (isStopped) return { ...facts, ...untilTime(untilCounts) };
-  const started = countsFrom({ child, standing }, timing);
-  // It may have been done before; the rollout has not failed when it is unready for a moment then.
-  const isUnknown = standing === undefined && !isHalted;
-  const trouble = isUnknown ? timeOf(since, now) + Math.min(graceMs, deadlineMs) : 0;
-  const until = Math.max(started + deadlineMs, trouble);
+  const until = lateAt({ child, standing }, timing, deadlineMs);
   if (now >= until) return { ...facts, name: "TimedOut" };
   return { ...facts, ...untilTime(Math.min(until, untilCounts)) };
+}
+
+/** When a cluster that is not done times out. What nobody here has seen may have been done before: then it is not late by its stamp while it is unready for a moment. */
+function lateAt({ child, standing }: Watched, timing: Timing, deadlineMs: number): number {
+  const { now, isHalted } = timing;
+  const known = countsFrom({ child, standing }, timing) + deadlineMs;
+  if (isHalted || (standing ?? guessOf(child, now)).isGuess !== true) return known;
+  const byStamp = Math.max(updatedAtOf(child, now), ...restartsOf(child, timing)) + deadlineMs;
+  const inOnePiece = timeOf(saidBy(child, "Ready").since, now) + Math.min(graceMs, deadlineMs);
+  return Math.min(known, Math.max(byStamp, inOnePiece));
 }
 
 function untilTime(until: number): Pick<ClusterState, "until"> {

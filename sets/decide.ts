@@ -13,7 +13,7 @@ import {
   type Stamp,
 } from "./facts.ts";
 import { historyAfter } from "./history.ts";
-import { stagesWith } from "./members.ts";
+import { deadlineTimes, stagesWith } from "./members.ts";
 import { type RecordEntry } from "./record-entry.ts";
 import { haltEntry, hasDeeds, newEntries, recorded } from "./record.ts";
 import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
@@ -293,7 +293,8 @@ class Look {
     const { history } = this.#facts;
     if (history === undefined) return {};
     const emptySince = this.#emptyTimes(stages);
-    return { history: { ...historyAfter(history, stages, this.#now), emptySince } };
+    const times = deadlineTimes(this.#facts.set, this.#now);
+    return { history: { ...historyAfter(history, stages, times), emptySince } };
   }
 
   /** The record of the revision with what it lacks. */

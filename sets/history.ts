@@ -1,29 +1,48 @@
-import { type ClusterState, isThrough } from "./cluster-state.ts";
-import type { Stage } from "./facts.ts";
-import { type History, type Seen, stampOf, type Standing, standingOf } from "./standing.ts";
+import { isThrough, restartsOf, type Timing } from "./cluster-state.ts";
+import type { Member, Stage } from "./facts.ts";
+import {
+  countsFromOf,
+  type History,
+  type Seen,
+  stampOf,
+  type Standing,
+  standingOf,
+} from "./standing.ts";
+
+type Times = Pick<Timing, "now" | "deadlineMs" | "resumedAt">;
 
 /** What is known after the clusters were judged. */
-export function historyAfter(history: History, stages: readonly Stage[], now: number): History {
+export function historyAfter(history: History, stages: readonly Stage[], times: Times): History {
   const clusters = new Map<string, Seen>();
   for (const { members } of stages) {
     for (const { key, child, state } of members) {
-      const before = standingOf(history, { key, child }, now);
-      const after = standingAfter(before, state, now);
-      if (child !== undefined && after !== undefined) {
-        clusters.set(key, { ...after, stamp: stampOf(child) });
-      }
+      const before = standingOf(history, { key, child }, times.now);
+      if (child === undefined || before === undefined) continue;
+      clusters.set(key, {
+        ...standingAfter(before, { child, state }, times),
+        stamp: stampOf(child),
+      });
     }
   }
   return { ...history, clusters };
 }
 
 function standingAfter(
-  before: Standing | undefined,
-  state: ClusterState,
-  now: number,
-): Standing | undefined {
-  if (isThrough(state)) return { isDone: true, doneUntil: now };
+  before: Standing,
+  {
+    child,
+    state,
+  }: { readonly child: NonNullable<Member["child"]>; readonly state: Member["state"] },
+  times: Times,
+): Standing {
+  const { doneSince, countsFrom, isGuess } = before;
+  if (isThrough(state)) {
+    if (doneSince !== undefined) return before;
+    const counts = Math.max(countsFrom, ...restartsOf(child, times));
+    // A process that has just begun sees by the condition since when the cluster is ready.
+    return { countsFrom: counts, doneSince: isGuess === true ? countsFrom : times.now };
+  }
   // Nobody can see how the cluster is now.
-  if (state.name === "Unreachable" || state.isDark === true || before === undefined) return before;
-  return { isDone: false, doneUntil: before.isDone ? now : before.doneUntil };
+  if (state.name === "Unreachable" || state.isDark === true) return before;
+  return doneSince === undefined ? before : { countsFrom: countsFromOf(before, times) };
 }

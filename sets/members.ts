@@ -106,14 +106,24 @@ function wasHalted({ status }: FleetSet, { name }: Revision): boolean {
   return isSame && status.stages?.some(({ state }) => state === "Halted") === true;
 }
 
-function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timing {
-  const { minReadySeconds = 0, progressDeadline } = set.spec.rollout ?? {};
+/** The times of a set by which the deadlines of its clusters count. */
+export function deadlineTimes(
+  set: FleetSet,
+  now: number,
+): Pick<Timing, "now" | "deadlineMs" | "resumedAt"> {
+  const { progressDeadline } = set.spec.rollout ?? {};
   const isEndless = progressDeadline === "None";
   return {
     now,
-    minReadyMs: minReadySeconds * 1_000,
     deadlineMs: isEndless ? undefined : durationOf(progressDeadline, usualDeadlineMs),
     resumedAt: timeOf(resumedAtOf(set, now), now),
+  };
+}
+
+function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timing {
+  return {
+    ...deadlineTimes(set, now),
+    minReadyMs: (set.spec.rollout?.minReadySeconds ?? 0) * 1_000,
     retriedAt: retriedAt === undefined ? 0 : Date.parse(retriedAt),
     isPaused: isPaused(set),
     isHalted: wasHalted(set, revision),

@@ -28,11 +28,38 @@ test("a canary that is ready again and again, but never for long enough, halts t
   expect(world.versions()["rest-1"]).toBe("1.22.0");
 });
 
-test("a process that has not seen the stamp gives a crash loop more time, never less", () => {
+test("a process that has not seen the stamp gives a crash loop more time, and halts then", () => {
   const { world, turn } = crashLoop({ minReadySeconds: 60, progressDeadline: "10m" });
+  Array.from({ length: 15 }, turn);
   world.history = { since: world.now + 1_000, clusters: new Map() };
-  expect(new Set(Array.from({ length: 40 }, turn))).toEqual(new Set(["Rolling"]));
+  const phases = Array.from({ length: 24 }, turn);
+  expect(phases.slice(0, 18)).toEqual(phases.slice(0, 18).map(() => "Rolling"));
+  expect(phases.at(-1)).toBe("Halted");
 });
+
+test.each([
+  { up: 40, down: 300, soak: "5m", halts: 18 },
+  { up: 30, down: 30, soak: "10m", halts: 31 },
+])(
+  "a canary that is done for $up seconds and breaks for $down, again and again, halts the rollout: $halts minutes",
+  ({ up, down, soak, halts }) => {
+    const broken: string[] = [];
+    const world = completeWorld({}, broken);
+    const canary = stageOfRing("canary", { maxConcurrency: 2, after: { soak } });
+    world.edit({ ...next, rollout: rolloutWith({ stages: [canary, stageOfRing("rest")] }) });
+    world.run(["Soaking"]);
+    const from = world.now;
+    const phase = (): string => world.settle().status.rollout?.phase ?? "";
+    while (phase() !== "Halted" && world.now - from < 60 * minute) {
+      const isUp = ((world.now - from) / 1_000) % (up + down) < up;
+      broken.splice(0, broken.length, ...(isUp ? [] : ["canary-1"]));
+      world.pass(10_000);
+    }
+    expect(phase()).toBe("Halted");
+    expect(world.now - from).toBeLessThan(halts * minute);
+    expect(world.versions()["rest-1"]).toBe("1.22.0");
+  },
+);
 
 test("a cluster that was done long ago has the whole deadline when it breaks", () => {
   const broken: string[] = [];
@@ -63,6 +90,9 @@ test("a done cluster that goes dark while another one halts the rollout is no fa
   const halted = world.settle();
   expect(halted.status.stages?.[0]).toMatchObject({ failed: 1, unreachable: 1 });
   bad.length = 0;
+  world.pass(minute);
+  // For a moment, or for good?
+  expect(world.settle().status.rollout?.phase).toBe("Halted");
   world.pass(minute);
   expect(world.settle().status.rollout?.phase).not.toBe("Halted");
 });
