@@ -16,6 +16,8 @@ export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "patch">;
   readonly clock: Clock;
   readonly log: Log;
+  /** Ends what is written later. */
+  readonly signal?: AbortSignal;
 }
 
 /** What Events are about: a component, a set, or an object that discovery reads or writes. */
@@ -43,6 +45,15 @@ const maxMessageLength = 1_024;
 // The API server takes 256 KiB of annotations.
 const maxAnnotationBytes = 200 * 1_024;
 const maxRemembered = 4_096;
+/** How long a failure of an object with too many Events waits for a newer one. */
+const failurePaceMs = 60_000;
+
+/** A failure of an object that has too many Events. */
+interface Withheld {
+  /** Undefined: the last one is written, and the next one waits for its time. */
+  readonly newest: readonly [EventSubject, NewEvent] | undefined;
+  readonly timer: Disposable;
+}
 
 /**
  * Writes Kubernetes Events on components, with the source that upstream uses, and on sets. A repeated Event only gets a higher count, also when another process wrote it first, as long as
@@ -53,21 +64,68 @@ export class EventRecorder {
   readonly #correlator = new EventCorrelator();
   /** The count of each Event, by its name. */
   readonly #counts = new Map<string, number>();
+  /** The newest failure of each object that has too many Events, by uid. */
+  readonly #withheld = new Map<string, Withheld>();
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
   }
 
-  /** Writes an Event, unless the component has too many. Never rejects. */
+  /**
+   * Writes an Event, unless the component has too many. Of its failures the newest one is written all the same: at once or within a minute, and those with one reason as one Event. Never
+   * rejects.
+   */
   async record(subject: EventSubject, said: NewEvent, signal: AbortSignal): Promise<void> {
     const event = plainEvent(said);
     const { clock, log } = this.#options;
-    const { reason } = event;
-    const admitted = this.#correlator.admit(subject.metadata.uid, event, clock.now());
+    const { uid } = subject.metadata;
+    const admitted = this.#correlator.admit(uid, event, clock.now());
     if (admitted === undefined) {
-      log.debug({ ...fieldsOf(subject), reason }, "Too many Events on an object");
+      log.debug({ ...fieldsOf(subject), reason: event.reason }, "Too many Events on an object");
+      if (event.type === "Warning") await this.#withhold(subject, event, signal);
       return;
     }
+    if (admitted.type === "Warning") this.#supersede(uid);
+    await this.#tryToWrite(subject, admitted, signal);
+  }
+
+  /** Writes a failure at once when none was written in this way for a minute, else the newest of them when the minute is over. */
+  async #withhold(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
+    const { uid } = subject.metadata;
+    const waiting = this.#withheld.get(uid);
+    const newest = [subject, combined(event)] as const;
+    if (waiting !== undefined) {
+      this.#withheld.set(uid, { ...waiting, newest });
+      return;
+    }
+    this.#pauseFailures(uid);
+    await this.#tryToWrite(...newest, signal);
+  }
+
+  #pauseFailures(uid: string): void {
+    const onTime = (): void => this.#writeNewest(uid);
+    const timer = this.#options.clock.after(failurePaceMs, onTime, "background");
+    remember(this.#withheld, uid, { newest: undefined, timer });
+  }
+
+  #writeNewest(uid: string): void {
+    const newest = this.#withheld.get(uid)?.newest;
+    this.#withheld.delete(uid);
+    const { signal = new AbortController().signal } = this.#options;
+    if (newest === undefined || signal.aborted) return;
+    this.#pauseFailures(uid);
+    void this.#tryToWrite(...newest, signal);
+  }
+
+  /** A newer failure is written. */
+  #supersede(uid: string): void {
+    const waiting = this.#withheld.get(uid);
+    if (waiting !== undefined) this.#withheld.set(uid, { ...waiting, newest: undefined });
+  }
+
+  async #tryToWrite(subject: EventSubject, admitted: NewEvent, signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const { reason } = admitted;
     try {
       await this.#write(subject, admitted, signal);
     } catch (error) {
@@ -238,7 +296,7 @@ export class EventCorrelator {
     remember(this.#similar, key, similar);
     if (similar.messages.size < maxSimilar) similar.messages.add(message);
     if (similar.messages.has(message)) return event;
-    return { ...event, message: `(combined from similar events): ${message}` };
+    return combined(event);
   }
 
   #isAllowed(uid: string, now: number): boolean {
@@ -250,9 +308,15 @@ export class EventCorrelator {
   }
 }
 
-/** Whether an Event stands for several messages. */
+const combinedPrefix = "(combined from similar events): ";
+
+/** An Event that stands for several messages, and has the latest of them. */
+function combined(event: NewEvent): NewEvent {
+  return { ...event, message: `${combinedPrefix}${event.message}` };
+}
+
 function isCombined({ message }: NewEvent): boolean {
-  return message.startsWith("(combined from similar events): ");
+  return message.startsWith(combinedPrefix);
 }
 
 /** Sets a value and drops the one that was not used for the longest time. */

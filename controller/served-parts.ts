@@ -133,7 +133,9 @@ export class ServedParts implements PartWork, AsyncDisposable {
       const stop = new AbortController();
       const hub = hubFor(part, stop.signal);
       const { clock } = this.#options;
-      this.#served.set(part, { hub, stop, events: new EventRecorder({ client: hub, clock, log }) });
+      const { signal: until } = stop;
+      const events = new EventRecorder({ client: hub, clock, log, signal: until });
+      this.#served.set(part, { hub, stop, events });
     }
     await this.#sweepClaims(parts, signal);
     if (!this.#isStarted) start();

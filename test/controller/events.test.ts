@@ -109,6 +109,63 @@ test("what has to be on record is written although there were too many Events be
   expect(hub.all("Event").at(-1)).toMatchObject({ reason: "Orphaned", message: "x".repeat(1_024) });
 });
 
+/** One more failure of a component that has had too many Events. */
+const failure = (message: string) => ({ type: "Warning", reason: "ApplyFailed", message }) as const;
+
+async function exhaust(): Promise<void> {
+  for (let count = 0; count < 30; count += 1) {
+    await recorder.record(component, { ...ready, reason: `Reason${count}` }, signal);
+  }
+}
+
+test("the newest failure of a component with too many Events is an Event, within a minute", async () => {
+  await exhaust();
+  await recorder.record(component, failure("first"), signal);
+  expect(hub.all("Event").at(-1)).toMatchObject({ message: expect.stringMatching(/: first$/) });
+  for (let count = 0; count < 100; count += 1) {
+    await recorder.record(component, failure(`failure ${count}`), signal);
+  }
+  expect(hub.all("Event").at(-1)).toMatchObject({ count: 1 });
+  await clock.advance(60_000);
+  expect(hub.all("Event")).toHaveLength(26);
+  expect(hub.all("Event").at(-1)).toMatchObject({
+    reason: "ApplyFailed",
+    count: 2,
+    message: "(combined from similar events): failure 99",
+  });
+  await clock.advance(60_000);
+  expect(clock.pending).toBe(0);
+  expect(hub.all("Event").at(-1)).toMatchObject({ count: 2 });
+});
+
+test("a failure that waits is not written after a newer one", async () => {
+  await exhaust();
+  await recorder.record(component, failure("first"), signal);
+  await clock.advance(299_000);
+  await recorder.record(component, failure("second"), signal);
+  await recorder.record(component, failure("third"), signal);
+  await clock.advance(1_000);
+  await recorder.record(component, { ...failure("last"), reason: "AnchorLost" }, signal);
+  expect(hub.all("Event").at(-1)).toMatchObject({ reason: "AnchorLost", message: "last" });
+  await clock.advance(120_000);
+  const said = hub.all("Event").map(({ message }) => message);
+  expect(said).not.toContain("(combined from similar events): third");
+});
+
+test("nothing waits for what is no failure, and nothing is written for a part that has ended", async () => {
+  const stop = new AbortController();
+  recorder = new EventRecorder({ client: hub, clock, log: silentLog, signal: stop.signal });
+  await exhaust();
+  await recorder.record(component, { ...ready, reason: "Repaired" }, signal);
+  expect(clock.pending).toBe(0);
+  await recorder.record(component, failure("first"), signal);
+  await recorder.record(component, failure("second"), signal);
+  stop.abort();
+  await clock.advance(600_000);
+  expect(hub.all("Event").at(-1)).toMatchObject({ count: 1 });
+  expect(clock.pending).toBe(0);
+});
+
 test("what has to be on record fails when it cannot be written for a while", async () => {
   hub.fail();
   await expect(recorder.audit(component, ready, signal)).rejects.toThrow("InternalError");
