@@ -227,12 +227,15 @@ export const codes = [
   "CredentialRejected",
   "Forbidden",
   "AdmissionRefused",
+  "WebhookSilent",
   "Unreachable",
   "NotKubernetes",
   "TLSUntrusted",
   "TooLarge",
   "NotManagedByOCM",
   "WorkForbidden",
+  "WorkRightMissing",
+  "WorkRefused",
 ] as const;
 
 export type Code = (typeof codes)[number];

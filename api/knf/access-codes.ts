@@ -59,6 +59,18 @@ export const accessCodes = {
       "Works of Open Cluster Management bring the component to its cluster, and the hub has no way to dial it.",
     next: "Run the command where the cluster can be dialled, or let its ClusterProfile offer an access provider, too.",
   },
+  KNF2012: {
+    name: "WorkRightMissing",
+    meaning:
+      "The controller lacks a right on the hub that it needs to bring Knative to the cluster by works of Open Cluster Management; the message names it.",
+    next: "Give the controller the named right on the hub: docs/pull-role.yaml has all that it needs.",
+  },
+  KNF2013: {
+    name: "WorkRefused",
+    meaning:
+      "The hub does not take a work of Open Cluster Management; the message says whether a quota, an admission webhook, a policy or the size stands in the way.",
+    next: "Remove on the hub what the message names: raise the quota, or let the webhook or policy allow the ManifestWork.",
+  },
   KNF3001: {
     name: "ProviderFileNotNamed",
     meaning:

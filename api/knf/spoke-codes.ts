@@ -197,4 +197,10 @@ export const spokeCodes = {
       "Somebody scaled Deployments to zero that the release runs. Nothing of Knative works that needs them.",
     next: "Scale the named Deployments up on the spoke, with kubectl scale --replicas=1, or ask for no replicas in spec.workloads of the component.",
   },
+  KNF6016: {
+    name: "WebhookSilent",
+    meaning:
+      "A webhook of the cluster does not answer, so that the API server refuses what it is asked about; the message names the webhook.",
+    next: "Look at the configuration of the named webhook on that cluster and at the pods of its Service: bring them back, or delete the configuration when what it belongs to is gone.",
+  },
 } as const;

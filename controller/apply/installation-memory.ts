@@ -15,6 +15,7 @@ import type { Anchor } from "./anchor/anchor.ts";
 import { Conflicts } from "./filters/conflicts.ts";
 import { InventoryKinds } from "./inventory-kinds.ts";
 import { Blockades } from "./unblock.ts";
+import { WebhookNames } from "./webhook-names.ts";
 
 /** A step that follows the loss of an anchor, and that is not repeated before there is another one. */
 export type LossStep = "told" | "droppedWebhooks";
@@ -50,6 +51,7 @@ export class InstallationMemory {
   /** Conflicts over the anchor and the namespaces, which no plan contains. */
   readonly groundConflicts = new Conflicts();
   readonly blockades = new Blockades();
+  readonly webhooks = new WebhookNames();
   readonly jobs = new VanishedJobs();
   readonly kinds = new InventoryKinds();
   readonly sharing = new Sharing();

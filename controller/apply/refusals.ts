@@ -174,9 +174,14 @@ export function obstacleIn(text: string): string | undefined {
   return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
 }
 
-/** The finer cause of a refusal with status 403: a webhook or policy does not take the object, or a right is missing. */
-export function codeOfRefusal({ message }: Pick<Facts, "message">): Code {
-  return denierIn(message) === undefined ? "Forbidden" : "AdmissionRefused";
+/** The finer cause of a refusal: a webhook or policy does not take the object, a webhook does not answer, or, with status 403, a right is missing. */
+export function codeOfRefusal({
+  status,
+  message,
+}: Pick<Facts, "status" | "message">): Code | undefined {
+  if (denierIn(message) !== undefined) return "AdmissionRefused";
+  if (silentWebhookIn(message) !== undefined) return "WebhookSilent";
+  return status === 403 ? "Forbidden" : undefined;
 }
 
 /** What was not possible, and what the server says stands in the way of it. */
@@ -227,8 +232,13 @@ function controllerIn(causes: readonly StatusCause[]): string | undefined {
   return texts.map((text) => pattern.exec(text)?.[1]).find((name) => name !== undefined);
 }
 
+/** Whether a server says of a patch that it can never be right; it does so with status 500. */
+export function isBadPatch(text: string): boolean {
+  return text.includes("failed to create typed patch object");
+}
+
 function internal(error: Facts): Refusal {
-  if (error.message.includes("failed to create typed patch object")) {
+  if (isBadPatch(error.message)) {
     return {
       kind: "permanent",
       message: "Invalid: a field is unknown, doubled or of a wrong type",

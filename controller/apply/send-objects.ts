@@ -71,8 +71,29 @@ export async function sendObjects(
   await unblockAmong(parked, sending, signal);
   const isAccepted = parked.length + refused.length === 0;
   const pruned = await pruneAll({ entries: plan.prune, isAccepted }, sending, signal);
+  const named = await withConfigurations({ parked, refused, pruned }, sending, signal);
   const repaired = sent.applied.filter((key) => corrected.has(identityOf(key)));
-  return { sending, plan, sent, repaired, parked, refused, pruned, left };
+  return { sending, plan, sent, repaired, left, ...named };
+}
+
+type Told = Pick<SendResults, "parked" | "refused" | "pruned">;
+
+/** The same, with the configurations of the webhooks that hold objects up. */
+async function withConfigurations(
+  { parked, refused, pruned }: Told,
+  { target, memory }: Sending,
+  signal: AbortSignal,
+): Promise<Told> {
+  const { lingering, failed } = pruned;
+  const all = [...parked, ...refused, ...lingering, ...failed];
+  const named = await memory.webhooks.complete(all, target.client, signal);
+  const next = named.values();
+  const take = ({ length }: readonly Trouble[]): readonly Trouble[] => [...next.take(length)];
+  return {
+    parked: take(parked),
+    refused: take(refused),
+    pruned: { ...pruned, lingering: take(lingering), failed: take(failed) },
+  };
 }
 
 /** Objects that are sent because they are not as we had sent them. */

@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { missingRightIn } from "../../access/kube/missing-right.ts";
 import type { Component } from "../../api/component.ts";
 import {
   agentWorkName,
@@ -11,8 +12,10 @@ import { FleetError } from "../../api/errors.ts";
 import { isRecord, recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
+import type { Code } from "../../api/reasons.ts";
 import { knownResource } from "../../api/resources.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
+import { codeOfRefusal, isBadPatch, obstacleIn } from "../apply/refusals.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { fieldManagerOf } from "../reconcile/resolve.ts";
 import { asWork, isWork, workRef } from "./find-works.ts";
@@ -140,7 +143,7 @@ export async function removeOrphanedWorks(
   throw new FleetError("ClusterBusy", message);
 }
 
-/** The works of knfleet for a cluster. */
+/** The works of knfleet for a cluster. Throws FleetError for what the hub refuses. */
 export async function listWorks(
   cluster: string,
   hub: Pick<KubeClient, "list">,
@@ -148,7 +151,8 @@ export async function listWorks(
 ): Promise<readonly ManifestWork[]> {
   const resource = knownResource(workApiVersion, "ManifestWork");
   const labelSelector = `${workLabel.key}=${workLabel.value}`;
-  const { items } = await hub.list({ resource, namespace: cluster, labelSelector }, {}, signal);
+  const ref = { resource, namespace: cluster, labelSelector };
+  const { items } = await orRefusal({ ...ref, name: "" }, () => hub.list(ref, {}, signal));
   return items.filter(isWork);
 }
 
@@ -175,20 +179,44 @@ export async function orRefusal<T>(ref: ObjectRef, request: () => Promise<T>): P
   try {
     return await request();
   } catch (cause) {
-    if (!(cause instanceof ApiError)) throw cause;
-    const { resource, namespace = "", name } = ref;
-    const object = describe({ kind: resource.kind, namespace, name });
-    const text = foreignText(cause.message, longestText);
-    if (/admission webhook|denied the request/i.test(cause.message)) {
-      const message = `${object}: the hub refuses it: ${text}`;
-      throw new FleetError("AccessProviderFailed", message, { code: "AdmissionRefused", cause });
-    }
-    if (cause.status === 403) {
-      const message = `${object}: the controller lacks a right on the hub: ${text}`;
-      throw new FleetError("AccessProviderFailed", message, { code: "Forbidden", cause });
-    }
-    if (cause.status !== 404) throw cause;
-    const message = `${object}: the hub has no namespace ${namespace}, or serves no ManifestWork`;
-    throw new FleetError("ClusterProfileNotFound", message, { cause });
+    throw cause instanceof ApiError ? (refusalOf(ref, cause) ?? cause) : cause;
   }
+}
+
+/** Why the hub refuses a request, in words of ours and then in its own; undefined for an answer after which the same request may succeed. */
+function refusalOf(ref: ObjectRef, cause: ApiError): FleetError | undefined {
+  const { kind, namespace, name } = { ...ref, kind: ref.resource.kind };
+  const object = describe({ kind, ...(namespace === undefined ? {} : { namespace }), name });
+  if (/because it is being terminated/.test(cause.message)) {
+    const message = `${object}: the hub's namespace ${namespace ?? ""} is being deleted`;
+    return new FleetError("ClusterBusy", message, { cause });
+  }
+  const { code, why } = whyRefused(cause) ?? {};
+  if (why !== undefined) {
+    const message = `${object}: ${why}: ${foreignText(cause.message, longestText)}`;
+    return new FleetError("AccessProviderFailed", message, { ...(code && { code }), cause });
+  }
+  if (cause.status !== 404) return undefined;
+  const message = `${object}: the hub has no namespace ${namespace ?? ""}, or serves no ManifestWork`;
+  return new FleetError("ClusterProfileNotFound", message, { cause });
+}
+
+/** Answers after which the same request is refused again. */
+const final = [400, 403, 405, 413, 415, 422];
+
+function whyRefused(error: ApiError): { readonly code: Code; readonly why: string } | undefined {
+  const { status, message } = error;
+  const obstacle = obstacleIn(message);
+  if (codeOfRefusal(error) === "WebhookSilent") {
+    return { code: "WebhookSilent", why: `the hub refuses it for now, because ${obstacle}` };
+  }
+  if (obstacle !== undefined) {
+    return { code: "WorkRefused", why: `the hub refuses it, because ${obstacle}` };
+  }
+  const right = status === 403 ? missingRightIn(message) : undefined;
+  if (right !== undefined) {
+    return { code: "WorkRightMissing", why: `the controller lacks ${right} on the hub` };
+  }
+  const isFinal = final.includes(status) || isBadPatch(message);
+  return isFinal ? { code: "WorkRefused", why: "the hub refuses it" } : undefined;
 }

@@ -9,6 +9,7 @@ import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Condition } from "../../api/kubernetes.ts";
+import { codeOfRefusal, obstacleIn } from "../apply/refusals.ts";
 import type { Told } from "../reconcile/told.ts";
 import { agentNamespace } from "./agent.ts";
 import { feedbackName, toldConditions } from "./works.ts";
@@ -111,6 +112,12 @@ function refusalOf(work: ManifestWork | undefined, cluster: string): FleetError 
   const text = foreignText(message.replace(/^Failed to apply manifest: /, ""), longestText);
   const object = foreignText(`${kind} ${name}`.trim(), longestText);
   const where = `ManagedCluster ${cluster}: work ${work.metadata.name}`;
+  // A webhook, a policy or a quota of the spoke is none of the agent's rights.
+  if (obstacleIn(message) !== undefined) {
+    const code = codeOfRefusal({ status: 0, message });
+    const refused = `${where}: ${object} is refused on the spoke: ${text}`;
+    return new FleetError("ApplyFailed", refused, code === undefined ? {} : { code });
+  }
   if (/forbidden|not allowed/i.test(message)) {
     const lack = `${where}: the work agent may not apply ${object}: ${text}`;
     return new FleetError("AccessProviderFailed", lack, { code: "WorkForbidden" });

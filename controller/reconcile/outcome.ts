@@ -171,9 +171,9 @@ function refused(error: ApiError, cluster: string): FleetError {
   const answer = error.reason === "" ? `${error.status}` : `${error.status} ${error.reason}`;
   const why = obstacle === undefined ? "" : `: ${obstacle}`;
   const reason = isAnswerForNow(error) ? "ClusterBusy" : "ApplyFailed";
-  const isDenied = codeOfRefusal(error) === "AdmissionRefused";
+  const code = codeOfRefusal(error);
   return new FleetError(reason, `${cluster}: ${request} was answered ${answer}${why}`, {
     ...options,
-    ...(isDenied ? { code: "AdmissionRefused" } : {}),
+    ...(code === undefined ? {} : { code }),
   });
 }

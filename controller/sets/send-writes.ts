@@ -2,6 +2,7 @@ import { WriteRefusedError } from "../../access/http/write-permit.ts";
 import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
 import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 import type { Obstacle } from "../../sets/facts.ts";
+import { codeOfRefusal, isBadPatch } from "../apply/refusals.ts";
 
 /** The hub holds another object than the one that was decided about. */
 export class ChangedMeanwhileError extends Error {
@@ -50,8 +51,9 @@ export async function sendAll(
 
 /** Whether the next look decides anew from what the hub holds then. */
 export function isOutdated(error: unknown): boolean {
+  if (error instanceof ChangedMeanwhileError) return true;
   return (
-    error instanceof ChangedMeanwhileError || (error instanceof ApiError && error.status === 409)
+    error instanceof ApiError && error.status === 409 && codeOfRefusal(error) !== "AdmissionRefused"
   );
 }
 
@@ -82,5 +84,8 @@ function refusalOf(error: unknown): Obstacle | undefined {
   const { status, causes, message } = error;
   const isConflict = causes.some(({ reason }) => reason === "FieldManagerConflict");
   if (status === 409 && isConflict) return { reason: "Diverged", message };
-  return [400, 403, 422].includes(status) ? { reason: "Refused", message } : undefined;
+  // A webhook or policy chooses its status.
+  const isFinal = [400, 403, 413, 422].includes(status) || isBadPatch(message);
+  const isDenied = codeOfRefusal(error) === "AdmissionRefused";
+  return isFinal || isDenied ? { reason: "Refused", message } : undefined;
 }

@@ -51,7 +51,9 @@ export function conditionCode(condition: Condition): KnfCode | null {
   if (type === contestedCondition) return status === "True" ? "KNF6007" : null;
   if (status === "True") return reason === scaledToZero ? "KNF6015" : null;
   if (type === protectedCondition) return knfOfProtection[reason] ?? null;
-  return isUnderWay(condition) ? "KNF6008" : failureCode(condition);
+  return isUnderWay(condition)
+    ? finerKnf("KNF6008", workMessage(condition))
+    : failureCode(condition);
 }
 
 const knfOfProtection: Readonly<Partial<Record<string, KnfCode>>> = {

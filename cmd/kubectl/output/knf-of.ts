@@ -19,12 +19,15 @@ export const knfOfCode: Readonly<Record<Code, KnfCode>> = {
   CredentialRejected: "KNF5001",
   Forbidden: "KNF5002",
   AdmissionRefused: "KNF6012",
+  WebhookSilent: "KNF6016",
   Unreachable: "KNF4009",
   NotKubernetes: "KNF4015",
   TLSUntrusted: "KNF4010",
   TooLarge: "KNF4017",
   NotManagedByOCM: "KNF2009",
   WorkForbidden: "KNF5005",
+  WorkRightMissing: "KNF2012",
+  WorkRefused: "KNF2013",
 };
 
 /** The number of each reason of the controller without a code. The other reasons only say that an attempt goes on. */
@@ -135,6 +138,9 @@ export const knfOfSocket: Readonly<Partial<Record<string, KnfCode>>> = {
   HOSTNAME_MISMATCH: "KNF4012",
 };
 
+const silentWebhook =
+  /\b[Ww]aiting for webhook [\w.-]+|: (?:Not allowed: )?the webhook [\w.-]+(?: of \w+ [\w.-]+)? does not answer/;
+
 const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF2003", /: it is False TLSUntrusted\b/, "KNF4010"],
   ["KNF2003", /: it is False Unreachable\b/, "KNF4009"],
@@ -144,9 +150,12 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF4009", /is not where connections may go/, "KNF4005"],
   [
     "KNF1018",
-    /: Not allowed: (?:the (?:admission webhook|ValidatingAdmissionPolicy) [\w.-]+|an admission policy of the cluster) denies it/,
+    /: Not allowed: (?:the (?:admission webhook|ValidatingAdmissionPolicy) [\w.-]+(?: of \w+ [\w.-]+)?|an admission policy of the cluster) denies it/,
     "KNF6012",
   ],
+  ...(["KNF1018", "KNF6008", "KNF6014"] as const).map(
+    (code) => [code, silentWebhook, "KNF6016"] as const,
+  ),
   ["KNF6014", /^Namespace \S+ (?:is being deleted|does not exist)/, "KNF6011"],
   ["KNF6014", /^Still used by /, "KNF6013"],
   ["KNF6014", /\bwas answered \d{3}\b/, "KNF4016"],

@@ -268,7 +268,7 @@ describe("an object that a webhook without pods refuses", () => {
     expect(changes.parked).toEqual([
       {
         key: { apiVersion: "v1", kind: "ConfigMap", namespace, name: "config-logging" },
-        message: "Waiting for webhook nobody.answers.test",
+        message: `Waiting for webhook nobody.answers.test of ${webhook.kind} ${webhook.metadata.name}`,
       },
     ]);
     expect(changes).toMatchObject({ failed: [], pruned: [] });

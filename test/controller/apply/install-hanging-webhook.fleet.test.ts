@@ -106,7 +106,8 @@ test("a webhook that hangs holds up what it covers, by its name, and nothing els
   expect(performance.now() - stoppedAt).toBeLessThan(15_000);
 
   const installed = await installer.install({ rendered });
-  const message = "Waiting for webhook held.hangs.test";
+  const of = "of ValidatingWebhookConfiguration never-answers";
+  const message = `Waiting for webhook held.hangs.test ${of}`;
   expect(installed).toMatchObject({ failed: [], parked: [{ key: keyOf(held), message }] });
   expect(await admin.get(keyOf(late))).toBeDefined();
 
@@ -117,8 +118,7 @@ test("a webhook that hangs holds up what it covers, by its name, and nothing els
     lingering: [
       {
         key: keyOf(obsolete),
-        message:
-          "Obsolete, but its deletion is refused for now with status 500: the webhook obsolete.hangs.test does not answer",
+        message: `Obsolete, but its deletion is refused for now with status 500: the webhook obsolete.hangs.test ${of} does not answer`,
       },
     ],
   });

@@ -168,7 +168,10 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
     const first = await installer.install(options);
     expect(first.applied).toMatchObject([{ kind: "Deployment", name: "controller" }]);
     expect(first.parked).toMatchObject([
-      { key: { name: "config-logging" }, message: `Waiting for webhook ${configuration.name}` },
+      {
+        key: { name: "config-logging" },
+        message: `Waiting for webhook ${configuration.name} of ${configuration.kind} ${configuration.name}`,
+      },
     ]);
     await installer.install({ ...options, clock: ahead(2 * 60_000) });
     expect(unblocked).toEqual([]);
@@ -223,7 +226,7 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
     expect(changes.applied).toContainEqual(
       expect.objectContaining({ kind: "Deployment", name: "controller" }),
     );
-    const message = `Waiting for webhook ${configuration.name}`;
+    const message = `Waiting for webhook ${configuration.name} of ${configuration.kind} ${configuration.name}`;
     expect([changes.failed, changes.parked]).toEqual([
       [],
       [gone, config].map((one) => ({

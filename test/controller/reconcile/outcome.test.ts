@@ -60,7 +60,7 @@ test.each([
     error: answer(500, "InternalError", 'failed calling webhook "all.example.com": secret'),
     reason: "ApplyFailed",
     message:
-      "The hub: PATCH /api/v1/namespaces/a was answered 500 InternalError: the webhook all.example.com does not answer",
+      "[WebhookSilent] The hub: PATCH /api/v1/namespaces/a was answered 500 InternalError: the webhook all.example.com does not answer",
   },
   {
     name: "a webhook that refuses",

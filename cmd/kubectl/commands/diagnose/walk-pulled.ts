@@ -5,6 +5,7 @@ import { checkConditions } from "./hops/component-hops.ts";
 import { readProfile } from "./hops/profile-hops.ts";
 import { chooseProvider, readProviderFile } from "./hops/provider-hops.ts";
 import { checkAccepted, checkApplied, checkFeedback, findWorks } from "./hops/pull-hops.ts";
+import { findNoWebhook } from "./hops/silent-webhook.ts";
 import type { HubWalk } from "./walk-hub.ts";
 import type { StepValue, Walk, WalkContext } from "./walk.ts";
 
@@ -35,7 +36,11 @@ export async function walkPulled(
   // Where `diff` would read the cluster, which cannot be dialled.
   const compare = words("kubectl", "knfleet", "status", target, "-n", metadata.namespace);
   await walk.take("conditions", [component], ([one]) =>
-    checkConditions(one, { compare, askRefusal: () => Promise.resolve(undefined) }),
+    checkConditions(one, {
+      compare,
+      askRefusal: () => Promise.resolve(undefined),
+      findWebhook: findNoWebhook,
+    }),
   );
   return true;
 }

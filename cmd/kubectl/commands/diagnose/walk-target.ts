@@ -40,6 +40,7 @@ import {
   resolveEndpoint,
   findUpstreamQuirks,
 } from "./hops/provider-hops.ts";
+import { findNoWebhook, webhookFinder } from "./hops/silent-webhook.ts";
 import { checkGuard, checkRights } from "./hops/spoke-hops.ts";
 import { withRenewal } from "./renewal.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
@@ -273,6 +274,7 @@ async function walkInstallation(
     return checkConditions(one, {
       compare,
       askRefusal: refusalAsker(one, session, { ...context, signal }),
+      findWebhook: session.ok ? webhookFinder(one, session.value, signal) : findNoWebhook,
     });
   });
 }

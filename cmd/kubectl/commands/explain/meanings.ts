@@ -109,6 +109,8 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
   Forbidden: "The API server answered 403; the message names the request.",
   AdmissionRefused:
     "An admission webhook or policy of the cluster refused the request; the message names it.",
+  WebhookSilent:
+    "A webhook of the cluster does not answer, so that the API server refuses the request; the message names it.",
   Unreachable: "The API server could not be reached, or stopped to answer.",
   NotKubernetes: "What answers in place of the API server is none.",
   TLSUntrusted: "The API server showed a certificate that is not trusted.",
@@ -117,6 +119,9 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
     "Pull delivery: the ClusterProfile names no ManagedCluster of Open Cluster Management, or the hub has none of that name.",
   WorkForbidden:
     "Pull delivery: the agent of Open Cluster Management may not apply an object of a work on the spoke; the message names it.",
+  WorkRightMissing: "Pull delivery: the controller lacks a right on the hub; the message names it.",
+  WorkRefused:
+    "Pull delivery: the hub does not take a work; the message says whether a quota, a webhook, a policy or the size stands in the way.",
 };
 
 /** Reasons of DeploymentsAvailable that are no failure, and what to do; docs/reasons.md is held to it by a test. */

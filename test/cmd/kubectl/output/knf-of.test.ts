@@ -142,6 +142,38 @@ describe("the number of a condition", () => {
     ],
     [of("InstallSucceeded=False", "ReleasePartNotFound", "The release directory holds"), "KNF1023"],
     [of("InstallSucceeded=False", "ClusterBusy", "Namespace a is being deleted"), "KNF6011"],
+    [
+      of(
+        "InstallSucceeded=Unknown",
+        "Installing",
+        "39 of 40 objects applied, 1 waiting for webhook a.b of MutatingWebhookConfiguration c: ConfigMap a/b: Waiting for webhook a.b of MutatingWebhookConfiguration c",
+      ),
+      "KNF6016",
+    ],
+    [
+      of(
+        "InstallSucceeded=False",
+        "ClusterBusy",
+        "Waiting for the deletion of ConfigMap a/b: the webhook a.b does not answer",
+      ),
+      "KNF6016",
+    ],
+    [
+      of(
+        "InstallSucceeded=False",
+        "Error",
+        "Install failed with message: [WebhookSilent] The spoke: PATCH /api was answered 500: the webhook a.b does not answer",
+      ),
+      "KNF6016",
+    ],
+    [
+      of(
+        "InstallSucceeded=False",
+        "Error",
+        "Install failed with message: ConfigMap a/b: Not allowed: the admission webhook a.b of ValidatingWebhookConfiguration c denies it",
+      ),
+      "KNF6012",
+    ],
     [of("InstallSucceeded=False", "ClusterBusy", "Namespace a does not exist"), "KNF6011"],
     [
       of("InstallSucceeded=False", "ClusterBusy", "Still used by 2 Broker (a/b, a/c); delete them"),

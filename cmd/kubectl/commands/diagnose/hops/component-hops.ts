@@ -35,6 +35,7 @@ import {
   skipped,
 } from "./hop.ts";
 import { readStoredObject } from "./profile-hops.ts";
+import type { FindWebhook } from "./silent-webhook.ts";
 
 /** Reads the component, and checks whether its controller has observed the spec. */
 export async function readComponent(
@@ -187,10 +188,19 @@ export async function listComponents(
 /** Asks the cluster why it refuses the object that a message of the controller names; undefined without an answer. */
 export type AskRefusal = (message: string) => Promise<string | undefined>;
 
+/** What the conditions of a component are looked at with. */
+interface ConditionTools {
+  readonly askRefusal: AskRefusal;
+  /** Finds the webhook that a message of the controller names. */
+  readonly findWebhook: FindWebhook;
+  /** The command that compares the cluster with what is wanted. */
+  readonly compare: string;
+}
+
 /** Checks the controller's conditions, which may be older than the walk's own findings. */
 export async function checkConditions(
   { status }: Component,
-  { askRefusal, compare }: { readonly askRefusal: AskRefusal; readonly compare: string },
+  tools: ConditionTools,
 ): Promise<HopResult<true>> {
   const conditions = status?.conditions ?? [];
   const ready = conditionOf(conditions, "Ready");
@@ -200,7 +210,7 @@ export async function checkConditions(
   if (blocking === undefined)
     return passedWith(true, text, { findings: scaleFindings(conditions) });
   return passedWith(true, text, {
-    findings: [await findingOfCondition(blocking, { askRefusal, compare })],
+    findings: [await findingOfCondition(blocking, tools)],
   });
 }
 
@@ -213,13 +223,17 @@ function scaleFindings(conditions: readonly Condition[]): readonly Finding[] {
 
 async function findingOfCondition(
   condition: Condition,
-  { askRefusal, compare }: { readonly askRefusal: AskRefusal; readonly compare: string },
+  { askRefusal, findWebhook, compare }: ConditionTools,
 ): Promise<Finding> {
   const { type, status, reason = "", message = "", lastTransitionTime } = condition;
   const code = conditionCode(condition) ?? "KNF1018";
   const since = `since ${lastTransitionTime ?? "(not known)"}`;
   const text = `${type}=${status} ${reason}: ${message}`;
   const severity = isUnderWay(condition) ? "warning" : "error";
+  if (code === "KNF6016") {
+    const { evidence, next } = await findWebhook(message);
+    return finding(severity, code, { message: text, evidence: [since, ...evidence], next });
+  }
   if (code !== "KNF6012") return finding(severity, code, { message: text, evidence: [since] });
   const refusal = await askRefusal(workMessage(condition));
   if (refusal !== undefined) {

@@ -158,6 +158,40 @@ export const spokeFaults: readonly Fault[] = [
     },
   },
   {
+    name: "a webhook of the spoke does not answer",
+    code: "KNF6016",
+    severity: "warning",
+    says: /1 waiting for webhook hangs\.example\.com/,
+    advises:
+      /get validatingwebhookconfiguration policies -o yaml\n.* describe service judge -n policy$/,
+    make: async (world) => {
+      await spokeOf(world).admin.apply({
+        apiVersion: "admissionregistration.k8s.io/v1",
+        kind: "ValidatingWebhookConfiguration",
+        metadata: { name: "policies" },
+        webhooks: [
+          {
+            name: "hangs.example.com",
+            admissionReviewVersions: ["v1"],
+            sideEffects: "None",
+            clientConfig: { service: { namespace: "policy", name: "judge" } },
+            rules: [],
+          },
+        ],
+      });
+      await writeStatus(world.fleet, "denied", [
+        { type: "Ready", status: "Unknown", reason: "Installing" },
+        {
+          type: "InstallSucceeded",
+          status: "Unknown",
+          reason: "Installing",
+          message: "39 of 40 objects applied, 1 waiting for webhook hangs.example.com",
+        },
+      ]);
+      return { args: eventing("denied") };
+    },
+  },
+  {
     name: "the guard's binding does not deny",
     code: "KNF6005",
     says: /was not refused/,
