@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { type KubeClient, type ObjectRef, objectRefOf } from "../../access/kube/kube-client.ts";
 import { missingRightIn } from "../../access/kube/missing-right.ts";
+import { obstacleIn } from "../../access/kube/obstacle.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
@@ -8,7 +9,7 @@ import type { ObservedObject } from "../../installation/observed-object.ts";
 import { type Belonging, isOurs, isWebhookConfiguration } from "./belonging.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Whereabouts } from "./inventory-kinds.ts";
-import { obstacleIn, refusedOf } from "./refusals.ts";
+import { refusedOf } from "./refusals.ts";
 
 export interface PruneDeps {
   readonly client: Pick<KubeClient, "get" | "remove">;

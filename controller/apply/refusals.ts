@@ -1,7 +1,14 @@
 import { ApiError, type ApiErrorFacts, type StatusCause } from "../../access/kube/api-error.ts";
 import { missingRightIn } from "../../access/kube/missing-right.ts";
+import {
+  denierIn,
+  isBadPatch,
+  isTooLarge,
+  obstacleIn,
+  silentWebhookIn,
+  tooLarge,
+} from "../../access/kube/obstacle.ts";
 import { groupOf, type ObjectKey } from "../../api/kubernetes.ts";
-import type { Code } from "../../api/reasons.ts";
 import type { Trouble } from "./change-set.ts";
 
 /** What the server was asked to take. */
@@ -139,57 +146,6 @@ function forbidden({ message, causes }: Facts, { key, installNamespace }: Attemp
   return { kind: "permanent", message: forbiddenMessage(message, causes.length > 0, key) };
 }
 
-/** Who refused on the cluster's behalf, with a status of its own choice; see the texts of k8s.io/apiserver. */
-function denierIn(text: string): string | undefined {
-  const webhook = /admission webhook "([\w.-]{1,100})" denied the request/.exec(text)?.[1];
-  if (webhook !== undefined) return `the admission webhook ${webhook}`;
-  const policy = /ValidatingAdmissionPolicy '([\w.-]{1,100})' .{0,200}denied request/.exec(
-    text,
-  )?.[1];
-  return policy === undefined ? undefined : `the ValidatingAdmissionPolicy ${policy}`;
-}
-
-/** The webhook that the API server could not ask. */
-function silentWebhookIn(text: string): string | undefined {
-  return /failed calling webhook "([\w.-]{1,100})"/.exec(text)?.[1];
-}
-
-const tooLarge = "is larger than the cluster can store";
-
-/** Texts of etcd, of its client in the API server, and of what the API server checks for ConfigMaps and Secrets. */
-function isTooLarge(text: string): boolean {
-  return /etcdserver: request is too large|trying to send message larger than max|Too long: (?:may not be more than|must have at most) 1048576 bytes/.test(
-    text,
-  );
-}
-
-/** What stands in the way of a write that a cluster refuses, in words of ours; undefined where that is not said. */
-export function obstacleIn(text: string): string | undefined {
-  const denier = denierIn(text);
-  if (denier !== undefined) return `${denier} denies it`;
-  if (isTooLarge(text)) return `it ${tooLarge}`;
-  const quota = /exceeded quota: ([\w.-]{1,100})/.exec(text)?.[1];
-  if (quota !== undefined) return `the quota ${quota} is exhausted`;
-  const webhook = silentWebhookIn(text);
-  return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
-}
-
-/** The finer cause of a refusal: a webhook or policy does not take the object, a webhook does not answer, or, with status 403, a right is missing. */
-export function codeOfRefusal({
-  status,
-  message,
-}: Pick<Facts, "status" | "message">): Code | undefined {
-  if (denierIn(message) !== undefined) return "AdmissionRefused";
-  if (silentWebhookIn(message) !== undefined) return "WebhookSilent";
-  return status === 403 ? "Forbidden" : undefined;
-}
-
-/** What was not possible, and what the server says stands in the way of it. */
-export function withObstacle(sentence: string, { message }: Pick<Facts, "message">): string {
-  const obstacle = obstacleIn(message);
-  return obstacle === undefined ? sentence : `${sentence}: ${obstacle}`;
-}
-
 function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): string {
   if (/attempting to grant|must have cluster-admin privileges/.test(text)) {
     return "Not allowed: the controller lacks the verbs bind and escalate on rbac.authorization.k8s.io";
@@ -230,11 +186,6 @@ function controllerIn(causes: readonly StatusCause[]): string | undefined {
   const pattern =
     /have Controller set to true\. Found "true" in references for ([\w./-]{1,300}) and /;
   return texts.map((text) => pattern.exec(text)?.[1]).find((name) => name !== undefined);
-}
-
-/** Whether a server says of a patch that it can never be right; it does so with status 500. */
-export function isBadPatch(text: string): boolean {
-  return text.includes("failed to create typed patch object");
 }
 
 function internal(error: Facts): Refusal {

@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { missingRightIn } from "../../access/kube/missing-right.ts";
+import { codeOfRefusal, isBadPatch, obstacleIn } from "../../access/kube/obstacle.ts";
 import type { Component } from "../../api/component.ts";
 import {
   agentWorkName,
@@ -15,7 +16,6 @@ import { describe, type KubeObject, type Manifest } from "../../api/kubernetes.t
 import type { Code } from "../../api/reasons.ts";
 import { knownResource } from "../../api/resources.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
-import { codeOfRefusal, isBadPatch, obstacleIn } from "../apply/refusals.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { fieldManagerOf } from "../reconcile/resolve.ts";
 import { asWork, isWork, workRef } from "./find-works.ts";

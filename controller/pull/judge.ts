@@ -1,3 +1,4 @@
+import { codeOfRefusal, obstacleIn } from "../../access/kube/obstacle.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import {
   availableCondition,
@@ -9,7 +10,6 @@ import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Condition } from "../../api/kubernetes.ts";
-import { codeOfRefusal, obstacleIn } from "../apply/refusals.ts";
 import type { Told } from "../reconcile/told.ts";
 import { agentNamespace } from "./agent.ts";
 import { feedbackName, toldConditions } from "./works.ts";
@@ -112,6 +112,16 @@ function refusalOf(work: ManifestWork | undefined, cluster: string): FleetError 
   const text = foreignText(message.replace(/^Failed to apply manifest: /, ""), longestText);
   const object = foreignText(`${kind} ${name}`.trim(), longestText);
   const where = `ManagedCluster ${cluster}: work ${work.metadata.name}`;
+  return notApplied(message, { where, object, text });
+}
+
+interface NotApplied {
+  readonly where: string;
+  readonly object: string;
+  readonly text: string;
+}
+
+function notApplied(message: string, { where, object, text }: NotApplied): FleetError {
   // A webhook, a policy or a quota of the spoke is none of the agent's rights.
   if (obstacleIn(message) !== undefined) {
     const code = codeOfRefusal({ status: 0, message });

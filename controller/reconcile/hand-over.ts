@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { obstacleIn } from "../../access/kube/obstacle.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -11,7 +12,6 @@ import { anchorRef } from "../apply/anchor/anchor.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
 import type { InstallDeps, InstallRequest } from "../apply/install-attempt.ts";
 import { install } from "../apply/install.ts";
-import { obstacleIn } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import { removePolicies } from "../guard/policy-objects.ts";
 import type { Log } from "../log.ts";

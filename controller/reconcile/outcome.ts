@@ -1,16 +1,12 @@
 import { ApiError, ConnectionError, type ConnectionFailure } from "../../access/kube/api-error.ts";
 import { missingRightIn } from "../../access/kube/missing-right.ts";
+import { codeOfRefusal, obstacleIn } from "../../access/kube/obstacle.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Code } from "../../api/reasons.ts";
 import type { ChangeSet, Progress } from "../apply/change-set.ts";
-import {
-  askedMsOf,
-  codeOfRefusal,
-  isForNow as isAnswerForNow,
-  obstacleIn,
-} from "../apply/refusals.ts";
+import { askedMsOf, isForNow as isAnswerForNow } from "../apply/refusals.ts";
 import type { Protection } from "../guard/protection.ts";
 import type { VisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Doubt } from "./doubt.ts";

@@ -1,8 +1,8 @@
 import { WriteRefusedError } from "../../access/http/write-permit.ts";
 import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import { codeOfRefusal, isBadPatch } from "../../access/kube/obstacle.ts";
 import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 import type { Obstacle } from "../../sets/facts.ts";
-import { codeOfRefusal, isBadPatch } from "../apply/refusals.ts";
 
 /** The hub holds another object than the one that was decided about. */
 export class ChangedMeanwhileError extends Error {

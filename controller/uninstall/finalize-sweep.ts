@@ -1,10 +1,10 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { codeOfRefusal, obstacleIn, withObstacle } from "../../access/kube/obstacle.ts";
 import { FleetError } from "../../api/errors.ts";
 import { identityOf, keyOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 import { isOurs, isWebhookConfiguration } from "../apply/belonging.ts";
-import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
 import {

@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { codeOfRefusal, obstacleIn, withObstacle } from "../../access/kube/obstacle.ts";
 import { backoffMs } from "../../access/time/backoff.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
@@ -7,7 +8,6 @@ import { describe, type ObjectKey } from "../../api/kubernetes.ts";
 import { assertTakenUp, anchorKey } from "../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
 import { readAnchor, type Anchor, anchorRef } from "../apply/anchor/anchor.ts";
-import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import type { Log } from "../log.ts";
 import type { Remaining } from "../reconcile/progress.ts";

@@ -1,8 +1,8 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { withObstacle } from "../../access/kube/obstacle.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import { orphaningOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import type { NewEvent } from "../events.ts";

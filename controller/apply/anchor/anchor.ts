@@ -1,5 +1,6 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { ObjectRef } from "../../../access/kube/kube-client.ts";
+import { obstacleIn } from "../../../access/kube/obstacle.ts";
 import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import {
@@ -25,7 +26,6 @@ import {
   encodeInventory,
   type Inventory,
 } from "../../../installation/inventory.ts";
-import { obstacleIn } from "../refusals.ts";
 import type { Target } from "../target.ts";
 
 /** The anchor of an installation as it was last seen on its cluster. */

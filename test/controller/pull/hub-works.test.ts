@@ -32,6 +32,12 @@ function ensure(found: ManifestWork | undefined, apply: () => Promise<KubeObject
   return ensureWork(desired, { hub, hubId: "hub", stored: found }, signal);
 }
 
+/** What a component says of a refusal: the cause in words of ours, and then in those of the hub. */
+function lacking(code: string, why: string) {
+  const words = `[${code}] ManifestWork spoke-1/knfleet-agent: ${why}: `;
+  return { reason: "AccessProviderFailed", code, message: expect.stringContaining(words) };
+}
+
 function refusing(status: number, message: string): () => Promise<KubeObject> {
   const facts = { status, message, reason: "", causes: [], isStatus: true };
   return () => Promise.reject(new ApiError({ ...facts, request: "PATCH /works" }));
@@ -68,11 +74,51 @@ describe("a work is ensured", () => {
   });
 
   test.each([
-    [403, "manifestworks is forbidden: no", { reason: "AccessProviderFailed", code: "Forbidden" }],
     [
-      400,
+      403,
+      'manifestworks.work.open-cluster-management.io "knfleet-agent" is forbidden: User "a" cannot patch resource "manifestworks" in API group "work.open-cluster-management.io" in the namespace "spoke-1"',
+      lacking(
+        "WorkRightMissing",
+        "the controller lacks the right to patch manifestworks.work.open-cluster-management.io in namespace spoke-1 on the hub",
+      ),
+    ],
+    [
+      403,
+      'manifestworks "knfleet-agent" is forbidden: exceeded quota: few, requested: count/manifestworks=1',
+      lacking("WorkRefused", "the hub refuses it, because the quota few is exhausted"),
+    ],
+    [
+      409,
       'admission webhook "w" denied the request: no',
-      { reason: "AccessProviderFailed", code: "AdmissionRefused" },
+      lacking("WorkRefused", "the hub refuses it, because the admission webhook w denies it"),
+    ],
+    [
+      401,
+      "manifestworks \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+      lacking(
+        "WorkRefused",
+        "the hub refuses it, because the ValidatingAdmissionPolicy p denies it",
+      ),
+    ],
+    [
+      500,
+      'Internal error occurred: failed calling webhook "w": no endpoints',
+      lacking("WebhookSilent", "the hub refuses it for now, because the webhook w does not answer"),
+    ],
+    [
+      500,
+      "etcdserver: request is too large",
+      lacking("WorkRefused", "the hub refuses it, because it is larger than the cluster can store"),
+    ],
+    [422, "spec.workload: Invalid value", lacking("WorkRefused", "the hub refuses it")],
+    [500, "failed to create typed patch object (x)", lacking("WorkRefused", "the hub refuses it")],
+    [
+      403,
+      "unable to create new content in namespace spoke-1 because it is being terminated",
+      {
+        reason: "ClusterBusy",
+        message: "ManifestWork spoke-1/knfleet-agent: the hub's namespace spoke-1 is being deleted",
+      },
     ],
     [404, 'namespaces "spoke-1" not found', { reason: "ClusterProfileNotFound" }],
   ])("unless the hub answers %i %s", async (status, message, error) => {

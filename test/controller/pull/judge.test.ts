@@ -188,6 +188,23 @@ describe("what the hub knows of a pulled component", () => {
       "AccessProviderFailed: [WorkForbidden] ManagedCluster spoke-1: work a: the work agent may not apply ClusterRole a: clusterroles is forbidden: no",
     ],
     [
+      "refused by a policy of the spoke, which says forbidden, too",
+      {
+        work: work(
+          refusing(
+            "KnativeServing",
+            "knativeservings \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+          ),
+        ),
+      },
+      "ApplyFailed: [AdmissionRefused] ManagedCluster spoke-1: work a: KnativeServing a is refused on the spoke: knativeservings \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+    ],
+    [
+      "over a quota of the spoke",
+      { agent: work(refusing("Deployment", 'deployments "a" is forbidden: exceeded quota: few')) },
+      'ApplyFailed: ManagedCluster spoke-1: work a: Deployment a is refused on the spoke: deployments "a" is forbidden: exceeded quota: few',
+    ],
+    [
       "refused",
       {
         work: work(

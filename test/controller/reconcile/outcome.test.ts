@@ -52,8 +52,7 @@ test.each([
     name: "a quota",
     error: answer(403, "Forbidden", "secret: exceeded quota: tight, requested: secret"),
     reason: "ApplyFailed",
-    message:
-      "[Forbidden] The hub: PATCH /api/v1/namespaces/a is not allowed: the quota tight is exhausted",
+    message: "The hub: PATCH /api/v1/namespaces/a is not allowed: the quota tight is exhausted",
   },
   {
     name: "a webhook that does not answer",

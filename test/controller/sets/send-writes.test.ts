@@ -43,6 +43,30 @@ test.each([400, 403, 422])("status %s refuses a component for good", async (stat
   expect([failed.size, errors.length]).toEqual([0, 0]);
 });
 
+test.each([401, 404, 409, 429, 500])(
+  "a webhook or a policy that denies with status %s refuses a component for good",
+  async (status) => {
+    for (const message of [
+      'admission webhook "w.example.com" denied the request: no',
+      "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+    ]) {
+      const error = apiError(status, "Odd", message);
+      const { refused, errors } = await noted(error, true);
+      expect(refused).toEqual(new Map([["fleet/a", { reason: "Refused", message }]]));
+      expect(errors).toEqual([]);
+      expect(isOutdated(error)).toBe(false);
+    }
+  },
+);
+
+test("what can never be right is refused for good, and a webhook that does not answer is told", async () => {
+  const bad = apiError(500, "", "failed to create typed patch object (x)");
+  expect((await noted(bad, true)).refused.size).toBe(1);
+  const silent = apiError(500, "InternalError", 'failed calling webhook "w.example.com": no');
+  const { refused, failed } = await noted(silent, true);
+  expect([refused.size, failed.get("fleet/a")]).toEqual([0, silent.message]);
+});
+
 test.each([400, 404, 403, 422])("status %s refuses no deletion for good", async (status) => {
   const { refused, errors } = await noted(apiError(status, "Invalid", "no"), false);
   expect([refused.size, errors.length]).toEqual([0, 1]);

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+
+import { codeOfRefusal, obstacleIn } from "../../../access/kube/obstacle.ts";
+
+const long = `${"a".repeat(60)}.${"b".repeat(60)}.${"c".repeat(60)}.example.com`;
+
+test.each([
+  [403, `admission webhook "${long}" denied the request: no`, "AdmissionRefused"],
+  [500, 'admission webhook "a.b" denied the request without explanation', "AdmissionRefused"],
+  [
+    422,
+    `configmaps "a" is forbidden: ValidatingAdmissionPolicy '${long}' with binding '${long}' denied request: no`,
+    "AdmissionRefused",
+  ],
+  [500, `Internal error occurred: failed calling webhook "${long}": no`, "WebhookSilent"],
+  [403, 'User "a" cannot patch resource "configmaps"', "Forbidden"],
+  [403, 'configmaps "a" is forbidden: exceeded quota: few, requested: 1', undefined],
+  [422, "spec.x: Invalid value", undefined],
+])("%s %s has the code %s", (status, message, code) => {
+  expect(codeOfRefusal({ status, message })).toBe(code);
+});
+
+test("what stands in the way is named in full", () => {
+  expect(obstacleIn(`admission webhook "${long}" denied the request`)).toBe(
+    `the admission webhook ${long} denies it`,
+  );
+});
