@@ -1,6 +1,12 @@
 import { conditionOf } from "./conditions.ts";
 import { isRecord, listAt, recordAt } from "./fields.ts";
-import type { Condition, JsonObject, KubeObject, ObjectMeta } from "./kubernetes.ts";
+import {
+  type Condition,
+  describe,
+  type JsonObject,
+  type KubeObject,
+  type ObjectMeta,
+} from "./kubernetes.ts";
 
 export const clusterProfileApiVersion = "multicluster.x-k8s.io/v1alpha1";
 
@@ -75,6 +81,13 @@ export function isKeptByUs({ spec }: ClusterProfile): boolean {
 /** True when the cluster manager has set the condition ControlPlaneHealthy to True. */
 export function isHealthy({ status }: ClusterProfile): boolean {
   return conditionOf(status?.conditions, "ControlPlaneHealthy")?.status === "True";
+}
+
+/** Why a ClusterProfile that a finalizer still holds is not ready: it is being deleted. Undefined for one that stays. */
+export function leavingMessage({ metadata }: ClusterProfile): string | undefined {
+  const { namespace, name, deletionTimestamp } = metadata;
+  if (deletionTimestamp === undefined) return undefined;
+  return `${describe({ kind: "ClusterProfile", namespace, name })} is being deleted since ${deletionTimestamp}, and a finalizer holds it`;
 }
 
 /** `status.properties` of a ClusterProfile, by name. Of several with one name the last counts. */

@@ -1,4 +1,4 @@
-import { type ClusterProfile, isHealthy } from "../api/cluster-profile.ts";
+import { type ClusterProfile, isHealthy, leavingMessage } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
 import { editedContent, setAnnotations } from "../api/fleet-set.ts";
@@ -126,6 +126,8 @@ function unreachableState(
   if (profile === undefined) {
     return { name, reason: "ClusterProfileNotFound", message: "The ClusterProfile does not exist" };
   }
+  const leaving = leavingMessage(profile);
+  if (leaving !== undefined) return { name, reason: "ClusterProfileNotReady", message: leaving };
   if (!isHealthy(profile)) {
     const message = "ControlPlaneHealthy of the ClusterProfile is not True";
     return { name, reason: "ClusterProfileNotReady", message };

@@ -1,4 +1,9 @@
-import { clusterProfileApiVersion, isClusterProfile } from "../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  isClusterProfile,
+  leavingMessage,
+} from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
@@ -28,7 +33,7 @@ import {
 import type { SpokeDeps } from "./spoke-deps.ts";
 import { SpokeKeeper } from "./spoke-keeper.ts";
 import { type SpokeLog, SpokeLogger } from "./spoke-logger.ts";
-import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
+import type { SpokeConnection, Spokes, SpokeState, WantedSpoke } from "./spokes.ts";
 
 export interface SpokesOptions extends Omit<
   SpokeDeps,
@@ -77,6 +82,8 @@ class SpokeFleet implements Spokes {
   /** Timers that close released connections. */
   readonly #released = new Map<string, Disposable>();
   readonly #outcomes = new Map<string, AccessOutcome>();
+  /** Why profiles are not ready that are being deleted. */
+  readonly #leaving = new Map<string, string>();
   readonly #profiles: Reflector | undefined;
   #providers: ProviderFile | undefined;
   readonly #logger: SpokeLogger;
@@ -134,7 +141,10 @@ class SpokeFleet implements Spokes {
     void watchProviderFile(place, watch, this.#stop.signal);
   }
 
-  async acquire(ref: ClusterProfileRef, signal: AbortSignal): Promise<SpokeConnection> {
+  async acquire(
+    { isRemoval = false, ...ref }: WantedSpoke,
+    signal: AbortSignal,
+  ): Promise<SpokeConnection> {
     signal.throwIfAborted();
     if (this.#stop.signal.aborted) throw closed();
     if (this.#profiles === undefined) throw notConfigured();
@@ -146,6 +156,9 @@ class SpokeFleet implements Spokes {
       const name = describe({ kind: "ClusterProfile", ...ref });
       throw new FleetError("ClusterProfileNotFound", `${name} does not exist`);
     }
+    const leaving = this.#leaving.get(key);
+    if (leaving !== undefined && !isRemoval)
+      throw new FleetError("ClusterProfileNotReady", leaving);
     return this.#keeperOf(ref, outcome).acquire(signal);
   }
 
@@ -221,7 +234,11 @@ class SpokeFleet implements Spokes {
     const resolved = accessOutcomeOf(object, { ...this.#options, providers: this.#providers });
     const times = { startMs, endMs: clock.now() };
     const outcome = withFileNote({ ...resolved, resolved: times }, this.#isFileValid);
-    if (before !== undefined && isSameOutcome(before, outcome)) return;
+    const isLeaving = this.#noteLeaving(key, object);
+    if (before !== undefined && isSameOutcome(before, outcome)) {
+      if (isLeaving) this.#notify({ namespace, name });
+      return;
+    }
     this.#outcomes.set(key, outcome);
     if (outcome.kind === "access") this.#logger.logAccess(outcome.access);
     this.#reportFailure({ namespace, name }, outcome);
@@ -229,11 +246,21 @@ class SpokeFleet implements Spokes {
     this.#notify({ namespace, name });
   }
 
+  /** Whether a profile is being deleted since it was last seen. */
+  #noteLeaving(key: string, profile: ClusterProfile): boolean {
+    const leaving = leavingMessage(profile);
+    const isNew = leaving !== undefined && !this.#leaving.has(key);
+    if (leaving === undefined) this.#leaving.delete(key);
+    else this.#leaving.set(key, leaving);
+    return isNew;
+  }
+
   #onProfileGone(object: KubeObject): void {
     const { namespace = "", name } = object.metadata;
     const ref = { namespace, name };
     const key = reflectorKey(ref);
     this.#outcomes.delete(key);
+    this.#leaving.delete(key);
     this.#logger.forget(object);
     // The same message as in `acquire`.
     const gone = `${describe({ kind: "ClusterProfile", ...ref })} does not exist`;

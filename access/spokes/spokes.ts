@@ -14,6 +14,12 @@ export interface SpokeConnection {
   readonly signal: AbortSignal;
 }
 
+/** A spoke, and what it is wanted for. */
+export interface WantedSpoke extends ClusterProfileRef {
+  /** To remove what is there. */
+  readonly isRemoval?: boolean;
+}
+
 /** The state of the connection to one spoke. */
 export type SpokeState =
   | { readonly kind: "connecting" }
@@ -28,11 +34,11 @@ export type SpokeState =
  */
 export interface Spokes extends AsyncDisposable {
   /**
-   * Returns the connection to the cluster of a ClusterProfile. Waits for a first attempt, up to a limit. Throws `FleetError` with a reason of
+   * Returns the connection to the cluster of a ClusterProfile. One that is being deleted is not ready, except for a removal. Waits for a first attempt, up to a limit. Throws `FleetError` with a reason of
    * `TargetClusterResolved` without a connection, at once when the last attempt failed. Throws `RemoteClusterStale` while the first attempt waits for its
    * turn in this process, which is no failure of the spoke.
    */
-  acquire(ref: ClusterProfileRef, signal: AbortSignal): Promise<SpokeConnection>;
+  acquire(ref: WantedSpoke, signal: AbortSignal): Promise<SpokeConnection>;
   /** Calls back after each change of a spoke's state or ClusterProfile, also when the provider file changed. */
   onChange(listener: (ref: ClusterProfileRef) => void): Disposable;
   state(ref: ClusterProfileRef): SpokeState | undefined;

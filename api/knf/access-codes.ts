@@ -71,6 +71,12 @@ export const accessCodes = {
       "The hub does not take a work of Open Cluster Management; the message says whether a quota, an admission webhook, a policy or the size stands in the way.",
     next: "Remove on the hub what the message names: raise the quota, or let the webhook or policy allow the ManifestWork.",
   },
+  KNF2014: {
+    name: "ClusterProfileLeaving",
+    meaning:
+      "The ClusterProfile is being deleted and a finalizer holds it: nothing is installed through it any more; a removal still works.",
+    next: "Let the program whose finalizer holds the ClusterProfile take it off; delete the component if the cluster is to go.",
+  },
   KNF3001: {
     name: "ProviderFileNotNamed",
     meaning:

@@ -99,9 +99,15 @@ function shortMessage(text: string): string {
   return foreignText(text, longestMessage);
 }
 
-/** The status of a profile whose source is gone: as it was, but not healthy. */
+/**
+ * The status of a profile whose source is gone: as it was, but not healthy. The five minutes count from the time of that condition, which is on the hub: so it has a time of its own, also where
+ * the cluster had not been healthy for long.
+ */
 export function goneStatus(profile: ClusterProfile, now: Date): Manifest {
   const { status } = profile;
+  const others = status?.conditions?.filter(
+    ({ type, reason }) => type !== healthCondition || reason === "SourceGone",
+  );
   const message =
     "Its source is gone; it is deleted 5 minutes later, unless a component uses it by then";
   const joined = conditionOf(status?.conditions, "Joined");
@@ -114,7 +120,9 @@ export function goneStatus(profile: ClusterProfile, now: Date): Manifest {
       ...(joined === undefined ? [] : [joined]),
     ],
   } as const;
-  return profileStatusManifest(source, profile, now);
+  const present =
+    others === undefined ? profile : { ...profile, status: { ...status, conditions: others } };
+  return profileStatusManifest(source, present, now);
 }
 
 /** When a profile without a source may be deleted, in ms since the epoch. Undefined: the profile does not say yet that its source is gone. */

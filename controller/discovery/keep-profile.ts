@@ -79,10 +79,17 @@ export class ProfileKeeper {
 
   /** Does what is planned for a profile. Throws as the client of the hub does. */
   async keep(key: string, planned: PlannedProfile, signal: AbortSignal): Promise<Kept> {
+    if (this.#isLeaving(key)) return { state: "gone", next: { kind: "done" } };
     if (planned.kind === "discovered") return await this.#writeDiscovered(key, planned, signal);
     if (planned.kind === "taken") return this.#leaveTaken(key, planned, signal);
     if (planned.kind === "registered") return await this.#refreshRegistered(key, signal);
     return { state: "gone", next: await this.#endGone(key, signal) };
+  }
+
+  /** Whether a profile is being deleted and a finalizer holds it: nothing is written to it, and it is not deleted again. */
+  #isLeaving(key: string): boolean {
+    const deletedAt = this.#options.caches.profiles.get(key)?.metadata.deletionTimestamp;
+    return deletedAt !== undefined;
   }
 
   /** Drops what is remembered of a profile. */

@@ -46,8 +46,11 @@ export async function resolveTarget(
   signal: AbortSignal,
 ): Promise<Resolved> {
   const ref = component.spec?.clusterProfileRef;
+  const isRemoval = component.metadata.deletionTimestamp !== undefined;
   const connection =
-    ref === undefined ? { client: hubAsTarget, signal } : await spokes.acquire(ref, signal);
+    ref === undefined
+      ? { client: hubAsTarget, signal }
+      : await spokes.acquire({ ...ref, isRemoval }, signal);
   const { client } = connection;
   const cluster = {
     client,

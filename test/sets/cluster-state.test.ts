@@ -102,6 +102,12 @@ test("every reason of a component means something for a rollout", () => {
   expect(Object.keys(statesByReason).toSorted()).toEqual(inConditions.toSorted());
 });
 
+test("a cluster whose profile is being deleted gets nothing", () => {
+  const { metadata, ...profile } = profileWith("True");
+  const leaving = { ...profile, metadata: { ...metadata, deletionTimestamp: at(1) } };
+  expect(stateOf(undefined, { profile: leaving })).toBe("Unreachable ClusterProfileNotReady");
+});
+
 describe("a cluster without an own component", () => {
   test.each([
     ["Pending Pending", {}],

@@ -142,6 +142,7 @@ const silentWebhook =
   /\b[Ww]aiting for webhook [\w.-]+|: (?:Not allowed: )?the webhook [\w.-]+(?: of \w+ [\w.-]+)? does not answer/;
 
 const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
+  ["KNF2003", / is being deleted since \S+, and a finalizer holds it$/, "KNF2014"],
   ["KNF2003", /: it is False TLSUntrusted\b/, "KNF4010"],
   ["KNF2003", /: it is False Unreachable\b/, "KNF4009"],
   ["KNF2003", /: it is False EndpointInvalid\b/, "KNF2006"],

@@ -130,6 +130,30 @@ test("L03: a spoke that swallows everything holds up neither others nor who asks
   hole.unref();
 });
 
+test("a profile that is being deleted and held by a finalizer is not ready, and its connection is given for a removal only", async () => {
+  const { hub, spokes } = await scene();
+  const stays = profile("one", entryTo((await spoke()).server));
+  hub.put(stays);
+  const { client } = await connection(spokes, "one");
+  const told: string[] = [];
+  using _listening = spokes.onChange(({ name }) => void told.push(name));
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  const metadata = { ...stays.metadata, deletionTimestamp, finalizers: ["other.example/held"] };
+  hub.put({ ...stays, metadata });
+  await vi.waitFor(() => expect(told).toEqual(["one"]), patience);
+  await expect(spokes.acquire(ref("one"), signal)).rejects.toMatchObject({
+    reason: "ClusterProfileNotReady",
+    message:
+      "ClusterProfile fleet/one is being deleted since 2026-01-01T00:00:00Z, and a finalizer holds it",
+  });
+  const removal = await spokes.acquire({ ...ref("one"), isRemoval: true }, signal);
+  expect(removal.client).toBe(client);
+  // Made anew under its name.
+  hub.remove("fleet", "one");
+  hub.put(profile("one", entryTo((await spoke()).server), "second"));
+  await connection(spokes, "one");
+});
+
 test("L04: a profile that is not ready for a while keeps its connection, which nobody new is given", async () => {
   const { hub, spokes } = await scene();
   const ready = profile("one", entryTo((await spoke()).server));

@@ -150,6 +150,17 @@ test("a profile without a source keeps all but its health, and may go five minut
   expect(goneStatus(marked, new Date("2026-11-02T00:00:00Z"))).toEqual(gone);
 });
 
+test("a profile that had not been healthy for long gets its five minutes, too", () => {
+  const lastTransitionTime = "2026-10-01T00:00:00Z";
+  const conditions = [
+    { type: "ControlPlaneHealthy", status: "False", reason: "Unreachable", lastTransitionTime },
+  ] as const;
+  const now = new Date("2026-11-01T00:00:00Z");
+  const gone = goneStatus(profileOn("fleet/x", { status: { conditions } }), now);
+  const marked = profileOn("fleet/x", { status: { ...Object(gone["status"]) } });
+  expect(deletableAt(marked)).toBe(now.getTime() + 300_000);
+});
+
 test("of a registered profile only health and version are written", () => {
   const now = new Date("2026-11-01T00:00:00Z");
   const { status } = registeredStatus(present, fails, now);

@@ -174,6 +174,38 @@ test("credential, server and source change under a component, which stays instal
   await health("c-0", "True Ready");
 });
 
+test("a profile that another program holds while it is being deleted is not ready, and nothing is written to it", async () => {
+  const { hub } = fleet();
+  const key = profileKey("c-0");
+  const component = {
+    apiVersion: "operator.knative.dev/v1beta1",
+    kind: "KnativeEventing",
+    namespace: "knative-eventing",
+    name: "knative-eventing",
+  };
+  const saying = (text: string) => () =>
+    hub.admin.get(component).then((one) => JSON.stringify(one?.["status"]).includes(text));
+  await hub.admin.patch(key, { metadata: { finalizers: ["other.example/held"] } });
+  await hub.admin.remove(key);
+  await waitFor("the component to say so", saying("and a finalizer holds it"));
+  const held = await profileOf("c-0");
+  expect(held?.metadata.deletionTimestamp).toBeDefined();
+  // Else the profile would get the new server and its health.
+  await applySecret("c-0", fleet().spoke(0).proxy.url);
+  await applySecret("c-2", fleet().spoke(0).proxy.url);
+  await waitFor("another profile to be written", async () => {
+    const [provider] = [valueAt(await profileOf("c-2"), "status", "accessProviders")].flat();
+    return valueAt(provider, "cluster", "server") === fleet().spoke(0).proxy.url;
+  });
+  expect(await profileOf("c-0")).toEqual(held);
+  await hub.admin.patch(key, { metadata: { finalizers: null } });
+  await waitFor("a new profile", async () => {
+    const { uid, deletionTimestamp } = (await profileOf("c-0"))?.metadata ?? {};
+    return uid !== undefined && uid !== held?.metadata.uid && deletionTimestamp === undefined;
+  });
+  await ready(hub, "KnativeEventing");
+});
+
 test("a hostile kubeconfig and a name of another manager are refused with an Event", async () => {
   const { hub } = fleet();
   const text = kubeconfigFor("https://10.0.0.1").replace(/token: .*/, "exec: { command: /bin/sh }");

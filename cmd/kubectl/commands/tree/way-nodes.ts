@@ -8,6 +8,7 @@ import {
   type ClusterProfile,
   isClusterProfile,
   isHealthy,
+  leavingMessage,
 } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { conditionOf } from "../../../../api/conditions.ts";
@@ -82,6 +83,8 @@ export async function readWay(
 }
 
 function healthOf(profile: ClusterProfile): Pick<TreeNode, "state" | "message"> {
+  const leaving = leavingMessage(profile);
+  if (leaving !== undefined) return { state: "FAIL", message: leaving };
   if (isHealthy(profile)) return { state: "OK", message: "ControlPlaneHealthy" };
   const said = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
   const message =

@@ -103,6 +103,14 @@ describe("the number of a condition", () => {
     [of("Ready=True", ""), null],
     [of("TargetClusterResolved=False", "AccessProviderFailed", "[PluginTimeout] x"), "KNF3010"],
     [of("TargetClusterResolved=False", "AccessProviderFailed", "x"), "KNF3009"],
+    [
+      of(
+        "TargetClusterResolved=False",
+        "ClusterProfileNotReady",
+        "ClusterProfile fleet/a is being deleted since 2026-01-01T00:00:00Z, and a finalizer holds it",
+      ),
+      "KNF2014",
+    ],
     [of("VersionMigrationEligible=False", "Error", "x"), "KNF1015"],
     [of("DeploymentsAvailable=False", "NotReady", "x"), "KNF6009"],
     [of("InstallSucceeded=False", "Error", "spec.version is odd"), "KNF1017"],

@@ -6,6 +6,7 @@ import {
   clusterProfileApiVersion,
   isClusterProfile,
   isKeptByUs,
+  leavingMessage,
 } from "../../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../../api/component.ts";
 import { conditionOf } from "../../../../../api/conditions.ts";
@@ -63,6 +64,14 @@ export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> 
     words("kubectl", "get", profilesType, name, "-n", namespace, "-o", "yaml"),
     `Ask ${managerOf(profile)} why.`,
   ];
+  const leaving = leavingMessage(profile);
+  if (leaving !== undefined) {
+    const evidence = (profile.metadata.finalizers ?? []).map((one) => `finalizer ${one}`);
+    const see = next.slice(0, 1);
+    return passedWith(profile, leaving, {
+      findings: [finding("error", "KNF2014", { message: leaving, evidence, next: see })],
+    });
+  }
   if (condition === undefined) {
     const message = `${title} has no condition ControlPlaneHealthy`;
     return passedWith(profile, message, {

@@ -40,3 +40,26 @@ test.each([
     expect(findings[0]?.next.join()).not.toMatch(/Ask |cluster manager/);
   }
 });
+
+test("a profile that is being deleted names the finalizers that hold it", () => {
+  const { findings = [] } = checkHealth({
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ClusterProfile",
+    metadata: {
+      namespace: "fleet",
+      name: "eu-1",
+      uid: "a",
+      resourceVersion: "1",
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+      finalizers: ["other.example/held"],
+    },
+    status: { conditions: [{ type: "ControlPlaneHealthy", status: "True" }] },
+  });
+  expect(findings).toMatchObject([
+    {
+      code: "KNF2014",
+      evidence: ["finalizer other.example/held"],
+      next: [expect.stringMatching(/^kubectl get clusterprofiles\S* eu-1 -n fleet -o yaml$/)],
+    },
+  ]);
+});
