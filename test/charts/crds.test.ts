@@ -46,6 +46,17 @@ test("there are sets only where they are asked for", () => {
   expect(groupsOf(withSets)).toHaveLength(4);
 });
 
+test("no webhook has a namespaceSelector that nobody asked for", async () => {
+  const values = { sets: { enabled: true }, webhook: { providerFile: "file" } };
+  const found = await helm().objects({ values });
+  const configuration = objectIn(found, "ValidatingWebhookConfiguration", "knfleet-webhook");
+  const webhooks = listAt(configuration, "webhooks");
+  expect(webhooks.map((one) => valueAt(one, "namespaceSelector"))).toEqual(
+    webhooks.map(() => undefined),
+  );
+  expect(webhooks.map((one) => valueAt(one, "name"))).toContain("named-provider-file.knfleet.dev");
+});
+
 test("sets.enabled=true: the webhook is asked about every kind of set, in the namespaces of components", async () => {
   const selector = { matchLabels: { team: "a" } };
   const values = { sets: { enabled: true }, webhook: { namespaceSelector: selector } };

@@ -7,13 +7,16 @@ import type { Manifest } from "../../api/kubernetes.ts";
 import { create, gone, ready, remove } from "../e2e/installation.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import type { Cluster, Profile } from "../fleet/fleet.ts";
+import { valueAt } from "../fleet/json-record.ts";
 import { manifestsIn } from "../fleet/manifest-files.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { ChartedPods, tokenOf } from "./charted-pods.ts";
+import { enforced, enforcerOff, selectEverywhere, webhooksOf } from "./cloud-enforcer.ts";
 import { chartFolder, Helm, type Values } from "./helm.ts";
 import { isRefused } from "./refusal.ts";
+import { listAt } from "./rendered.ts";
 import { rightsReport } from "./rights.ts";
 import { playCertManager, serveStandIns } from "./stand-ins.ts";
 
@@ -105,6 +108,26 @@ test("controller.enabled=false, beside the upstream operator: the webhook looks 
   const report = await rightsReport(hub, account, await objectsOf(...place));
   expect(report).toEqual({ refused: [], unused: [] });
   await webhook[Symbol.asyncDispose]();
+  await helm.must("uninstall", ...place);
+});
+
+test("a cloud that owns the namespaceSelector of every webhook, as AKS does, is no conflict at the next upgrade", async () => {
+  const place = ["clouded", "--namespace", "clouded"] as const;
+  const upgrade = async (webhook: Values, ...more: readonly string[]): Promise<void> => {
+    const values = { controller: { enabled: false }, webhook: { providerFile: "a", ...webhook } };
+    const flags = [...(await helm.flagsOf({ values })), "--server-side=true", ...more];
+    await helm.must("upgrade", ...place, chartFolder, ...flags);
+  };
+  // The first release has left its CRDs.
+  await upgrade({}, "--install", "--create-namespace", "--take-ownership", "--force-conflicts");
+  await selectEverywhere(hub, enforced);
+  await upgrade({ timeoutSeconds: 7, annotations: { [enforcerOff]: "true" } });
+  const found = await webhooksOf(hub);
+  expect(found.metadata.annotations).toMatchObject({ [enforcerOff]: "true" });
+  const webhooks = listAt(found, "webhooks");
+  const expected = { namespaceSelector: enforced, timeoutSeconds: 7 };
+  expect(webhooks.map((one) => valueAt(one, "name"))).toHaveLength(3);
+  expect(webhooks).toEqual(webhooks.map(() => expect.objectContaining(expected)));
   await helm.must("uninstall", ...place);
 });
 
