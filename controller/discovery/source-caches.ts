@@ -107,7 +107,10 @@ export class SourceCaches implements Disposable {
           else onProfile(key);
         },
         onDelete: ({ metadata }) => {
-          this.#profiles.delete(reflectorKey(metadata));
+          const key = reflectorKey(metadata);
+          this.#profiles.delete(key);
+          // The plan for its name may be the same.
+          onProfile(key);
           onChange();
         },
         onSynced: onChange,
