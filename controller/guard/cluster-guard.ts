@@ -1,6 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { backoffMs } from "../../access/time/backoff.ts";
-import { delay } from "../../access/time/clock.ts";
+import { delay, pause } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
@@ -16,26 +16,32 @@ import {
 import { anchorsOf } from "./guarded-objects.ts";
 import { removePolicies } from "./policy-objects.ts";
 import { PolicyWatch } from "./policy-watch.ts";
-import { isUnguarded, Prober } from "./prober.ts";
-import { enforcedProtection, type Protection } from "./protection.ts";
+import { Prober, recheck } from "./prober.ts";
+import { enforcedProtection, type Protection, unproven } from "./protection.ts";
 import { SelfQuestion } from "./whoami.ts";
 
 /** Proven policies, watched until the disposal. */
 interface Establishment extends Disposable {
   /** Aborted when a policy or binding changed, and when the guard ends. */
   readonly disturbed: AbortSignal;
+  /** Aborted when a watch of them is interrupted from now on. */
+  readonly doubted: () => AbortSignal;
+  /** What was proven. */
+  readonly proven: Protection;
 }
 
 const configMaps = knownResource("v1", "ConfigMap");
 const namespaces = knownResource("v1", "Namespace");
 const usualRecheckMs = 600_000;
+/** From the interruption of a watch to the recheck: also the API server of a cluster that is started again and again is not asked more often. */
+const doubtMs = 30_000;
 const refusedRetryMs = 600_000;
 const unprovenRetryMs = 5_000;
 const failureBackoff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
  * The guard of one hub's anchors on one cluster, over one connection. It installs the policies, proves that the API server enforces them, watches
- * and repairs them, and repeats the proof every ten minutes. It starts with the first installation and ends with the connection, or when the last
+ * and repairs them, and repeats the proof every ten minutes, and half a minute after a watch was interrupted. It starts with the first installation and ends with the connection, or when the last
  * anchor is gone. Spec: anchor-guard.md 6, 8.
  */
 export class ClusterGuard {
@@ -46,6 +52,8 @@ export class ClusterGuard {
   readonly #confirmations: Confirmations;
   readonly #state: GuardState;
   #wasEnforced = false;
+  /** The last recheck had no answer. */
+  #isUnanswered = false;
   readonly #self: SelfQuestion;
   /** The policies of the cluster were read or written before. */
   #hasStarted = false;
@@ -176,8 +184,12 @@ export class ClusterGuard {
     const disturbed = new Follower(signal);
     const onDisturbed = (): void => disturbed.abort(new DOMException("Disturbed", "AbortError"));
     let watch: PolicyWatch | undefined;
+    let doubt = new AbortController();
+    const onInterrupted = (): void => doubt.abort(new DOMException("Interrupted", "AbortError"));
+    const doubted = (): AbortSignal => (doubt = new AbortController()).signal;
     const watchOver = (settled: readonly KubeObject[]): void => {
-      watch ??= new PolicyWatch({ client, clock, hubId, log, onDisturbed }, settled);
+      const hooks = { onDisturbed, onInterrupted };
+      watch ??= new PolicyWatch({ client, clock, hubId, log, ...hooks }, settled);
     };
     const dispose = (): void => {
       watch?.[Symbol.dispose]();
@@ -204,8 +216,9 @@ export class ClusterGuard {
       );
       watchOver(settled);
       this.#wasEnforced = true;
-      this.#state.setProtection(enforcedProtection(sharing), { isOpen: true });
-      return { disturbed: disturbed.signal, [Symbol.dispose]: dispose };
+      const proven = enforcedProtection(sharing);
+      this.#state.setProtection(proven, { isOpen: true });
+      return { disturbed: disturbed.signal, doubted, proven, [Symbol.dispose]: dispose };
     } catch (error) {
       dispose();
       throw error;
@@ -226,11 +239,10 @@ export class ClusterGuard {
   }
 
   /** Waits for the next recheck. False when a policy changed before, or when the recheck shows that the anchors are not protected. */
-  async #holdsUntilRecheck({ disturbed }: Establishment, signal: AbortSignal): Promise<boolean> {
-    const { clock, recheckMs = usualRecheckMs, log, hubId } = this.#options;
+  async #holdsUntilRecheck(established: Establishment, signal: AbortSignal): Promise<boolean> {
+    const { log, hubId } = this.#options;
     try {
-      // `delay` removes its listener from the signal, which lives for weeks.
-      await delay(clock, recheckMs * (0.9 + 0.2 * Math.random()), disturbed);
+      await this.#waitForRecheck(established);
     } catch {
       signal.throwIfAborted();
       // No anchor may be created before the repair.
@@ -241,11 +253,27 @@ export class ClusterGuard {
     const anchors = [...this.#installations.values()].map(({ anchor }) => anchor);
     const onNamespace = (one: KubeObject): void => this.#confirmations.note(one, namespaces);
     const work = { client, prober: this.#prober, hubId, anchors, onNamespace };
-    if (!(await isUnguarded(work, signal))) return true;
+    const shown = await recheck(work, signal);
+    this.#isUnanswered = shown === "unanswered";
+    if (shown === "guarded") this.#state.setProtection(established.proven, { isOpen: true });
+    if (shown === "unproven") this.#state.setProtection(unproven, { isOpen: true });
+    if (shown !== "unguarded") return true;
     log.warn({}, "The API server would have let the anchor be deleted");
     const message = "The API server would have let the anchor be deleted; the guard is proven anew";
     this.#state.setProtection({ reason: "NotEnforced", message }, {});
     return false;
+  }
+
+  /** Rejects when a policy changed. */
+  async #waitForRecheck({ disturbed, doubted }: Establishment): Promise<void> {
+    const { clock, recheckMs = usualRecheckMs } = this.#options;
+    // Both remove their listeners from the signal, which lives for weeks.
+    using early = new Follower(disturbed, doubted());
+    if (!this.#isUnanswered) {
+      await pause(clock, recheckMs * (0.9 + 0.2 * Math.random()), early.signal);
+      if (!early.signal.aborted) return;
+    }
+    await delay(clock, Math.min(doubtMs, recheckMs), disturbed);
   }
 
   /** Reports a failure. Returns how long to wait until the next try, in ms. */

@@ -18,6 +18,8 @@ export interface PolicyWatchOptions {
   readonly log: Log;
   /** A policy or binding is gone, or differs from its noted state. */
   readonly onDisturbed: () => void;
+  /** A watch was interrupted: the API server may have been started anew, with other settings. */
+  readonly onInterrupted: () => void;
 }
 
 /** Watches the policies and bindings of one hub on one cluster, with two watches and no other request. */
@@ -29,7 +31,7 @@ export class PolicyWatch implements Disposable {
   /** `objects`: the policies and bindings as they were last read or written. */
   constructor(options: PolicyWatchOptions, objects: readonly KubeObject[]) {
     this.note(objects);
-    const { client, clock, hubId, log, onDisturbed } = options;
+    const { client, clock, hubId, log, onDisturbed, onInterrupted } = options;
     const labelSelector = `${anchorAnnotations.hubId}=${hubId}`;
     this.#reflectors = policyKinds.map(
       (resource) =>
@@ -56,6 +58,7 @@ export class PolicyWatch implements Disposable {
             onSynced: () => {
               if (this.#isAnyMissing()) onDisturbed();
             },
+            onInterrupted,
             onError: (err) => log.debug({ kind: resource.kind, err }, "A watch of guards failed"),
           },
         ),

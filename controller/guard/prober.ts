@@ -126,15 +126,19 @@ export const probeMessages = {
 
 /**
  * `denied`: our own policy refused the probe with the text of its rule, which proves that the policy is enforced. `allowed`: it is not enforced.
- * `unknown`: anything else, such as a refusal by RBAC or by another policy, or a missing namespace. Spec: anchor-guard.md 6.2.
+ * `unanswered`: the server has no time, fails, or was not reached. `unknown`: anything else, such as a refusal by RBAC or by another policy, or a missing namespace.
+ * Spec: anchor-guard.md 6.2.
  */
 export function verdictOn(
   answer: ProbeAnswer,
   { policyName, message }: ProbeRule,
-): "denied" | "allowed" | "unknown" {
+): "denied" | "allowed" | "unknown" | "unanswered" {
   if (answer.kind === "accepted") return "allowed";
   const { error } = answer;
-  if (!(error instanceof ApiError) || error.status !== 403) return "unknown";
+  if (!(error instanceof ApiError) || error.status === 429 || error.status >= 500) {
+    return "unanswered";
+  }
+  if (error.status !== 403) return "unknown";
   const text = error.causes[0]?.message ?? "";
   const isOurs = text.startsWith(`ValidatingAdmissionPolicy '${policyName}'`);
   return isOurs && text.endsWith(message) ? "denied" : "unknown";
@@ -193,14 +197,17 @@ export interface RecheckWork {
   readonly onNamespace: (namespace: KubeObject) => void;
 }
 
+/** What a recheck shows. `unproven`: the cluster refuses all probes, but not by our policies. `unanswered`: it has no time, or cannot be reached. */
+type Recheck = "guarded" | "unguarded" | "unproven" | "unanswered";
+
 /**
- * Whether a cluster allows, as a dry run, to delete an anchor or to create a forged anchor or a guarded namespace. A probe that fails for another reason
+ * Asks whether a cluster allows, as a dry run, to delete an anchor or to create a forged anchor or a guarded namespace. A probe that fails for another reason
  * proves nothing. Spec: anchor-guard.md 6.1, step 5.
  */
-export async function isUnguarded(
+export async function recheck(
   { client, prober, hubId, anchors, onNamespace }: RecheckWork,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Recheck> {
   const labelSelector = `${guardLabels.namespace}=${hubId}`;
   const guarded = await client
     .list({ resource: namespaces, labelSelector }, { metadataOnly: true }, signal)
@@ -212,5 +219,8 @@ export async function isUnguarded(
     // The creation of a namespace, not its deletion: without the right to delete namespaces the request never reaches the guard.
     ...anchors.slice(0, 1).map(({ namespace }) => prober.probeCreations(namespace, "new", signal)),
   ]);
-  return verdicts.flat().includes("allowed");
+  const found = new Set(verdicts.flat());
+  if (found.has("allowed")) return "unguarded";
+  if (found.has("denied")) return "guarded";
+  return found.has("unknown") ? "unproven" : "unanswered";
 }

@@ -26,6 +26,13 @@ export function enforcedProtection(sharing: string | undefined): Protection {
   return { reason: "SharedIdentity", message };
 }
 
+/** The policies were proven once, and cannot be proven again. */
+export const unproven: Protection = {
+  reason: "Probing",
+  message:
+    "The API server refuses the probes of the guard, but not by its policies: it is not known whether the anchor is protected still",
+};
+
 /** The condition `AnchorProtected` of a protection. */
 export function protectionCondition({
   reason,

@@ -50,6 +50,7 @@ async function watched(
         hubId: "hub",
         log: { ...silentLog, warn: (fields) => warnings.push(fields) },
         onDisturbed: () => (disturbed += 1),
+        onInterrupted: () => undefined,
       },
       objects,
     );

@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import {
-  isUnguarded,
   probeMessages,
   Prober,
   ProbeRounds,
+  recheck,
   verdictOn,
 } from "../../../controller/guard/prober.ts";
 import { guardRules } from "../../../installation/guard/guard-rules.ts";
@@ -49,9 +49,13 @@ describe.each(["CREATE", "DELETE"] as const)("the answer to a %s probe", (operat
     ["201 or 200", "allowed", { kind: "accepted" }],
     ["404", "unknown", refusal(404)],
     ["409", "unknown", refusal(409)],
-    ["429", "unknown", refusal(429)],
-    ["500", "unknown", refusal(500)],
-    ["a timeout", "unknown", { kind: "error", error: new ConnectionError("timeout", "too late") }],
+    ["429", "unanswered", refusal(429)],
+    ["500", "unanswered", refusal(500)],
+    [
+      "a timeout",
+      "unanswered",
+      { kind: "error", error: new ConnectionError("timeout", "too late") },
+    ],
   ] as const)("%s is %s", (_what, verdict, answer) => {
     expect(verdictOn(answer, rule)).toBe(verdict);
   });
@@ -163,7 +167,8 @@ describe("probes are dry runs:", () => {
 
 test.each([
   { status: 404, verdict: "gone" },
-  { status: 500, verdict: "unknown" },
+  { status: 403, verdict: "unknown" },
+  { status: 500, verdict: "unanswered" },
 ])("a deletion that the server answers with $status: $verdict", async ({ status, verdict }) => {
   const { prober } = probing(() => Promise.reject(refusal(status).error));
   expect(await prober.probeDeletion(place, signal)).toBe(verdict);
@@ -177,22 +182,30 @@ const namespaces: Pick<KubeClient, "list"> = {
   },
 };
 
+const own = ours + probeMessages.DELETE;
+
 test.each([
-  { allowed: "DELETE", anchors: [place], is: true },
-  { allowed: "POST", anchors: [place], is: true },
-  { allowed: "nothing", anchors: [place], is: false },
-  { allowed: "POST", anchors: [], is: false },
-])("a cluster that allows $allowed with $anchors.length anchors is unguarded: $is", async (row) => {
-  const { prober } = probing((method) =>
-    method === row.allowed ? Promise.resolve({}) : Promise.reject(refusal(500).error),
-  );
-  const work = { client: namespaces, hubId: "hub", prober, onNamespace: () => undefined };
-  expect(await isUnguarded({ ...work, anchors: row.anchors }, signal)).toBe(row.is);
-});
+  { allowed: "DELETE", else: refusal(500), anchors: [place], is: "unguarded" },
+  { allowed: "POST", else: refusal(403, own), anchors: [place], is: "unguarded" },
+  { allowed: "nothing", else: refusal(403, own), anchors: [place], is: "guarded" },
+  { allowed: "nothing", else: refusal(403), anchors: [place], is: "unproven" },
+  { allowed: "nothing", else: refusal(500), anchors: [place], is: "unanswered" },
+  { allowed: "nothing", else: refusal(404), anchors: [place], is: "unproven" },
+  { allowed: "POST", else: refusal(403), anchors: [], is: "unanswered" },
+])(
+  "a cluster that allows $allowed with $anchors.length anchors, and answers the rest $else.error.status, is $is",
+  async (row) => {
+    const { prober } = probing((method) =>
+      method === row.allowed ? Promise.resolve({}) : Promise.reject(row.else.error),
+    );
+    const work = { client: namespaces, hubId: "hub", prober, onNamespace: () => undefined };
+    expect(await recheck({ ...work, anchors: row.anchors }, signal)).toBe(row.is);
+  },
+);
 
 test("a recheck that cannot read the namespaces probes all the same", async () => {
   const { prober } = probing(async () => ({}));
   const client = { list: () => Promise.reject(new Error("Not now")) };
   const work = { client, hubId: "hub", prober, onNamespace: () => undefined, anchors: [place] };
-  expect(await isUnguarded(work, signal)).toBe(true);
+  expect(await recheck(work, signal)).toBe("unguarded");
 });
