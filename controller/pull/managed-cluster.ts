@@ -2,10 +2,12 @@ import { ApiError, ifServed } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedKind } from "../../access/kube/profile-versions.ts";
 import { distrustedProfile } from "../../access/providers/reference-policy.ts";
+import type { WantedSpoke } from "../../access/spokes/spokes.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
   isClusterProfile,
+  leavingMessage,
 } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { clusterSetApiVersion, managedClusterLabel, ocmManager } from "../../api/delivery.ts";
@@ -27,10 +29,10 @@ type HubDeps = Pick<ReconcileDeps, "hub" | "references"> & Pick<PullDeps, "pull"
  * administrator of the cluster. So the profile has to be of Open Cluster Management, its namespace has to be in `--pull-namespace`, and it has the name of the ManagedCluster, or a
  * ManagedClusterSetBinding of its namespace holds a set with the ManagedCluster. Spec: pull.md, "Who may send works to a cluster".
  *
- * Throws FleetError `ClusterProfileNotFound`, `ClusterProfileUnavailable`, `ReferenceNotPermitted` (not trusted), or `AccessProviderFailed` with code `NotManagedByOCM`.
+ * Throws FleetError `ClusterProfileNotFound`, `ClusterProfileNotReady` (it is being deleted, and this is no removal), `ClusterProfileUnavailable`, `ReferenceNotPermitted` (not trusted), or `AccessProviderFailed` with code `NotManagedByOCM`.
  */
 export async function managedClusterFor(
-  ref: ClusterProfileRef,
+  { isRemoval = false, ...ref }: WantedSpoke,
   deps: HubDeps,
   signal: AbortSignal,
 ): Promise<string> {
@@ -41,6 +43,8 @@ export async function managedClusterFor(
   if (profile === undefined) {
     throw new FleetError("ClusterProfileNotFound", `${subject} does not exist`);
   }
+  const leaving = leavingMessage(profile);
+  if (leaving !== undefined && !isRemoval) throw new FleetError("ClusterProfileNotReady", leaving);
   const cluster = claimedCluster(profile, subject, deps);
   if (cluster === name || (await isBound(cluster, { hub, namespace }, signal))) return cluster;
   const message = `${subject} is labelled as ManagedCluster ${cluster}, whose name it does not have, and no ManagedClusterSetBinding of its namespace holds a set with that cluster`;

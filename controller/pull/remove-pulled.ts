@@ -127,7 +127,7 @@ async function isClusterOf(
   const ref = spec?.clusterProfileRef;
   if (ref === undefined) return false;
   try {
-    return (await managedClusterFor(ref, deps, signal)) === cluster;
+    return (await managedClusterFor({ ...ref, isRemoval: true }, deps, signal)) === cluster;
   } catch (error) {
     if (error instanceof FleetError && isProof(error)) return false;
     throw error;

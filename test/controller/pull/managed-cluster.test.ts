@@ -21,6 +21,9 @@ interface Case {
   readonly blue?: object;
   /** Name of the set that the namespace `fleet` is bound to. */
   readonly bound?: string;
+  /** Since when the ClusterProfile is being deleted. */
+  readonly leaving?: string;
+  readonly isRemoval?: boolean;
 }
 
 /** What comes of the ClusterProfile `fleet/spoke-1`: its ManagedCluster, or why its cluster gets no works. */
@@ -32,7 +35,11 @@ async function answerTo(one: Case): Promise<string> {
   const labels =
     label === undefined ? {} : { labels: { "open-cluster-management.io/cluster-name": label } };
   memory.edit("ClusterProfile", "spoke-1", {
-    metadata: { ...ref, ...labels },
+    metadata: {
+      ...ref,
+      ...labels,
+      ...(one.leaving === undefined ? {} : { deletionTimestamp: one.leaving }),
+    },
     spec: { clusterManager: { name: manager } },
   });
   if (prod !== undefined) {
@@ -50,7 +57,8 @@ async function answerTo(one: Case): Promise<string> {
       ? {}
       : { pull: { mode: "Auto", agentImage: "image", namespaces, watch } as const };
   try {
-    return await managedClusterFor(ref, { ...deps, hub, ...pull }, signal);
+    const { isRemoval = false } = one;
+    return await managedClusterFor({ ...ref, isRemoval }, { ...deps, hub, ...pull }, signal);
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     return `${error.reason}: ${error.message}`;
@@ -64,6 +72,16 @@ const notIts =
 
 test.each<readonly [string, Case, string]>([
   ["its name is the ManagedCluster's", { namespaces }, "spoke-1"],
+  [
+    "it is being deleted",
+    { namespaces, leaving: "2026-01-01T00:00:00Z" },
+    "ClusterProfileNotReady: ClusterProfile fleet/spoke-1 is being deleted since 2026-01-01T00:00:00Z, and a finalizer holds it",
+  ],
+  [
+    "it is being deleted, and what is there is to be removed",
+    { namespaces, leaving: "2026-01-01T00:00:00Z", isRemoval: true },
+    "spoke-1",
+  ],
   [
     "its namespace is not on the list",
     { namespaces: ["other"] },
