@@ -10,7 +10,7 @@ import { silentLog } from "../../support/silent-log.ts";
 import { eventing } from "../hand-made-installation.ts";
 import { MemorySpoke } from "./memory-spoke.ts";
 
-export const hubId = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
+const hubId = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
 export const minute = 60_000;
 // A proof is made anew after 9 to 11 minutes.
 export const recheck = 11 * minute;
