@@ -1,6 +1,8 @@
-// Servers of its own: a second API server runs beside the first.
+// Servers of its own: a second API server runs beside the first, and the first is started anew with other settings.
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -9,6 +11,7 @@ import { systemClock } from "../../../access/time/system-clock.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { HubUsers } from "../../../controller/guard/policy.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
+import { ensureBinaries } from "../../fleet/binaries.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -79,6 +82,41 @@ function askAgainAndAgain(admin: AdminClient, hubId: string) {
   return { seen, stop };
 }
 
+/** A guard over a connection of its own to one address of the spoke. */
+async function guardAt(server: string, hubId: string, onReason: (reason: string) => void) {
+  const spoke = fleet().spoke(0);
+  const { token } = await spoke.serviceAccountToken({
+    namespace: "knfleet",
+    name: hubId,
+    clusterRoles: ["knfleet-spoke"],
+  });
+  const access = { identity: { token }, server };
+  const kubeconfig = await spoke.writeKubeconfig(`${hubId}.kubeconfig`, access);
+  const clock = systemClock;
+  const hub = await connectHub({ clock, kubeconfig, environment: {}, userAgent });
+  const end = new AbortController();
+  const guard: ClusterGuard = new ClusterGuard(
+    { client: hub.client, fieldManager: "knfleet-guard", signal: end.signal },
+    {
+      clock,
+      log: silentLog,
+      hubId,
+      users: new HubUsers(),
+      protection: "Policy",
+      crds: false,
+      onChange: () => onReason(guard.protection.reason),
+      onWithdrawn: () => undefined,
+    },
+  );
+  return {
+    guard,
+    async [Symbol.asyncDispose]() {
+      end.abort();
+      await hub[Symbol.asyncDispose]();
+    },
+  };
+}
+
 test.each(["both at work", "one of them frozen when the policies come"])(
   "11.10: of two API servers on one etcd both refuse before an anchor is said to be protected, %s",
   async (how) => {
@@ -86,38 +124,12 @@ test.each(["both at work", "one of them frozen when the policies come"])(
     await using beside = await spoke.startBeside();
     const first = Number(new URL(spoke.server).port);
     await using balancer = await startBalancer([first, beside.port]);
-    const name = `balanced-${how.length}`;
-    const { token } = await spoke.serviceAccountToken({
-      namespace: "knfleet",
-      name,
-      clusterRoles: ["knfleet-spoke"],
-    });
-    const access = { identity: { token }, server: balancer.url };
-    const kubeconfig = await spoke.writeKubeconfig(`${name}.kubeconfig`, access);
-    await using hub = await connectHub({
-      clock: systemClock,
-      kubeconfig,
-      environment: {},
-      userAgent,
-    });
     const hubId = `two-servers-${how.length}`;
-    const end = new AbortController();
     let enforcedAt: number | undefined;
-    const guard: ClusterGuard = new ClusterGuard(
-      { client: hub.client, fieldManager: "knfleet-guard", signal: end.signal },
-      {
-        clock: systemClock,
-        log: silentLog,
-        hubId,
-        users: new HubUsers(),
-        protection: "Policy",
-        crds: false,
-        onChange: () => {
-          if (guard.protection.reason === "Enforced") enforcedAt ??= performance.now();
-        },
-        onWithdrawn: () => undefined,
-      },
-    );
+    await using opened = await guardAt(balancer.url, hubId, (reason) => {
+      if (reason === "Enforced") enforcedAt ??= performance.now();
+    });
+    const { guard } = opened;
     const asked = [spoke.admin, beside.admin].map((admin) => askAgainAndAgain(admin, hubId));
     await waitFor("both servers to answer", () => asked.every(({ seen }) => seen.asked > 0), {
       timeoutMs: 60_000,
@@ -142,6 +154,32 @@ test.each(["both at work", "one of them frozen when the policies come"])(
       expect(letAt).toBeLessThan(provenAt);
     }
     await guard.retire(eventing("default"), signal);
-    end.abort();
   },
 );
+
+// Half a minute passes before the proof is repeated, and half a minute again while nobody answers.
+test("a guard whose API server is started anew without policies is told of soon, and so is its return", async () => {
+  const spoke = fleet().spoke(0);
+  const said: string[] = [];
+  await using opened = await guardAt(spoke.server, "no-policies", (reason) => said.push(reason));
+  const { guard } = opened;
+  guard.protect({
+    component: eventing("default"),
+    anchor: { namespace: "default", name: "anchor" },
+  });
+  const patient = { timeoutMs: 150_000 };
+  const says = (reason: string) => () => guard.protection.reason === reason;
+  await waitFor("the guard to be proven", says("Enforced"), patient);
+  const server = (await ensureBinaries(["kube-apiserver"]))("kube-apiserver");
+  const program = join(spoke.folder, "without-policies");
+  const off = "--disable-admission-plugins=ValidatingAdmissionPolicy";
+  await writeFile(program, `#!/bin/sh\nexec ${server} "$@" ${off}\n`, { mode: 0o755 });
+  await spoke.stop();
+  await spoke.start(program);
+  await waitFor("that to be told", says("NotEnforced"), patient);
+  await spoke.stop();
+  await spoke.start();
+  await waitFor("the guard to be proven again", says("Enforced"), patient);
+  expect(said.filter((reason) => reason === "Enforced")).toHaveLength(2);
+  await guard.retire(eventing("default"), signal);
+}, 400_000);
