@@ -1,4 +1,4 @@
-import { plainText } from "../../../../api/foreign-text.ts";
+import { plainLines, plainText } from "../../../../api/foreign-text.ts";
 import { humanDuration, timeText } from "../../output/duration.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { nextStep, statusNotes } from "../../output/notes.ts";
@@ -8,7 +8,15 @@ import { providerFileHint } from "../../spokes/spoke-reading.ts";
 import type { StatusItem } from "../status/status-item.ts";
 import { statusTable } from "../status/status-text.ts";
 import type { FleetState } from "./fleet-feed.ts";
-import { cutLine, fitColumns, type Line, padText, widthOf, wrapText } from "./screen-text.ts";
+import {
+  cutLine,
+  fitColumns,
+  type Line,
+  padText,
+  type Segment,
+  widthOf,
+  wrapText,
+} from "./screen-text.ts";
 import { setHeight, setLines } from "./set-lines.ts";
 import { keyOf, placeOf, rowsOf, type View } from "./top-view.ts";
 
@@ -93,7 +101,12 @@ export function frame(shown: Shown, size: Size): readonly Line[] {
   const { view, ascii } = shown;
   const lines = view.page === "list" ? listLines(shown, size) : pageLines(shown, size);
   const end = ascii ? "..." : "…";
-  return lines.slice(0, size.rows).map((line) => cutLine(line, size.columns, end));
+  return lines.slice(0, size.rows).map((line) => cutLine(line.map(clean), size.columns, end));
+}
+
+/** Nothing that a terminal obeys. The screen is drawn past what cleans all other output. Security: T-86. */
+function clean({ text, ...more }: Segment): Segment {
+  return { ...more, text: plainLines(text) };
 }
 
 function pageLines(shown: Shown, size: Size): readonly Line[] {

@@ -193,4 +193,13 @@ describe("the screen", () => {
     expect(screen.written()).not.toContain("\u001b[2J\u009b");
     expect(screen.text()).toContain("evil  [2J 2J text");
   });
+
+  test("names of others move and hide nothing, also above a page", async () => {
+    const screen = started();
+    screen.becomes(stateOf(["a\u009b8mb"]));
+    await screen.types("d");
+    await screen.shows("the page");
+    expect(screen.text()).toContain("diagnose");
+    for (const hides of ["\u009b", "\u001b[8m"]) expect(screen.written()).not.toContain(hides);
+  });
 });
