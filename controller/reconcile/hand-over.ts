@@ -119,16 +119,9 @@ export async function letGo(
   throw handedOver;
 }
 
-/** Reasons of a ClusterProfile that offers the hub no way to its cluster. */
-const wayless: readonly string[] = [
-  "ClusterProfileNotFound",
-  "AccessProviderNotConfigured",
-  "MulticlusterDisabled",
-];
-
 /**
- * Whether the installation of a component that was pushed before it was pulled is still the hub's own, because no controller on the spoke has ever taken it over. False where the hub
- * has no way to the spoke. Throws the error of the connection: an outage proves nothing.
+ * Whether the installation of a component that was pushed before it was pulled is still the hub's own, because no controller on the spoke has ever taken it over. Throws the
+ * error of the way to the spoke: where nobody can look, nothing is proven.
  */
 export async function isStillPushed(
   subject: Subject,
@@ -136,16 +129,8 @@ export async function isStillPushed(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { component } = subject;
-  try {
-    const { target } = await resolveTarget(subject, deps, signal);
-    const ref = anchorRef({ component, target });
-    const anchor = await target.client.get(ref, { metadataOnly: true }, signal);
-    return (
-      anchor?.metadata.annotations?.[anchorAnnotations.componentUid] === component.metadata.uid
-    );
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof FleetError && wayless.includes(error.reason)) return false;
-    throw error;
-  }
+  const { target } = await resolveTarget(subject, deps, signal);
+  const ref = anchorRef({ component, target });
+  const anchor = await target.client.get(ref, { metadataOnly: true }, signal);
+  return anchor?.metadata.annotations?.[anchorAnnotations.componentUid] === component.metadata.uid;
 }

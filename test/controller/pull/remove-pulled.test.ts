@@ -100,27 +100,14 @@ test("the agent does not stay for a component whose ClusterProfile does not lead
 
 const pushed = { "knfleet.dev/pushed-before": "true" };
 
-test("a component that was pushed before does not go while the hub cannot look whether it still is", async () => {
-  const { stored, told } = await removed({
-    annotations: pushed,
-    cluster: { refusal: "SpokeUnreachable" },
-  });
-  expect(stored?.metadata.finalizers).toHaveLength(1);
-  expect(told).toEqual([
-    expect.stringMatching(/^SpokeUnreachable: the hub has no connection; .*force-orphan=/),
-  ]);
-});
-
-test("a component that was pushed before goes where the hub has no way any more", async () => {
-  const { stored, told } = await removed({
-    annotations: pushed,
-    cluster: { refusal: "AccessProviderNotConfigured" },
-  });
-  expect(stored?.metadata.finalizers).toEqual([]);
-  expect(told).toEqual([
-    "Removed: Removed everything of this component from ClusterProfile knative-serving/spoke-1",
-  ]);
-});
+test.each(["SpokeUnreachable", "AccessProviderNotConfigured", "ClusterProfileNotFound"] as const)(
+  "a component that was pushed before does not go while the hub cannot look whether it still is: %s",
+  async (refusal) => {
+    const { stored, told } = await removed({ annotations: pushed, cluster: { refusal } });
+    expect(stored?.metadata.finalizers).toHaveLength(1);
+    expect(told).toEqual([expect.stringMatching(new RegExp(`^${refusal}: .*force-orphan=`))]);
+  },
+);
 
 test("a record that no ClusterProfile contradicts any more is believed", async () => {
   const { requests } = await removed({ cluster: { label: null }, work: {} });
