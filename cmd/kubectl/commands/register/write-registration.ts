@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { credentialKeys } from "../../../../access/profiles/profile-objects.ts";
 import { pause } from "../../../../access/time/clock.ts";
+import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { renewedAnnotation } from "../../../../api/cluster-profile.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
@@ -21,6 +22,9 @@ import {
 } from "./spoke-objects.ts";
 import { takeBack } from "./take-back.ts";
 import { limitOf, refOf, removeRead, type Target, write } from "./write-object.ts";
+
+/** For so long a registration that failed is taken back, whatever the time limit of the command. */
+const longestUndoMs = 30_000;
 
 interface Written {
   /** When the token ends, RFC 3339. Undefined: it stays. */
@@ -69,8 +73,8 @@ export async function writeRegistration(
       throw new UsageError("Another register gave the hub another token meanwhile");
     }
   } catch (error) {
-    // What was made must go also when the command was interrupted.
-    const late = { signal: undefined };
+    // What was made must go also when the command was interrupted, or its time is over.
+    const late = { signal: withTimeout(systemClock, longestUndoMs, undefined) };
     const ends = { spoke: { ...atSpoke, ...late }, hub: { ...atHub, ...late } };
     onLeft(await undo(left, { registration, request, secret }, ends));
     throw error;
