@@ -10,7 +10,7 @@ export interface ProviderRules {
   readonly namespaces?: readonly string[];
   /** `spec.clusterManager.name` of the profiles that may use it. */
   readonly clusterManagers?: readonly string[];
-  /** `host`, `*.domain`, either with `:port`, or an address range. */
+  /** `host`, `*.domain`, `*-rest.of.host`, each with or without `:port`, or an address range. */
   readonly servers?: readonly string[];
   /** The same for the proxies of profiles. */
   readonly proxies?: readonly string[];
@@ -48,7 +48,7 @@ function rule(
 
 /** The first invalid rule, as its key and what is wrong; undefined when all are valid. */
 export function impossibleRule(rules: ProviderRules): readonly [string, string] | undefined {
-  const what = "has an entry that is no host, *.domain or address range";
+  const what = "has an entry that is no host, *.domain, *-rest.of.host or address range";
   if (rules.servers?.some(isWrong) === true) return ["allowedServers", what];
   if (rules.proxies?.some(isWrong) === true) return ["allowedProxies", what];
   const source = Object.values(rules.requiredConfig ?? {}).find((path) => !isProfileField(path));
@@ -158,14 +158,23 @@ type HostMatcher = (address: HostPort) => boolean;
 function hostMatcher(pattern: string): HostMatcher | undefined {
   const [, range = "", bits = ""] = /^([\da-fA-F.:]+)\/(\d{1,3})$/.exec(pattern) ?? [];
   if (range !== "") return rangeMatcher(range, Number(bits));
-  const match = /^(\*\.)?([\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(pattern);
+  const match = /^(\*[.-])?([\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(pattern);
   if (match === null) return undefined;
-  const [, wildcard, name = "", allowedPort] = match;
+  const [, wildcard = "", name = "", allowedPort] = match;
   const allowedHost = name.replace(/^\[|\]$/g, "").toLowerCase();
-  return ({ host, port }) => {
-    const isHost = wildcard === undefined ? host === allowedHost : host.endsWith(`.${allowedHost}`);
-    return isHost && (allowedPort === undefined || Number(allowedPort) === port);
-  };
+  // Below two labels anybody could register a name that fits, such as evil-example.com.
+  if (wildcard === "*-" && allowedHost.split(".").length < 3) return undefined;
+  return ({ host, port }) =>
+    fits(host, wildcard.slice(1), allowedHost) &&
+    (allowedPort === undefined || Number(allowedPort) === port);
+}
+
+/** `*.` stands for one label or more, `*-` for the beginning of the first label. */
+function fits(host: string, joint: string, allowed: string): boolean {
+  if (joint === "") return host === allowed;
+  const end = `${joint}${allowed}`;
+  const rest = host.slice(0, -end.length);
+  return rest !== "" && host.endsWith(end) && (joint === "." || !rest.includes("."));
 }
 
 /** Matches the addresses of a range. Host names never match, because their owner decides to which address they resolve. */

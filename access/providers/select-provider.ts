@@ -2,6 +2,7 @@ import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.t
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
+import { deadEnd } from "./access-way.ts";
 import type { Provider, ProviderFile } from "./provider-config.ts";
 import { refusedProfile } from "./provider-rules.ts";
 
@@ -10,12 +11,13 @@ export interface SelectedProvider {
   readonly provider: Provider;
   readonly entry: AccessProvider;
   readonly source: "accessProviders" | "credentialProviders";
-  /** Why providers that match and come earlier in the file are not used, one text for each. */
+  /** Why earlier matches of the file, and earlier entries of the profile, are not used, one text for each. */
   readonly skipped: readonly string[];
 }
 
 /**
- * Selects the first provider of the file that the profile offers and may use. The order in the profile does not matter.
+ * Selects the first provider of the file that the profile offers and may use, with an entry of the profile that can be used. The order in the profile
+ * does not matter. When none of the entries can be used, the first one is returned, so that what is wrong with it is told.
  *
  * Throws `FleetError` `MulticlusterDisabled` (code `NoMatchingProvider`) when no provider matches, and `AccessProviderFailed` (code
  * `ProviderInvalid`) when none of the matches is usable. Spec: cluster-inventory.md 2.3.
@@ -24,21 +26,26 @@ export function selectProvider(profile: ClusterProfile, file: ProviderFile): Sel
   const offered = offeredBy(profile);
   const skipped: string[] = [];
   const seen = new Set<string>();
+  let first: SelectedProvider | undefined;
   for (const provider of file.providers) {
-    const offer = offered.get(provider.name);
+    const offers = offered.get(provider.name);
     // Of several providers with one name only the first counts, even if it is unusable.
-    if (offer === undefined || seen.has(provider.name)) continue;
+    if (offers === undefined || seen.has(provider.name)) continue;
     seen.add(provider.name);
-    const problem =
-      provider.exec === undefined
-        ? (provider.problem ?? "not usable")
-        : refusedProfile(profile, provider.rules);
+    const problem = problemOf(profile, provider);
     if (problem !== undefined) {
       skipped.push(`${quoted(provider.name)}: ${problem}`);
       continue;
     }
-    return { provider, ...offer, skipped };
+    for (const offer of offers) {
+      const selected = { provider, ...offer, skipped: [...skipped] };
+      const dead = deadEnd({ profile, provider, entry: offer.entry });
+      if (dead === undefined) return selected;
+      first ??= selected;
+      skipped.push(`${quoted(provider.name)}: ${dead}`);
+    }
   }
+  if (first !== undefined) return first;
   const name = describe({ kind: "ClusterProfile", ...profile.metadata });
   if (skipped.length > 0) {
     throw new FleetError(
@@ -57,16 +64,24 @@ export function selectProvider(profile: ClusterProfile, file: ProviderFile): Sel
 
 type Offer = Pick<SelectedProvider, "entry" | "source">;
 
-function offeredBy(profile: ClusterProfile): ReadonlyMap<string, Offer> {
-  const offers = new Map<string, Offer>();
-  // The deprecated list first, so that equal names of the new one win.
-  for (const source of ["credentialProviders", "accessProviders"] as const) {
+/** The entries of a profile by name: that of the new list before that of the deprecated one. */
+function offeredBy(profile: ClusterProfile): ReadonlyMap<string, readonly Offer[]> {
+  const lists = (["accessProviders", "credentialProviders"] as const).map((source) => {
+    const offers = new Map<string, Offer>();
     for (const entry of listOf(profile.status?.[source])) {
       // The CRD forbids null and missing names, but the object may come from an API server with another CRD.
       if (isRecord(entry)) offers.set(textOf(entry.name), { entry, source });
     }
-  }
-  return offers;
+    return offers;
+  });
+  const names = new Set(lists.flatMap((offers) => [...offers.keys()]));
+  return new Map([...names].map((name) => [name, lists.flatMap((list) => list.get(name) ?? [])]));
+}
+
+function problemOf(profile: ClusterProfile, provider: Provider): string | undefined {
+  return provider.exec === undefined
+    ? (provider.problem ?? "not usable")
+    : refusedProfile(profile, provider.rules);
 }
 
 // The CRD allows only lists, but the object may come from an API server with another CRD.

@@ -9,10 +9,10 @@ import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe } from "../../api/kubernetes.ts";
 import type { Times } from "../http/connector.ts";
-import { type Endpoint, endpointOf, endpointWarnings } from "../http/endpoint.ts";
-import { type ExecPlan, execPlan, fingerprint } from "../plugins/exec-plan.ts";
-import type { Provider, ProviderFile } from "../providers/provider-config.ts";
-import { allowsProxy, allowsServer } from "../providers/provider-rules.ts";
+import { type Endpoint, endpointWarnings } from "../http/endpoint.ts";
+import { type ExecPlan, fingerprint } from "../plugins/exec-plan.ts";
+import { wayOf } from "../providers/access-way.ts";
+import type { ProviderFile } from "../providers/provider-config.ts";
 import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
 import { type SelectedProvider, selectProvider } from "../providers/select-provider.ts";
 import type { Clock } from "../time/clock.ts";
@@ -83,16 +83,9 @@ export function accessOf(
   nowMs: number,
 ): ResolvedAccess {
   const { namespace, name, uid } = profile.metadata;
-  const { systemRoots, allowInsecure, maxConcurrency } = provider;
+  const { maxConcurrency } = provider;
   const renewed = profile.metadata.annotations?.[renewedAnnotation];
-  const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure, nowMs });
-  if (!allowsServer(provider.rules, endpoint.server)) {
-    throw notAllowed(provider, "allowedServers", "server");
-  }
-  if (!allowsProxy(provider.rules, endpoint.proxy)) {
-    throw notAllowed(provider, "allowedProxies", "proxy");
-  }
-  const plan = execPlan(provider, { profile, cluster: entry.cluster ?? {} });
+  const { endpoint, plan } = wayOf({ profile, provider, entry }, nowMs);
   return Object.freeze({
     profile: Object.freeze({ namespace, name, uid }),
     provider: provider.name,
@@ -108,14 +101,6 @@ export function accessOf(
     warnings: endpointWarnings(entry.cluster ?? {}, nowMs),
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
   });
-}
-
-function notAllowed({ name }: Provider, rule: string, what: string): FleetError {
-  return new FleetError(
-    "RemoteClientCreationFailed",
-    `${rule} of the provider ${JSON.stringify(name)} does not hold the ${what} of the profile`,
-    { code: "EndpointInvalid" },
-  );
 }
 
 /** The error for a program without a provider file. */

@@ -28,8 +28,7 @@ export const accessCodes = {
   },
   KNF2006: {
     name: "EndpointInvalid",
-    meaning:
-      "Server, CA, TLS name or proxy in the ClusterProfile cannot be used, or the provider does not allow it.",
+    meaning: "Server, CA, TLS name or proxy in the ClusterProfile cannot be used.",
     next: "Correct the field of status.accessProviders that the message names.",
   },
   KNF2007: {
@@ -173,8 +172,9 @@ export const accessCodes = {
   },
   KNF3019: {
     name: "ProviderPassedOver",
-    meaning: "A provider that comes earlier in the file matches too, but cannot be used.",
-    next: "Correct the earlier provider, or remove it.",
+    meaning:
+      "A provider that comes earlier in the file matches too, but it or its entry in the ClusterProfile cannot be used.",
+    next: "Correct the earlier provider or entry as the message says, or remove it.",
   },
   KNF3020: {
     name: "CredentialEndsSoon",
@@ -186,5 +186,11 @@ export const accessCodes = {
     meaning:
       "The credential is stored in a Secret and ends soon. It is not renewed unless something else writes a new one into the Secret.",
     next: "Write a new credential into the Secret before it ends, or store a token that does not end; docs/access.md says how.",
+  },
+  KNF3022: {
+    name: "EndpointNotAllowed",
+    meaning:
+      "The provider does not let its credential go where the ClusterProfile leads: allowedServers, allowedProxies or systemRoots is in the way.",
+    next: "Change the key of the provider that the message names, in the provider file; or the ClusterProfile, when it leads to the wrong place.",
   },
 } as const;

@@ -34,7 +34,7 @@ describe("docs/access.md", () => {
       "secretreader",
       "kubeconfig-secretreader",
       "open-cluster-management",
-      "gke-fleet",
+      "google",
       "eks",
     ]);
   });

@@ -61,12 +61,24 @@ interface ProfileOptions {
   readonly server: string;
 }
 
+/** By provider: the cluster manager that offers it, and the namespace of its profiles. */
+const managers: Partial<Record<string, string>> = {
+  "open-cluster-management": "open-cluster-management",
+  google: "gke-fleet",
+};
+const homes: Partial<Record<string, string>> = { google: "fleet-cluster-inventory" };
+
 /** A healthy ClusterProfile with one way in. */
 function profileFor(
   provider: string,
-  { name = "spoke-1", namespace = "fleet", cluster = name, server }: ProfileOptions,
+  {
+    name = "spoke-1",
+    namespace = homes[provider] ?? "fleet",
+    cluster = name,
+    server,
+  }: ProfileOptions,
 ): ClusterProfile {
-  const manager = provider === "open-cluster-management" ? provider : "by-hand";
+  const manager = managers[provider] ?? "by-hand";
   const labels = {
     "x-k8s.io/cluster-manager": manager,
     "open-cluster-management.io/cluster-name": name,

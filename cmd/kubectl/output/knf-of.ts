@@ -146,6 +146,12 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF2003", /: it is False TLSUntrusted\b/, "KNF4010"],
   ["KNF2003", /: it is False Unreachable\b/, "KNF4009"],
   ["KNF2003", /: it is False EndpointInvalid\b/, "KNF2006"],
+  // The ClusterProfile may be right: the remedy is in the provider file.
+  [
+    "KNF2006",
+    /\ballowed(?:Servers|Proxies) of the provider\b|\bdoes not set systemRoots\b/,
+    "KNF3022",
+  ],
   ["KNF3006", /\(EACCES\)/, "KNF3007"],
   ["KNF3011", /has expired already$/, "KNF3014"],
   ["KNF4009", /is not where connections may go/, "KNF4005"],

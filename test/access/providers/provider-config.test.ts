@@ -245,6 +245,10 @@ test.each([
     raw: rawProvider("sr", { allowedServers: ["https://a"] }),
   },
   {
+    name: "a server rule for names that anybody can register",
+    raw: rawProvider("sr", { allowedServers: ["*-example.com"] }),
+  },
+  {
     name: "a field of the profile that nobody knows",
     raw: rawProvider("sr", { requiredConfig: { clusterName: "spec.displayName" } }),
   },

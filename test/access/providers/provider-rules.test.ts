@@ -41,6 +41,10 @@ describe("a profile may use a provider", () => {
     { rules: { allowedServers: ["spoke-1.test"] } },
     { rules: { allowedServers: ["SPOKE-1.test:6443"] } },
     { rules: { allowedServers: ["other.test", "*.test"] } },
+    ...["*-gate.apis.test", "*-GATE.apis.test:443"].map((pattern) => ({
+      rules: { allowedServers: [pattern] },
+      cluster: { server: "https://us-west4-gate.apis.test/v1/projects/1" },
+    })),
     { rules: { allowedServers: ["10.0.0.0/8"] }, cluster: { server: "https://10.1.2.3" } },
     { rules: { allowedServers: ["fd00::/8"] }, cluster: { server: "https://[fd00::1]:6443" } },
     { rules: { allowedProxies: [] } },
@@ -83,6 +87,22 @@ describe("a profile may not use a provider (T-15, T-16, T-20)", () => {
       rules: { allowedServers: ["10.0.0.0/8"] },
       cluster: { server: "https://11.0.0.1" },
       says: "[EndpointInvalid] * allowedServers",
+    },
+    ...[
+      "https://gate.apis.test",
+      "https://-gate.apis.test",
+      "https://evil.test/us-gate.apis.test",
+      "https://a.us-gate.apis.test",
+      "https://us-gate.apis.test.evil.test",
+    ].map((server) => ({
+      rules: { allowedServers: ["*-gate.apis.test"] },
+      cluster: { server },
+      says: "[EndpointInvalid] * allowedServers",
+    })),
+    {
+      rules: { allowedServers: ["*-gate.apis.test"] },
+      cluster: { server: "https://us.gate.apis.test" },
+      says: `[EndpointInvalid] * "sr" does not hold the server us.gate.apis.test of the profile`,
     },
     { rules: { allowedServers: ["0.0.0.0/0"] }, says: "[EndpointInvalid] * allowedServers" },
     ...[[], ["proxy.test:80"], ["canary.proxy.test"], ["0.0.0.0/0"]].map((allowedProxies) => ({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { selectProvider } from "../../../access/providers/select-provider.ts";
+import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { isHealthy } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, healthy, profileOf, rawProvider } from "../builders.ts";
@@ -58,6 +59,46 @@ describe("the provider that is selected", () => {
     const selected = selectProvider(profile, broken);
     expect(selected.provider.name).toBe("x");
     expect(selected.skipped).toHaveLength(1);
+  });
+
+  test.each([
+    { what: "has no server", cluster: { server: "" } },
+    { what: "has no cluster", cluster: undefined },
+    { what: "leads where its provider may not go", cluster: { server: "https://elsewhere.test" } },
+    { what: "has no authority", cluster: { "certificate-authority-data": "" } },
+    { what: "has an extension that cannot be read", cluster: { extensions: "none" } },
+  ])("is the next one when the first entry $what", ({ cluster }) => {
+    const rules = { allowedServers: ["spoke-1.test"] };
+    const ruled = fileOf(rawProvider("sr", rules), rawProvider("x", rules));
+    const first = cluster === undefined ? { name: "sr" } : entryOf("sr", cluster);
+    const profile = profileOf({ accessProviders: [first, entryOf("x")] });
+    const selected = selectProvider(profile, ruled);
+    expect(selected.provider.name).toBe("x");
+    expect(selected.skipped).toEqual([expect.stringMatching(/^"sr": /)]);
+  });
+
+  test("is that of the deprecated list when the entry of the new one cannot be used", () => {
+    const profile = profileOf({
+      credentialProviders: [entryOf("sr", { server: "https://old.test" })],
+      accessProviders: [entryOf("sr", { server: "" })],
+    });
+    const selected = selectProvider(profile, file);
+    expect(selected.source).toBe("credentialProviders");
+    expect(selected.entry.cluster?.server).toBe("https://old.test");
+  });
+
+  test("stays when the authority of its entry runs out, so that no way in changes by itself", () => {
+    const rooted = fileOf(rawProvider("sr"), rawProvider("x", { systemRoots: true }));
+    const bare = entryOf("x", { "certificate-authority-data": "" });
+    const profile = profileOf({ accessProviders: [entryOf("sr"), bare] });
+    const late = Date.parse("2999-01-01");
+    expect(refusalOf(() => resolveAccess(profile, rooted, late)).message).toContain("has expired");
+  });
+
+  test("is the first when no entry can be used, so that its mistake is told", () => {
+    const dead = { server: "" };
+    const profile = profileOf({ accessProviders: [entryOf("x", dead), entryOf("sr", dead)] });
+    expect(selectProvider(profile, file)).toMatchObject({ provider: { name: "sr" }, skipped: [] });
   });
 
   test("is the first of two with one name, also when only the second could be used", () => {

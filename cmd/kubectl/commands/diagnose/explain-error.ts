@@ -8,7 +8,7 @@ import { missingRightIn } from "../../../../access/kube/missing-right.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { redactSecrets } from "../../../../api/foreign-text.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import { knfOfCode, knfOfReason, knfOfSocket } from "../../output/knf-of.ts";
+import { finerKnf, knfOfCode, knfOfReason, knfOfSocket } from "../../output/knf-of.ts";
 import { finding, type Finding } from "./hops/hop.ts";
 
 /** Finding of a failed step on the network to a spoke; `stalled` is the code for no answer at this step. */
@@ -112,7 +112,8 @@ function answerFinding(error: ApiError, server: ServerCodes): Finding {
 export function fleetFinding(error: FleetError): Finding {
   const code = error.code === undefined ? undefined : knfOfCode[error.code];
   const cause = causeOf(error);
-  return finding("error", code ?? knfOfReason[error.reason] ?? "KNF1018", {
+  const known = code ?? knfOfReason[error.reason] ?? "KNF1018";
+  return finding("error", finerKnf(known, error.sentence), {
     message: error.sentence,
     evidence: cause === undefined ? [] : [cause],
   });

@@ -85,6 +85,10 @@ export const causesOf: Readonly<Record<string, Causes>> = {
     ["a proxy answers in place of the cluster", diagnose],
   ],
   NoMatchingProvider: [["the names in provider file and ClusterProfile differ", profile]],
+  EndpointInvalid: [
+    ["allowedServers, allowedProxies or systemRoots of the provider is in the way", diagnose],
+    ["the server is empty or no https URL, or its CA cannot be read", profile],
+  ],
   InternalError: [["the exec plugin, the network or a right on the spoke", diagnose]],
 };
 

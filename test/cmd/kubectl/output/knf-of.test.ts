@@ -87,6 +87,17 @@ describe("the number of a failure on the way", () => {
     ["ClusterProfileNotReady", "a/b has none: it is False TLSUntrusted: https://x", "KNF4010"],
     ["ClusterProfileNotReady", "a/b has none: it is False Unreachable", "KNF4009"],
     ["ClusterProfileNotReady", "a/b has none: it is False EndpointInvalid", "KNF2006"],
+    ["EndpointInvalid", "The access entry is not usable: server is empty", "KNF2006"],
+    [
+      "EndpointInvalid",
+      'allowedServers of the provider "google" does not hold the server a.test of the profile',
+      "KNF3022",
+    ],
+    [
+      "EndpointInvalid",
+      "certificate-authority-data is missing, and the provider does not set systemRoots: true",
+      "KNF3022",
+    ],
   ])("%s: %s is %s, as diagnose says", (reason, message, code) => {
     expect(knfOf(reason, { message })).toBe(code);
   });

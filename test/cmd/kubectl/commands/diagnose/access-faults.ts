@@ -76,6 +76,15 @@ export const accessFaults: readonly Fault[] = [
     make: (world) => withProvider(world, "others", { ...providerOf("/bin/true"), name: "other" }),
   },
   {
+    name: "allowedServers of the provider leave the server out",
+    code: "KNF3022",
+    says: /allowedServers of the provider "secretreader" does not hold the server 127\.0\.0\.1:\d+/,
+    make: async (world) => {
+      const real = await realProvider(world.providerFile);
+      return withProvider(world, "elsewhere", { ...real, allowedServers: ["*.example.com"] });
+    },
+  },
+  {
     name: "the provider has no command",
     code: "KNF3005",
     make: (world) => withProvider(world, "no-command", providerOf("")),
