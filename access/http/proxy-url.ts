@@ -5,6 +5,8 @@ export interface EndpointProxy {
   readonly protocol: "http:" | "https:" | "socks5:";
   readonly host: string;
   readonly port: number;
+  /** The variable of the environment that names it. Absent: the kubeconfig or the ClusterProfile does. */
+  readonly from?: string;
   /** Our login at the proxy. */
   readonly login?: { readonly user: Secret; readonly password: Secret };
 }
@@ -12,6 +14,12 @@ export interface EndpointProxy {
 /** A `proxy-url` is not usable. The message is a sentence of ours without its subject. */
 export class ProxyUrlError extends Error {
   override readonly name = "ProxyUrlError";
+}
+
+/** A proxy for messages, without its login. */
+export function describeProxy({ host, port, from }: EndpointProxy): string {
+  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return from === undefined ? address : `${address} (${from})`;
 }
 
 const defaultPorts = { "http:": 80, "https:": 443, "socks5:": 1080 } as const;

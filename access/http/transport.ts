@@ -7,6 +7,7 @@ import { mendHttp2Streams } from "../runtime/mend-http2-streams.ts";
 import { abortable, Deadline, withTimeout } from "../time/deadline.ts";
 import { Semaphore } from "../time/semaphore.ts";
 import { Lane, laneSize } from "./lane.ts";
+import { describeProxy } from "./proxy-url.ts";
 import type {
   TransportAnswer,
   TransportOptions,
@@ -272,7 +273,9 @@ export class Transport implements AsyncDisposable {
   #failure(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
     if (error instanceof WriteRefusedError) return error;
-    return connectionErrorOf(error, this.#options.endpoint.server);
+    const { server, proxy } = this.#options.endpoint;
+    const way = proxy === undefined ? "" : ` through the proxy ${describeProxy(proxy)}`;
+    return connectionErrorOf(error, `${server}${way}`);
   }
 }
 

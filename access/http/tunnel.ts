@@ -7,7 +7,7 @@ import type { Clock } from "../time/clock.ts";
 import { withTimeout } from "../time/deadline.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { bareCertificates, type Endpoint } from "./endpoint.ts";
-import type { EndpointProxy } from "./proxy-url.ts";
+import { describeProxy, type EndpointProxy } from "./proxy-url.ts";
 import { openSocksTunnel, type ServerAddress, SocksError } from "./socks.ts";
 
 export interface OpenOptions {
@@ -60,10 +60,14 @@ export async function openTunnel(
     if (proxy.protocol !== "socks5:") return await openHttpTunnel(proxy, authority, options);
     return await openSocksTunnel(proxy, { host, port: target.port }, options);
   } catch (error) {
-    const subject = `The proxy of ${authority}`;
+    const subject = subjectOf(proxy, authority);
     if (!(error instanceof SocksError)) throw connectionErrorOf(error, subject);
     throw new ConnectionError("other", `${subject} ${error.message}`, { cause: error });
   }
+}
+
+function subjectOf(proxy: EndpointProxy, authority: string): string {
+  return `The proxy ${describeProxy(proxy)} of ${authority}`;
 }
 
 async function openHttpTunnel(
@@ -89,7 +93,7 @@ async function openHttpTunnel(
   });
   const refuse = (status: number | undefined): void => {
     request.destroy();
-    const message = `The proxy of ${authority} answered ${status ?? "nothing"} to CONNECT`;
+    const message = `${subjectOf(proxy, authority)} answered ${status ?? "nothing"} to CONNECT`;
     reject(new ConnectionError("other", message));
   };
   request.once("connect", (response, socket) => {

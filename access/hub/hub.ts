@@ -1,5 +1,6 @@
 import { FleetError } from "../../api/errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { environmentProxy } from "../http/environment-proxy.ts";
 import { cannotWork, probeRequest, type Silence } from "../http/liveness.ts";
 import { withPermit, type WritePermit } from "../http/permitted-requester.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "../http/proxy-url.ts";
@@ -68,7 +69,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     clock,
     random: Math.random,
   });
-  const endpoint = await hubEndpoint(config);
+  const endpoint = await hubEndpoint(config, options.environment);
   const requester = new AuthorizedRequester({
     clock,
     endpoint,
@@ -105,7 +106,11 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
 
 const readyTimeoutMs = 10_000;
 
-async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
+async function hubEndpoint(
+  config: HubConfig,
+  environment: HubOptions["environment"],
+): Promise<Endpoint> {
+  const { cluster, context } = config;
   const server = URL.parse(textOf(cluster["server"]));
   if (server === null || !/^https?:$/.test(server.protocol)) {
     throw new FleetError(
@@ -115,7 +120,7 @@ async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
   }
   const caPem = await pemOf(cluster, "certificate-authority");
   const tlsServerName = textOf(cluster["tls-server-name"]);
-  const proxy = hubProxy(textOf(cluster["proxy-url"]), context);
+  const proxy = hubProxy(config, server, environment);
   return {
     server: `${server.origin}${server.pathname.replace(/\/+$/, "")}`,
     insecureSkipTlsVerify: cluster["insecure-skip-tls-verify"] === true,
@@ -125,13 +130,20 @@ async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
   };
 }
 
-function hubProxy(text: string, context: string): EndpointProxy | undefined {
-  if (text === "") return undefined;
+/** As kubectl: `proxy-url` of the kubeconfig, else that of the environment. In a pod the API server of its own cluster is never behind a proxy. */
+function hubProxy(
+  { cluster, context, isInCluster }: HubConfig,
+  server: URL,
+  environment: HubOptions["environment"],
+): EndpointProxy | undefined {
+  const named = textOf(cluster["proxy-url"]);
   try {
-    return proxyOf(text);
+    if (named !== "") return proxyOf(named);
+    return isInCluster === true ? undefined : environmentProxy(server, environment);
   } catch (error) {
     if (!(error instanceof ProxyUrlError)) throw error;
-    throw new FleetError("ConfigInvalid", `proxy-url of context "${context}" ${error.message}`);
+    const subject = named === "" ? "" : `proxy-url of context "${context}" `;
+    throw new FleetError("ConfigInvalid", `${subject}${error.message}`);
   }
 }
 

@@ -11,7 +11,7 @@ export interface KubeconfigSource {
   readonly context?: string;
   /** Values of other flags; they win over the files. */
   readonly overrides?: HubOverrides;
-  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` are read. */
+  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST`, `KUBERNETES_SERVICE_PORT` and, for the hub, the variables of proxies are read. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -37,6 +37,8 @@ export interface HubConfig {
   readonly user: Fields;
   /** Files that were read, in order; empty inside a cluster. */
   readonly files: readonly string[];
+  /** Whether it is the pod's own cluster, by its service account. */
+  readonly isInCluster?: true;
 }
 
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -265,5 +267,6 @@ function inCluster({ environment, context }: KubeconfigSource): HubConfig {
     },
     user: { tokenFile: `${serviceAccount}/token` },
     files: [],
+    isInCluster: true,
   };
 }

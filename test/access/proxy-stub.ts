@@ -15,7 +15,12 @@ export interface ProxyStub extends AsyncDisposable {
   }[];
 }
 
-export async function startProxyStub(status = 200, identity?: KeyPair): Promise<ProxyStub> {
+/** `hosts` are the names that only the proxy resolves: all of them to this machine. */
+export async function startProxyStub(
+  status = 200,
+  identity?: KeyPair,
+  hosts: readonly string[] = [],
+): Promise<ProxyStub> {
   const asked: { target: string; authorization: string | undefined }[] = [];
   const links = new Set<Socket>();
   const server =
@@ -31,8 +36,8 @@ export async function startProxyStub(status = 200, identity?: KeyPair): Promise<
       client.end(`HTTP/1.1 ${status} No\r\n\r\n`);
       return;
     }
-    const [host, port] = (request.url ?? "").split(":");
-    const target = connect(Number(port), host, () => {
+    const [host = "", port] = (request.url ?? "").split(":");
+    const target = connect(Number(port), hosts.includes(host) ? "127.0.0.1" : host, () => {
       client.write("HTTP/1.1 200 OK\r\n\r\n");
       client.pipe(target).pipe(client);
     });

@@ -44,17 +44,18 @@ describe("a proxy", () => {
     });
     const refusal = requester.send(get, signal);
     await expect(refusal).rejects.toThrow(
-      /^The proxy of 127\.0\.0\.1:\d+ answered 407 to CONNECT$/,
+      `The proxy 127.0.0.1:${proxy.port} of 127.0.0.1:${api.port} answered 407 to CONNECT`,
     );
   });
 
   test("that is not there is told from a server that is not there", async () => {
+    const port = await freePort();
     const requester = requesterTo({
       server: "https://spoke.test:6443",
-      proxy: { protocol: "http:", host: "127.0.0.1", port: await freePort() },
+      proxy: { protocol: "http:", host: "127.0.0.1", port },
     });
     await expect(requester.send({ ...get, idempotent: false }, signal)).rejects.toThrow(
-      "The proxy of spoke.test:6443 refused the connection (ECONNREFUSED)",
+      `The proxy 127.0.0.1:${port} of spoke.test:6443 refused the connection (ECONNREFUSED)`,
     );
   });
 });
@@ -165,7 +166,7 @@ describe("a SOCKS 5 proxy", () => {
     });
     const work = requester.send({ ...get, idempotent: false }, signal);
     const text = await work.then(String, inspect);
-    expect(text).toContain(`The proxy of spoke.test:6443 ${says}`);
+    expect(text).toContain(`The proxy 127.0.0.1:${proxy.port} of spoke.test:6443 ${says}`);
     expect(text).not.toMatch(/us:er|wörd/);
   });
 });

@@ -212,7 +212,9 @@ describe("a profile with a proxy", () => {
     });
     const message = async (): Promise<string> =>
       spokes.acquire(ref, soon()).then(String, (error: unknown) => String(error));
-    await expect.poll(message, patience).toMatch(/The proxy of .* answered 407 to CONNECT/);
+    await expect
+      .poll(message, patience)
+      .toMatch(/The proxy 127\.0\.0\.1:\d+ of .* answered 407 to CONNECT/);
     expect(`${await message()}${lines.join("\n")}`).not.toMatch(/canary-user|canary-word/);
     await ref.remove();
   });
