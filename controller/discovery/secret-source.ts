@@ -1,3 +1,4 @@
+import { keyNames } from "../../access/profiles/key-names.ts";
 import {
   type KubeconfigCluster,
   kubeconfigClusters,
@@ -19,6 +20,10 @@ import {
 const contextsAnnotation = "knfleet.dev/contexts";
 /** Type of the Secrets that Cluster API makes. */
 const clusterApiType = "cluster.x-k8s.io/secret";
+
+/** Annotation of a Secret that keeps its kubeconfig under another key than the others, such as `admin.conf`. */
+const keyAnnotation = "knfleet.dev/kubeconfig-key";
+const longestKey = 253;
 
 const missing = { kind: "missing", why: "does not exist" } as const;
 
@@ -44,7 +49,8 @@ export function sourcesOfSecret(
   if (isOfClusterApi && settings.producers.includes("cluster-api")) return [];
   const { metadata } = secret;
   const object = sourceObjectOf(secret, "v1", "Secret");
-  const { kubeconfigKey: key, kubeconfigLabel } = settings;
+  const { kubeconfigLabel } = settings;
+  const key = keyOf(secret, settings);
   const common = {
     producer: "kubeconfig-secrets",
     object,
@@ -55,7 +61,8 @@ export function sourcesOfSecret(
   } as const;
   const name = metadata.name.replace(/(?<=.)-kubeconfig$/, "");
   const contexts = metadata.annotations?.[contextsAnnotation] === "*" ? "all" : "current";
-  return readContexts(secret, { key, contexts, nowMs }).map(({ context, access }) => {
+  const hint = `, and its annotation ${keyAnnotation} can name one`;
+  return readContexts(secret, { key, contexts, nowMs, hint }).map(({ context, access }) => {
     return {
       ...common,
       identity: identityOfSource(object, context),
@@ -64,6 +71,11 @@ export function sourcesOfSecret(
       access,
     };
   });
+}
+
+function keyOf({ metadata }: KubeObject, { kubeconfigKey }: DiscoverySettings): string {
+  const named = metadata.annotations?.[keyAnnotation] ?? "";
+  return named === "" ? kubeconfigKey : named.slice(0, longestKey);
 }
 
 /** How a Secret says that the cluster of its current context is reached. */
@@ -82,14 +94,20 @@ interface ContextChoice {
   readonly contexts: "current" | "all";
   /** Wall clock in ms. */
   readonly nowMs: number;
+  /** What to do about a missing key, for the end of the message. */
+  readonly hint?: string;
 }
 
 function readContexts(
   secret: KubeObject,
-  { key, contexts, nowMs }: ContextChoice,
+  { key, contexts, nowMs, hint = "" }: ContextChoice,
 ): readonly ContextAccess[] {
-  const base64 = textAt(recordAt(secret, "data"), key) ?? "";
-  if (base64 === "") return [{ context: undefined, access: missing }];
+  const data = recordAt(secret, "data");
+  const base64 = textAt(data, key) ?? "";
+  if (base64 === "") {
+    const why = `${missing.why}: the Secret has ${keyNames(data)}${hint}`;
+    return [{ context: undefined, access: { ...missing, why } }];
+  }
   const text = Buffer.from(base64, "base64").toString("utf8");
   return kubeconfigClusters(text, contexts, nowMs).map((one) => ({
     context: one.isCurrent ? undefined : one.context,

@@ -1,9 +1,10 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { sourceOfCluster } from "../../../controller/discovery/cluster-api-source.ts";
 import { secretSelector, sourcesOfSecret } from "../../../controller/discovery/secret-source.ts";
 import type { SourceHealth } from "../../../controller/discovery/source.ts";
+import { valueAt } from "../../fleet/json-record.ts";
 import { cluster, clusterOf, secretOf, settings } from "./source-objects.ts";
 
 test("Secrets are chosen by the label with the value true, and by the selector", () => {
@@ -136,6 +137,56 @@ test.each<[string, KubeObject, string]>([
   expect(sourcesOfSecret(secret, settings, Date.now())).toMatchObject([
     { name: "s", access: { kind } },
   ]);
+});
+
+describe("a Secret with its kubeconfig under another key", () => {
+  const { data, ...rest } = secretOf("kubeadm");
+  const kubeconfig = valueAt(data, "kubeconfig");
+  const withData = (more: object, annotations: Readonly<Record<string, string>> = {}) => ({
+    ...rest,
+    metadata: { ...rest.metadata, annotations },
+    data: { ...more },
+  });
+
+  test("names the key with an annotation, also for the reader", () => {
+    const secret = withData(
+      { "admin.conf": kubeconfig },
+      { "knfleet.dev/kubeconfig-key": "admin.conf" },
+    );
+    expect(sourcesOfSecret(secret, settings, Date.now())).toMatchObject([
+      { name: "kubeadm", secret: { key: "admin.conf" }, access: { kind: "cluster" } },
+    ]);
+  });
+
+  test("without the annotation is told which keys there are", () => {
+    const [source] = sourcesOfSecret(
+      withData({ "super-admin.conf": "canary", "admin.conf": kubeconfig }),
+      settings,
+      Date.now(),
+    );
+    expect(source?.access).toEqual({
+      kind: "missing",
+      why: "does not exist: the Secret has the keys admin.conf, super-admin.conf, and its annotation knfleet.dev/kubeconfig-key can name one",
+    });
+  });
+
+  test("without any key, or with very many, is told so in short", () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 100 }, (_, at) => [`${"k".repeat(200)}${at}`, "canary"]),
+    );
+    const [none, all] = [{}, many].map(
+      (keys) => sourcesOfSecret(withData(keys), settings, Date.now())[0],
+    );
+    expect(valueAt(none?.access, "why")).toContain("the Secret has no keys");
+    expect(valueAt(all?.access, "why")).toMatch(/^.{1,700} and 92 more, and its annotation/);
+  });
+
+  test("an empty annotation names nothing", () => {
+    const secret = withData({ kubeconfig }, { "knfleet.dev/kubeconfig-key": "" });
+    expect(sourcesOfSecret(secret, settings, Date.now())).toMatchObject([
+      { secret: { key: "kubeconfig" }, access: { kind: "cluster" } },
+    ]);
+  });
 });
 
 test("the Secrets of Cluster API belong to its producer, if that runs", () => {

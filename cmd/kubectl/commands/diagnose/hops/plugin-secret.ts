@@ -4,6 +4,7 @@ import { ApiError } from "../../../../../access/kube/api-error.ts";
 import { secretNamespace } from "../../../../../access/plugins/built-in-plugins.ts";
 import type { ExecPlan } from "../../../../../access/plugins/exec-plan.ts";
 import { pluginEnvironment } from "../../../../../access/plugins/plugin-policy.ts";
+import { keyNames } from "../../../../../access/profiles/key-names.ts";
 import { isRecord } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { words } from "../../../output/steps.ts";
@@ -37,10 +38,9 @@ export async function checkSecret(
     if (secret === undefined) return await explainMissing(wanted, hub, signal);
     const data = secret["data"];
     if (isRecord(data) && typeof data[key] === "string" && data[key] !== "") return undefined;
-    const keys = Object.keys(isRecord(data) ? data : {});
     return finding("error", "KNF3016", {
       message: `${title} does not have the key ${key}`,
-      evidence: [`its keys are ${keys.length === 0 ? "(none)" : keys.join(", ")}`],
+      evidence: [`it has ${keyNames(isRecord(data) ? data : {})}`],
     });
   } catch (error) {
     if (error instanceof ApiError) return undefined;
