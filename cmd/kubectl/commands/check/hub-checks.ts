@@ -1,5 +1,7 @@
 import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { isBuiltIn } from "../../../../access/plugins/built-in-plugins.ts";
+import type { ProviderFile } from "../../../../access/providers/provider-config.ts";
 import { allKinds, type Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
@@ -84,12 +86,48 @@ export async function checkProviderFile(
         checkItem({ check, subject, state: "FAIL", message: `provider ${name}: ${problem}` }),
       ),
       ...warnings.map((warning) => checkItem({ check, subject, state: "WARN", message: warning })),
+      ...(await checkOtherReaders(value.file, context.hub, signal)),
     ];
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     const { code, message, next } = fleetFinding(error);
     return [checkItem({ check, subject, state: "FAIL", code, message, next })];
   }
+}
+
+/** API groups of programs that read provider files, too, and their names. */
+const otherReaders = [
+  [/^argoproj\.io$/, "Argo CD"],
+  [/(?:^|\.)projectsveltos\.io$/, "Sveltos"],
+  [/^kueue\.x-k8s\.io$/, "Kueue"],
+] as const;
+
+/** Warns that other programs of the hub cannot run `builtin:` commands, in case they are given the same file. */
+async function checkOtherReaders(
+  { providers }: ProviderFile,
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly CheckItem[]> {
+  const own = providers.filter(({ exec }) => exec !== undefined && isBuiltIn(exec.command));
+  if (own.length === 0) return [];
+  const answer = await unlessDenied(hub.request("GET", "/apis", undefined, signal));
+  const groups = itemsAt(answer, "groups").flatMap((group) => stringAt(group, "name") ?? []);
+  const readers = otherReaders.flatMap(([pattern, name]) =>
+    groups.some((group) => pattern.test(group)) ? [name] : [],
+  );
+  if (readers.length === 0) return [];
+  const names = own.map(({ name }) => name).join(", ");
+  return [
+    checkItem({
+      check: "shared provider file",
+      subject,
+      state: "WARN",
+      message: `builtin: commands (${names}) are knfleet's own: ${readers.join(", ")} of this hub cannot use a file with them`,
+      next: [
+        "Give other programs a file of their own, or both the official plugins; docs/access.md says how.",
+      ],
+    }),
+  ];
 }
 
 /** The components of the hub; none of a kind that may not be listed, which other checks tell. */

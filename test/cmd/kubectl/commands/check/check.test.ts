@@ -82,6 +82,32 @@ describe("check", () => {
     );
   });
 
+  test.each([
+    {
+      command: "builtin:secretreader",
+      groups: ["argoproj.io", "apps"],
+      says: /^WARN hub .*\(tokens\).* Argo CD of this hub cannot use a file with them$/,
+    },
+    {
+      command: "builtin:kubeconfig-secretreader",
+      groups: ["kueue.x-k8s.io", "lib.projectsveltos.io"],
+      says: /^WARN hub .*\(tokens\).* Sveltos, Kueue of this hub cannot use a file with them$/,
+    },
+    { command: "builtin:secretreader", groups: ["apps"], says: /^$/ },
+    { command: "/p/secretreader", groups: ["argoproj.io"], says: /^$/ },
+  ])("with $command, $groups on the hub: $says", async ({ command, groups, says }) => {
+    const execConfig = { apiVersion: "client.authentication.k8s.io/v1", command };
+    const providers = [{ name: "tokens", execConfig }];
+    const path = await file("shared.json", JSON.stringify({ providers }));
+    const list = { kind: "APIGroupList", groups: groups.map((name) => ({ name })) };
+    const answer: Answer = (request) =>
+      request.path === "/apis" ? { body: list } : served()(request);
+    const args = ["-o", "short", "--clusterprofile-provider-file", path];
+    const { stdout } = await ran(args, answer);
+    const lines = stdout.split("\n").filter((one) => one.includes("shared provider file"));
+    expect(lines.join("\n")).toMatch(says);
+  });
+
   test("gets one credential for the hub, however many checks it makes", async () => {
     await using hub = await startStubHub(recordedObjects, served());
     const counted = join(folder, "credentials.txt");
