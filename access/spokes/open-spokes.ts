@@ -15,6 +15,7 @@ import { reflectorKey } from "../kube/kept-objects.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { ServedKind } from "../kube/profile-versions.ts";
 import { Reflector } from "../kube/reflector.ts";
+import { PluginHomes } from "../plugins/plugin-homes.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
 import { loadProviderFile, watchProviderFile } from "../providers/provider-file.ts";
@@ -37,7 +38,7 @@ import type { SpokeConnection, Spokes, SpokeState, WantedSpoke } from "./spokes.
 
 export interface SpokesOptions extends Omit<
   SpokeDeps,
-  "plugins" | "turns" | "answers" | "kept" | "hub"
+  "plugins" | "homes" | "turns" | "answers" | "kept" | "hub"
 > {
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file. Without it every `acquire` throws `AccessProviderNotConfigured`. */
@@ -76,6 +77,7 @@ class SpokeFleet implements Spokes {
   readonly #options: SpokesOptions;
   readonly #deps: SpokeDeps;
   readonly #plugins: PluginLimits;
+  readonly #homes = new PluginHomes();
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
   readonly #keepers = new Map<string, SpokeKeeper>();
@@ -100,6 +102,7 @@ class SpokeFleet implements Spokes {
       this.#logger.logSharedToken(spoke, others);
     const limits = {
       plugins: this.#plugins,
+      homes: this.#homes,
       turns: new ConnectTurns(clock),
       answers: new AnswerBudget(),
       kept: new KeepBudget(),
@@ -193,6 +196,7 @@ class SpokeFleet implements Spokes {
     this.#stop.abort(closed());
     this.#listeners.clear();
     await Promise.all([...this.#keepers.keys()].map((key) => this.#end(key, closed())));
+    await this.#homes[Symbol.asyncDispose]();
   }
 
   #keeperOf({ namespace, name }: ClusterProfileRef, outcome: AccessOutcome): SpokeKeeper {

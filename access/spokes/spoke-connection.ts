@@ -79,6 +79,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly #gate: Gate;
   readonly #steps: AttemptSteps;
   readonly #waits: TurnWaits;
+  readonly #home: Disposable | undefined;
 
   /** Opens no connection yet. */
   constructor(access: ResolvedAccess, deps: SpokeDeps, handlers: LinkHandlers) {
@@ -89,6 +90,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     const steps = new AttemptSteps(access, deps);
     this.#steps = steps;
     this.#waits = new TurnWaits(deps.clock, deps.waits);
+    this.#home = deps.homes?.hold(access.plan);
     this.#credentials = new RenewingCredentials({
       obtain: credentialObtainer(access, { ...deps, waits: this.#waits }, steps),
       clock: deps.clock,
@@ -199,6 +201,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.#gate.close(error);
     this.#abort.abort(error);
     this.#credentials[Symbol.dispose]();
+    this.#home?.[Symbol.dispose]();
     await this.#requester[Symbol.asyncDispose]();
   }
 

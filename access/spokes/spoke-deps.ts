@@ -10,6 +10,7 @@ import type { KubeClient } from "../kube/kube-client.ts";
 import { isBuiltIn, runBuiltIn } from "../plugins/built-in-plugins.ts";
 import type { Credential } from "../plugins/credential.ts";
 import { runExecPlugin } from "../plugins/exec-plugin.ts";
+import type { PluginHomes } from "../plugins/plugin-homes.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import { pluginEnvironment } from "../plugins/plugin-policy.ts";
 import type { Clock } from "../time/clock.ts";
@@ -34,6 +35,8 @@ export interface SpokeDeps {
   readonly onSharedToken?: (spoke: string, others: readonly string[]) => void;
   /** Folders that must contain the real paths of plugins. Absent or empty: any folder. */
   readonly pluginRoots?: readonly string[];
+  /** Gives each identity a `HOME`. Absent: plugins have that of this process, as a person at a desk wants it. */
+  readonly homes?: PluginHomes;
   /** Limits how many plugins run at the same time. */
   readonly plugins?: PluginLimits;
   /** Limits what spokes may answer at the same time. */
@@ -85,7 +88,11 @@ export function credentialObtainer(
     }
     using _place = await enterPlugins(signal);
     // Awaited here: otherwise `using` would end the place at once.
-    return await measure(() => runExecPlugin(access.plan, context, signal), signal);
+    return await measure(async () => {
+      const { environment: usual } = context;
+      const environment = (await deps.homes?.environmentOf(access.plan, usual)) ?? usual;
+      return await runExecPlugin(access.plan, { ...context, environment }, signal);
+    }, signal);
   };
   return async (signal) => {
     const credential = await run(signal);

@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { FleetError } from "../../api/errors.ts";
+import { canonicalJson } from "../../api/fields.ts";
+import type { ExecPlan } from "./exec-plan.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+/**
+ * Gives the plugins of a service a `HOME` for each identity: a plugin that keeps tokens there by the name of its program alone would hand one identity's
+ * token to another. An identity is all that a plugin is told: command, arguments, variables and cluster. A folder lasts as long as a connection holds it.
+ * Not for the command line, where a person's logins are in `HOME`. Spec: cluster-inventory.md 3.3.
+ */
+export class PluginHomes implements AsyncDisposable {
+  readonly #holders = new Map<string, number>();
+  readonly #removals = new Map<string, Promise<void>>();
+  #root: Promise<string> | undefined;
+
+  /** Keeps the folder of a plan until the result is disposed. */
+  hold(plan: ExecPlan): Disposable {
+    const id = identityOf(plan);
+    this.#holders.set(id, (this.#holders.get(id) ?? 0) + 1);
+    const released = new DisposableStack();
+    released.defer(() => this.#release(id));
+    return released;
+  }
+
+  /**
+   * The environment of a run: with a `HOME` of its own and without the `XDG_` folders of this process, unless the provider file sets `HOME`. Throws
+   * `FleetError` `AccessProviderFailed` with code `PluginFailed` when there is no room for a folder.
+   */
+  async environmentOf(plan: ExecPlan, environment: Environment): Promise<Environment> {
+    if (plan.env.some(({ name }) => name === "HOME")) return environment;
+    const kept = Object.entries(environment).filter(([name]) => !name.startsWith("XDG_"));
+    const hub = await kubeconfigIn(environment);
+    return { ...Object.fromEntries(kept), ...hub, HOME: await this.#folderOf(plan) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const root = await this.#root?.catch(() => undefined);
+    if (root !== undefined) await remove(root);
+  }
+
+  async #folderOf(plan: ExecPlan): Promise<string> {
+    const id = identityOf(plan);
+    try {
+      await this.#removals.get(id);
+      this.#root ??= mkdtemp(join(tmpdir(), "knfleet-homes-"));
+      const folder = join(await this.#root, id);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    } catch (cause) {
+      this.#root = undefined;
+      const message = `Exec plugin ${plan.command} of provider ${plan.provider}: no HOME can be made for it`;
+      throw new FleetError("AccessProviderFailed", message, { code: "PluginFailed", cause });
+    }
+  }
+
+  #release(id: string): void {
+    const left = (this.#holders.get(id) ?? 1) - 1;
+    if (left > 0) {
+      this.#holders.set(id, left);
+      return;
+    }
+    this.#holders.delete(id);
+    const removal = this.#remove(id).finally(() => this.#removals.delete(id));
+    this.#removals.set(id, removal);
+  }
+
+  async #remove(id: string): Promise<void> {
+    const root = await this.#root?.catch(() => undefined);
+    if (root !== undefined && !this.#holders.has(id)) await remove(join(root, id));
+  }
+}
+
+function identityOf({ provider, apiVersion, command, args, env, cluster }: ExecPlan): string {
+  const text = canonicalJson({ provider, apiVersion, command, args, env, cluster });
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+/** The kubeconfig that plugins find in `HOME` when they are not told another one: that of the hub, which no identity owns. */
+async function kubeconfigIn({ HOME = "", KUBECONFIG = "" }: Environment): Promise<Environment> {
+  if (HOME === "" || KUBECONFIG !== "") return {};
+  const file = join(HOME, ".kube", "config");
+  const isThere = await stat(file).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  return isThere ? { KUBECONFIG: file } : {};
+}
+
+// A process that the plugin left may still write there.
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+}
