@@ -76,6 +76,11 @@ export const accessCodes = {
       "The ClusterProfile is being deleted and a finalizer holds it: nothing is installed through it any more; a removal still works.",
     next: "Let the program whose finalizer holds the ClusterProfile take it off; delete the component if the cluster is to go.",
   },
+  KNF2015: {
+    name: "NoAccessOffered",
+    meaning: "The ClusterProfile offers no way in: status.accessProviders is empty.",
+    next: "Let the cluster manager write status.accessProviders; docs/providers.md names what each manager needs for it.",
+  },
   KNF3001: {
     name: "ProviderFileNotNamed",
     meaning:

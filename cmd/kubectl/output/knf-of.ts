@@ -146,6 +146,7 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF2003", /: it is False TLSUntrusted\b/, "KNF4010"],
   ["KNF2003", /: it is False Unreachable\b/, "KNF4009"],
   ["KNF2003", /: it is False EndpointInvalid\b/, "KNF2006"],
+  ["KNF3004", / offers the providers \(none\),/, "KNF2015"],
   // The ClusterProfile may be right: the remedy is in the provider file.
   [
     "KNF2006",

@@ -87,6 +87,8 @@ describe("the number of a failure on the way", () => {
     ["ClusterProfileNotReady", "a/b has none: it is False TLSUntrusted: https://x", "KNF4010"],
     ["ClusterProfileNotReady", "a/b has none: it is False Unreachable", "KNF4009"],
     ["ClusterProfileNotReady", "a/b has none: it is False EndpointInvalid", "KNF2006"],
+    ["NoMatchingProvider", 'a/b offers the providers "x", the provider file has "y"', "KNF3004"],
+    ["NoMatchingProvider", 'a/b offers the providers (none), the provider file has "y"', "KNF2015"],
     ["EndpointInvalid", "The access entry is not usable: server is empty", "KNF2006"],
     [
       "EndpointInvalid",

@@ -76,6 +76,12 @@ export const accessFaults: readonly Fault[] = [
     make: (world) => withProvider(world, "others", { ...providerOf("/bin/true"), name: "other" }),
   },
   {
+    name: "the ClusterProfile offers no provider",
+    code: "KNF2015",
+    says: /offers the providers \(none\)/,
+    make: (world) => withEntries(world, "no-way-in", {}),
+  },
+  {
     name: "allowedServers of the provider leave the server out",
     code: "KNF3022",
     says: /allowedServers of the provider "secretreader" does not hold the server 127\.0\.0\.1:\d+/,
