@@ -10,7 +10,8 @@ import { applyPatches } from "./patches/patches.ts";
 import type { Releases } from "./release/releases.ts";
 import { type UserTexts, isCustom, userManifestsOf } from "./release/user-manifests.ts";
 import { assertVersionLabels } from "./release/version.ts";
-import { transformOf } from "./transforms.ts";
+import { overridesOf, transformOf } from "./transforms.ts";
+import { isAutoscalerOf, stoppedWorkloads } from "./workloads/scaling.ts";
 
 export interface Assembly {
   readonly version: string;
@@ -41,8 +42,10 @@ export async function assemble(component: Component, assembly: Assembly): Promis
   const { version, environment, additional } = assembly;
   const { main, extensions, guard, parts } = await load(component, assembly);
   const added = await userManifestsOf(additional, version);
-  const resourceOf = resourceFinder([...main, ...extensions, ...guard, ...added]);
-  const transform = transformOf(component, { version, resourceOf, environment });
+  const all = [...main, ...extensions, ...guard, ...added];
+  const resourceOf = resourceFinder(all);
+  const stopped = stoppedWorkloads(overridesOf(component), all);
+  const transform = transformOf(component, { version, resourceOf, stopped, environment });
   const own = main.map(transform);
   const base = [...(isCustom(component) ? lastOnes(own) : own), ...extensions.map(transform)];
   const manifests = withAdditions(
@@ -53,7 +56,9 @@ export async function assemble(component: Component, assembly: Assembly): Promis
   const config = component.spec?.config ?? {};
   const configMaps = manifests.filter(isConfigMap).map(({ metadata }) => metadata.name ?? "");
   const tls = component.kind === "KnativeServing" || usesTls(config);
-  const wanted = tls ? manifests : manifests.filter((manifest) => !needsCertManager(manifest));
+  const wanted = manifests.filter(
+    (manifest) => (tls || !needsCertManager(manifest)) && !isAutoscalerOf(stopped, manifest),
+  );
   return {
     ...applyPatches(component, wanted),
     unusedConfig: unusedConfig(config, configMaps),
@@ -77,9 +82,19 @@ interface Loaded {
   readonly parts: Parts;
 }
 
+/** All objects of the release that a component of this version is made of, as the release has them, without the manifests of a user. */
+export async function releasedManifests(
+  component: Component,
+  assembly: Pick<Assembly, "version" | "newest" | "releases">,
+): Promise<readonly Manifest[]> {
+  const none = { urls: [], texts: [] };
+  const { main, extensions, guard } = await load(component, { ...assembly, custom: none });
+  return [...main, ...extensions, ...guard];
+}
+
 async function load(
   component: Component,
-  { version, newest, releases, custom }: Assembly,
+  { version, newest, releases, custom }: Omit<Assembly, "environment" | "additional">,
 ): Promise<Loaded> {
   if (isCustom(component)) {
     const main = await userManifestsOf(custom, version);

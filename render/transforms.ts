@@ -19,7 +19,7 @@ import { type Transform, setEntries } from "./fields.ts";
 import { inNamespace, namespaceLabels } from "./namespace.ts";
 import { ingressesOf, isGuarded } from "./parts.ts";
 import { images } from "./workloads/images.ts";
-import { kubernetesMinVersion } from "./workloads/pod-template.ts";
+import { kubernetesMinVersion, type WorkloadOverride } from "./workloads/pod-template.ts";
 import { highAvailability } from "./workloads/scaling.ts";
 import {
   deprecatedResources,
@@ -32,6 +32,8 @@ import {
 export interface Target {
   readonly version: string;
   readonly resourceOf: ReturnType<typeof resourceFinder>;
+  /** The workloads that go without their autoscaler (`stoppedWorkloads`). */
+  readonly stopped?: ReadonlySet<string>;
   /** Of the controller. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -43,7 +45,7 @@ export interface Target {
 export function transformOf(component: Component, target: Target): Transform {
   const { namespace } = component.metadata;
   const spec: NonNullable<Component["spec"]> = component.spec ?? {};
-  const overrides = [...(spec.deployments ?? []), ...(spec.workloads ?? [])];
+  const overrides = overridesOf(component);
   const { label, short } = componentKinds[component.kind];
   const transforms = [
     inNamespace(namespace, target.resourceOf), // 1
@@ -56,7 +58,7 @@ export function transformOf(component: Component, target: Target): Transform {
     configMaps(spec.config ?? {}), // 6
     kubernetesMinVersion(target.environment?.["KUBERNETES_MIN_VERSION"]), // 7
     deprecatedResources(spec.resources, overrides), // 8
-    workloads(overrides), // 9
+    workloads(overrides, target.stopped), // 9
     services(spec.services), // 10
     podDisruptionBudgets(spec.podDisruptionBudgets), // 11
     customCerts(component), // 14 of Serving
@@ -67,6 +69,11 @@ export function transformOf(component: Component, target: Target): Transform {
     withoutGenerateName,
   ];
   return (manifest) => transforms.reduce((current, transform) => transform(current), manifest);
+}
+
+/** The overrides of workloads in their order. */
+export function overridesOf({ spec }: Component): readonly WorkloadOverride[] {
+  return [...(spec?.deployments ?? []), ...(spec?.workloads ?? [])];
 }
 
 function servingTransforms({ spec, metadata }: KnativeServing): readonly Transform[] {

@@ -21,11 +21,15 @@ export function configEntryOf(
   config: Config,
   name: string,
 ): Readonly<Record<string, string>> | undefined {
-  if (Object.hasOwn(config, name)) return config[name];
+  const entry = configEntryNameOf(config, name);
+  return entry === undefined ? undefined : config[entry];
+}
+
+/** Name of that entry. */
+export function configEntryNameOf(config: Config, name: string): string | undefined {
+  if (Object.hasOwn(config, name)) return name;
   const short = name.slice("config-".length);
-  return name.length >= "config-".length && Object.hasOwn(config, short)
-    ? config[short]
-    : undefined;
+  return name.length >= "config-".length && Object.hasOwn(config, short) ? short : undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { FleetError } from "../../api/errors.ts";
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, listAt, recordAt } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
 import { type Fields, type Transform, changeField, setEntries } from "../fields.ts";
@@ -14,10 +14,11 @@ const maxTemplateLength = 4_096;
 
 const cachedImage = { apiVersion: "caching.internal.knative.dev/v1alpha1", kind: "Image" };
 
+const containerLists = ["containers", "initContainers"] as const;
+
 /**
- * Replaces the registry of images: in containers, variables that hold an image, cached Images, and for the
- * queue-proxy. Adds pull secrets. Init containers keep their images. Runs before Jobs are named. Throws FleetError
- * ManifestInvalid. Spec: knative-operator.md 3.4.
+ * Replaces the registry of images: in containers, in variables and ConfigMaps that hold an image, and in cached Images. Adds pull secrets. Runs before
+ * Jobs are named. Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.4.
  */
 export function images(registry: Registry = {}): Transform {
   if ((registry.default ?? "").length > maxTemplateLength) {
@@ -26,46 +27,111 @@ export function images(registry: Registry = {}): Transform {
   }
   return (manifest) => {
     if (isWorkload(manifest)) return inWorkload(manifest, registry);
-    if (isOfDeployments(manifest)) return inDeployments(manifest, registry);
-    return manifest.apiVersion === cachedImage.apiVersion && manifest.kind === cachedImage.kind
-      ? inCachedImage(manifest, registry)
-      : manifest;
+    if (isConfigMap(manifest)) return inConfigMap(manifest, registry);
+    return isCachedImage(manifest) ? inCachedImage(manifest, registry) : manifest;
   };
 }
 
 const sidecarKey = "queue-sidecar-image";
 
-/** The ConfigMap from which Serving takes the image of the queue-proxy of every user pod; upstream changes the cached Image alone (D-61). */
-function isOfDeployments({ apiVersion, kind, metadata }: Manifest): boolean {
-  return apiVersion === "v1" && kind === "ConfigMap" && metadata.name === "config-deployment";
+function isConfigMap({ apiVersion, kind }: Manifest): boolean {
+  return apiVersion === "v1" && kind === "ConfigMap";
 }
 
-function inDeployments(manifest: Manifest, registry: Registry): Manifest {
-  return changeField(manifest, ["data", sidecarKey], (image) =>
-    typeof image === "string"
-      ? (imageFor(["queue-proxy"], { image, fallback: "queue-proxy" }, registry) ?? image)
-      : image,
-  );
+/**
+ * Images that Knative reads from a ConfigMap: that of the queue-proxy of every user pod, and those of the pods that Eventing makes itself. Upstream
+ * changes none of them (D-61, D-62).
+ */
+function inConfigMap(manifest: Manifest, registry: Registry): Manifest {
+  const data = recordAt(manifest, "data");
+  const owner = manifest.metadata.name ?? "";
+  const changed = Object.entries(data).flatMap(([key, image]) => {
+    if (!isImage(image)) return [];
+    const wanted = imageFor(configNames(owner, key), { image, fallback: key }, registry);
+    return wanted === undefined ? [] : [[key, wanted] as const];
+  });
+  return setEntries(manifest, ["data"], Object.fromEntries(changed));
+}
+
+function configNames(owner: string, key: string): readonly string[] {
+  const cached = owner === "config-deployment" && key === sidecarKey ? ["queue-proxy"] : [];
+  return [`${owner}/${key}`, key, ...cached];
+}
+
+const imageHost = /^(?:localhost|[a-z0-9.-]*\.[a-z0-9.-]+|[a-z0-9.-]+(?=:\d))(?::\d{1,5})?$/i;
+const imageRest =
+  /^[a-z0-9._/-]+(?::\w[\w.-]{0,127}|(?::\w[\w.-]{0,127})?@sha256:[0-9a-f]{16,64})$/;
+const longestImage = 1_024;
+
+/** Whether a text is an image reference with its registry and its tag or digest, as all images of a release are. */
+export function isImage(text: unknown): text is string {
+  if (typeof text !== "string" || text.length > longestImage) return false;
+  const slash = text.indexOf("/");
+  return slash > 0 && imageHost.test(text.slice(0, slash)) && imageRest.test(text.slice(slash + 1));
+}
+
+/** The names by which `spec.registry.override` knows the images of a release. Spec: knative-operator.md 3.4. */
+export function imageNames(released: readonly Manifest[]): ReadonlySet<string> {
+  const names = released.flatMap((manifest) => {
+    const { name = "", generateName = "" } = manifest.metadata;
+    if (isWorkload(manifest)) {
+      const owner = generateName === "" ? name : generateName;
+      return containersOf(manifest).flatMap((container) => [
+        ...namesOf(container).flatMap((own) => [`${owner}/${own}`, own]),
+        ...listIn(container, "env", manifest).flatMap(namesOf),
+      ]);
+    }
+    if (isConfigMap(manifest)) {
+      return Object.entries(recordAt(manifest, "data")).flatMap(([key, image]) =>
+        isImage(image) ? configNames(name, key) : [],
+      );
+    }
+    return isCachedImage(manifest) ? [name] : [];
+  });
+  return new Set(names);
+}
+
+function containersOf(manifest: Manifest): readonly Fields[] {
+  const pod = recordAt(manifest, "spec", "template", "spec");
+  return containerLists.flatMap((list) => listAt(pod, list).filter(isRecord));
+}
+
+function namesOf(named: unknown): readonly string[] {
+  const name = isRecord(named) ? named["name"] : undefined;
+  return typeof name === "string" ? [name] : [];
+}
+
+function isCachedImage({ apiVersion, kind }: Manifest): boolean {
+  return apiVersion === cachedImage.apiVersion && kind === cachedImage.kind;
 }
 
 function inWorkload(manifest: Manifest, registry: Registry): Manifest {
   const { name = "", generateName = "" } = manifest.metadata;
   const owner = generateName === "" ? name : generateName;
-  const changed = changeContainers(manifest, (container) => {
-    const { name: own, image } = container;
-    const fallback = typeof own === "string" ? own : "";
-    const wanted = imageFor([`${owner}/${fallback}`, fallback], { image, fallback }, registry);
-    const pulled = wanted === undefined ? container : { ...container, image: wanted };
-    return withVariables(pulled, manifest, registry);
-  });
+  const changed = changeContainers(
+    manifest,
+    (container) => {
+      const { name: own, image } = container;
+      const fallback = typeof own === "string" ? own : "";
+      const wanted = imageFor([`${owner}/${fallback}`, fallback], { image, fallback }, registry);
+      const pulled = wanted === undefined ? container : { ...container, image: wanted };
+      return withVariables(pulled, manifest, registry);
+    },
+    containerLists,
+  );
   return appendToPod(changed, "imagePullSecrets", registry.imagePullSecrets ?? []);
 }
 
 function withVariables(container: Fields, manifest: Manifest, registry: Registry): Fields {
   const env = listIn(container, "env", manifest);
   const after = env.map((variable) => {
-    const name = isRecord(variable) ? variable["name"] : undefined;
-    const value = typeof name === "string" ? overrideOf(name, registry) : undefined;
+    const [name] = namesOf(variable);
+    if (name === undefined) return variable;
+    const exact = overrideOf(name, registry);
+    if (exact !== undefined) return { name, value: exact };
+    const image = isRecord(variable) ? variable["value"] : undefined;
+    // The image of pods that a controller makes.
+    const value = isImage(image) ? imageFor([], { image, fallback: name }, registry) : undefined;
     return value === undefined ? variable : { name, value };
   });
   return after.every((variable, index) => variable === env[index])

@@ -1,4 +1,4 @@
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, recordAt, textAt } from "../../api/fields.ts";
 import { type Manifest, groupOf } from "../../api/kubernetes.ts";
 import { type Transform, invalidManifest, setEntries } from "../fields.ts";
 import { isWorkload, type WorkloadOverride } from "./pod-template.ts";
@@ -34,6 +34,37 @@ export function autoscalerOf(name: string): string {
 /** Whether an object is a HorizontalPodAutoscaler, of any version. */
 export function isAutoscaler({ apiVersion, kind }: Manifest): boolean {
   return kind === "HorizontalPodAutoscaler" && groupOf(apiVersion) === "autoscaling";
+}
+
+/** The workload that a HorizontalPodAutoscaler scales; the empty string for none. */
+export function scaledBy(autoscaler: Manifest): string {
+  return textAt(recordAt(autoscaler, "spec", "scaleTargetRef"), "name") ?? "";
+}
+
+/**
+ * The workloads whose overrides want no pods although the release has a HorizontalPodAutoscaler for them. An autoscaler keeps at least one pod, so these workloads
+ * go without theirs.
+ */
+export function stoppedWorkloads(
+  overrides: readonly WorkloadOverride[],
+  manifests: readonly Manifest[],
+): ReadonlySet<string> {
+  const scaled = manifests.filter(isAutoscaler).map(scaledBy);
+  return new Set(scaled.filter((name) => wantedReplicas(name, overrides) === 0));
+}
+
+/** The replicas that overrides set for a workload; the last one wins. */
+function wantedReplicas(
+  workload: string,
+  overrides: readonly WorkloadOverride[],
+): number | undefined {
+  return overrides.findLast(({ name, replicas }) => name === workload && replicas !== undefined)
+    ?.replicas;
+}
+
+/** Whether an object is the HorizontalPodAutoscaler of one of these workloads. */
+export function isAutoscalerOf(workloads: ReadonlySet<string>, manifest: Manifest): boolean {
+  return isAutoscaler(manifest) && workloads.has(scaledBy(manifest));
 }
 
 /**

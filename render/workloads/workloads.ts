@@ -17,17 +17,20 @@ import { autoscalerOf, isAutoscaled, isAutoscaler, withLeastReplicas } from "./s
 
 /**
  * Applies overrides in their order: to the Deployment or StatefulSet of that name, to the Jobs with that generateName, and, for
- * replicas, to the HorizontalPodAutoscaler of that name. Has to run before `withoutGenerateName`. Throws FleetError
+ * replicas, to the HorizontalPodAutoscaler of that name. `stopped` (`stoppedWorkloads`) get their replicas although they are autoscaled. Has to run before `withoutGenerateName`. Throws FleetError
  * ManifestInvalid. Spec: knative-operator.md 3.9.
  */
-export function workloads(overrides: readonly WorkloadOverride[]): Transform {
+export function workloads(
+  overrides: readonly WorkloadOverride[],
+  stopped: ReadonlySet<string> = new Set(),
+): Transform {
   return (manifest) => {
     if (isAutoscaler(manifest)) return withAutoscalerReplicas(manifest, overrides);
     const name = addressOf(manifest);
     // An empty name would hit all Jobs without a generateName, as it does upstream (D-38).
     if (name === "") return manifest;
     const own = overrides.filter((override) => override.name === name);
-    return own.length === 0 ? manifest : withOverrides(manifest, own);
+    return own.length === 0 ? manifest : withOverrides(manifest, own, stopped);
   };
 }
 
@@ -52,12 +55,16 @@ function withAutoscalerReplicas(
 }
 
 /** Sets field by field for all overrides at once. Override by override the work would grow with the square of their number. */
-function withOverrides(manifest: Manifest, overrides: readonly WorkloadOverride[]): Manifest {
+function withOverrides(
+  manifest: Manifest,
+  overrides: readonly WorkloadOverride[],
+  stopped: ReadonlySet<string>,
+): Manifest {
   const valuesOf = <Field extends keyof WorkloadOverride>(field: Field) =>
     overrides.map((override) => override[field]);
   const labels = mergeFields(valuesOf("labels").map((one = {}) => one));
   const annotations = mergeFields(valuesOf("annotations").map((one = {}) => one));
-  let result = overrides.reduce(withReplicas, manifest);
+  let result = overrides.reduce(withReplicas(stopped), manifest);
   for (const path of [["metadata"], ["spec", "template", "metadata"]]) {
     result = setEntries(result, [...path, "labels"], labels);
     result = setEntries(result, [...path, "annotations"], annotations);
@@ -70,10 +77,13 @@ function withOverrides(manifest: Manifest, overrides: readonly WorkloadOverride[
   return valuesOf("hostNetwork").reduce(withHostNetwork, result);
 }
 
-function withReplicas(manifest: Manifest, { name, replicas }: WorkloadOverride): Manifest {
-  return replicas === undefined || isAutoscaled(name) || isWorkload(manifest, ["Job"])
-    ? manifest
-    : setEntries(manifest, ["spec"], { replicas });
+function withReplicas(stopped: ReadonlySet<string>) {
+  return (manifest: Manifest, { name, replicas }: WorkloadOverride): Manifest => {
+    const isLeft = isAutoscaled(name) && !stopped.has(name);
+    return replicas === undefined || isLeft || isWorkload(manifest, ["Job"])
+      ? manifest
+      : setEntries(manifest, ["spec"], { replicas });
+  };
 }
 
 /** Placement fields that replace those of the manifest. Empty fields replace nothing, except for an empty affinity. */

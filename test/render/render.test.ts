@@ -197,3 +197,26 @@ describe("entries of spec.config without a ConfigMap", () => {
     expect((await render(eventing({ config: all }), releases)).unusedConfig).toEqual([]);
   });
 });
+
+async function bounds(replicas: number): Promise<readonly unknown[]> {
+  const component = eventing({ workloads: [{ name: "mt-broker-ingress", replicas }] });
+  const { manifests } = await render(component, releases);
+  const specOf = (wanted: string, name: string) =>
+    manifests.find(({ kind, metadata }) => kind === wanted && metadata.name === name)?.["spec"];
+  return [
+    specOf("Deployment", "mt-broker-ingress"),
+    specOf("HorizontalPodAutoscaler", "broker-ingress-hpa"),
+  ];
+}
+
+describe("replicas of a workload with an autoscaler", () => {
+  test("are 0 without the autoscaler, which would keep pods", async () => {
+    expect(await bounds(0)).toEqual([expect.objectContaining({ replicas: 0 }), undefined]);
+  });
+
+  test("are the least number of the autoscaler", async () => {
+    const [workload, autoscaler] = await bounds(3);
+    expect(workload).not.toHaveProperty("replicas");
+    expect(autoscaler).toMatchObject({ minReplicas: 3 });
+  });
+});

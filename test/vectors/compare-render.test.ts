@@ -28,7 +28,7 @@ function verdict(
           rendered: {
             version: "1.23.0",
             paths: [],
-            unusedConfig: [],
+            remarks: [],
             deletions: [],
             objects: knfleet,
           },

@@ -29,6 +29,16 @@ const fieldRules: readonly FieldRule[] = [
       spec?.registry !== undefined,
   },
   {
+    // Variables and ConfigMaps with images follow the registry, and so do init containers.
+    defect: "D-62",
+    applies: ({ id, path, expected }, { component: { spec } }) =>
+      spec?.registry !== undefined &&
+      typeof expected === "string" &&
+      ((path.at(-1) === "value" && path.includes("env")) ||
+        (path.at(-1) === "image" && path.includes("initContainers")) ||
+        (id.includes("|ConfigMap|") && path[0] === "data")),
+  },
+  {
     // Cluster-scoped objects have neither namespace nor owner.
     defect: "D-19",
     applies: ({ id, path }) =>

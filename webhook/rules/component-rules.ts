@@ -37,13 +37,16 @@ import {
 } from "./reference.ts";
 import { registry, registryOneImage } from "./registry.ts";
 import {
+  autoscaled,
+  configKey,
   deprecated,
   exactVersion,
-  withoutEffect,
+  images,
   patches,
   rendering,
   unmatched,
   version,
+  withoutEffect,
 } from "./release.ts";
 import { manifestRight, manifestRightUnknown } from "./rights/author-rights.ts";
 import type { Check, Rule } from "./rule.ts";
@@ -95,8 +98,10 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
   duplicate: duplicateWarning,
   "exact-version": exactVersion,
   deprecated,
-  "without-effect": withoutEffect,
   unmatched,
+  "config-key": configKey,
+  autoscaled,
+  images,
   "not-rendered": notRendered,
   "one-image": registryOneImage,
   "no-ingress": noIngress,
@@ -105,6 +110,8 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
   "namespace-twice": namespaceTwice,
   "manifest-content": manifestContent,
   "set-labels": setLabelsWithoutSet,
+  // Last, because it leaves out fields that a warning above has named.
+  "without-effect": withoutEffect,
 };
 
 // A set resolves its version by itself.

@@ -50,7 +50,13 @@ export function warningsOf(
   facts: ComponentFacts,
   warnings: Readonly<Record<string, Check>>,
 ): readonly Problem[] {
-  return Object.values(warnings).flatMap((check) => check(subject, facts));
+  const found: Problem[] = [];
+  for (const [name, check] of Object.entries(warnings)) {
+    const paths = new Set(found.map(({ path }) => path));
+    const all = check(subject, facts);
+    found.push(...(name === "without-effect" ? all.filter(({ path }) => !paths.has(path)) : all));
+  }
+  return found;
 }
 
 /** A problem that a rule refuses. */

@@ -1,18 +1,7 @@
 import { withoutV } from "../../api/component.ts";
-import { listAt, recordAt } from "../../api/fields.ts";
-import { noSuchConfigMap, unusedConfig } from "../../render/features/named-objects.ts";
-import {
-  below,
-  type Check,
-  entriesOf,
-  type Entry,
-  type Fields,
-  type Problem,
-  problemIf,
-  type ReleaseNames,
-  resourcesOf,
-  quoteValue,
-} from "./rule.ts";
+import { listAt } from "../../api/fields.ts";
+import type { Remark } from "../../render/remarks/remarks.ts";
+import { below, type Check, problemIf } from "./rule.ts";
 
 // As many as the controller takes.
 const maxPatches = 64;
@@ -40,63 +29,25 @@ export const exactVersion: Check = ({ spec }, { render }) => {
   return [{ path: "spec.version", message }];
 };
 
+/** A remark of one kind. The command line has the same ones. */
+function remarks(kind: Remark["kind"]): Check {
+  return (_subject, { render }) => (render?.remarks ?? []).filter((one) => one.kind === kind);
+}
+
 /** What is installed has something of the name that an override has. */
-export const unmatched: Check = ({ spec }, { render }) => {
-  const names = render?.names;
-  if (names === undefined) return [];
-  return [
-    ...["deployments", "workloads"].flatMap((field) =>
-      entriesOf(spec, field).flatMap(([entry, path]) => workloadProblems(entry, path, names)),
-    ),
-    ...unknownNames(spec, "services", names.services),
-    ...unknownNames(spec, "podDisruptionBudgets", names.podDisruptionBudgets),
-    ...configProblems(spec, names.configMaps),
-  ];
-};
+export const unmatched = remarks("unmatched");
 
-function configProblems(spec: Fields, configMaps: ReadonlySet<string>): readonly Problem[] {
-  const message = `changes nothing: ${noSuchConfigMap}`;
-  return unusedConfig(recordAt(spec, "config"), configMaps).map((name) => ({
-    path: below("spec", "config", name),
-    message,
-  }));
-}
+/** Knative reads the keys of `spec.config`. */
+export const configKey = remarks("config-key");
 
-function unknownNames(spec: Fields, field: string, names: ReadonlySet<string>): readonly Problem[] {
-  return entriesOf(spec, field).flatMap(([{ name }, path]) =>
-    problemIf(
-      typeof name === "string" && !names.has(name),
-      below(path, "name"),
-      `names nothing in the release and changes nothing: ${quoteValue(name)}`,
-    ),
-  );
-}
+/** An autoscaler decides on the replicas. */
+export const autoscaled = remarks("autoscaled");
 
-const perContainer = ["env", "resources", "readinessProbes", "livenessProbes"];
+/** `spec.registry` reaches all images and pods. */
+export const images = remarks("images");
 
-function workloadProblems(
-  entry: Fields,
-  path: string,
-  { workloads }: ReleaseNames,
-): readonly Problem[] {
-  const { name } = entry;
-  if (typeof name !== "string") return [];
-  const containers = workloads.get(name);
-  if (containers === undefined) {
-    const message = `names no Deployment, StatefulSet or Job of the release and changes nothing: ${quoteValue(name)}`;
-    return [{ path: below(path, "name"), message }];
-  }
-  return perContainer.flatMap((field) =>
-    listAt(entry, field).flatMap((one, index) => {
-      const { container } = recordAt(one);
-      return problemIf(
-        typeof container === "string" && !containers.includes(container),
-        below(path, field, index, "container"),
-        `${quoteValue(name)} has no container of this name: ${quoteValue(container)}`,
-      );
-    }),
-  );
-}
+/** Fields that are accepted and do nothing. */
+export const withoutEffect = remarks("without-effect");
 
 const renamedFields = {
   deployments: "deprecated: use spec.workloads, which takes the same entries",
@@ -108,24 +59,3 @@ export const deprecated: Check = ({ spec }) =>
   Object.entries(renamedFields).flatMap(([field, message]) =>
     problemIf(listAt(spec, field).length > 0, below("spec", field), message),
   );
-
-const ineffectiveFields = {
-  workloads: ["version", "volumeMounts"],
-  deployments: ["version", "volumeMounts"],
-  podDisruptionBudgets: ["selector", "unhealthyPodEvictionPolicy"],
-} as const;
-
-/** Fields that are accepted and do nothing (knative-operator.md 1.1, 1.2). */
-export const withoutEffect: Check = ({ spec }) => [
-  ...Object.entries(ineffectiveFields).flatMap(([list, fields]) =>
-    entriesOf(spec, list).flatMap((entry) =>
-      fields.flatMap((field) => ignoredProblem(entry, field)),
-    ),
-  ),
-  ...resourcesOf(spec).flatMap((entry) => ignoredProblem(entry, "claims")),
-];
-
-function ignoredProblem([entry, path]: Entry, field: string): readonly Problem[] {
-  const isGiven = entry[field] !== undefined;
-  return problemIf(isGiven, below(path, field), "has no effect; leave it out");
-}

@@ -8,7 +8,9 @@ import type {
   ComponentKind,
   ComponentKey,
 } from "../../api/component.ts";
+import { below, type FieldProblem, quoteValue } from "../../api/field-path.ts";
 import { isRecord } from "../../api/fields.ts";
+import type { Remark } from "../../render/remarks/remarks.ts";
 import type { Violation } from "../reviews/review.ts";
 
 /** JSON of unknown shape. */
@@ -38,11 +40,9 @@ export interface Subject {
 }
 
 /** One thing that is wrong, or probably not meant. */
-export interface Problem {
-  /** The field; empty: the object as a whole. */
-  readonly path: string;
-  readonly message: string;
-}
+export type Problem = FieldProblem;
+
+export { below, quoteValue };
 
 /** One rule: the problems that it finds. Pure. */
 export type Check = (subject: Subject, facts: ComponentFacts) => readonly Problem[];
@@ -94,15 +94,6 @@ export interface ComponentFacts {
   readonly manifestSources: readonly AllowedSource[] | undefined;
 }
 
-/** Names in the release, as this component renders it, that fields of the spec refer to. */
-export interface ReleaseNames {
-  /** Names of Deployments and StatefulSets and generateNames of Jobs, each with its containers. */
-  readonly workloads: ReadonlyMap<string, readonly string[]>;
-  readonly services: ReadonlySet<string>;
-  readonly podDisruptionBudgets: ReadonlySet<string>;
-  readonly configMaps: ReadonlySet<string>;
-}
-
 /** What the controller would say about a component. Neither the cluster is asked nor anything fetched. */
 export interface RenderFindings {
   /** About the version and the way to it. */
@@ -113,29 +104,12 @@ export interface RenderFindings {
   readonly others: readonly Problem[];
   /** The version that would be installed; undefined when it is not known. */
   readonly target: string | undefined;
-  /** Undefined when they are not known, for example for manifests of the user. */
-  readonly names: ReleaseNames | undefined;
+  /** What a user should know; empty for manifests of the user, which are not known here. */
+  readonly remarks: readonly Remark[];
 }
 
 /** Renders without a cluster. Never rejects because of the component. */
 export type RenderCheck = (component: Component, signal: AbortSignal) => Promise<RenderFindings>;
-
-const shownLength = 64;
-
-/** A value of the user's in a message: quoted and short. */
-export function quoteValue(value: unknown): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
-  return JSON.stringify(text.length <= shownLength ? text : `${text.slice(0, shownLength)}…`);
-}
-
-/** Path of a field or an element below another one, as `spec.workloads[0].labels["a/b"]`. */
-export function below(path: string, ...parts: readonly (string | number)[]): string {
-  return parts.reduce<string>((so, part) => {
-    if (typeof part === "number") return `${so}[${part}]`;
-    if (!/^[A-Za-z_][\w-]*$/.test(part)) return `${so}[${quoteValue(part)}]`;
-    return so === "" ? part : `${so}.${part}`;
-  }, path);
-}
 
 /** The elements of a list that are objects, with their paths. */
 export function entriesOf(spec: Fields, field: string): readonly Entry[] {

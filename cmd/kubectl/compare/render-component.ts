@@ -11,9 +11,11 @@ import {
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import type { Preparations } from "../../../installation/desired.ts";
 import { gateObjects } from "../../../installation/gates.ts";
+import { unusedConfigMessage } from "../../../render/features/named-objects.ts";
 import { changeField, type Fields } from "../../../render/fields.ts";
 import { withOwners } from "../../../render/namespace.ts";
-import type { Rendered } from "../../../render/release/releases.ts";
+import type { Releases, Rendered } from "../../../render/release/releases.ts";
+import { remarksOn, remarkText } from "../../../render/remarks/remarks.ts";
 import { render } from "../../../render/render.ts";
 import type { OpenReleases } from "./named-releases.ts";
 import type { NamespaceOf } from "./rendering-options.ts";
@@ -40,8 +42,8 @@ export interface RenderSettings {
 export interface RenderedComponent {
   readonly version: string;
   readonly paths: readonly string[];
-  /** Entries of `spec.config` that change nothing. */
-  readonly unusedConfig: readonly string[];
+  /** What of the spec is not done, or not as it is written. */
+  readonly remarks: readonly string[];
   /** The objects with owners, in apply order. */
   readonly objects: readonly Manifest[];
   /** Objects that patches delete from the cluster, in order of deletion. */
@@ -68,8 +70,22 @@ export async function renderComponent(
   const objects = inApplyOrder(rendered, settings.preparations)
     .map(withLiveFields(settings.live))
     .map(withOwner);
-  const { version, paths, unusedConfig, deletions } = rendered;
-  return { version, paths, unusedConfig, objects, deletions };
+  const { version, paths, deletions } = rendered;
+  const remarks = await remarkLines(component, releases, rendered);
+  return { version, paths, remarks, objects, deletions };
+}
+
+/** What of a spec is not done, or not as it is written: a line each. */
+export async function remarkLines(
+  component: Component,
+  releases: Releases,
+  { version, unusedConfig }: Pick<Rendered, "version" | "unusedConfig">,
+): Promise<readonly string[]> {
+  const remarks = await remarksOn(component, { releases, version });
+  if (remarks.length > 0) return remarks.map(remarkText);
+  // Also said of manifests of the user, which remarks are not about.
+  const unused = unusedConfigMessage(unusedConfig);
+  return unused === undefined ? [] : [unused];
 }
 
 /**

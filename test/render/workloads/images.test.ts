@@ -105,12 +105,16 @@ describe("images", () => {
     );
   });
 
-  test("of init containers and of CronJobs stay", () => {
+  test("of init containers are replaced, of CronJobs stay", () => {
     const registry = { default: "r/${NAME}", override: { A: "1", i: "2" } };
     const init = workload("a", {
       initContainers: [{ name: "i", image: "x/y", env: [{ name: "A", value: "x" }] }],
     });
-    expect(images(registry)(init)).toBe(init);
+    expect(images(registry)(init)).toEqual(
+      workload("a", {
+        initContainers: [{ name: "i", image: "2", env: [{ name: "A", value: "1" }] }],
+      }),
+    );
     const cron = {
       ...init,
       kind: "CronJob",
@@ -118,6 +122,33 @@ describe("images", () => {
       spec: { jobTemplate: init["spec"] },
     };
     expect(images(registry)(cron)).toBe(cron);
+  });
+
+  const digested = "gcr.io/releases/cmd/receive_adapter@sha256:" + "0a".repeat(32);
+
+  test.each([
+    ["with a digest", digested, "r/receive_adapter"],
+    ["with a tag", "localhost:5000/a/b:v1", "r/b"],
+    ["without a registry", "a/b:v1", "a/b:v1"],
+    ["without tag and digest", "knative.dev/eventing", "knative.dev/eventing"],
+    ["that are addresses", "https://example.com/b:v1", "https://example.com/b:v1"],
+  ])("of variables and ConfigMaps, %s: %s becomes %s", (_what, value, wanted) => {
+    const container = { name: "c", image: "c", env: [{ name: "RA_IMAGE", value }] };
+    const { spec } = images({ default: "r/${NAME}" })(workload("a", { containers: [container] }));
+    expect(JSON.stringify(spec)).toContain(JSON.stringify({ name: "RA_IMAGE", value: wanted }));
+    const map = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "m" },
+      data: { k: value },
+    };
+    expect(images({ default: "r/${NAME}" })(map)["data"]).toEqual({ k: wanted });
+  });
+
+  test.each(["m/k", "k"])("of ConfigMaps are overridden by %s", (name) => {
+    const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m" } };
+    const registry = { default: "r/${NAME}", override: { [name]: "mine" } };
+    expect(images(registry)({ ...map, data: { k: digested } })["data"]).toEqual({ k: "mine" });
   });
 
   test("of other groups stay (N-3)", () => {

@@ -94,11 +94,6 @@ describe("warnings", () => {
     ],
     ["resources", { resources: [{ container: "a" }] }, /^spec\.resources: deprecated/],
     [
-      "fields without effect",
-      { workloads: [{ name: "a", version: "1" }] },
-      /^spec\.workloads\[0\]\.version: has no effect/,
-    ],
-    [
       "one image",
       { registry: { default: "example.com/a" } },
       /^spec\.registry\.default: without \$\{NAME\}/,

@@ -1,12 +1,10 @@
 import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import { listAt, recordAt, textAt } from "../../../api/fields.ts";
-import { type Manifest, groupOf } from "../../../api/kubernetes.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
 import {
   installationNamespace,
   type SpokeNamespaceMode,
 } from "../../../installation/installation-namespace.ts";
-import { partsOf } from "../../../render/parts.ts";
 import { BoundedCache, type Releases, type Rendered } from "../../../render/release/releases.ts";
 import { isCustom } from "../../../render/release/user-manifests.ts";
 import {
@@ -16,8 +14,9 @@ import {
   unavailable,
   versionRefusal,
 } from "../../../render/release/version.ts";
+import { remarksOn } from "../../../render/remarks/remarks.ts";
 import { render } from "../../../render/render.ts";
-import type { ReleaseNames, RenderCheck, RenderFindings, Problem } from "../rule.ts";
+import type { RenderCheck, RenderFindings, Problem } from "../rule.ts";
 import { isHeavy } from "../shape.ts";
 import { patchProblems, renderedProblems } from "./rendered-problems.ts";
 
@@ -30,7 +29,6 @@ export interface ComponentProblemsOptions {
   readonly spokeNamespace: SpokeNamespaceMode;
 }
 
-const namesRemembered = 16;
 // Larger specs render to larger results, which are not kept.
 const keptLength = 64 * 1024;
 
@@ -44,7 +42,6 @@ export function componentProblems({
   spokeNamespace,
 }: ComponentProblemsOptions): RenderCheck {
   if (releases === undefined) return async (component) => findingsBesideOthers(component);
-  const names = new BoundedCache<ReleaseNames>(namesRemembered);
   const forgetful = { ...releases, rendered: new BoundedCache<Rendered>(1) };
   const rendered = (component: Component, namespace: string): Promise<Rendered> =>
     render(component, isLarge(component) ? forgetful : releases, { environment, namespace });
@@ -75,8 +72,10 @@ export function componentProblems({
     const whole = isWhole ? { namespaces, renderIn } : undefined;
     const patches = await patchProblems(component, whole, signal);
     if (problem !== undefined) return { ...nothing, version, patches, others };
-    const known = isWhole ? await namesOf(plain, releases, names) : undefined;
-    return { version, patches, others, target: tried, names: known };
+    const remarks = isWhole
+      ? await remarksOn(plain, { releases, version: tried, signal })
+      : nothing.remarks;
+    return { version, patches, others, target: tried, remarks };
   };
 }
 
@@ -93,7 +92,7 @@ const nothing: RenderFindings = {
   patches: [],
   others: [],
   target: undefined,
-  names: undefined,
+  remarks: [],
 };
 
 interface Version {
@@ -176,53 +175,4 @@ function problemOf({ reason, message }: FleetError): Problem {
     if (found !== null) return { path: field(found[1] ?? ""), message };
   }
   return { path: reason === "ReleaseNotFound" ? "spec.version" : "spec", message };
-}
-
-async function namesOf(
-  component: Component,
-  releases: Releases,
-  cache: BoundedCache<ReleaseNames>,
-): Promise<ReleaseNames> {
-  const { kind, spec } = component;
-  const version = spec?.version ?? "";
-  const [newest = version] = releases.versionsOf(kind);
-  const { component: main, extensions, guard } = partsOf(component, version, newest);
-  const parts = [main, ...extensions, ...(guard === undefined ? [] : [guard])];
-  return cache.get(parts.join("|"), async () => {
-    const manifests: (readonly Manifest[])[] = [];
-    for (const part of parts) manifests.push(await releases.load(part));
-    return releaseNames(manifests.flat());
-  });
-}
-
-const workloadKinds = ["apps/Deployment", "apps/StatefulSet", "batch/Job"];
-
-/** The names in a release that overrides of a spec refer to. Spec: knative-operator.md 3.6, 3.9 to 3.11. */
-function releaseNames(manifests: readonly Manifest[]): ReleaseNames {
-  const workloads = new Map<string, readonly string[]>();
-  for (const manifest of manifests) {
-    if (!workloadKinds.includes(kindOf(manifest))) continue;
-    const { name = "", generateName = "" } = manifest.metadata;
-    const called = manifest.kind === "Job" ? generateName : name;
-    workloads.set(called, [...(workloads.get(called) ?? []), ...containersOf(manifest)]);
-  }
-  const named = (kind: string): ReadonlySet<string> =>
-    new Set(manifests.flatMap((one) => (kindOf(one) === kind ? [one.metadata.name ?? ""] : [])));
-  return {
-    workloads,
-    services: named("/Service"),
-    podDisruptionBudgets: named("policy/PodDisruptionBudget"),
-    configMaps: named("/ConfigMap"),
-  };
-}
-
-function kindOf({ apiVersion, kind }: Manifest): string {
-  return `${groupOf(apiVersion)}/${kind}`;
-}
-
-function containersOf(manifest: Manifest): readonly string[] {
-  const pod = recordAt(manifest, "spec", "template", "spec");
-  return listAt(pod, "containers").flatMap(
-    (container) => textAt(recordAt(container), "name") ?? [],
-  );
 }

@@ -6,9 +6,8 @@ import { FleetError } from "../../../../api/errors.ts";
 import { setLabels } from "../../../../api/fleet-set.ts";
 import { waitsForStageMessage } from "../../../../controller/reconcile/progress.ts";
 import { setContentOf } from "../../../../controller/reconcile/set-content.ts";
-import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { type Comparable, comparableOf, fetchSources } from "../../compare/comparable.ts";
-import type { RenderSettings } from "../../compare/render-component.ts";
+import { remarkLines, type RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type Report, reportOf, stampAt } from "../../output/report.ts";
@@ -143,9 +142,10 @@ export async function lookAt(
   try {
     const found = await compareOnTarget(component, { made, ...deps, asksForNew: true }, signal);
     const { changes } = found.comparison;
-    const { version, unusedConfig } = made;
+    const { version } = made;
     const kept = await keptMessage(component, deps.settings);
-    const warnings = [unusedConfigMessage(unusedConfig) ?? [], kept ?? []].flat();
+    const remarks = await remarkLines(component, await deps.settings.releases(), made);
+    const warnings = [...remarks, ...(kept === undefined ? [] : [kept])];
     return { version, blocked: null, warnings, changes, errors: found.errors };
   } catch (error) {
     const isOwn =

@@ -5,7 +5,6 @@ import { setImmediate } from "node:timers/promises";
 import { FleetError } from "../../../../api/errors.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
-import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
 import { newestFirst, versionRefusal } from "../../../../render/release/version.ts";
 import type { ActionInput } from "../../action.ts";
 import {
@@ -81,7 +80,7 @@ async function printObjects(
 ): Promise<ExitCode> {
   const { components, settings, format } = await gathered(input, signal);
   const results = await rendered(components, settings, signal);
-  writeNotes(unusedNotes(components, results), input);
+  writeNotes(remarkNotes(components, results), input);
   const objects = selected(objectsOf(results), selectorsOf(input.options));
   if (objects.length === 0) return nothingSelected(input);
   await writeAll(
@@ -102,8 +101,8 @@ async function printDiff(
   const results = await rendered(components, settings, signal);
   const otherResults = await rendered(others.components, settings, signal);
   const notes = [
-    ...unusedNotes(components, results),
-    ...unusedNotes(others.components, otherResults),
+    ...remarkNotes(components, results),
+    ...remarkNotes(others.components, otherResults),
   ];
   writeNotes(new Set(notes), input);
   const [here, there] = [sideOf(results, input), sideOf(otherResults, input)];
@@ -144,15 +143,14 @@ function writeNotes(
   terminal.stderr.write(Array.from(notes, (note) => `${plainText(note)}\n`).join(""));
 }
 
-/** A note for each component whose `spec.config` has entries that change nothing. */
-function unusedNotes(
+/** A note for each part of a spec that is not done as it is written. */
+function remarkNotes(
   components: readonly ComponentDocument[],
   results: readonly RenderedComponent[],
 ): readonly string[] {
   return components.flatMap(({ where }, at) => {
-    const { version = "", unusedConfig = [] } = results[at] ?? {};
-    const message = unusedConfigMessage(unusedConfig);
-    return message === undefined ? [] : [`${where}, version ${version}: ${message}`];
+    const { version = "", remarks = [] } = results[at] ?? {};
+    return remarks.map((remark) => `${where}, version ${version}: ${remark}`);
   });
 }
 

@@ -160,7 +160,7 @@ describe("rendering", () => {
       patches: [],
       others: [],
       target: undefined,
-      names: undefined,
+      remarks: [],
     };
   };
 

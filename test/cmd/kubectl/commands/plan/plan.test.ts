@@ -78,7 +78,7 @@ describe("plan", () => {
     const spec = '{version: "1.23", config: {thin: {size: "1"}, "config-thick": {a: b}}}';
     const { stdout } = await planned(file(spec), { on: same });
     expect(stdout).toContain(
-      "  warning: spec.config changes nothing for config-thick: nothing that is installed has such a ConfigMap\n",
+      "  warning: spec.config.config-thick: changes nothing: nothing that is installed has such a ConfigMap\n",
     );
     expect(stdout).not.toContain("not possible");
   });
@@ -256,7 +256,7 @@ describe("plan --version", () => {
     const line = ["plan", "--version", "1.23", "-A", "--release-dir", on.releaseDir];
     const { exitCode, stderr } = await runText(line, { env: on.env });
     expect(stderr).toContain(
-      `Worth knowing:\n  <hub> ke/${name} -n team-a: spec.config changes nothing for thick: nothing that is installed has such a ConfigMap\n`,
+      `Worth knowing:\n  <hub> ke/${name} -n team-a: spec.config.thick: changes nothing: nothing that is installed has such a ConfigMap\n`,
     );
     expect(exitCode).toBe(1);
   });

@@ -64,18 +64,22 @@ async function objects(...args: readonly string[]): Promise<readonly Shown[]> {
 }
 
 test("says of spec.config what the release has no ConfigMap for, and prints the rest", async () => {
-  const text = `${serving}  config: {nobody: {a: b}, network: {c: d}}\n`;
+  const text = `${serving}  config: {nobody: {a: b}, network: {autoTLS: d}}\n`;
   const unused = await file("unused.yaml", text);
   const found = await render("-f", unused);
-  expect(found).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("c: d\n") });
+  expect(found).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("autoTLS: d\n") });
   expect(found.stderr).toBe(
-    `${unused}, version 1.23.1: spec.config changes nothing for nobody: nothing that is installed has such a ConfigMap\n`,
+    `${unused}, version 1.23.1: spec.config.nobody: changes nothing: nothing that is installed has such a ConfigMap
+${unused}, version 1.23.1: spec.config.network.autoTLS: config-network of the release documents no such key, so that Knative most likely ignores it
+`,
   );
   expect(await render("-f", unused, "--quiet")).toMatchObject({ exitCode: 0, stderr: "" });
   const { stderr } = await render("-f", unused, "--diff-with", "1.22");
   expect(stderr.split("\n")).toEqual([
-    expect.stringContaining("version 1.23.1: spec.config"),
-    expect.stringContaining("version 1.22.1: spec.config"),
+    expect.stringContaining("version 1.23.1: spec.config.nobody"),
+    expect.stringContaining("version 1.23.1: spec.config.network.autoTLS"),
+    expect.stringContaining("version 1.22.1: spec.config.nobody"),
+    expect.stringContaining("version 1.22.1: spec.config.network.autoTLS"),
     "",
   ]);
 });

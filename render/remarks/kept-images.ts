@@ -1,0 +1,71 @@
+import type { Component } from "../../api/component.ts";
+import { type FieldProblem, below } from "../../api/field-path.ts";
+import { isRecord, listAt, recordAt } from "../../api/fields.ts";
+import { describe, keyOf, type Manifest, nameFirst } from "../../api/kubernetes.ts";
+import { isImage } from "../workloads/images.ts";
+import { isWorkload } from "../workloads/pod-template.ts";
+
+const maxNamed = 5;
+// An override may keep an image of the release on purpose.
+const skipped = new Set(["_example", "annotations"]);
+
+/** The images of the release that `spec.registry.default` does not reach. Empty without it. */
+export function keptImages(
+  { spec }: Component,
+  released: readonly Manifest[],
+  rendered: readonly (Manifest | undefined)[],
+): readonly FieldProblem[] {
+  const { default: template = "", override = {} } = spec?.registry ?? {};
+  if (template === "") return [];
+  const chosen = new Set([...Object.values(override), ...configValues(spec)]);
+  const kept = released.flatMap((manifest, index) => {
+    const now = rendered[index];
+    if (now === undefined) return [];
+    const before = new Set(imagesIn(manifest));
+    const same = imagesIn(now).filter((image) => before.has(image) && !chosen.has(image));
+    const where = describe(keyOf(now));
+    return [...new Set(same)].map((image) => `${image} of ${where}`);
+  });
+  if (kept.length === 0 || Object.values(override).includes("")) return [];
+  const message = `does not reach ${nameFirst(kept, maxNamed)}; use spec.patches`;
+  return [{ path: "spec.registry.default", message }];
+}
+
+function configValues(spec: Component["spec"]): readonly string[] {
+  return Object.values(spec?.config ?? {}).flatMap((entry) => Object.values(entry));
+}
+
+function imagesIn(value: unknown): readonly string[] {
+  if (isImage(value)) return [value];
+  if (Array.isArray(value)) return value.flatMap((item) => imagesIn(item));
+  return isRecord(value)
+    ? Object.entries(value).flatMap(([field, one]) => (skipped.has(field) ? [] : imagesIn(one)))
+    : [];
+}
+
+/**
+ * Where pull secrets are missing: Eventing makes pods in the namespaces of its users, for sources, sinks and channels. These pods have the service accounts of that
+ * namespace.
+ */
+export function unreachedByPullSecrets(
+  { kind, spec }: Component,
+  released: readonly Manifest[],
+): readonly FieldProblem[] {
+  const secrets = spec?.registry?.imagePullSecrets ?? [];
+  if (kind !== "KnativeEventing" || secrets.length === 0) return [];
+  const makers = released.flatMap((manifest) =>
+    isWorkload(manifest) && hasImageVariable(manifest) ? [manifest.metadata.name ?? ""] : [],
+  );
+  if (makers.length === 0) return [];
+  const message = `reach the pods of the release only; ${nameFirst([...new Set(makers)], maxNamed)} make pods in the namespaces of users, whose service accounts need the secrets`;
+  return [{ path: below("spec", "registry", "imagePullSecrets"), message }];
+}
+
+function hasImageVariable(manifest: Manifest): boolean {
+  const pod = recordAt(manifest, "spec", "template", "spec");
+  return listAt(pod, "containers").some((container) =>
+    listAt(recordAt(container), "env").some((variable) =>
+      String(recordAt(variable)["name"]).endsWith("_IMAGE"),
+    ),
+  );
+}

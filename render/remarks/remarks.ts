@@ -1,0 +1,94 @@
+import type { Component } from "../../api/component.ts";
+import { below, type FieldProblem } from "../../api/field-path.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { resourceFinder } from "../../api/resources.ts";
+import { releasedManifests } from "../assemble.ts";
+import { isConfigMap, noSuchConfigMap, unusedConfig } from "../features/named-objects.ts";
+import type { Releases } from "../release/releases.ts";
+import { isCustom } from "../release/user-manifests.ts";
+import { overridesOf, transformOf } from "../transforms.ts";
+import { isAutoscalerOf, stoppedWorkloads } from "../workloads/scaling.ts";
+import { autoscaledReplicas } from "./autoscaled.ts";
+import { unknownConfigKeys } from "./config-keys.ts";
+import { ineffectiveFields, type Rendering } from "./ineffective-fields.ts";
+import { keptImages, unreachedByPullSecrets } from "./kept-images.ts";
+import { unmatchedNames } from "./release-names.ts";
+
+/** What a user should know about a field of a spec that can be rendered. */
+export interface Remark extends FieldProblem {
+  readonly kind: "unmatched" | "config-key" | "autoscaled" | "images" | "without-effect";
+}
+
+export interface RemarksOptions {
+  readonly releases: Releases;
+  /** The version that is rendered. */
+  readonly version: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * What of a spec is not done, or not as it is written. Nothing is said of a component that brings manifests of its own, which fields may be about. Throws FleetError
+ * as `render` does.
+ */
+export async function remarksOn(
+  component: Component,
+  { releases, version, signal }: RemarksOptions,
+): Promise<readonly Remark[]> {
+  const { kind, spec = {} } = component;
+  if (isCustom(component) || (spec.additionalManifests ?? []).length > 0) return [];
+  const [newest = version] = releases.versionsOf(kind);
+  const released = await releasedManifests(component, { version, newest, releases });
+  const rendering = renderingOf(released, version);
+  const rendered = rendering(component);
+  const config = spec.config ?? {};
+  const found = [
+    ...remarks("unmatched", unmatchedNames(spec, released)),
+    ...remarks("unmatched", unusedEntries(config, released)),
+    ...remarks("config-key", unknownConfigKeys(config, released)),
+    ...remarks("autoscaled", autoscaledReplicas(component, rendered)),
+    ...remarks("images", keptImages(component, released, rendered)),
+    ...remarks("images", unreachedByPullSecrets(component, released)),
+  ];
+  const isTold = (path: string): boolean => found.some((one) => isAbout(one.path, path));
+  const idle = await ineffectiveFields(component, { rendering, isTold, signal });
+  const message = "has no effect; leave it out";
+  return [...found, ...idle.map((path) => ({ kind: "without-effect", path, message }) as const)];
+}
+
+/** A remark as one line. */
+export function remarkText({ path, message }: FieldProblem): string {
+  return `${path}: ${message}`;
+}
+
+function remarks(kind: Remark["kind"], problems: readonly FieldProblem[]): readonly Remark[] {
+  return problems.map((one) => ({ kind, ...one }));
+}
+
+function unusedEntries(config: object, released: readonly Manifest[]): readonly FieldProblem[] {
+  const maps = released.filter(isConfigMap).map(({ metadata }) => metadata.name ?? "");
+  return unusedConfig(config, maps).map((name) => ({
+    path: below("spec", "config", name),
+    message: `changes nothing: ${noSuchConfigMap}`,
+  }));
+}
+
+/** True when a remark at one path says all about another one: the same part, or a part of what has the wrong name. */
+function isAbout(told: string, path: string): boolean {
+  const part = told.replace(/\.(?:name|container)$/, "");
+  return path === part || path.startsWith(`${part}.`) || path.startsWith(`${part}[`);
+}
+
+function renderingOf(released: readonly Manifest[], version: string): Rendering {
+  const resourceOf = resourceFinder(released);
+  // Their schemas have no field that a spec could be about.
+  const settable = released.map((one) =>
+    one.kind === "CustomResourceDefinition" ? undefined : one,
+  );
+  return (component) => {
+    const stopped = stoppedWorkloads(overridesOf(component), released);
+    const transform = transformOf(component, { version, resourceOf, stopped });
+    return settable.map((one) =>
+      one === undefined || isAutoscalerOf(stopped, one) ? undefined : transform(one),
+    );
+  };
+}

@@ -1,0 +1,59 @@
+// @module-tag release-files
+import { describe, expect, test } from "vitest";
+
+import type { Component } from "../../api/component.ts";
+import { openReleases } from "../../cmd/open-releases.ts";
+import { remarksOn } from "../../render/remarks/remarks.ts";
+import { render } from "../../render/render.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
+import { eventing, serving } from "./components.ts";
+
+const registry = { default: "mirror.example.com/k/${NAME}:v1" };
+const enabled = { enabled: true };
+const all: readonly Component[] = [
+  serving({
+    registry,
+    ingress: { istio: enabled, kourier: enabled, contour: enabled, "gateway-api": enabled },
+    security: { securityGuard: enabled },
+  }),
+  eventing({
+    registry,
+    source: {
+      ceph: enabled,
+      github: enabled,
+      gitlab: enabled,
+      kafka: enabled,
+      rabbitmq: enabled,
+      redis: enabled,
+    },
+  }),
+];
+
+describe.each(all)("a registry for all images of $kind", (component) => {
+  test("reaches every image of every version of Knative, or names the image", async () => {
+    const releases = await openReleases(await releaseDir());
+    for (const version of releases.versionsOf(component.kind)) {
+      const wanted: Component =
+        component.kind === "KnativeServing"
+          ? { ...component, spec: { ...component.spec, version } }
+          : { ...component, spec: { ...component.spec, version } };
+      const { manifests } = await render(wanted, releases);
+      const objects = manifests.filter(({ kind }) => kind !== "CustomResourceDefinition");
+      const left = objects.flatMap((one) =>
+        [
+          ...JSON.stringify(withoutExamples(one)).matchAll(
+            /"((?:gcr|ghcr|docker|quay|registry\.k8s)\.io\/[^"]*)"/g,
+          ),
+        ].map(([, image]) => image),
+      );
+      expect(left).toEqual([]);
+      expect(await remarksOn(wanted, { releases, version })).toEqual([]);
+    }
+  });
+});
+
+function withoutExamples(value: object): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (key, field: unknown) => (key === "_example" ? undefined : field)),
+  );
+}
