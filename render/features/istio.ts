@@ -150,14 +150,19 @@ function namespaceIn(entry: Config[string], namespace: string): string | undefin
   return part === "" ? undefined : part;
 }
 
-/** A list that cannot be read is ignored, as by upstream. */
+/**
+ * Where the Service of the local gateway is. In the form of net-istio `namespace` is that of the Gateway and `service` the host name of its Service; upstream
+ * takes the namespace of the Gateway (D-63). A list that cannot be read is ignored, as by upstream.
+ */
 function listedNamespace(text: string): string | undefined {
   const gateways = parseGateways(text);
   if (!Array.isArray(gateways)) return undefined;
   const list: readonly unknown[] = gateways;
   for (const gateway of list) {
     if (!isRecord(gateway) || gateway["name"] !== localGateway) continue;
-    const { namespace } = gateway;
+    const { namespace, service } = gateway;
+    const place = typeof service === "string" ? (service.split(".")[1] ?? "") : "";
+    if (place !== "") return place;
     if (typeof namespace === "string" && namespace !== "") return namespace;
   }
   return undefined;

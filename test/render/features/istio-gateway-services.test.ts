@@ -34,6 +34,15 @@ describe("gateway Services", () => {
       },
       place: "new",
     },
+    {
+      config: {
+        istio: {
+          "local-gateways":
+            "- name: knative-local-gateway\n  namespace: knative-serving\n  service: knative-local-gateway.mesh.svc.cluster.local",
+        },
+      },
+      place: "mesh",
+    },
     { config: { istio: { "local-gateways": "[]" } }, place: "istio-system" },
     {
       config: { istio: { "local-gateways": "- [broken", [legacy]: "nodots" } },
