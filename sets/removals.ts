@@ -11,7 +11,7 @@ import { timeOf } from "./component-said.ts";
 import { shortHashOf } from "./desired-spec.ts";
 import { noRemovals, type Removals, type SelectedCluster, type SetFacts } from "./facts.ts";
 import { concurrencyOf, durationOf, shareOf } from "./limits.ts";
-import { isExcluded } from "./select-clusters.ts";
+import { isExcluded, matchesProfile } from "./select-clusters.ts";
 import { unmatchedStage } from "./stages.ts";
 
 const usualAfterMs = 600_000;
@@ -52,7 +52,10 @@ export function planRemovals(
   const unmark = marked.map(componentKeyOf);
   const staying = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const allowed = Math.max(fewClusters, shareOf(largestShare, children.length, 0));
-  const isShrunk = staying.length > allowed || (keys.size === 0 && staying.length > 0);
+  const isEmptied = keys.size === 0 && staying.length > 0;
+  const isShrunk =
+    staying.length > allowed ||
+    (isEmptied && !staying.every((child) => isRelabelled(set, child, profiles)));
   if (isShrunk) {
     const hash = shortHashOf([...keys].toSorted());
     const isAccepted = set.metadata.annotations?.[steering.acceptSelection] === hash;
@@ -66,6 +69,29 @@ export function planRemovals(
     !isShrunk && set.metadata.annotations?.[steering.acceptSelection] !== undefined;
   const all = { ...removals, unmark };
   return { left, removals: all, nextLook, suspicious: undefined, isAcceptanceOver };
+}
+
+/**
+ * True for a component whose cluster left the set because of what its ClusterProfile says now: it exists and does not match, and the set selects as it did when its
+ * selection was sound. A set whose last clusters move to other sets so is empty on purpose; one whose selector was changed is not.
+ */
+function isRelabelled(
+  { spec, metadata, status }: FleetSet,
+  child: Component,
+  profiles: SetFacts["profiles"],
+): boolean {
+  const profile = profiles.get(clusterKeyOf(child));
+  const isSound = status?.conditions?.some(
+    (condition) => condition.type === "Selected" && condition.status === "True",
+  );
+  return (
+    spec.clusters.from === "Selector" &&
+    isSound === true &&
+    status?.observedGeneration === metadata.generation &&
+    profile !== undefined &&
+    profile.metadata.deletionTimestamp === undefined &&
+    !matchesProfile(spec.clusters.selector ?? {}, profile)
+  );
 }
 
 /** Number of components of a stage whose clusters are no longer selected, and that are not deleted yet. */

@@ -1,6 +1,7 @@
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
-import { isSameJson } from "../../api/fields.ts";
+import { quoteValue } from "../../api/field-path.ts";
+import { isRecord, isSameJson } from "../../api/fields.ts";
 import { type FleetSet, setLabels } from "../../api/fleet-set.ts";
 import { describe } from "../../api/kubernetes.ts";
 import type { DesiredSpecs } from "../../sets/desired-spec.ts";
@@ -25,7 +26,8 @@ export function judgeAdoption(
     return leave("Duplicate", `${subject} belongs to the set ${namespace}/${other}`);
   }
   if (namespace !== set.metadata.namespace) {
-    return leave("NotOwned", `${subject} has the cluster, in another namespace than the set`);
+    const message = `${subject} has the cluster, in another namespace than the set; a set takes over components of its own`;
+    return leave("NotOwned", message);
   }
   if (set.spec.adoption === "Always") return { kind: "take", component };
   if (set.spec.adoption === "Never") {
@@ -37,7 +39,18 @@ export function judgeAdoption(
   const spec = specs.withExactVersion(written);
   if (isSameJson(desired.spec, spec)) return { kind: "take", component };
   const field = differingField(desired.spec, spec) ?? differingField(spec, desired.spec) ?? [];
-  return leave("NotOwned", `${subject} has the cluster, and its spec.${field.join(".")} differs`);
+  const [has, wants] = [spec, desired.spec].map((one) => valueAt(one, field));
+  const message = `${subject} has the cluster, and its spec.${field.join(".")} differs: it has ${has}, the set wants ${wants}`;
+  return leave("NotOwned", message);
+}
+
+function valueAt(spec: unknown, path: readonly string[]): string {
+  let value = spec;
+  for (const part of path) {
+    if (Array.isArray(value)) value = value[Number(part)];
+    else value = isRecord(value) ? value[part] : undefined;
+  }
+  return value === undefined ? "nothing" : quoteValue(value);
 }
 
 function leave(reason: string, message: string): Adoption {

@@ -114,6 +114,52 @@ describe("R11: what is not selected any more", () => {
     expect(world.children.size).toBe(7);
   });
 
+  describe("the last cluster of a set", () => {
+    const selector = { matchLabels: { ring: "prod" } };
+    const none = { kind: "clusters", clusters: [] } as const;
+
+    function lastCluster(): SetWorld {
+      const world = new SetWorld({}, [
+        { name: "a", labels: { ring: "prod" }, fate: () => "ready" },
+      ]);
+      world.set = {
+        ...world.set,
+        spec: { ...world.set.spec, clusters: { from: "Selector", selector } },
+      };
+      world.settle();
+      world.pass(minute);
+      world.settle();
+      expect(world.children.size).toBe(1);
+      return world;
+    }
+
+    function left(world: SetWorld): number {
+      world.selection = none;
+      world.settle();
+      world.pass(11 * minute);
+      world.settle();
+      return world.children.size;
+    }
+
+    test("leaves when its label was changed", () => {
+      const world = lastCluster();
+      world.clusters.set("a", { name: "a", labels: { ring: "other" }, fate: () => "ready" });
+      expect(left(world)).toBe(0);
+    });
+
+    test("stays when its ClusterProfile is gone", () => {
+      const world = lastCluster();
+      world.clusters.delete("a");
+      expect(left(world)).toBe(1);
+    });
+
+    test("stays when the selector of the set was changed", () => {
+      const world = lastCluster();
+      world.edit({ clusters: { from: "Selector", selector: { matchLabels: { ring: "typo" } } } });
+      expect(left(world)).toBe(1);
+    });
+  });
+
   test("a selection that shrinks suddenly removes nothing until its hash is accepted", () => {
     const world = completeWorld();
     world.selection = { kind: "clusters", clusters: [{ namespace: "fleet", name: "rest-1" }] };

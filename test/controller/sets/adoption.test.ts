@@ -32,12 +32,12 @@ test.each<Row>([
   {
     name: "with another version is left",
     spec: { version: "1.20.0" },
-    why: "NotOwned: KnativeServing fleet/mine has the cluster, and its spec.version differs",
+    why: 'NotOwned: KnativeServing fleet/mine has the cluster, and its spec.version differs: it has "1.20.0", the set wants "1.22.0"',
   },
   {
     name: "with a field more is left",
     spec: { version: "1.22.0", config: { network: {} } },
-    why: "NotOwned: KnativeServing fleet/mine has the cluster, and its spec.config differs",
+    why: 'NotOwned: KnativeServing fleet/mine has the cluster, and its spec.config differs: it has "{\\"network\\":{}}", the set wants nothing',
   },
   {
     name: "with the minor version that the set resolves is taken",
@@ -48,7 +48,7 @@ test.each<Row>([
     name: "with another minor version than the set resolves is left",
     wants: "1.22",
     spec: { version: "1.21" },
-    why: "NotOwned: KnativeServing fleet/mine has the cluster, and its spec.version differs",
+    why: 'NotOwned: KnativeServing fleet/mine has the cluster, and its spec.version differs: it has "1.21", the set wants "1.22.1"',
   },
   { name: "with any spec is taken by Always", adoption: "Always", spec: { version: "1.20.0" } },
   {
@@ -60,7 +60,7 @@ test.each<Row>([
     name: "of another namespace is left, also by Always",
     adoption: "Always",
     namespace: "other",
-    why: "NotOwned: KnativeServing other/mine has the cluster, in another namespace than the set",
+    why: "NotOwned: KnativeServing other/mine has the cluster, in another namespace than the set; a set takes over components of its own",
   },
   {
     name: "of another set is left, also by Always",

@@ -65,7 +65,8 @@ describe("a set that selects a cluster is looked at", () => {
     await quiet(hub);
     expect(said(hub, "prod")).toMatchObject({
       reason: "NotOwned",
-      message: "KnativeServing fleet/by-hand has the cluster, and its spec.version differs",
+      message:
+        'KnativeServing fleet/by-hand has the cluster, and its spec.version differs: it has "1.21.0", the set wants "1.22.0"',
     });
     const spec = { clusterProfileRef, version: "1.22.0", "high-availability": { replicas: 2 } };
     putForeign(hub, { ...metadata, generation: 2 }, { spec });
