@@ -240,3 +240,25 @@ test("G5 a spec of 16,000 values holds nobody up, keeps its version rule, and is
   expect(ruling.violations.map(({ rule }) => rule)).toEqual(["version"]);
   expect(ruling.warnings).toEqual([expect.stringContaining("too large to be held against")]);
 });
+
+test("what is not done as it is written is warned of, with a release directory", async () => {
+  const request = written({
+    ...kourier,
+    version: "1.23.1",
+    config: { network: { autoTLS: "Enabled" } },
+    registry: { override: { nobody: "a.example/b:v1" } },
+    workloads: [
+      { name: "activator", replicas: 3 },
+      { name: "controller", version: "1" },
+    ],
+  });
+  const { warnings, violations } = await review(request, stage());
+  expect(violations).toEqual([]);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^spec\.registry\.override\.nobody: names no container/),
+    expect.stringMatching(/^spec\.config\.network\.autoTLS: config-network of the release/),
+    expect.stringMatching(/^spec\.workloads\[0\]\.replicas: the autoscaler "activator" keeps 3 to/),
+    "spec.workloads[1].version: has no effect; leave it out",
+  ]);
+  expect((await review(request, beside())).warnings).toEqual([]);
+});
