@@ -225,7 +225,7 @@ test("a patch that needs no right leaves everything strong of an object as it wa
       const one: ResourcePatch = { target, patch: { type, content } };
       if (harmIn(one) !== undefined) return;
       const after = resultOf(one);
-      if (after === undefined) return;
+      if (after === undefined || isRefused(after)) return;
       applied[type] += 1;
       expect(strongPart(after)).toEqual(withProbesOf(controller, after));
     }),
@@ -234,6 +234,12 @@ test("a patch that needs no right leaves everything strong of an object as it wa
   // The vocabulary has to give patches that can be applied.
   expect(Math.min(...Object.values(applied))).toBeGreaterThan(20);
 });
+
+/** No API server takes a container without an image, such as one that only its other fields were given for. */
+function isRefused(after: Manifest): boolean {
+  const containers = listAt(recordAt(after, "spec", "template", "spec"), "containers");
+  return containers.some((one) => recordAt(one)["image"] === undefined);
+}
 
 /** Undefined for a patch that cannot be applied or deletes the object. */
 function resultOf(patchOfOne: ResourcePatch): Manifest | undefined {
