@@ -1,7 +1,7 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 
 import { lead, type Leadership } from "../../../controller/leader/leader.ts";
-import { defaultLeaseTimes, type LeaseTimes } from "../../../controller/leader/lease.ts";
+import { defaultLeaseTimes, type LeaseTimes, pauseMsOf } from "../../../controller/leader/lease.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -75,4 +75,21 @@ test("of a Lease that says that it is held for a day, a minute is believed", asy
   expect(second).toBeUndefined();
   await clock.advance(1_000);
   expect(second?.mayWrite()).toBe(true);
+});
+
+test("replicas that wait for the Lease do not all ask at once, and each within its retry period", async () => {
+  const pauses = Array.from({ length: 50 }, () => pauseMsOf(times));
+  expect(new Set(pauses).size).toBeGreaterThan(40);
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(300);
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(400);
+  await leading("one");
+  const chance = vi.spyOn(Math, "random");
+  const waiting = [leading("two"), leading("three")];
+  await clock.advance(4_000);
+  // Each pause of each of them is drawn anew.
+  expect(chance.mock.calls.length).toBeGreaterThanOrEqual(20);
+  hub.failFor("one");
+  await clock.advance(8_000);
+  await Promise.race(waiting);
+  chance.mockRestore();
 });
