@@ -1,8 +1,13 @@
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
+import { commandNames, lineOf, writeFilesOfLines } from "../../cmd/kubectl/every-command.ts";
+import { recordedObjects } from "../../cmd/kubectl/recorded-hub.ts";
+import { runText } from "../../cmd/kubectl/run-text.ts";
+import { startStubHub } from "../../cmd/kubectl/stub-hub.ts";
 import { commandCases, notTried } from "./command-cases.ts";
 import { commandOptionsOf } from "./command-faults.ts";
 
@@ -26,6 +31,41 @@ test("every command that writes is tried, or named with the reason why not", asy
   const names = (await documented()).filter((name) => name !== "kubectl knfleet");
   expect(names.toSorted()).toEqual([...tried, ...Object.keys(notTried)].toSorted());
 });
+
+/** The commands that write nothing on a cluster. `migrate` does with --apply alone, and `diagnose` with --from controller. */
+const reading =
+  "status,top,deployments,get,diagnose,diff,plan,orphans,check,wait,rollout status,rollout history,rollout plan,rollout adopt,events,logs,tree,gather,explain,can-i,migrate from-upstream,migrate to-upstream,connect,kubeconfig,credential,render,completion,version".split(
+    ",",
+  );
+/** The same of these is shown by their own tests: they stay until they are ended. */
+const lasting = ["ui", "mcp"];
+
+test("every command is tried, or reads", () => {
+  const tried = new Set(commandCases.map(({ command }) => command.replace(/ --.*/, "")));
+  const known = [...tried, ...reading, ...lasting].filter((name) => name !== "migrate");
+  expect(known.toSorted()).toEqual(commandNames.toSorted());
+});
+
+test("a command that reads writes nothing on a cluster", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-reading-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFilesOfLines(folder);
+  let running = "";
+  const writes: string[] = [];
+  await using hub = await startStubHub(recordedObjects, ({ method, path, query }) => {
+    const isQuestion = method === "GET" || query?.get("dryRun") === "All" || /reviews$/.test(path);
+    if (!isQuestion) writes.push(`${running}: ${method} ${path}`);
+    return undefined;
+  });
+  for (const name of reading) {
+    running = name;
+    const cwd = join(folder, "written");
+    const output = ["gather", "kubeconfig"].includes(name) ? ["-o", `${cwd}-${name}`] : [];
+    // oxlint-disable-next-line no-await-in-loop -- the writes of one command are told apart by this
+    await runText([...lineOf(name, folder), ...output], { env: { ...hub.env, HOME: folder } });
+  }
+  expect(writes).toEqual([]);
+}, 60_000);
 
 test("the command line takes the names of commands, and no others", () => {
   expect(commandOptionsOf(["--only", "register,rollout pause", "--match", "killed"])).toEqual({
