@@ -80,7 +80,7 @@ export async function checkClusters(
 }
 
 /** Codes of a cluster to which the hub has no way. */
-const wayless: readonly string[] = ["KNF3001", "KNF3004"];
+const wayless: readonly string[] = ["KNF2015", "KNF3001", "KNF3004"];
 
 async function walkToCluster(
   { ref, profile, isPulled = false }: CheckedCluster,
