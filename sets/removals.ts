@@ -52,10 +52,11 @@ export function planRemovals(
   const unmark = marked.map(componentKeyOf);
   const staying = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const allowed = Math.max(fewClusters, shareOf(largestShare, children.length, 0));
-  const isEmptied = keys.size === 0 && staying.length > 0;
-  const isShrunk =
-    staying.length > allowed ||
-    (isEmptied && !staying.every((child) => isRelabelled(set, child, profiles)));
+  const [last, ...others] = staying;
+  const isLastRelabelled =
+    last !== undefined && others.length === 0 && isRelabelled(set, last, profiles);
+  const isEmptied = keys.size === 0 && staying.length > 0 && !isLastRelabelled;
+  const isShrunk = staying.length > allowed || isEmptied;
   if (isShrunk) {
     const hash = shortHashOf([...keys].toSorted());
     const isAccepted = set.metadata.annotations?.[steering.acceptSelection] === hash;
@@ -73,7 +74,7 @@ export function planRemovals(
 
 /**
  * True for a component whose cluster left the set because of what its ClusterProfile says now: it exists and does not match, and the set selects as it did when its
- * selection was sound. A set whose last clusters move to other sets so is empty on purpose; one whose selector was changed is not.
+ * selection was sound. A set whose last cluster moves to another set so is empty on purpose; one whose selector was changed is not.
  */
 function isRelabelled(
   { spec, metadata, status }: FleetSet,

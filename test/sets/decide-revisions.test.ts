@@ -147,6 +147,19 @@ describe("R11: what is not selected any more", () => {
       expect(left(world)).toBe(0);
     });
 
+    test("stays when another one leaves with it", () => {
+      const world = lastCluster();
+      world.clusters.set("b", { name: "b", labels: { ring: "prod" }, fate: () => "ready" });
+      for (let round = 0; round < 3; round += 1) {
+        world.settle();
+        world.pass(minute);
+      }
+      expect(world.children.size).toBe(2);
+      for (const name of ["a", "b"])
+        world.clusters.set(name, { name, labels: { ring: "other" }, fate: () => "ready" });
+      expect(left(world)).toBe(2);
+    });
+
     test("stays when its ClusterProfile is gone", () => {
       const world = lastCluster();
       world.clusters.delete("a");
