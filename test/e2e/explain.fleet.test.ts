@@ -213,7 +213,7 @@ test("an installation that a webhook holds up says how many objects wait for it"
   await create(hub, { kind, on: profiles[0] });
   // With an object's name: not on the way, but at the end of an attempt.
   const message =
-    /^\d+ of 1\d\d objects applied, \d+ waiting for webhook blocker\.example\.test: ServiceAccount /;
+    /^\d+ of 1\d\d objects applied, \d+ waiting for webhook blocker\.example\.test of ValidatingWebhookConfiguration blocker: ServiceAccount /;
   const held = await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
   expect(conditionOf(held, "InstallSucceeded")?.reason).toBe("Installing");
   const before = await looks();

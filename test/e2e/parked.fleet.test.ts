@@ -70,7 +70,8 @@ test("what waits for a webhook is sent when something happens to a Deployment, w
   await admin().create(blocker);
   await waitFor("the webhook to be called", isBlocked, patience);
   const component = await create(hub, { kind, on: profiles[0] });
-  const message = /waiting for webhook blocker\.example\.test: Service /;
+  const message =
+    /waiting for webhook blocker\.example\.test of ValidatingWebhookConfiguration blocker: Service /;
   await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
   await condition(hub, kind, ["DeploymentsAvailable", { status: "False" }]);
   const since = new Date();
@@ -155,7 +156,7 @@ test(
     await waitFor("the webhook to be in force", refused, patience);
     await change(hub, serving, { config: { logging: { "loglevel.controller": "debug" } } });
     const waiting = new RegExp(
-      `1 waiting for webhook ${ownWebhook.replaceAll(".", "\\.")}: ConfigMap`,
+      `1 waiting for webhook ${ownWebhook.replaceAll(".", "\\.")} of ValidatingWebhookConfiguration ${ownWebhook}: ConfigMap`,
     );
     await condition(hub, serving, ["InstallSucceeded", { status: "Unknown", message: waiting }]);
     expect(await unblockings(metadata.uid)).toBe(0);
