@@ -11,6 +11,7 @@ import type { Releases } from "./release/releases.ts";
 import { type UserTexts, isCustom, userManifestsOf } from "./release/user-manifests.ts";
 import { assertVersionLabels } from "./release/version.ts";
 import { overridesOf, transformOf } from "./transforms.ts";
+import { sharedImageNames } from "./workloads/images.ts";
 import { isAutoscalerOf, stoppedWorkloads } from "./workloads/scaling.ts";
 
 export interface Assembly {
@@ -45,7 +46,9 @@ export async function assemble(component: Component, assembly: Assembly): Promis
   const all = [...main, ...extensions, ...guard, ...added];
   const resourceOf = resourceFinder(all);
   const stopped = stoppedWorkloads(overridesOf(component), all);
-  const transform = transformOf(component, { version, resourceOf, stopped, environment });
+  const sharedImages = sharedImageNames([...main, ...extensions, ...guard]);
+  const target = { version, resourceOf, stopped, sharedImages, environment };
+  const transform = transformOf(component, target);
   const own = main.map(transform);
   const base = [...(isCustom(component) ? lastOnes(own) : own), ...extensions.map(transform)];
   const manifests = withAdditions(

@@ -34,6 +34,8 @@ export interface Target {
   readonly resourceOf: ReturnType<typeof resourceFinder>;
   /** The workloads that go without their autoscaler (`stoppedWorkloads`). */
   readonly stopped?: ReadonlySet<string>;
+  /** Of `sharedImageNames`. */
+  readonly sharedImages?: ReadonlySet<string>;
   /** Of the controller. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -52,7 +54,7 @@ export function transformOf(component: Component, target: Target): Transform {
     ...(component.kind === "KnativeEventing" ? [namespaceInTexts(namespace)] : []),
     namespaceLabels([spec.namespaceConfiguration, spec.namespace]), // 2
     highAvailability(spec["high-availability"]?.replicas, overrides), // 3
-    images(spec.registry), // 4
+    images(spec.registry, target.sharedImages), // 4
     jobs(short, target.version), // 5
     refuseShortConfigMaps(spec.config ?? {}), // 6
     configMaps(spec.config ?? {}), // 6

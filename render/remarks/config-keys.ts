@@ -37,6 +37,9 @@ type Data = Readonly<Record<string, unknown>>;
 const exampleLine = /^[ \t]*(?:#[ \t]*)?([A-Za-z0-9][\w.-]*):(?=\s|$)/gm;
 const exampleField = /^([A-Za-z0-9][\w.-]*):(?=\s|$)/gm;
 
+/** Beginnings of keys that Knative reads, and no example has: the Leases of single controllers, in config-leader-election. */
+const undocumentedFamilies = ["map-lease-prefix"];
+
 /** What is wrong with a key; undefined for one that the ConfigMap may have. */
 function knownKeys(data: Data, example: string): (key: string) => string | undefined {
   // Some keys are documented in comments. Words of sentences do no harm here.
@@ -44,7 +47,7 @@ function knownKeys(data: Data, example: string): (key: string) => string | undef
   const fields = matchesOf(exampleField, example);
   // Keys such as domains, which the user chooses.
   const isOpen = fields.length > 0 && fields.every((field) => field.includes("."));
-  const families = new Set([...keys].flatMap(familyOf));
+  const families = new Set([...undocumentedFamilies, ...[...keys].flatMap(familyOf)]);
   const byLetters = new Map([...keys].map((key) => [lettersOf(key), key]));
   return (key) => {
     if (isOpen || keys.has(key)) return undefined;

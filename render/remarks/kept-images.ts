@@ -27,7 +27,7 @@ export function keptImages(
     return [...new Set(same)].map((image) => `${image} of ${where}`);
   });
   if (kept.length === 0 || Object.values(override).includes("")) return [];
-  const message = `does not reach ${nameFirst(kept, maxNamed)}; use spec.patches`;
+  const message = `does not reach ${nameFirst(kept, maxNamed)}; name them in spec.registry.override`;
   return [{ path: "spec.registry.default", message }];
 }
 

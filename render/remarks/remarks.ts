@@ -1,12 +1,15 @@
 import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
 import { below, type FieldProblem } from "../../api/field-path.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { resourceFinder } from "../../api/resources.ts";
 import { releasedManifests } from "../assemble.ts";
 import { isConfigMap, noSuchConfigMap, unusedConfig } from "../features/named-objects.ts";
+import { applyPatch, maxPatches } from "../patches/patches.ts";
 import type { Releases } from "../release/releases.ts";
 import { isCustom } from "../release/user-manifests.ts";
 import { overridesOf, transformOf } from "../transforms.ts";
+import { sharedImageNames } from "../workloads/images.ts";
 import { isAutoscalerOf, stoppedWorkloads } from "../workloads/scaling.ts";
 import { autoscaledReplicas } from "./autoscaled.ts";
 import { unknownConfigKeys } from "./config-keys.ts";
@@ -39,7 +42,7 @@ export async function remarksOn(
   const [newest = version] = releases.versionsOf(kind);
   const released = await releasedManifests(component, { version, newest, releases });
   const rendering = renderingOf(released, version);
-  const rendered = rendering(component);
+  const rendered = patchedBy(component, rendering(component));
   const config = spec.config ?? {};
   const found = [
     ...remarks("unmatched", unmatchedNames(spec, released)),
@@ -53,6 +56,22 @@ export async function remarksOn(
   const idle = await ineffectiveFields(component, { rendering, isTold, signal });
   const message = "has no effect; leave it out";
   return [...found, ...idle.map((path) => ({ kind: "without-effect", path, message }) as const)];
+}
+
+/** Objects after the patches that can be applied. What is wrong with the others is told where patches are checked. */
+function patchedBy(
+  { kind, spec }: Component,
+  rendered: readonly (Manifest | undefined)[],
+): readonly (Manifest | undefined)[] {
+  const current = [...rendered];
+  for (const [index, patch] of (spec?.patches ?? []).slice(0, maxPatches).entries()) {
+    try {
+      applyPatch(current, { patch, index }, kind);
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+    }
+  }
+  return current;
 }
 
 /** A remark as one line. */
@@ -80,13 +99,14 @@ function isAbout(told: string, path: string): boolean {
 
 function renderingOf(released: readonly Manifest[], version: string): Rendering {
   const resourceOf = resourceFinder(released);
+  const sharedImages = sharedImageNames(released);
   // Their schemas have no field that a spec could be about.
   const settable = released.map((one) =>
     one.kind === "CustomResourceDefinition" ? undefined : one,
   );
   return (component) => {
     const stopped = stoppedWorkloads(overridesOf(component), released);
-    const transform = transformOf(component, { version, resourceOf, stopped });
+    const transform = transformOf(component, { version, resourceOf, stopped, sharedImages });
     return settable.map((one) =>
       one === undefined || isAutoscalerOf(stopped, one) ? undefined : transform(one),
     );

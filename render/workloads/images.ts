@@ -18,15 +18,18 @@ const containerLists = ["containers", "initContainers"] as const;
 
 /**
  * Replaces the registry of images: in containers, in variables and ConfigMaps that hold an image, and in cached Images. Adds pull secrets. Runs before
- * Jobs are named. Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.4.
+ * Jobs are named. Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.4. `shared` has the names of `sharedImageNames`.
  */
-export function images(registry: Registry = {}): Transform {
+export function images(
+  registry: Registry = {},
+  shared: ReadonlySet<string> = new Set(),
+): Transform {
   if ((registry.default ?? "").length > maxTemplateLength) {
     const problem = `is longer than ${maxTemplateLength} characters`;
     throw new FleetError("ManifestInvalid", `spec.registry.default: ${problem}`);
   }
   return (manifest) => {
-    if (isWorkload(manifest)) return inWorkload(manifest, registry);
+    if (isWorkload(manifest)) return inWorkload(manifest, registry, shared);
     if (isConfigMap(manifest)) return inConfigMap(manifest, registry);
     return isCachedImage(manifest) ? inCachedImage(manifest, registry) : manifest;
   };
@@ -91,6 +94,26 @@ export function imageNames(released: readonly Manifest[]): ReadonlySet<string> {
   return new Set(names);
 }
 
+/**
+ * The last parts of paths that several images in variables of a release have, such as `receive_adapter`. `${NAME}` would make one image of them, so that they stay as they are: only
+ * an override can tell them apart.
+ */
+export function sharedImageNames(released: readonly Manifest[]): ReadonlySet<string> {
+  const paths = new Map<string, Set<string>>();
+  for (const image of released.filter((one) => isWorkload(one)).flatMap(variableImages)) {
+    const path = image.split("@", 1)[0]?.replace(/:[^/]*$/, "") ?? "";
+    const base = baseNameOf(image);
+    paths.set(base, (paths.get(base) ?? new Set()).add(path));
+  }
+  return new Set([...paths].flatMap(([base, { size }]) => (size > 1 ? [base] : [])));
+}
+
+function variableImages(manifest: Manifest): readonly string[] {
+  return containersOf(manifest)
+    .flatMap((container) => listAt(container, "env").map((one) => recordAt(one)["value"]))
+    .filter(isImage);
+}
+
 function containersOf(manifest: Manifest): readonly Fields[] {
   const pod = recordAt(manifest, "spec", "template", "spec");
   return containerLists.flatMap((list) => listAt(pod, list).filter(isRecord));
@@ -105,7 +128,7 @@ function isCachedImage({ apiVersion, kind }: Manifest): boolean {
   return apiVersion === cachedImage.apiVersion && kind === cachedImage.kind;
 }
 
-function inWorkload(manifest: Manifest, registry: Registry): Manifest {
+function inWorkload(manifest: Manifest, registry: Registry, shared: ReadonlySet<string>): Manifest {
   const { name = "", generateName = "" } = manifest.metadata;
   const owner = generateName === "" ? name : generateName;
   const changed = changeContainers(
@@ -115,14 +138,18 @@ function inWorkload(manifest: Manifest, registry: Registry): Manifest {
       const fallback = typeof own === "string" ? own : "";
       const wanted = imageFor([`${owner}/${fallback}`, fallback], { image, fallback }, registry);
       const pulled = wanted === undefined ? container : { ...container, image: wanted };
-      return withVariables(pulled, manifest, registry);
+      return withVariables(pulled, manifest, { registry, shared });
     },
     containerLists,
   );
   return appendToPod(changed, "imagePullSecrets", registry.imagePullSecrets ?? []);
 }
 
-function withVariables(container: Fields, manifest: Manifest, registry: Registry): Fields {
+function withVariables(
+  container: Fields,
+  manifest: Manifest,
+  { registry, shared }: { readonly registry: Registry; readonly shared: ReadonlySet<string> },
+): Fields {
   const env = listIn(container, "env", manifest);
   const after = env.map((variable) => {
     const [name] = namesOf(variable);
@@ -131,7 +158,9 @@ function withVariables(container: Fields, manifest: Manifest, registry: Registry
     if (exact !== undefined) return { name, value: exact };
     const image = isRecord(variable) ? variable["value"] : undefined;
     // The image of pods that a controller makes.
-    const value = isImage(image) ? imageFor([], { image, fallback: name }, registry) : undefined;
+    const value = isImage(image)
+      ? imageFor([], { image, fallback: name, shared }, registry)
+      : undefined;
     return value === undefined ? variable : { name, value };
   });
   return after.every((variable, index) => variable === env[index])
@@ -167,12 +196,14 @@ interface Current {
   readonly image: unknown;
   /** Replaces the name of an image that has no path. */
   readonly fallback: string;
+  /** Names for which `default` is no answer. */
+  readonly shared?: ReadonlySet<string>;
 }
 
 /** The image that replaces the current one; undefined when the current one stays. */
 function imageFor(
   names: readonly string[],
-  { image, fallback }: Current,
+  { image, fallback, shared }: Current,
   registry: Registry,
 ): string | undefined {
   for (const name of names) {
@@ -182,7 +213,7 @@ function imageFor(
   }
   const template = registry.default ?? "";
   const base = typeof image === "string" ? baseNameOf(image) : "";
-  return template === ""
+  return template === "" || shared?.has(base) === true
     ? undefined
     : template.replaceAll("${NAME}", () => (base === "" ? fallback : base));
 }

@@ -46,8 +46,21 @@ describe.each(all)("a registry for all images of $kind", (component) => {
           ),
         ].map(([, image]) => image),
       );
-      expect(left).toEqual([]);
-      expect(await remarksOn(wanted, { releases, version })).toEqual([]);
+      const remarks = await remarksOn(wanted, { releases, version });
+      // Several sources have an image of one name for the pods that they make: none of them becomes that of another one.
+      expect(
+        new Set(
+          left.map((image = "") =>
+            image
+              .replace(/[@:][^/]*$/, "")
+              .split("/")
+              .at(-1),
+          ),
+        ),
+      ).toEqual(new Set(left.length === 0 ? [] : ["receive_adapter"]));
+      expect(remarks.map(({ path }) => path)).toEqual(
+        left.length === 0 ? [] : ["spec.registry.default"],
+      );
     }
   });
 });

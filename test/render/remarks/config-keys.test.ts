@@ -33,6 +33,11 @@ test.each<Row>([
   { name: "that the release sets", config: { network: { "set-by-release": "a" } }, unknown: [] },
   { name: "that are domains", config: { domain: { "a.example": "" } }, unknown: [] },
   { name: "of one kind", config: { logging: { "loglevel.activator": "debug" } }, unknown: [] },
+  {
+    name: "that no example has, of the Lease of one controller",
+    config: { logging: { "map-lease-prefix.reconciler": "a" } },
+    unknown: [],
+  },
   { name: "of a ConfigMap without example", config: { plain: { any: "a" } }, unknown: [] },
   {
     name: "of an old release",

@@ -41,6 +41,22 @@ describe("remarks", () => {
     expect(await lines(serving(spec))).toEqual([]);
   });
 
+  test("none about replicas that a patch fixes as the remark says", async () => {
+    const workloads = [{ name: "mt-broker-ingress", replicas: 3 }];
+    const target = {
+      apiVersion: "autoscaling/v2",
+      kind: "HorizontalPodAutoscaler",
+      name: "broker-ingress-hpa",
+    };
+    const patch = (content: string) => [{ target, patch: { type: "strategic", content } }] as const;
+    const fixed = patch("spec: {minReplicas: 3, maxReplicas: 3}");
+    expect(await lines(eventing({ workloads, patches: fixed }))).toEqual([]);
+    const other = patch("spec: {maxReplicas: 7}");
+    expect(await lines(eventing({ workloads, patches: other }))).toEqual([
+      expect.stringContaining("keeps 3 to 7 pods"),
+    ]);
+  });
+
   test.each<[string, Component, string]>([
     [
       "a name of an image that the release does not have",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { images, type Registry } from "../../../render/workloads/images.ts";
+import { images, type Registry, sharedImageNames } from "../../../render/workloads/images.ts";
 import { withContainer, workload } from "../workload-objects.ts";
 
 const cached = (spec: object, name = "queue-proxy"): Manifest => ({
@@ -103,6 +103,30 @@ describe("images", () => {
         ],
       }),
     );
+  });
+
+  test("in variables stay where several have one name, unless they are overridden", () => {
+    const adapters = ["github", "gitlab"].map((source) =>
+      workload(source, {
+        containers: [
+          {
+            name: "controller",
+            image: "gcr.io/x/controller",
+            env: [
+              { name: `${source.toUpperCase()}_RA_IMAGE`, value: `gcr.io/x/${source}/adapter:1` },
+            ],
+          },
+        ],
+      }),
+    );
+    const shared = sharedImageNames(adapters);
+    expect([...shared]).toEqual(["adapter"]);
+    const registry = { default: "r/${NAME}", override: { GITLAB_RA_IMAGE: "r/gitlab" } };
+    const found = JSON.stringify(adapters.map(images(registry, shared)));
+    expect(found).toContain('"value":"gcr.io/x/github/adapter:1"');
+    expect(found).toContain('"value":"r/gitlab"');
+    expect(found).toContain('"image":"r/controller"');
+    expect(sharedImageNames(adapters.slice(1)).size).toBe(0);
   });
 
   test("of init containers are replaced, of CronJobs stay", () => {

@@ -73,7 +73,7 @@ export function componentProblems({
     const patches = await patchProblems(component, whole, signal);
     if (problem !== undefined) return { ...nothing, version, patches, others };
     const remarks = isWhole
-      ? await remarksOn(plain, { releases, version: tried, signal })
+      ? await remarksOn(withPatchesOf(component, plain), { releases, version: tried, signal })
       : nothing.remarks;
     return { version, patches, others, target: tried, remarks };
   };
@@ -139,6 +139,15 @@ function plainOf({ status: _status, ...component }: Component, version: string):
     return { ...component, metadata, spec };
   }
   return { ...component, metadata, spec: { ...withoutPatches(component.spec ?? {}), version } };
+}
+
+/** A plain component with the patches of its original, which may do what is remarked otherwise. */
+function withPatchesOf({ spec }: Component, plain: Component): Component {
+  const { patches } = spec ?? {};
+  if (patches === undefined) return plain;
+  return plain.kind === "KnativeServing"
+    ? { ...plain, spec: { ...plain.spec, patches } }
+    : { ...plain, spec: { ...plain.spec, patches } };
 }
 
 function withoutPatches<Spec extends NonNullable<Component["spec"]>>({
