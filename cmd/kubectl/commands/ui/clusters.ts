@@ -1,4 +1,9 @@
-import { type ClusterProfile, isHealthy, propertiesOf } from "../../../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  isHealthy,
+  leavingMessage,
+  propertiesOf,
+} from "../../../../api/cluster-profile.ts";
 import { conditionOf } from "../../../../api/conditions.ts";
 import { foreignText } from "../../../../api/foreign-text.ts";
 import type { Flags } from "../../flags.ts";
@@ -49,6 +54,7 @@ export async function clusterList(
 
 function clusterItemOf(profile: ClusterProfile): ClusterItem {
   const { metadata, status } = profile;
+  const kubernetes = status?.version?.kubernetes;
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -56,11 +62,13 @@ function clusterItemOf(profile: ClusterProfile): ClusterItem {
     properties: propertiesOf(profile),
     ...healthOf(profile),
     ...accessOf(profile),
-    kubernetesVersion: status?.version?.kubernetes ?? null,
+    kubernetesVersion: kubernetes === undefined ? null : foreignText(kubernetes),
   };
 }
 
 function healthOf(profile: ClusterProfile): Pick<ClusterItem, "healthy" | "message"> {
+  const leaving = leavingMessage(profile);
+  if (leaving !== undefined) return { healthy: false, message: foreignText(leaving) };
   const condition = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
   if (condition === undefined) return { healthy: null, message: null };
   const { message = "" } = condition;
@@ -71,6 +79,12 @@ function healthOf(profile: ClusterProfile): Pick<ClusterItem, "healthy" | "messa
 
 function accessOf({ status }: ClusterProfile): Pick<ClusterItem, "provider" | "server"> {
   const { accessProviders, credentialProviders } = status ?? {};
-  const [first] = [...(accessProviders ?? []), ...(credentialProviders ?? [])];
-  return { provider: first?.name ?? null, server: first?.cluster?.server ?? null };
+  const offered = [...(accessProviders ?? []), ...(credentialProviders ?? [])];
+  // Older hubs of KubeFleet begin with an entry that has no server.
+  const first = offered.find(({ cluster }) => (cluster?.server ?? "") !== "") ?? offered[0];
+  const server = first?.cluster?.server ?? "";
+  return {
+    provider: first === undefined ? null : foreignText(first.name),
+    server: server === "" ? null : foreignText(server),
+  };
 }
