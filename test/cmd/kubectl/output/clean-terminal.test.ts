@@ -23,6 +23,7 @@ import { recordedFolder } from "../golden/record-scene.ts";
 import { sceneArgs } from "../golden/scenes.ts";
 import { recordedObjects } from "../recorded-hub.ts";
 import { runText, type RunText } from "../run-text.ts";
+import { fleetSet } from "../set-facts.ts";
 import { startStubHub, type StubHub } from "../stub-hub.ts";
 
 // Clears the screen, rings, goes back to the start of the line, hides what follows, sets a title, and turns the order of letters around.
@@ -48,6 +49,14 @@ function spoiled(value: unknown, key = ""): unknown {
   // What a bundle says of a kind, such as its plural.
   if (!isRecord(value) || key === "kind") return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, spoiled(one, name)]));
+}
+
+/** A set that commands find by its name, with the hostile text in everything else. */
+function hostileSet(): KubeObject {
+  const set = fleetSet();
+  const { name, namespace } = set.metadata;
+  const lies: KubeObject = JSON.parse(JSON.stringify(spoiled(set)));
+  return { ...lies, metadata: { ...lies.metadata, name, namespace } };
 }
 
 const scenes = ["broken", "whole"] as const;
@@ -77,7 +86,7 @@ beforeAll(async () => {
   const providers = JSON.stringify(spoiled({ providers: [provider] }));
   writeFileSync(join(hostileFiles, "providers.json"), providers);
   const objects: readonly KubeObject[] = JSON.parse(JSON.stringify(spoiled(recordedObjects)));
-  lying = await startStubHub(objects);
+  lying = await startStubHub([...objects, hostileSet()]);
   const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden" };
   const message = `may not${hostile} do this`;
   refusing = await startStubHub([], () => ({ status: 403, body: { ...body, message } }));
@@ -173,4 +182,13 @@ describe("of a hub whose every text is hostile", () => {
       }
     }
   });
+
+  test.each(["rollout status", "rollout history", "rollout skip"])(
+    "%s tells of a set there",
+    async (name) => {
+      const { stdout, stderr } = await runText(lineOf(name, folder), { env: lying.env });
+      expect(`${stdout}${stderr}`).toMatch(/prod/);
+      expect(`${stdout}${stderr}`).not.toContain("not found");
+    },
+  );
 });
