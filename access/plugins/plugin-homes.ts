@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { FleetError } from "../../api/errors.ts";
 import { canonicalJson } from "../../api/fields.ts";
+import { codeOf } from "../kube/api-error.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -48,12 +49,14 @@ export class PluginHomes implements AsyncDisposable {
     const id = identityOf(plan);
     try {
       await this.#removals.get(id);
-      this.#root ??= mkdtemp(join(tmpdir(), "knfleet-homes-"));
+      this.#root ??= newRoot().catch((error: unknown) => {
+        this.#root = undefined;
+        throw error;
+      });
       const folder = join(await this.#root, id);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       return folder;
     } catch (cause) {
-      this.#root = undefined;
       const message = `Exec plugin ${plan.command} of provider ${plan.provider}: no HOME can be made for it`;
       throw new FleetError("AccessProviderFailed", message, { code: "PluginFailed", cause });
     }
@@ -66,13 +69,43 @@ export class PluginHomes implements AsyncDisposable {
       return;
     }
     this.#holders.delete(id);
-    const removal = this.#remove(id).finally(() => this.#removals.delete(id));
+    const removal = this.#remove(id).finally(() => {
+      if (this.#removals.get(id) === removal) this.#removals.delete(id);
+    });
     this.#removals.set(id, removal);
   }
 
   async #remove(id: string): Promise<void> {
     const root = await this.#root?.catch(() => undefined);
     if (root !== undefined && !this.#holders.has(id)) await remove(join(root, id));
+  }
+}
+
+const prefix = "knfleet-homes-";
+
+/** A new folder for this process. Those of processes that ended without removing theirs go: a volume outlives a container, and tokens are in them. */
+async function newRoot(): Promise<string> {
+  const names = await readdir(tmpdir()).catch(() => []);
+  const folders = names.filter((name) => name.startsWith(prefix));
+  await Promise.all(folders.map((name) => removeLeft(name)));
+  return mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+}
+
+/** Removes the folder of a process that has ended. In a container the process before this one had the same number. */
+async function removeLeft(name: string): Promise<void> {
+  const folder = join(tmpdir(), name);
+  const pid = Number(/^\d+(?=-)/.exec(name.slice(prefix.length))?.[0]);
+  const begun = Date.now() - process.uptime() * 1_000;
+  const { birthtimeMs } = await stat(folder).catch(() => ({ birthtimeMs: Infinity }));
+  const isLeft = pid === process.pid ? birthtimeMs < begun : !isRunning(pid);
+  if (isLeft) await remove(folder);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) !== "ESRCH";
   }
 }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { access, chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -143,4 +144,20 @@ describe("the HOME of an identity", () => {
     vi.unstubAllEnvs();
     expect(await homeOf(homes, plan())).toContain("knfleet-homes-");
   });
+});
+
+test("folders of processes that have ended go with the first new one, those of others stay", async () => {
+  const ended = spawnSync("true").pid;
+  const left = join(tmpdir(), `knfleet-homes-${ended}-left`);
+  const others = [`knfleet-homes-${process.ppid}-other`, `knfleet-homes-${process.pid}-mine`];
+  const folders = others.map((name) => join(tmpdir(), name));
+  for (const path of [left, ...folders]) await mkdir(path);
+  onTestFinished(async () => {
+    for (const path of [left, ...folders]) await rm(path, { recursive: true, force: true });
+  });
+  const homes = untilTheEnd(new PluginHomes());
+  using _held = homes.hold(planOf(command));
+  await homes.environmentOf(planOf(command), {});
+  await expect(access(left)).rejects.toThrow("ENOENT");
+  for (const path of folders) await expect(access(path)).resolves.toBeUndefined();
 });
