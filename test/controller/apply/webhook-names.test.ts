@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { WebhookNames } from "../../../controller/apply/webhook-names.ts";
 import { apiError } from "../observe/scripted-watches.ts";
@@ -64,4 +65,16 @@ test("nothing is asked without a webhook", async () => {
   const { client, asked } = cluster("a.b");
   await told(new WebhookNames(), ["Waiting for its deletion"], client);
   expect(asked).toEqual([]);
+});
+
+test("a cluster that names many webhooks, or breaks off, is asked a few times, once for each, and takes nothing from what is told", async () => {
+  const { client, asked } = cluster("none");
+  const names = new WebhookNames();
+  const messages = Array.from({ length: 300 }, (_, at) => `Waiting for webhook w${at}.x`);
+  expect(await told(names, messages, client)).toEqual(messages);
+  expect(await told(names, messages, client)).toEqual(messages);
+  expect(asked).toHaveLength(8);
+  const breaks = { list: () => Promise.reject(new ConnectionError("closed", "reset")) };
+  const one = messages.slice(0, 1);
+  expect(await told(new WebhookNames(), one, breaks)).toEqual(one);
 });

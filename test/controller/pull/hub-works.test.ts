@@ -120,6 +120,14 @@ describe("a work is ensured", () => {
         message: "ManifestWork spoke-1/knfleet-agent: the hub's namespace spoke-1 is being deleted",
       },
     ],
+    [
+      403,
+      "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: because it is being terminated soon",
+      lacking(
+        "WorkRefused",
+        "the hub refuses it, because the ValidatingAdmissionPolicy p denies it",
+      ),
+    ],
     [404, 'namespaces "spoke-1" not found', { reason: "ClusterProfileNotFound" }],
   ])("unless the hub answers %i %s", async (status, message, error) => {
     await expect(ensure(undefined, refusing(status, message))).rejects.toMatchObject(error);
