@@ -225,7 +225,7 @@ function settledState(watched: Watched, wanted: unknown, timing: Timing): Cluste
   if (settled === undefined || !isHalted || deadlineMs === undefined) return settled;
   if (now < countsFrom(watched, timing) + deadlineMs) return settled;
   if (settled.name === "Settling") return { ...settled, name: "TimedOut" };
-  const until = readySince(watched.child, now) + graceMs;
+  const until = readySince(watched.child, now) + Math.min(deadlineMs, 5 * graceMs);
   return now < until ? { ...tooShort, name: "TimedOut", until } : settled;
 }
 

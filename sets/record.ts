@@ -32,7 +32,7 @@ export function newEntries(
   const at = timestampOf(new Date(now));
   const stage = stageOf(set);
   const told = deedsOf(set)
-    .map((deed) => ({ ...stage, ...deed }))
+    .map((deed) => ({ ...deed, ...stage }))
     .filter((deed) => !record.some((known) => isSameDeed(known, deed)));
   const all = [...record, ...told];
   const approvals = approvalsOf(set, name, at).filter(

@@ -91,6 +91,8 @@ function isRelabelled(
     status?.observedGeneration === metadata.generation &&
     profile !== undefined &&
     profile.metadata.deletionTimestamp === undefined &&
+    // Properties are what a cluster or its manager says, and may be gone for a moment.
+    spec.clusters.selector?.matchProperties === undefined &&
     !matchesProfile(spec.clusters.selector ?? {}, profile)
   );
 }

@@ -33,7 +33,7 @@ export interface Seen extends Standing {
 
 /**
  * What a process has seen of the clusters of a set. Conditions tell since when a cluster is ready or not, and not what it was before. A process that begins knows nothing of earlier
- * stamps: then a deadline counts from the last change of a cluster, which gives it more time, never less.
+ * stamps: then a cluster that is not ready gets a minute at least.
  */
 export interface History {
   /** Since when the set has been looked at, in ms since the epoch. */

@@ -147,6 +147,17 @@ describe("R11: what is not selected any more", () => {
       expect(left(world)).toBe(0);
     });
 
+    test("stays when only a property of it is gone, which its cluster tells", () => {
+      const world = lastCluster();
+      const matchProperties = [{ name: "location", operator: "Exists" as const }];
+      const { spec } = world.set;
+      world.set = {
+        ...world.set,
+        spec: { ...spec, clusters: { from: "Selector", selector: { matchProperties } } },
+      };
+      expect(left(world)).toBe(1);
+    });
+
     test("stays when another one leaves with it", () => {
       const world = lastCluster();
       world.clusters.set("b", { name: "b", labels: { ring: "prod" }, fate: () => "ready" });

@@ -93,6 +93,6 @@ test("a done cluster that goes dark while another one halts the rollout is no fa
   world.pass(minute);
   // For a moment, or for good?
   expect(world.settle().status.rollout?.phase).toBe("Halted");
-  world.pass(minute);
+  world.pass(5 * minute);
   expect(world.settle().status.rollout?.phase).not.toBe("Halted");
 });

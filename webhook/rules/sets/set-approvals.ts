@@ -63,16 +63,19 @@ export function steeringProblems(change: SetChange): readonly Problem[] {
   ];
 }
 
+/** An approval is told by its own annotation. */
+const toldDeeds = deeds.filter((deed) => deed !== "approve");
+
 /** Why the controller could not record a deed, or may not. */
 function deedProblem({ username }: SetChange, verb: string, value: unknown): string | undefined {
-  if (!deeds.some((deed) => deed === verb))
-    return `the key must end with one of ${deeds.join(", ")}`;
+  if (!toldDeeds.some((deed) => deed === verb))
+    return `the key must end with one of ${toldDeeds.join(", ")}`;
   const deed = recordAt(jsonOf(String(value)));
   if (entryOf({ ...deed, what: verb }).length === 0) {
     return `must be JSON with "at", a time as in RFC 3339, as kubectl knfleet rollout writes it (is ${quoteValue(value)})`;
   }
   const { user } = deed;
-  if (user === undefined || user === username) return undefined;
+  if (user === username) return undefined;
   return `must name the user who writes it, here ${quoteValue(username)} (is ${quoteValue(user)})`;
 }
 
