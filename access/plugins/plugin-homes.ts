@@ -85,19 +85,21 @@ const prefix = "knfleet-homes-";
 
 /** A new folder for this process. Those of processes that ended without removing theirs go: a volume outlives a container, and tokens are in them. */
 async function newRoot(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+  const { birthtimeMs } = await stat(root);
+  const begunMs = birthtimeMs - process.uptime() * 1_000;
   const names = await readdir(tmpdir()).catch(() => []);
   const folders = names.filter((name) => name.startsWith(prefix));
-  await Promise.all(folders.map((name) => removeLeft(name)));
-  return mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+  await Promise.all(folders.map((name) => removeLeft(name, begunMs)));
+  return root;
 }
 
-/** Removes the folder of a process that has ended. In a container the process before this one had the same number. */
-async function removeLeft(name: string): Promise<void> {
+/** Removes the folder of a process that has ended. In a container the process before this one, which began at `begunMs`, had the same number. */
+async function removeLeft(name: string, begunMs: number): Promise<void> {
   const folder = join(tmpdir(), name);
   const pid = Number(/^\d+(?=-)/.exec(name.slice(prefix.length))?.[0]);
-  const begun = Date.now() - process.uptime() * 1_000;
   const { birthtimeMs } = await stat(folder).catch(() => ({ birthtimeMs: Infinity }));
-  const isLeft = pid === process.pid ? birthtimeMs < begun : !isRunning(pid);
+  const isLeft = pid === process.pid ? birthtimeMs < begunMs : !isRunning(pid);
   if (isLeft) await remove(folder);
 }
 
