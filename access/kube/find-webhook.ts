@@ -14,25 +14,29 @@ export interface ConfiguredWebhook {
 
 const kinds = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] as const;
 
-/** The configuration of a webhook that a message of the API server names: two requests. Of several the first by name; undefined when there is none. */
-export async function findWebhook(
-  webhook: string,
+/** The configurations of webhooks that messages of the API server name, by name of the webhook: two requests for all. Of several the first by name; none for a webhook that is not there. */
+export async function findWebhooks(
+  webhooks: readonly string[],
   client: Pick<KubeClient, "list">,
   signal: AbortSignal,
-): Promise<ConfiguredWebhook | undefined> {
-  const found = await Promise.all(
+): Promise<ReadonlyMap<string, ConfiguredWebhook>> {
+  const configurations = await Promise.all(
     kinds.map(async (kind) => {
       const resource = knownResource("admissionregistration.k8s.io/v1", kind);
       const { items } = await client.list({ resource }, {}, signal);
-      return items.flatMap((item) => {
-        const entry = entryOf(item, webhook);
-        return entry === undefined
-          ? []
-          : [{ kind, name: item.metadata.name, service: serviceOf(entry) }];
-      });
+      return items.map((item) => ({ kind, name: item.metadata.name, item }));
     }),
   );
-  return found.flat().toSorted(byText(describe))[0];
+  const inOrder = configurations.flat().toSorted(byText(describe));
+  return new Map(
+    webhooks.flatMap((webhook) => {
+      const [found] = inOrder.flatMap(({ kind, name, item }) => {
+        const entry = entryOf(item, webhook);
+        return entry === undefined ? [] : [{ kind, name, service: serviceOf(entry) }];
+      });
+      return found === undefined ? [] : [[webhook, found] as const];
+    }),
+  );
 }
 
 function entryOf(configuration: KubeObject, webhook: string): unknown {

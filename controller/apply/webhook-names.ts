@@ -1,4 +1,4 @@
-import { findWebhook } from "../../access/kube/find-webhook.ts";
+import { findWebhooks } from "../../access/kube/find-webhook.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe } from "../../api/kubernetes.ts";
@@ -10,7 +10,7 @@ const naming = /\bwebhook ([\w.-]+)(?= denies it$| does not answer$|$)/;
 const mostNames = 4;
 const longestName = 300;
 
-/** Tells of which configuration the webhooks are that messages name. Asks the cluster once for each, as long as the webhook goes on to be named. */
+/** Tells of which configuration the webhooks are that messages name. Asks the cluster once for those that are new, as long as they go on to be named. */
 export class WebhookNames {
   /** By name of the webhook; undefined: the cluster does not tell it. */
   readonly #configurations = new Map<string, string | undefined>();
@@ -25,13 +25,16 @@ export class WebhookNames {
     for (const known of this.#configurations.keys()) {
       if (!named.has(known)) this.#configurations.delete(known);
     }
-    for (const webhook of [...named].slice(0, mostNames)) {
-      if (this.#configurations.has(webhook)) continue;
+    const wanted = [...named].slice(0, mostNames).filter((one) => !this.#configurations.has(one));
+    if (wanted.length > 0) {
       // What was applied is told also when this cannot be found out.
-      const found = await findWebhook(webhook, client, signal).catch(() => undefined);
+      const found = await findWebhooks(wanted, client, signal).catch(() => undefined);
       signal.throwIfAborted();
-      const text = found === undefined ? undefined : foreignText(describe(found), longestName);
-      this.#configurations.set(webhook, text);
+      for (const webhook of wanted) {
+        const one = found?.get(webhook);
+        const text = one === undefined ? undefined : foreignText(describe(one), longestName);
+        this.#configurations.set(webhook, text);
+      }
     }
     return troubles.map((trouble) => ({ ...trouble, message: this.#complete(trouble.message) }));
   }

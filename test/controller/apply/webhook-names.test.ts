@@ -67,13 +67,13 @@ test("nothing is asked without a webhook", async () => {
   expect(asked).toEqual([]);
 });
 
-test("a cluster that names many webhooks, or breaks off, is asked a few times, once for each, and takes nothing from what is told", async () => {
+test("a cluster that names many webhooks, or breaks off, is asked once, and takes nothing from what is told", async () => {
   const { client, asked } = cluster("none");
   const names = new WebhookNames();
   const messages = Array.from({ length: 300 }, (_, at) => `Waiting for webhook w${at}.x`);
   expect(await told(names, messages, client)).toEqual(messages);
   expect(await told(names, messages, client)).toEqual(messages);
-  expect(asked).toHaveLength(8);
+  expect(asked).toHaveLength(2);
   const breaks = { list: () => Promise.reject(new ConnectionError("closed", "reset")) };
   const one = messages.slice(0, 1);
   expect(await told(new WebhookNames(), one, breaks)).toEqual(one);

@@ -1,5 +1,5 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
-import { type ConfiguredWebhook, findWebhook } from "../../../../../access/kube/find-webhook.ts";
+import { type ConfiguredWebhook, findWebhooks } from "../../../../../access/kube/find-webhook.ts";
 import type { Component } from "../../../../../api/component.ts";
 import { describe } from "../../../../../api/kubernetes.ts";
 import { kubectlOn, words } from "../../../output/steps.ts";
@@ -24,7 +24,7 @@ export function webhookFinder(
     const [, webhook] = /\bwebhook ([\w.-]+)/.exec(message) ?? [];
     if (webhook === undefined) return nothing;
     try {
-      const found = await findWebhook(webhook, client, signal);
+      const found = (await findWebhooks([webhook], client, signal)).get(webhook);
       if (found === undefined) {
         return { evidence: [`No configuration has the webhook ${webhook} any more`], next: [] };
       }
