@@ -2,6 +2,7 @@ import { FleetError } from "../../api/errors.ts";
 import { isRecord, listAt, recordAt } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
+import { isConfigMap } from "../features/named-objects.ts";
 import { type Fields, type Transform, changeField, setEntries } from "../fields.ts";
 import { appendToPod, changeContainers, isWorkload, listIn } from "./pod-template.ts";
 
@@ -36,10 +37,6 @@ export function images(
 }
 
 const sidecarKey = "queue-sidecar-image";
-
-function isConfigMap({ apiVersion, kind }: Manifest): boolean {
-  return apiVersion === "v1" && kind === "ConfigMap";
-}
 
 /**
  * Images that Knative reads from a ConfigMap: that of the queue-proxy of every user pod, and those of the pods that Eventing makes itself. Upstream
