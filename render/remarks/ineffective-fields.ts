@@ -25,6 +25,8 @@ const choosing = new Set([
 
 export interface IneffectiveOptions {
   readonly rendering: Rendering;
+  /** What it renders of the component. */
+  readonly usual: ReturnType<Rendering>;
   /** Whether the user knows of a field already. */
   readonly isTold: (path: string) => boolean;
   readonly signal?: AbortSignal | undefined;
@@ -36,14 +38,13 @@ export interface IneffectiveOptions {
  */
 export async function ineffectiveFields(
   component: Component,
-  { rendering, isTold, signal }: IneffectiveOptions,
+  { rendering, usual, isTold, signal }: IneffectiveOptions,
 ): Promise<readonly string[]> {
   const spec = Object.fromEntries(
     Object.entries(component.spec ?? {}).filter(([field]) => !choosing.has(field)),
   );
   const places = placesIn(spec, []);
   if (places.length === 0 || places.length > maxValues) return [];
-  const usual = rendering(component);
   const idle = new Set<string>();
   for (const place of places) {
     // Lets other work go on.

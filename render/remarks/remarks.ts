@@ -42,7 +42,8 @@ export async function remarksOn(
   const [newest = version] = releases.versionsOf(kind);
   const released = await releasedManifests(component, { version, newest, releases });
   const rendering = renderingOf(released, version);
-  const rendered = patchedBy(component, rendering(component));
+  const usual = rendering(component);
+  const rendered = patchedBy(component, usual);
   const config = spec.config ?? {};
   const found = [
     ...remarks("unmatched", unmatchedNames(spec, released)),
@@ -53,7 +54,7 @@ export async function remarksOn(
     ...remarks("images", unreachedByPullSecrets(component, released)),
   ];
   const isTold = (path: string): boolean => found.some((one) => isAbout(one.path, path));
-  const idle = await ineffectiveFields(component, { rendering, isTold, signal });
+  const idle = await ineffectiveFields(component, { rendering, usual, isTold, signal });
   const message = "has no effect; leave it out";
   return [...found, ...idle.map((path) => ({ kind: "without-effect", path, message }) as const)];
 }
