@@ -1,5 +1,5 @@
 import type { Listing } from "../access/kube/reflector.ts";
-import { type Component, type ClusterProfileRef, orphaningOf } from "../api/component.ts";
+import { type Component, orphaningOf } from "../api/component.ts";
 import {
   managedClusterAnnotation,
   managedClusterOf,
@@ -13,7 +13,7 @@ import {
 } from "../installation/installation-namespace.ts";
 import type { Inventory } from "../installation/inventory.ts";
 import { isOlder } from "../installation/observed-object.ts";
-import { targetIdOf, hasFinalizer, newerOf } from "./component-identity.ts";
+import { hasFinalizer, newerOf } from "./component-identity.ts";
 import type { Installation } from "./reconcile/installation.ts";
 import { holderText } from "./reconcile/neighbours.ts";
 
@@ -102,14 +102,4 @@ export function keysWaitingFor(
   const has = new Set(after.entries.map(identityOf));
   const isGivenUp = (id: string): boolean => had?.has(id) !== false && !has.has(id);
   return waiting.filter(({ ids }) => ids.some(isGivenUp)).map(({ key }) => key);
-}
-
-/** The spoke of a component that was deleted or moved, when no other component uses that spoke; undefined otherwise. */
-export function leftSpokeOf(
-  before: Component,
-  all: Iterable<Component>,
-): ClusterProfileRef | undefined {
-  const id = targetIdOf(before);
-  for (const other of all) if (targetIdOf(other) === id) return undefined;
-  return before.spec?.clusterProfileRef;
 }

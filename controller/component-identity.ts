@@ -1,5 +1,6 @@
 import type { ObjectRef } from "../access/kube/kube-client.ts";
 import {
+  type ClusterProfileRef,
   componentKeyOf,
   type Component,
   operatorApiVersion,
@@ -51,6 +52,12 @@ export function newerOf<T extends KubeObject>(a: T | undefined, b: T): T {
 export function targetIdOf({ spec }: Component): string {
   const ref = spec?.clusterProfileRef;
   return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
+}
+
+/** The ClusterProfile of a target, as `targetIdOf` names it; undefined for the hub. */
+export function profileOfTarget(target: string): ClusterProfileRef | undefined {
+  const [namespace = "", name = ""] = target.split("/");
+  return target === "" ? undefined : { namespace, name };
 }
 
 /** Whether a component has our finalizer. */

@@ -1,6 +1,5 @@
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import { type Listing, Reflector } from "../access/kube/reflector.ts";
-import type { Spokes } from "../access/spokes/spokes.ts";
 import type { Clock } from "../access/time/clock.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { isRecord } from "../api/fields.ts";
@@ -13,8 +12,9 @@ export interface ComponentsOptions {
   readonly clock: Clock;
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly log: Log;
-  /** A component was added or changed; `before` is its last known state. */
+  /** A component was added or changed; `before` is its last known state, with the same uid and cluster. */
   readonly onChange: (component: Component, before: Component | undefined) => void;
+  /** A component is gone, or another one has its name. */
   readonly onDelete: (component: Component) => void;
   /** Called after a list of one kind, after `onChange` and `onDelete` for its components. */
   readonly onListed?: (kind: string, listing: Listing) => void;
@@ -24,6 +24,8 @@ export interface ComponentsOptions {
 export class Components implements Disposable {
   readonly #reflectors: readonly Reflector[];
   readonly #components = new Map<string, Component>();
+  /** By `targetIdOf`, and then by `keyTextOf`. No entry is empty. */
+  readonly #byTarget = new Map<string, Map<string, Component>>();
 
   constructor(options: ComponentsOptions, signal: AbortSignal) {
     this.#reflectors = Object.entries(componentKinds).map(
@@ -74,6 +76,21 @@ export class Components implements Disposable {
     return this.#components.values();
   }
 
+  /** The components for one cluster, by `targetIdOf`. */
+  of(target: string): Iterable<Component> {
+    return this.#byTarget.get(target)?.values() ?? [];
+  }
+
+  /** Whether a cluster, by `targetIdOf`, has components. */
+  isUsed(target: string): boolean {
+    return this.#byTarget.has(target);
+  }
+
+  /** The clusters that have components, each as `targetIdOf`. */
+  targets(): Iterable<string> {
+    return this.#byTarget.keys();
+  }
+
   [Symbol.dispose](): void {
     for (const reflector of this.#reflectors) reflector[Symbol.dispose]();
   }
@@ -82,15 +99,27 @@ export class Components implements Disposable {
     const component = asComponent(object);
     if (component === undefined) return;
     const key = keyTextOf(component);
-    const before = this.#components.get(key);
+    const target = targetIdOf(component);
+    const stored = this.#components.get(key);
+    const isSame = stored?.metadata.uid === component.metadata.uid && targetIdOf(stored) === target;
+    if (stored !== undefined && !isSame) this.#deleted(stored, options);
     this.#components.set(key, component);
-    options.onChange(component, before);
+    const ofTarget = this.#byTarget.get(target) ?? new Map<string, Component>();
+    this.#byTarget.set(target, ofTarget.set(key, component));
+    options.onChange(component, isSame ? stored : undefined);
   }
 
   #deleted(object: KubeObject, options: ComponentsOptions): void {
     const component = asComponent(object);
     if (component === undefined) return;
-    this.#components.delete(keyTextOf(component));
+    const key = keyTextOf(component);
+    // The stored one: the watch of a deletion may show another state.
+    const stored = this.#components.get(key) ?? component;
+    this.#components.delete(key);
+    const target = targetIdOf(stored);
+    const ofTarget = this.#byTarget.get(target);
+    ofTarget?.delete(key);
+    if (ofTarget?.size === 0) this.#byTarget.delete(target);
     options.onDelete(component);
   }
 }
@@ -111,18 +140,4 @@ function withManagersOfSpec(object: KubeObject): KubeObject {
   });
   if (others.length === 0) return kept;
   return { ...kept, metadata: { ...kept.metadata, managedFields: others } };
-}
-
-/** The number of spokes that are connected and have components. */
-export function connectedSpokes(
-  components: Iterable<Component>,
-  spokes: Pick<Spokes, "state">,
-): number {
-  const connected = new Set<string>();
-  for (const component of components) {
-    const ref = component.spec?.clusterProfileRef;
-    if (ref === undefined || spokes.state(ref)?.kind !== "connected") continue;
-    connected.add(targetIdOf(component));
-  }
-  return connected.size;
 }

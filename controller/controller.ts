@@ -2,20 +2,19 @@ import { Follower } from "../access/time/deadline.ts";
 import type { Component } from "../api/component.ts";
 import { Preparations } from "../installation/desired.ts";
 import { namesChangeable } from "../render/release/user-manifests.ts";
-import { leftSpokeOf } from "./component-changes.ts";
-import { hasFinalizer, targetIdOf } from "./component-identity.ts";
-import { Components, connectedSpokes } from "./components.ts";
+import { hasFinalizer, profileOfTarget, targetIdOf } from "./component-identity.ts";
+import { Components } from "./components.ts";
 import type { ControllerDeps, ControllerSettings } from "./controller-deps.ts";
 import { Dispatcher, type WorkOptions } from "./dispatcher.ts";
 import { Guards } from "./guard/guards.ts";
 import { type HealthServer, type ListenAddress, startHealthServer } from "./health.ts";
+import { readHubId } from "./hub-id.ts";
 import type { Leadership } from "./leader/leader.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
-import { WatchSharing } from "./observe/shared-watches.ts";
 import { openPull, type PullDeps } from "./pull/pull-deps.ts";
-import { readHubId, ClusterVersions } from "./reconcile/cluster-facts.ts";
 import { Neighbours } from "./reconcile/neighbours.ts";
 import { ServedParts } from "./served-parts.ts";
+import { TargetConnections } from "./target/target-connection.ts";
 
 export interface Controller extends AsyncDisposable {
   /** Aborted with an Error when the controller must end: the leadership was lost, or the new leader cannot read the components. */
@@ -72,7 +71,7 @@ class FleetController implements Controller {
       activeWorkers: () => this.#dispatcher.activeWorkers,
       concurrency: settings.concurrency,
       shards: settings.shards,
-      connectedSpokes: () => connectedSpokes(this.#components.all(), spokes),
+      connectedSpokes: () => this.#connectedSpokes(),
       components: () => [...this.#components.all()].filter((one) => this.#dispatcher.serves(one)),
       sets: () => this.#parts?.sets?.all() ?? [],
       discovered: () => this.#parts?.discovery?.states() ?? [],
@@ -144,14 +143,11 @@ class FleetController implements Controller {
         onChange: (component, before) => {
           this.#dispatcher.componentChanged(component, before);
           this.#parts?.sets?.componentChanged(component, before);
-          if (before !== undefined && targetIdOf(before) !== targetIdOf(component)) {
-            this.#release(before);
-          }
         },
         onDelete: (component) => {
           this.#dispatcher.componentDeleted(component);
           this.#parts?.sets?.componentDeleted(component);
-          this.#release(component);
+          this.#releaseUnused(component);
         },
         onListed: (kind, listing) => this.#dispatcher.componentsListed(kind, listing),
       },
@@ -202,10 +198,9 @@ class FleetController implements Controller {
       components: this.#components,
       metrics: this.#metrics,
       preparations: new Preparations(),
-      versions: new ClusterVersions(),
+      connections: new TargetConnections(clock),
       neighbours: new Neighbours(clock),
       ...(parts.claims === undefined ? {} : { clusterClaims: parts.claims }),
-      sharing: new WatchSharing(this.#deps.clock),
       ...this.#openPull(),
     };
     return {
@@ -248,10 +243,17 @@ class FleetController implements Controller {
     ];
   }
 
+  /** The number of spokes that have components and are connected. */
+  #connectedSpokes(): number {
+    const profiles = [...this.#components.targets()].flatMap((one) => profileOfTarget(one) ?? []);
+    return profiles.filter((ref) => this.#deps.spokes.state(ref)?.kind === "connected").length;
+  }
+
   /** Closes the connection to a spoke after its last component. */
-  #release(before: Component): void {
-    const left = leftSpokeOf(before, this.#components.all());
-    if (left !== undefined) this.#deps.spokes.release(left);
-    if (left !== undefined) void this.#parts?.releaseCluster(left);
+  #releaseUnused(component: Component): void {
+    const ref = component.spec?.clusterProfileRef;
+    if (ref === undefined || this.#components.isUsed(targetIdOf(component))) return;
+    this.#deps.spokes.release(ref);
+    void this.#parts?.releaseCluster(ref);
   }
 }

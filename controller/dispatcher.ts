@@ -15,6 +15,7 @@ import {
   keysWaitingFor,
 } from "./component-changes.ts";
 import { targetIdOf, newerOf, keyTextOf } from "./component-identity.ts";
+import type { Components } from "./components.ts";
 import { deliver } from "./deliver.ts";
 import { Installations } from "./installations.ts";
 import { lastingLogFieldsOf } from "./log.ts";
@@ -23,13 +24,13 @@ import type { PullDeps } from "./pull/pull-deps.ts";
 import { changeDelayMs, type Next, notBefore, requestAuditIfDue, timerMs } from "./queue/delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
-import { areRivals, refusalOf } from "./reconcile/claims.ts";
+import { refusalOf } from "./reconcile/claims.ts";
 import { attemptCost } from "./reconcile/installation.ts";
 import { askedWaitMs } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
-  readonly components: { get(key: string): Component | undefined; all(): Iterable<Component> };
+  readonly components: Pick<Components, "get" | "all" | "of" | "targets">;
   readonly concurrency: number;
   /** Interval in ms of the audits, which send every object again; 0: no audits. */
   readonly auditMs: number;
@@ -127,8 +128,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   componentChanged(component: Component, before: Component | undefined): void {
-    // A component whose cluster changed may be another process's now.
-    if (!this.serves(component)) return this.#forget(before ?? component);
+    if (!this.serves(component)) return;
     const installation = this.#installations.of(component);
     if (!isNews(component, before, installation)) return;
     if (isMootBy(component, before)) installation.interrupt();
@@ -154,8 +154,8 @@ export class Dispatcher implements AsyncDisposable {
     // After a deletion without uninstall the component is still registered, and its policies would stay when the last other component is removed.
     this.#work?.deps.guards.stopProtecting(component);
     // A refused duplicate may use the cluster now.
-    for (const other of this.#options.components.all()) {
-      if (areRivals(other, component)) this.#add(other);
+    for (const other of this.#options.components.of(targetIdOf(component))) {
+      if (other.kind === component.kind) this.#add(other);
     }
     this.#addWaiting(component, { before: "all", after: { entries: [] } });
   }
@@ -164,8 +164,7 @@ export class Dispatcher implements AsyncDisposable {
   spokeChanged(ref: ClusterProfileRef): void {
     const target = `${ref.namespace}/${ref.name}`;
     const isLost = this.#work?.deps.spokes.state(ref)?.kind === "lost";
-    for (const component of this.#options.components.all()) {
-      if (targetIdOf(component) !== target) continue;
+    for (const component of this.#options.components.of(target)) {
       // The attempt may wait for the first lists of its watches.
       if (isLost) this.#installations.get(keyTextOf(component))?.interrupt();
       this.#add(component);
@@ -231,7 +230,9 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   #componentsOf(shard: number): readonly Component[] {
-    return [...this.#options.components.all()].filter((one) => this.#shardOf(one) === shard);
+    const { components } = this.#options;
+    const targets = [...components.targets()].filter((one) => shardOf(one, this.#shards) === shard);
+    return targets.flatMap((target) => [...components.of(target)]);
   }
 
   #shardOf(component: Component): number {

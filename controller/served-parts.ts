@@ -8,16 +8,15 @@ import { Deadline } from "../access/time/deadline.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { type Part, shardOf } from "../api/shards.ts";
 import type { Releases } from "../render/release/releases.ts";
-import { targetIdOf } from "./component-identity.ts";
 import type { Components } from "./components.ts";
 import { Discovery, type DiscoveryOptions } from "./discovery/discovery.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { EventRecorder } from "./events.ts";
 import type { PartWork } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
-import { ClusterClaims } from "./reconcile/cluster-claims.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import { FleetSets } from "./sets/fleet-sets.ts";
+import { ClusterClaims } from "./target/cluster-claims.ts";
 
 export interface ServedPartsOptions {
   /** A client of the hub that may write while this process holds a part. The signal ends its writes. */
@@ -116,7 +115,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
     for (; this.claims !== undefined && served?.stop.signal.aborted === false;) {
       const { signal } = served.stop;
       try {
-        await this.claims.release(profile, (key) => this.#isUsed(key), signal);
+        await this.claims.release(profile, (key) => this.#options.components.isUsed(key), signal);
         return;
       } catch (err) {
         const { namespace, name } = profile;
@@ -184,15 +183,11 @@ export class ServedParts implements PartWork, AsyncDisposable {
     return shardOf(target, this.#options.shards);
   }
 
-  #isUsed(profile: string): boolean {
-    return [...this.#options.components.all()].some((one) => targetIdOf(one) === profile);
-  }
-
   /** Gives clusters up that a replica did not give up before it ended. */
   async #sweepClaims(parts: readonly Part[], signal: AbortSignal): Promise<void> {
     const { shards, log } = this.#options;
     const isServed = (profile: string): boolean => parts.includes(shardOf(profile, shards));
-    const isUsed = (profile: string): boolean => this.#isUsed(profile);
+    const isUsed = (profile: string): boolean => this.#options.components.isUsed(profile);
     try {
       await this.claims?.sweep({ isServed, isUsed }, signal);
     } catch (err) {
@@ -213,7 +208,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
     const deps = { ...this.#options, ...this.of("fleet") };
     if (sets) this.#sets = new FleetSets(deps, signal);
     if (discovery === undefined) return;
-    const isUsed = (profile: string): boolean => this.#isUsed(profile);
+    const isUsed = (profile: string): boolean => this.#options.components.isUsed(profile);
     this.#discovery = new Discovery({ ...deps, ...discovery, isUsed }, signal);
   }
 

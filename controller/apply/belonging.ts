@@ -2,8 +2,8 @@ import { type Component, componentKinds } from "../../api/component.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
+import type { Target } from "../target/target.ts";
 import type { Anchor } from "./anchor/anchor.ts";
-import type { Target } from "./target.ts";
 
 /** What makes an object ours, by our label or all the same without it. */
 export interface Belonging {

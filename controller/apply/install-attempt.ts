@@ -9,12 +9,12 @@ import type { Rendered } from "../../render/release/releases.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { PendingChanges } from "../queue/pending-changes.ts";
+import type { Target } from "../target/target.ts";
 import { type Anchor, type SeenAnchor, writeAnchor } from "./anchor/anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import type { Progress, Unadopted } from "./change-set.ts";
 import type { Conflict } from "./filters/conflicts.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
-import type { Target } from "./target.ts";
 import type { Unblocked } from "./unblock.ts";
 
 export interface InstallRequest {

@@ -3,9 +3,9 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
 import { describe, type Manifest } from "../../api/kubernetes.ts";
 import type { Desired, DesiredObject } from "../../installation/desired.ts";
+import type { Target } from "../target/target.ts";
 import type { Trouble } from "./change-set.ts";
 import { webhookIn } from "./refusals.ts";
-import type { Target } from "./target.ts";
 
 /** A webhook without pods that kept our own objects from being written, so that its rules were taken from it. */
 export interface Unblocked {

@@ -9,7 +9,7 @@ import type {
   SharedWatchHandlers,
   SharedWatches,
   WatchedObject,
-} from "./shared-watches.ts";
+} from "../target/shared-watches.ts";
 import { FailureRow } from "./single-watch.ts";
 
 export interface KindWatchOptions {

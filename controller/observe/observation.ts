@@ -4,7 +4,7 @@ import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import type { Log } from "../log.ts";
-import type { WatchSharing } from "./shared-watches.ts";
+import type { SharedWatches } from "../target/shared-watches.ts";
 
 /**
  * A change on the target.
@@ -65,10 +65,9 @@ export interface Observation extends AsyncDisposable {
 export interface ObserveOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly clock: Clock;
-  /** Shares the watches of kinds with other observations. Absent: not shared. */
-  readonly sharing?: WatchSharing;
+  /** The watches of kinds, which other observations over the same client share. */
+  readonly watches: SharedWatches;
   readonly componentUid: string;
-  readonly fieldManager: string;
   /** Called for each change, from inside the watch. It must be quick and must not throw. */
   readonly onChange: (change: ObservedChange) => void;
   /** Whether a new object with our label is a stray, which is reported as a change. Absent: no object is. */

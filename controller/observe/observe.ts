@@ -14,9 +14,9 @@ import {
   type ObservedObject,
 } from "../../installation/observed-object.ts";
 import { afterWrite, turnOf } from "../../installation/readiness.ts";
+import type { WatchedObject } from "../target/shared-watches.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObserveOptions } from "./observation.ts";
-import { type SharedWatches, type WatchedObject, WatchSharing } from "./shared-watches.ts";
 import { type SingleState, singleStateOf, SingleWatch } from "./single-watch.ts";
 
 /**
@@ -44,13 +44,10 @@ class LiveObservation implements Observation {
   readonly #singles = new Map<string, SingleWatch>();
   /** The noted states of single objects, by identity. */
   readonly #noted = new Map<string, SingleState>();
-  readonly #shared: SharedWatches;
   #isClosed = false;
 
   constructor(options: ObserveOptions) {
     this.#options = options;
-    const { clock, sharing = new WatchSharing(clock), client, fieldManager } = options;
-    this.#shared = sharing.over(client, fieldManager);
   }
 
   watchKinds(resources: readonly ResourceType[]): void {
@@ -181,8 +178,8 @@ class LiveObservation implements Observation {
   }
 
   #open(kind: string, resource: ResourceType): void {
-    const { componentUid, onChange, log } = this.#options;
-    const options = { watches: this.#shared, resource, componentUid };
+    const { watches, componentUid, onChange, log } = this.#options;
+    const options = { watches, resource, componentUid };
     const watch: KindWatch = new KindWatch(options, {
       onObject: (object) => this.#takeObject(object, watch.wasListed),
       onGone: (object) => this.#takeDeletion(object),

@@ -128,23 +128,14 @@ export class WorkQueue implements AsyncDisposable {
   #itemOf(key: string, lane: string): Item {
     const present = this.#items.get(key);
     if (present !== undefined) {
-      this.#move(key, present, lane);
+      // Its work may go on although the key was forgotten. Another lane may have the key by now.
+      if (present.isWorking) present.lane = lane;
       return present;
     }
     const idle = { notBefore: -Infinity, isWorking: false, isAddedAgain: false, isMissed: false };
     const item: Item = { lane, failures: 0, ...idle };
     this.#items.set(key, item);
     return item;
-  }
-
-  /** Moves a key to another lane and queues it at once: what it waited for, such as a busy server, belongs to the old lane. */
-  #move(key: string, item: Item, lane: string): void {
-    if (item.lane === lane) return;
-    this.#clearTimer(item);
-    this.#dequeue(key, item);
-    item.lane = lane;
-    item.notBefore = -Infinity;
-    this.#enqueue(key, item);
   }
 
   #enqueue(key: string, item: Item): void {

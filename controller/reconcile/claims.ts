@@ -117,8 +117,8 @@ export function* claimantsOf(
   component: Component,
   { components, ...permissions }: ClaimDeps,
 ): Generator<Component> {
-  for (const other of components.all()) {
-    if (!areRivals(other, component)) continue;
+  for (const other of components.of(targetIdOf(component))) {
+    if (other.kind !== component.kind) continue;
     if (wasTakenUp(other) || refusalOf(other, permissions) === undefined) yield other;
   }
 }

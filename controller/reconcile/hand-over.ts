@@ -12,9 +12,9 @@ import { anchorRef } from "../apply/anchor/anchor.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
 import type { InstallDeps, InstallRequest } from "../apply/install-attempt.ts";
 import { install } from "../apply/install.ts";
-import type { Target } from "../apply/target.ts";
 import { removePolicies } from "../guard/policy-objects.ts";
 import type { Log } from "../log.ts";
+import type { Target } from "../target/target.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { fieldManagerOf, resolveTarget, stopManaging } from "./resolve.ts";
 

@@ -1,4 +1,3 @@
-import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../../api/component.ts";
@@ -12,7 +11,6 @@ import {
   type Manifest,
   type ObjectKey,
 } from "../../api/kubernetes.ts";
-import { knownResource } from "../../api/resources.ts";
 import { anchorKey, inventoryTextOf } from "../../installation/anchor-object.ts";
 import { anchorAnnotations, anchorKindOf, anchorNameOf } from "../../installation/anchor.ts";
 import { outlives } from "../../installation/desired.ts";
@@ -21,13 +19,15 @@ import { decodeInventory } from "../../installation/inventory.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
 import type { Anchor, SeenAnchor } from "../apply/anchor/anchor.ts";
 import { listAnchors, anchorsBefore } from "../apply/anchor/list-anchors.ts";
-import type { Target } from "../apply/target.ts";
 import { clusterNameOf } from "../component-identity.ts";
+import type { TargetConnection } from "../target/target-connection.ts";
+import type { Target } from "../target/target.ts";
 
 /** A component that was never installed, with the objects that it would write to its target. */
 export interface Newcomer {
   readonly component: Component;
   readonly target: Target;
+  readonly connection: Pick<TargetConnection, "clusterId" | "isFar">;
   readonly manifests: readonly Manifest[];
 }
 
@@ -51,12 +51,8 @@ interface Claim extends Pick<Holding, "kind" | "ids"> {
 
 type CreatedAnchor = Pick<Anchor, "object">;
 
-// A server in the same network answers faster.
-const farMs = 40;
 // Characters of kind, namespace and name of an object.
 const longestName = 350;
-
-const namespaces = knownResource("v1", "Namespace");
 
 /**
  * Keeps two installations from writing the same objects: two components of one kind whose ClusterProfiles lead to one cluster, components of two hubs, or both kinds in one
@@ -64,10 +60,6 @@ const namespaces = knownResource("v1", "Namespace");
  */
 export class Neighbours {
   readonly #clock: Clock;
-  /** Milliseconds of the last list of anchors, by client. */
-  readonly #answerMs = new WeakMap<object, number>();
-  /** UID of the kube-system namespace of a cluster, by client. */
-  readonly #clusterIds = new WeakMap<object, string>();
   /** By the uid of the component. One ends with the attempt that made it: then the anchor shows the installation, or there is none. */
   readonly #claims = new Map<string, Claim>();
 
@@ -85,10 +77,10 @@ export class Neighbours {
     all: () => Iterable<Component>,
     signal: AbortSignal,
   ): Promise<SeenAnchor> {
-    const { component, target, manifests } = newcomer;
+    const { component, target, connection, manifests } = newcomer;
     const [listed, clusterId] = await Promise.all([
-      this.#listAnchors(target.client, signal),
-      hasRival(component, all()) ? this.#readClusterId(target, signal) : undefined,
+      installedAnchors(target.client, signal),
+      hasRival(component, all()) ? connection.clusterId(signal) : undefined,
     ]);
     // What is claimed after the end of an attempt would stay.
     signal.throwIfAborted();
@@ -123,7 +115,7 @@ export class Neighbours {
    * another process. Rejects when `making` rejects.
    */
   async assertFirst(
-    { component, target, manifests }: Newcomer,
+    { component, target, connection, manifests }: Newcomer,
     {
       making,
       all,
@@ -131,7 +123,7 @@ export class Neighbours {
     signal: AbortSignal,
   ): Promise<void> {
     const { client } = target;
-    const isFar = (this.#answerMs.get(client) ?? 0) >= farMs;
+    const { isFar } = connection;
     const born = making.then(({ object }) => object.metadata);
     const anchors = await anchorsBefore(born, { client, clock: this.#clock, isFar }, signal);
     const components = [...all()];
@@ -149,7 +141,7 @@ export class Neighbours {
     { open, fought, lost, all }: OwnershipQuestion & { readonly all: () => Iterable<Component> },
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string> | undefined> {
-    const anchors = await this.#listAnchors(target.client, signal);
+    const anchors = await installedAnchors(target.client, signal);
     if (anchors === undefined) return undefined;
     const ownId = identityOf(anchorKey({ component, target }));
     const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);
@@ -169,27 +161,15 @@ export class Neighbours {
     }
     return holders;
   }
+}
 
-  async #listAnchors(
-    client: KubeClient,
-    signal: AbortSignal,
-  ): Promise<readonly KubeObject[] | undefined> {
-    const askedAt = this.#clock.now();
-    const anchors = await listAnchors(client, signal);
-    this.#answerMs.set(client, this.#clock.now() - askedAt);
-    return anchors?.filter(({ metadata }) => anchorKindOf(metadata.name) !== undefined);
-  }
-
-  /** UID of the kube-system namespace; undefined without the right to read it. */
-  async #readClusterId({ client, profile, hubId }: Target, signal: AbortSignal) {
-    if (profile === undefined) return hubId;
-    const cached = this.#clusterIds.get(client);
-    if (cached !== undefined) return cached;
-    const ref = { resource: namespaces, name: "kube-system" };
-    const namespace = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
-    if (namespace !== undefined) this.#clusterIds.set(client, namespace.metadata.uid);
-    return namespace?.metadata.uid;
-  }
+/** The anchors of installations on a cluster; undefined without the right to list them. */
+async function installedAnchors(
+  client: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[] | undefined> {
+  const anchors = await listAnchors(client, signal);
+  return anchors?.filter(({ metadata }) => anchorKindOf(metadata.name) !== undefined);
 }
 
 /** The sentence that names the holder of a shared object; unique for each component. */

@@ -5,7 +5,7 @@ import type { Rendered } from "../../render/release/releases.ts";
 import { assertKubernetesVersion } from "../../render/release/version.ts";
 import { render } from "../../render/render.ts";
 import type { SeenAnchor } from "../apply/anchor/anchor.ts";
-import type { Target } from "../apply/target.ts";
+import type { TargetConnection } from "../target/target-connection.ts";
 import { hold } from "./hold.ts";
 import type { Steps } from "./outcome.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
@@ -80,26 +80,26 @@ async function suitability(
 ): Promise<SeenAnchor> {
   const { signal: either } = new Follower(signal, connection.signal);
   const isNew = component.status?.version === undefined && !installation.wasInstalled;
-  const newcomer = { component, target, manifests };
+  const newcomer = { component, target, connection, manifests };
   const checking =
     isNew && deps.neighbours.assertNoOverlap(newcomer, () => deps.components.all(), either);
   // Awaited below.
   if (checking) checking.catch(() => undefined);
-  await assertVersion(target, deps, either);
+  await assertVersion(connection, deps, either);
   return checking === false ? "unknown" : checking;
 }
 
 async function assertVersion(
-  { client }: Target,
-  { rendering, versions }: ReconcileDeps,
+  connection: TargetConnection,
+  { rendering }: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const version = await versions.of(client, signal);
+  const version = await connection.version(signal);
   if (version === undefined) return;
   try {
     assertKubernetesVersion(version, rendering.environment ?? {});
   } catch (error) {
-    versions.forget(client);
+    connection.forgetVersion();
     throw error;
   }
 }

@@ -12,9 +12,8 @@ import type { Guards } from "../guard/guards.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ObservedChange } from "../observe/observation.ts";
-import type { WatchSharing } from "../observe/shared-watches.ts";
-import type { ClusterClaims } from "./cluster-claims.ts";
-import type { ClusterVersions } from "./cluster-facts.ts";
+import type { ClusterClaims } from "../target/cluster-claims.ts";
+import type { TargetConnections } from "../target/target-connection.ts";
 import type { TokenSharers } from "./component-events.ts";
 import type { Installation } from "./installation.ts";
 import type { Neighbours } from "./neighbours.ts";
@@ -36,13 +35,12 @@ export interface ReconcileDeps {
   readonly rendering: Pick<RenderOptions, "environment" | "manifestText">;
   /** Decides the namespace of new installations on spokes. */
   readonly spokeNamespace: SpokeNamespaceMode;
-  readonly versions: ClusterVersions;
+  readonly connections: TargetConnections;
   readonly preparations: Preparations;
   readonly neighbours: Neighbours;
   /** Absent: one process serves all clusters. */
   readonly clusterClaims?: Pick<ClusterClaims, "claim">;
-  readonly sharing: WatchSharing;
-  readonly components: { all(): Iterable<Component> };
+  readonly components: { all(): Iterable<Component>; of(target: string): Iterable<Component> };
   readonly events: Pick<EventRecorder, "record" | "audit">;
   readonly metrics: Pick<
     Metrics,

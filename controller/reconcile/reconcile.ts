@@ -10,7 +10,6 @@ import { isUnwanted } from "../../installation/strays.ts";
 import type { Rendered } from "../../render/release/releases.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
 import type { InstallDeps } from "../apply/install-attempt.ts";
-import type { Target } from "../apply/target.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import type { NewEvent } from "../events.ts";
 import { gateOf } from "../guard/guards.ts";
@@ -20,6 +19,8 @@ import type { ObservedChange } from "../observe/observation.ts";
 import { observe } from "../observe/observe.ts";
 import { type VisibleReadiness, readVisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Next } from "../queue/delays.ts";
+import type { TargetConnection } from "../target/target-connection.ts";
+import type { Target } from "../target/target.ts";
 import { assertOnlyOne, assertPermitted, isHeldBack } from "./claims.ts";
 import {
   adoptedEvent,
@@ -118,7 +119,7 @@ async function apply(
   // Not awaited: no work depends on the Event, and it never rejects.
   const recordEvent = (event: NewEvent): void =>
     void deps.events.record(writer.latest, event, signal);
-  const view = await openView({ component, installation }, target, deps);
+  const view = await openView({ component, installation }, connection, deps);
   const { version, manifests, unusedConfig } = rendered;
   const { isHeld } = content;
   const isOurs = (one: Manifest): boolean => isInstalled(keyOf(one), view, isHeld);
@@ -132,7 +133,10 @@ async function apply(
       log,
       suited,
       seen: suited,
-      ...neighbourQuestions({ component, target, manifests: () => manifests.filter(isOurs) }, deps),
+      ...neighbourQuestions(
+        { component, ...resolved, manifests: () => manifests.filter(isOurs) },
+        deps,
+      ),
       pendingChanges: installation.pendingChanges,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
@@ -220,20 +224,18 @@ function messageOf({ status }: Component, type: string): string {
 /** Opens the watches of the target of a component, unless they are open. */
 async function openView(
   { component, installation }: Subject,
-  { client, fieldManager }: Target,
+  { client, watches }: TargetConnection,
   deps: ReconcileDeps,
 ): Promise<View> {
   const onChange = (change: ObservedChange): void => deps.onChange(component, change);
   const componentUid = component.metadata.uid;
   const view = await installation.viewOver(client, (memory) => {
     const log = deps.log.child(lastingLogFieldsOf(component));
-    const { clock, sharing } = deps;
     return observe({
       client,
-      clock,
-      sharing,
+      clock: deps.clock,
+      watches,
       componentUid,
-      fieldManager,
       onChange,
       isUnwanted: (key) => isUnwanted(key, { component, wanted: memory.desired }),
       log,

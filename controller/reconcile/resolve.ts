@@ -1,5 +1,4 @@
 import { unlessDenied } from "../../access/kube/api-error.ts";
-import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { delay } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
@@ -12,19 +11,21 @@ import {
   possibleNamespaces,
 } from "../../installation/installation-namespace.ts";
 import { anchorRef } from "../apply/anchor/anchor.ts";
-import type { Target } from "../apply/target.ts";
 import { clusterNameOf } from "../component-identity.ts";
+import type { TargetConnection } from "../target/target-connection.ts";
+import type { Target } from "../target/target.ts";
 import { type ConnectionHistory, fleetErrorOf, asLoss, type Steps } from "./outcome.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 
 /** The target of a component and the connection behind it. */
 export interface Resolved {
   readonly target: Target;
-  /** The signal says for how long the connection may be used. */
-  readonly connection: { readonly client: KubeClient; readonly signal: AbortSignal };
+  readonly connection: TargetConnection;
 }
 
 const fieldManagerPrefix = "knfleet-";
+// The connection to the hub lasts as long as the process.
+const noEnd = new AbortController().signal;
 
 /** The field manager of all objects that one hub applies. */
 export function fieldManagerOf(hubId: string): string {
@@ -33,7 +34,7 @@ export function fieldManagerOf(hubId: string): string {
 
 type ResolveDeps = Pick<
   ReconcileDeps,
-  "hubAsTarget" | "hubId" | "spokes" | "spokeNamespace" | "clusterClaims"
+  "hubAsTarget" | "hubId" | "connections" | "spokes" | "spokeNamespace" | "clusterClaims"
 >;
 
 /**
@@ -42,22 +43,18 @@ type ResolveDeps = Pick<
  */
 export async function resolveTarget(
   { component, installation }: Subject,
-  { hubAsTarget, hubId, spokes, spokeNamespace: mode, clusterClaims }: ResolveDeps,
+  { hubAsTarget, hubId, connections, spokes, spokeNamespace: mode, clusterClaims }: ResolveDeps,
   signal: AbortSignal,
 ): Promise<Resolved> {
   const ref = component.spec?.clusterProfileRef;
   const isRemoval = component.metadata.deletionTimestamp !== undefined;
+  const fieldManager = fieldManagerOf(hubId);
   const connection =
     ref === undefined
-      ? { client: hubAsTarget, signal }
-      : await spokes.acquire({ ...ref, isRemoval }, signal);
+      ? connections.over({ client: hubAsTarget, signal: noEnd }, { fieldManager, clusterId: hubId })
+      : connections.over(await spokes.acquire({ ...ref, isRemoval }, signal), { fieldManager });
   const { client } = connection;
-  const cluster = {
-    client,
-    ...(ref === undefined ? {} : { profile: ref }),
-    fieldManager: fieldManagerOf(hubId),
-    hubId,
-  };
+  const cluster = { client, ...(ref && { profile: ref }), fieldManager, hubId };
   using follower = new Follower(signal, connection.signal);
   const either = follower.signal;
   if (ref !== undefined) await clusterClaims?.claim(ref, connection, either);

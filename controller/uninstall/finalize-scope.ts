@@ -16,8 +16,8 @@ import type { Anchor } from "../apply/anchor/anchor.ts";
 import { listAnchors } from "../apply/anchor/list-anchors.ts";
 import { belongingOf, type Belonging } from "../apply/belonging.ts";
 import { deletableKinds, onceEach, servedKinds } from "../apply/served-kinds.ts";
-import type { Target } from "../apply/target.ts";
 import type { Observation } from "../observe/observation.ts";
+import type { Target } from "../target/target.ts";
 
 /** Where the objects of an installation can be on its cluster, and how they are recognised. */
 export interface SweepScope {

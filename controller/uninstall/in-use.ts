@@ -11,7 +11,7 @@ import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
 import { readAnchor } from "../apply/anchor/anchor.ts";
 import { kindsOfGroup } from "../apply/served-kinds.ts";
-import type { Target } from "../apply/target.ts";
+import type { Target } from "../target/target.ts";
 import type { FinalizeRequest, Recollection } from "./finalize-scope.ts";
 
 /** Annotation of a component that is not to be uninstalled while objects of its kinds are left. */

@@ -1,10 +1,13 @@
 import { expect, onTestFinished, test } from "vitest";
 
+import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
+import type { Component } from "../../api/component.ts";
 import { Components } from "../../controller/components.ts";
 import { serving } from "../support/component.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { never } from "./idle-controller.ts";
 
 const version = { "f:spec": { "f:version": {} } };
 const managedFields = [
@@ -40,4 +43,71 @@ test("of a set's component it is kept who else wrote its spec, and nothing more"
 
 test("of other components no field managers are kept", async () => {
   expect(await kept({})).toBeUndefined();
+});
+
+const a = { clusterProfileRef: { namespace: "fleet", name: "a" } };
+const b = { clusterProfileRef: { namespace: "fleet", name: "b" } };
+
+/** A component of a name, for a cluster. */
+function made(name: string, uid: string, spec = a, resourceVersion = "1"): Component {
+  const metadata = { namespace: name, name: "knative-serving", uid, resourceVersion };
+  return serving({ metadata, spec });
+}
+
+/** What `Components` tells of these events, and what it holds after them. */
+async function after(events: readonly WatchEvent[]) {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  async function* watch(
+    ...[{ resource }, , signal]: Parameters<KubeClient["watch"]>
+  ): AsyncGenerator<WatchEvent> {
+    if (resource.kind === "KnativeServing") yield* events;
+    yield { type: "BOOKMARK", resourceVersion: "9", initialEventsEnd: true };
+    await never(signal);
+  }
+  const told: string[] = [];
+  const tell = (verb: string, { metadata: { uid } }: Component): void =>
+    void told.push(`${verb} ${uid}`);
+  const client = { watch, list: () => Promise.reject(new Error("no list")) };
+  const components = new Components(
+    {
+      client,
+      clock: new FakeClock(),
+      log: silentLog,
+      onChange: (one, before) => tell(before === undefined ? "add" : "change", one),
+      onDelete: (one) => tell("delete", one),
+    },
+    stop.signal,
+  );
+  await components.synced();
+  return { told, components };
+}
+
+const added = (object: Component): WatchEvent => ({ type: "ADDED", object });
+
+test("the components of a cluster are found by it", async () => {
+  const { components } = await after([
+    added(made("one", "1")),
+    added(made("two", "2")),
+    added(made("three", "3", b)),
+    { type: "DELETED", object: made("three", "3", b) },
+  ]);
+  expect([...components.of("fleet/a")].map(({ metadata: { uid } }) => uid)).toEqual(["1", "2"]);
+  expect([...components.of("fleet/b")]).toEqual([]);
+  expect([...components.targets()]).toEqual(["fleet/a"]);
+  expect(components.isUsed("fleet/a")).toBe(true);
+  expect(components.isUsed("fleet/b")).toBe(false);
+});
+
+test.each([
+  { name: "uid", next: made("one", "2"), target: "fleet/a" },
+  { name: "cluster", next: made("one", "1", b, "2"), target: "fleet/b" },
+])("a component with another $name is another component", async ({ next, target }) => {
+  const { told, components } = await after([
+    added(made("one", "1")),
+    { type: "MODIFIED", object: next },
+  ]);
+  expect(told).toEqual(["add 1", "delete 1", `add ${next.metadata.uid}`]);
+  expect([...components.targets()]).toEqual([target]);
+  expect([...components.of(target)]).toEqual([...components.all()]);
 });

@@ -1,16 +1,16 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { systemClock } from "../../access/time/system-clock.ts";
 import type { Component } from "../../api/component.ts";
-import { keyTextOf, asComponent } from "../../controller/component-identity.ts";
+import { asComponent } from "../../controller/component-identity.ts";
 import { Dispatcher, type WorkOptions } from "../../controller/dispatcher.ts";
 import type { NewEvent } from "../../controller/events.ts";
 import { Guards } from "../../controller/guard/guards.ts";
-import { WatchSharing } from "../../controller/observe/shared-watches.ts";
-import { ClusterVersions } from "../../controller/reconcile/cluster-facts.ts";
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
+import { TargetConnections } from "../../controller/target/target-connection.ts";
 import { Preparations } from "../../installation/desired.ts";
 import { BoundedCache, type Rendered } from "../../render/release/releases.ts";
 import { serving } from "../support/component.ts";
+import { componentsOf } from "../support/components.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { metricsOf } from "../support/metrics.ts";
@@ -74,10 +74,7 @@ export function hubWithNone({
     told.push({ event, taken: resolve });
     return promise;
   };
-  const components = {
-    get: (key: string) => components.all().find((component) => keyTextOf(component) === key),
-    all: () => (memory.find(kind, name) === undefined ? [] : [stored()]),
-  };
+  const components = componentsOf(() => (memory.find(kind, name) === undefined ? [] : [stored()]));
   const observer = metricsOf();
   const dispatcher = new Dispatcher({
     clock,
@@ -105,9 +102,8 @@ export function hubWithNone({
       rendered: new BoundedCache<Rendered>(1),
     },
     rendering: { environment: {}, manifestText: unexpected },
-    versions: new ClusterVersions(),
+    connections: new TargetConnections(systemClock),
     neighbours: new Neighbours(systemClock),
-    sharing: new WatchSharing(systemClock),
     preparations: new Preparations(),
     events: { record, audit: record },
     metrics: observer,

@@ -3,7 +3,7 @@ import { systemClock } from "../../access/time/system-clock.ts";
 import { componentKinds, operatorApiVersion, type KnativeEventing } from "../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey, type OwnerReference } from "../../api/kubernetes.ts";
 import { writeAnchor, type Anchor } from "../../controller/apply/anchor/anchor.ts";
-import type { Target } from "../../controller/apply/target.ts";
+import type { Target } from "../../controller/target/target.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
 import type { Cluster } from "../fleet/cluster.ts";

@@ -2,7 +2,7 @@ import type { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component, ComponentKind } from "../../api/component.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
-import type { Target } from "../../controller/apply/target.ts";
+import type { Target } from "../../controller/target/target.ts";
 import { anchorManifest } from "../../installation/anchor-object.ts";
 import { encodeInventory } from "../../installation/inventory.ts";
 import { eventing, serving } from "./apply/installer.ts";

@@ -7,6 +7,7 @@ import { Neighbours } from "../../controller/reconcile/neighbours.ts";
 import type { Rendered } from "../../render/release/releases.ts";
 import { eventing, type Installer, openInstaller } from "../controller/apply/installer.ts";
 import type { Cluster } from "../fleet/fleet.ts";
+import { connectionTo } from "../support/connection-to.ts";
 
 /** One of several hubs that install the same objects on one cluster, without a word of each other. */
 export class LoneHub implements AsyncDisposable {
@@ -34,7 +35,7 @@ export class LoneHub implements AsyncDisposable {
     const assertFirst = async (making: Promise<Anchor>, signal: AbortSignal): Promise<void> => {
       await making;
       await meanwhile();
-      const newcomer = { component, target, manifests };
+      const newcomer = { component, target, connection: connectionTo(target), manifests };
       return this.#neighbours.assertFirst(newcomer, { making, all: () => [] }, signal);
     };
     return this.installer.install({ rendered: this.#rendered, assertFirst });

@@ -6,9 +6,9 @@ import { managedClusterOf, pulledAnnotations } from "../../../api/delivery.ts";
 import type { OwnerReference } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { type Anchor, readAnchor } from "../../../controller/apply/anchor/anchor.ts";
-import type { Target } from "../../../controller/apply/target.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
 import { fieldManagerOf, findAnchorNamespaces } from "../../../controller/reconcile/resolve.ts";
+import type { Target } from "../../../controller/target/target.ts";
 import { anchorKey } from "../../../installation/anchor-object.ts";
 import {
   anchorAnnotations,

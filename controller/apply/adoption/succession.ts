@@ -14,7 +14,7 @@ import {
   encodeInventory,
   type InventoryEntry,
 } from "../../../installation/inventory.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../../target/target.ts";
 import { obsoleteAmong } from "./adopt.ts";
 import { patchLive } from "./patch-live.ts";
 import { ownPatch, preconditions, setAt } from "./take-over.ts";

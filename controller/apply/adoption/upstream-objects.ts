@@ -10,8 +10,8 @@ import {
 } from "../../../installation/anchor.ts";
 import type { Desired } from "../../../installation/desired.ts";
 import { builtInReleaseKinds, customReleaseKinds, kindIdOf } from "../../../installation/kinds.ts";
+import type { Target } from "../../target/target.ts";
 import type { Anchor } from "../anchor/anchor.ts";
-import type { Target } from "../target.ts";
 import { isOfLibrary, ownNotes } from "./take-over.ts";
 
 interface Place {

@@ -26,7 +26,7 @@ import {
   encodeInventory,
   type Inventory,
 } from "../../../installation/inventory.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../../target/target.ts";
 
 /** The anchor of an installation as it was last seen on its cluster. */
 export interface Anchor {

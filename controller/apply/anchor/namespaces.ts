@@ -12,8 +12,8 @@ import {
 } from "../../../installation/anchor.ts";
 import { type FieldSet, stepsAt, unionOfFields } from "../../../installation/managed-fields.ts";
 import { namespaceLabels } from "../../../render/namespace.ts";
+import type { Target } from "../../target/target.ts";
 import { ownPatch } from "../adoption/take-over.ts";
-import type { Target } from "../target.ts";
 
 const resource = knownResource("v1", "Namespace");
 

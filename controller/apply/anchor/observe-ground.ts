@@ -2,8 +2,8 @@ import type { Component } from "../../../api/component.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { componentSelector } from "../../../installation/anchor.ts";
+import type { Target } from "../../target/target.ts";
 import type { InstallAttempt } from "../install-attempt.ts";
-import type { Target } from "../target.ts";
 import { type Anchor, anchorSeen } from "./anchor.ts";
 import {
   type NamespacePlan,

@@ -8,7 +8,7 @@ import { Reflector } from "../../../access/kube/reflector.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { ClusterVersions } from "../../../controller/reconcile/cluster-facts.ts";
+import { connectionTo } from "../../support/connection-to.ts";
 import { startApiStub, type StubAnswer, type StubRequest } from "../api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../loopback.ts";
 
@@ -181,7 +181,9 @@ describe("T-54: a spoke that lies", () => {
     { gitVersion: ["v1.35.2"], is: undefined },
   ])("about its version is not quoted at length", async ({ gitVersion, is }) => {
     const { client } = await clientOf(() => ({ body: JSON.stringify({ gitVersion }) }));
-    expect(await new ClusterVersions().of(client, signal)).toBe(is);
+    expect(
+      await connectionTo({ client, namespace: "", fieldManager: "", hubId: "" }).version(signal),
+    ).toBe(is);
   });
 });
 

@@ -9,6 +9,7 @@ import type { Rendered } from "../../../render/release/releases.ts";
 import { startApiStub, type StubAnswer, type StubRequest } from "../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.ts";
 import { serving } from "../../support/component.ts";
+import { connectionTo } from "../../support/connection-to.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
@@ -69,7 +70,8 @@ export async function bareInstaller(answer: (request: StubRequest) => StubAnswer
   const fieldManager = "knfleet-hub-a";
   const profile = { namespace: "fleet", name: "spoke-1" };
   const target = { client, namespace, fieldManager, hubId: "hub-a", profile };
-  const options = { client, componentUid: uid, fieldManager, log: silentLog };
+  const { watches } = connectionTo(target);
+  const options = { client, watches, componentUid: uid, log: silentLog };
   const observation = untilTheEnd(
     observe({ clock: systemClock, ...options, onChange: () => undefined }),
   );

@@ -12,12 +12,12 @@ import type { ChangeSet, Progress } from "../../../controller/apply/change-set.t
 import type { AnchorGate, InstallDeps } from "../../../controller/apply/install-attempt.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
-import type { Target } from "../../../controller/apply/target.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
 import type { PendingChanges } from "../../../controller/queue/pending-changes.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
+import type { Target } from "../../../controller/target/target.ts";
 import { Preparations } from "../../../installation/desired.ts";
 import { isUnwanted } from "../../../installation/strays.ts";
 import type { Releases } from "../../../render/release/releases.ts";
@@ -25,6 +25,7 @@ import type { Rendered } from "../../../render/release/releases.ts";
 import { render } from "../../../render/render.ts";
 import { releaseDir } from "../../e2e/release-dir.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
+import { connectionTo } from "../../support/connection-to.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 /** User agent of the engine under test, as the audit log shows it. */
@@ -125,7 +126,7 @@ export class Installer implements AsyncDisposable {
     { manifests }: Rendered,
   ): Pick<InstallDeps, "assertFirst" | "holders"> {
     const { component, target } = this;
-    const newcomer = { component, target };
+    const newcomer = { component, target, connection: connectionTo(target, this.#clock) };
     const isOurs = (one: Manifest): boolean =>
       !this.#memory.sharing.left.has(identityOf(keyOf(one)));
     return {
@@ -173,7 +174,7 @@ export class Installer implements AsyncDisposable {
       clock: this.#clock,
       client: this.client,
       componentUid: this.component.metadata.uid,
-      fieldManager: this.target.fieldManager,
+      watches: connectionTo(this.target, this.#clock).watches,
       onChange: (change) => this.changes.push(change),
       isUnwanted: (key) =>
         isUnwanted(key, { component: this.component, wanted: this.#memory.desired }),

@@ -4,7 +4,7 @@ import { ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { KindWatch } from "../../../controller/observe/kind-watch.ts";
-import { SharedWatches } from "../../../controller/observe/shared-watches.ts";
+import { SharedWatches } from "../../../controller/target/shared-watches.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { apiError, componentUid, ScriptedWatches } from "./scripted-watches.ts";
 

@@ -11,6 +11,7 @@ import { sightingOf } from "../../../installation/observed-object.ts";
 import { readinessOf } from "../../../installation/readiness.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
+import { connectionTo } from "../../support/connection-to.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import {
   connectAs,
@@ -66,7 +67,7 @@ async function observed({ component, target, keys }: Installation, more: Resourc
     clock: systemClock,
     client: spoke.client,
     componentUid: component.metadata.uid,
-    fieldManager: target.fieldManager,
+    watches: connectionTo(target).watches,
     onChange: (change) => changes.push(change),
     log: silentLog,
   });

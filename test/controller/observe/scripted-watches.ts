@@ -10,7 +10,7 @@ import type { ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import type { ObserveOptions } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
-import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
+import { SharedWatches } from "../../../controller/target/shared-watches.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -153,7 +153,7 @@ export function apiError(status: number, message: string, retryAfterMs?: number)
 /** What is observed over scripted watches. */
 export interface ScriptedScene {
   readonly watches: ScriptedWatches;
-  readonly sharing: WatchSharing;
+  readonly shared: SharedWatches;
   readonly observation: Observation;
   /** What was told of it. */
   readonly changes: ObservedChange[];
@@ -166,25 +166,27 @@ export async function beginWith(
 ): Promise<ScriptedScene> {
   const watches = new ScriptedWatches();
   const changes: ObservedChange[] = [];
-  const sharing = new WatchSharing(watches.clock);
-  const observation = observeScripted(watches, (change) => changes.push(change), { sharing });
+  const shared = new SharedWatches(watches.clock, watches, "knfleet-hub");
+  const observation = observeScripted(watches, (change) => changes.push(change), {
+    watches: shared,
+  });
   observation.watchKinds([resource]);
   watches.listed(resource.kind, objects);
   await observation.waitForSync(AbortSignal.timeout(10_000));
-  return { watches, sharing, observation, changes };
+  return { watches, shared, observation, changes };
 }
 
 /** An observation of them, for the hub `knfleet-hub`. */
 export function observeScripted(
   client: ScriptedWatches,
   onChange: (change: ObservedChange) => unknown = () => undefined,
-  options: Partial<Pick<ObserveOptions, "componentUid" | "sharing" | "isUnwanted">> = {},
+  options: Partial<Pick<ObserveOptions, "componentUid" | "watches" | "isUnwanted">> = {},
 ): Observation {
   return observe({
     clock: client.clock,
     client,
     componentUid,
-    fieldManager: "knfleet-hub",
+    watches: new SharedWatches(client.clock, client, "knfleet-hub"),
     onChange: (change) => void onChange(change),
     log: silentLog,
     ...options,

@@ -4,6 +4,7 @@ import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
+import { SharedWatches } from "../../../controller/target/shared-watches.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { apiError, ScriptedWatches } from "./scripted-watches.ts";
 
@@ -21,7 +22,7 @@ beforeEach(() => {
     clock: watches.clock,
     client: watches,
     componentUid: "uid",
-    fieldManager: "knfleet-hub",
+    watches: new SharedWatches(watches.clock, watches, "knfleet-hub"),
     onChange: (change) => changes.push(change),
     log: silentLog,
   });

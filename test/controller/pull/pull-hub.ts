@@ -8,6 +8,7 @@ import type { NewEvent } from "../../../controller/events.ts";
 import type { PullDeps } from "../../../controller/pull/pull-deps.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
+import { componentsOf } from "../../support/components.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { hubWithNone, kind, name, unexpected } from "../dispatched-hub.ts";
 
@@ -125,7 +126,7 @@ export function hubThatPulls({
       installation = new Installation(component.metadata.uid),
     ) => {
       memory.edit(kind, name, component);
-      const components = { all: () => [component, ...others] };
+      const components = componentsOf(() => [component, ...others]);
       const spokes = { ...deps.spokes, acquire };
       const all = {
         ...deps,

@@ -191,10 +191,11 @@ test("a key that is forgotten does not come back", async () => {
   expect(started).toHaveLength(1);
 });
 
-test("a key whose lane changes during its work comes back in the new lane", async () => {
+test("a key that is forgotten during its work, and added for another lane, comes back in that lane", async () => {
   const { queue, keys, started } = queueUnderTest({ laneConcurrency: 1 });
   queue.add("a", "old");
   queue.add("b", "old");
+  queue.forget("a");
   queue.add("a", "new");
   await started[0]?.end(done);
   // In the old lane "a" would wait for the end of "b".
@@ -204,22 +205,6 @@ test("a key whose lane changes during its work comes back in the new lane", asyn
   expect(keys()).toEqual(["a", "b", "a"]);
   await started[2]?.end(done);
   expect(keys()).toEqual(["a", "b", "a", "c"]);
-});
-
-test("a key that waits for the server of its old lane is queued at once in the new lane", async () => {
-  const { queue, keys, last } = queueUnderTest();
-  queue.add("a", "old");
-  await last().end({ kind: "backoff", leastMs: 60_000 });
-  queue.hasten("a", "new", 50);
-  expect(keys()).toEqual(["a", "a"]);
-});
-
-test("a key that moves to another lane waits there", () => {
-  const { queue, keys } = queueUnderTest({ laneConcurrency: 1 });
-  queue.add("a1", "a");
-  queue.add("k", "a");
-  queue.add("k", "b");
-  expect(keys()).toEqual(["a1", "k"]);
 });
 
 test("a bug in the work is reported and the key backs off", async () => {

@@ -6,6 +6,7 @@ import { EventRecorder } from "../../../controller/events.ts";
 import { greet, Greeting } from "../../../controller/reconcile/between-attempts.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
+import { componentsOf } from "../../support/components.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -28,7 +29,7 @@ function stored(): Component {
 async function greeted(component: Component, all: readonly Component[]): Promise<Installation> {
   const installation = new Installation(component.metadata.uid);
   const events = new EventRecorder({ client: hub, clock, log: silentLog });
-  const deps = { hub, clock, events, components: { all: () => all } };
+  const deps = { hub, clock, events, components: componentsOf(() => all) };
   await greet({ component, installation }, deps, signal);
   return installation;
 }

@@ -8,6 +8,7 @@ import {
   refusalOf,
 } from "../../../controller/reconcile/claims.ts";
 import { serving } from "../../support/component.ts";
+import { componentsOf } from "../../support/components.ts";
 
 const ref = { namespace: "fleet", name: "a" };
 const grants = [{ fromNamespace: "friend", toNamespace: "fleet" }];
@@ -34,7 +35,7 @@ test("T-04 a component without a grant has no claim, unless it was installed bef
   const held = { ...of("gone", { finalizers: [finalizer] }), status: { conditions } };
   const disguised = of("disguised", { finalizers: [finalizer] });
   const all = [of("friend"), of("foe"), disguised, held];
-  const components = { all: () => all };
+  const components = componentsOf(() => all);
   expect([...claimantsOf(of("new"), { components, references })]).toEqual([all[0], held]);
   expect([...claimantsOf(of("new"), { components })]).toEqual(all);
   const elsewhere = serving({ spec: { clusterProfileRef: { ...ref, name: "b" } } });
@@ -51,7 +52,7 @@ test("T-04 a component without a grant gets no finalizer, so it can be deleted a
   };
   const among = (...all: readonly ReturnType<typeof of>[]) => ({
     references,
-    components: { all: () => all },
+    components: componentsOf(() => all),
   });
   expect(isHeldBack(of("foe"), among())).toBe(true);
   expect(isHeldBack(of("foe", { finalizers: [finalizer] }), among())).toBe(false);

@@ -8,6 +8,7 @@ import {
   olderDuplicateOf,
 } from "../../../controller/reconcile/claims.ts";
 import { serving } from "../../support/component.ts";
+import { componentsOf } from "../../support/components.ts";
 
 const ref = { namespace: "fleet", name: "a" };
 const older = serving({
@@ -78,7 +79,9 @@ test("a component that waits for its cluster keeps its age", () => {
 });
 
 test("the error names the older component", () => {
-  expect(() => assertOnlyOne(younger, { components: { all: () => [older, younger] } })).toThrow(
+  expect(() =>
+    assertOnlyOne(younger, { components: componentsOf(() => [older, younger]) }),
+  ).toThrow(
     expect.objectContaining({
       reason: "DuplicateComponent",
       message: "KnativeServing knative-serving/older is installed on the same cluster already",

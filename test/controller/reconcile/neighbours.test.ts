@@ -8,6 +8,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import type { SeenAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { installedRival } from "../../../controller/reconcile/installed-rival.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
+import { connectionTo } from "../../support/connection-to.ts";
 import { eventing } from "../apply/installer.ts";
 import {
   bornAt,
@@ -32,7 +33,8 @@ function tried(
   { manifests = [role], all = [], ...rest }: Try,
 ): Promise<SeenAnchor> {
   const { neighbours = new Neighbours(systemClock), ...cluster } = rest;
-  const newcomer = { component: one, target: targetOf(one, cluster), manifests };
+  const target = targetOf(one, cluster);
+  const newcomer = { component: one, target, connection: connectionTo(target), manifests };
   return neighbours.assertNoOverlap(newcomer, () => all, signal);
 }
 
@@ -186,7 +188,9 @@ describe("of two newcomers at the same time", () => {
     const neighbours = new Neighbours(systemClock);
     const all = [first, second];
     const over = new AbortController();
-    const newcomer = { component: first, target: targetOf(first, {}), manifests: [role] };
+    const target = targetOf(first, {});
+    const connection = connectionTo(target);
+    const newcomer = { component: first, target, connection, manifests: [role] };
     const checking = neighbours.assertNoOverlap(newcomer, () => all, over.signal);
     over.abort(new DOMException("The attempt is over", "AbortError"));
     neighbours.forget(first);
@@ -229,11 +233,9 @@ describe("a newcomer whose anchor was just created", () => {
   const own = bornAt("2026-01-01T00:00:05Z", madeAnchor(second, [role]), "own");
 
   function asked(cluster: Cluster, object = own): Promise<void> {
-    const newcomer = {
-      component: second,
-      target: targetOf(second, cluster),
-      manifests: [role],
-    };
+    const target = targetOf(second, cluster);
+    const connection = connectionTo(target);
+    const newcomer = { component: second, target, connection, manifests: [role] };
     const making = Promise.resolve({ object });
     return new Neighbours(systemClock).assertFirst(newcomer, { making, all: () => [] }, signal);
   }

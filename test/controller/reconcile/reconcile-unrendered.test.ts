@@ -7,17 +7,17 @@ import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
 import { Guards } from "../../../controller/guard/guards.ts";
-import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
-import { ClusterVersions } from "../../../controller/reconcile/cluster-facts.ts";
 import { statusOf } from "../../../controller/reconcile/component-status.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
 import type { ReconcileDeps } from "../../../controller/reconcile/reconcile-deps.ts";
 import { reconcile } from "../../../controller/reconcile/reconcile.ts";
+import { TargetConnections } from "../../../controller/target/target-connection.ts";
 import { Preparations } from "../../../installation/desired.ts";
 import { BoundedCache, type Rendered } from "../../../render/release/releases.ts";
 import { serving } from "../../support/component.ts";
+import { componentsOf } from "../../support/components.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { metricsOf } from "../../support/metrics.ts";
@@ -67,7 +67,7 @@ async function reconciled(before: Outcome, spokes: Pick<Spokes, "acquire" | "sta
     hubId: "hub",
     clock,
     log: silentLog,
-    components: { all: () => [component] },
+    components: componentsOf(() => [component]),
     spokes,
     releases: {
       dir: "",
@@ -76,9 +76,8 @@ async function reconciled(before: Outcome, spokes: Pick<Spokes, "acquire" | "sta
       rendered: new BoundedCache<Rendered>(1),
     },
     rendering: { environment: {}, manifestText: unexpected },
-    versions: new ClusterVersions(),
+    connections: new TargetConnections(systemClock),
     neighbours: new Neighbours(systemClock),
-    sharing: new WatchSharing(systemClock),
     preparations: new Preparations(),
     events: { record, audit: record },
     metrics: metricsOf(),

@@ -4,7 +4,7 @@ import type { HubConnection } from "../../../access/hub/hub.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
-import type { Target } from "../../../controller/apply/target.ts";
+import type { Target } from "../../../controller/target/target.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { anchorKey } from "../../../installation/anchor-object.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";

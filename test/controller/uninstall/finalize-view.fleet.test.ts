@@ -15,6 +15,7 @@ import type { AdminClient } from "../../fleet/admin-client.ts";
 import type { AuditedRequest } from "../../fleet/audit-log.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { connectionTo } from "../../support/connection-to.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import {
   connectAs,
@@ -57,7 +58,7 @@ async function viewOf({ keys, component, target }: Installation): Promise<Observ
     clock: systemClock,
     client: spoke.client,
     componentUid: component.metadata.uid,
-    fieldManager: target.fieldManager,
+    watches: connectionTo(target).watches,
     onChange: () => undefined,
     log: silentLog,
   });

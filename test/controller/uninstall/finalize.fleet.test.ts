@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { HubConnection } from "../../../access/hub/hub.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
-import type { Target } from "../../../controller/apply/target.ts";
+import type { Target } from "../../../controller/target/target.ts";
 import { finalize, type FinalizeDeps } from "../../../controller/uninstall/finalize.ts";
 import { anchorAnnotations, componentUidLabel } from "../../../installation/anchor.ts";
 import { encodeInventory } from "../../../installation/inventory.ts";

@@ -4,7 +4,7 @@ import { createKubeClient } from "../../../../access/kube/create-kube-client.ts"
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { mayBeUpstreams } from "../../../../controller/apply/adoption/upstream-objects.ts";
 import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
-import type { Target } from "../../../../controller/apply/target.ts";
+import type { Target } from "../../../../controller/target/target.ts";
 import { startPatience, removeAnchor } from "../../../../controller/uninstall/finalize.ts";
 import { anchorManifest } from "../../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../../installation/anchor.ts";

@@ -3,9 +3,14 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ConnectionError } from "../../../access/kube/api-error.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import type { WatchSharing } from "../../../controller/observe/shared-watches.ts";
+import type { SharedWatches } from "../../../controller/target/shared-watches.ts";
 import { kindIdOf } from "../../../installation/kinds.ts";
-import { apiError, beginWith, observeScripted, type ScriptedWatches } from "./scripted-watches.ts";
+import {
+  apiError,
+  beginWith,
+  observeScripted,
+  type ScriptedWatches,
+} from "../observe/scripted-watches.ts";
 
 const { signal } = new AbortController();
 const configMaps = knownResource("v1", "ConfigMap");
@@ -15,10 +20,10 @@ const forbidden = apiError(403, "configmaps is forbidden: User x cannot watch");
 let watches: ScriptedWatches;
 let changes: ObservedChange[];
 let observation: Observation;
-let sharing: WatchSharing;
+let shared: SharedWatches;
 
 beforeEach(async () => {
-  ({ watches, sharing, changes, observation } = await beginWith(configMaps, []));
+  ({ watches, shared, changes, observation } = await beginWith(configMaps, []));
 });
 
 afterEach(async () => {
@@ -99,7 +104,7 @@ test("whoever looks after a watch ended early waits for the next list", async ()
 test("whoever looks asks no server before the time that it asked for", async () => {
   watches.send("ConfigMap", apiError(429, "too many requests", 60_000));
   await watches.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false));
-  const joining = observeScripted(watches, () => undefined, { sharing });
+  const joining = observeScripted(watches, () => undefined, { watches: shared });
   try {
     for (const one of [observation, joining]) one.watchKinds([configMaps]);
     await watches.clock.advance(59_000);

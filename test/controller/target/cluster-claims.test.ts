@@ -1,9 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 
-import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
-import { ClusterClaims } from "../../../controller/reconcile/cluster-claims.ts";
+import { ClusterClaims } from "../../../controller/target/cluster-claims.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
@@ -31,10 +30,7 @@ function replica(): ClusterClaims {
 
 /** A connection to the cluster with a uid. */
 function to(uid: string, end: AbortSignal = signal) {
-  const metadata = { name: "kube-system", uid, resourceVersion: "1" };
-  const get: KubeClient["get"] = () =>
-    Promise.resolve({ apiVersion: "v1", kind: "Namespace", metadata });
-  return { client: { get }, signal: end };
+  return { clusterId: () => Promise.resolve(uid), signal: end };
 }
 
 function claims(): Readonly<Record<string, unknown>> {

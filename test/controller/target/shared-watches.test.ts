@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
+import { SharedWatches } from "../../../controller/target/shared-watches.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
-import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
+import { apiError, observeScripted, ScriptedWatches } from "../observe/scripted-watches.ts";
 
 const { signal } = new AbortController();
 const configMaps = knownResource("v1", "ConfigMap");
@@ -18,13 +18,13 @@ interface Seen {
 }
 
 let watches: ScriptedWatches;
-let sharing: WatchSharing;
+let shared: SharedWatches;
 let ada: Seen;
 let bob: Seen;
 
 beforeEach(() => {
   watches = new ScriptedWatches();
-  sharing = new WatchSharing(watches.clock);
+  shared = new SharedWatches(watches.clock, watches, "knfleet-hub");
   ada = seenBy("ada");
   bob = seenBy("bob");
 });
@@ -37,7 +37,10 @@ afterEach(async () => {
 function seenBy(componentUid: string): Seen {
   const changes: ObservedChange[] = [];
   const tell = (change: ObservedChange): unknown => changes.push(change);
-  return { observation: observeScripted(watches, tell, { componentUid, sharing }), changes };
+  return {
+    observation: observeScripted(watches, tell, { componentUid, watches: shared }),
+    changes,
+  };
 }
 
 function objectOf(owner: string, name: string, version: number): KubeObject {
@@ -217,12 +220,4 @@ test("a component without a proper uid disturbs no other one", async () => {
   watches.listed("ConfigMap", [objectOf("bob", "b", 6)]);
   await bob.observation.waitForSync(signal);
   expect(namesIn(bob)).toEqual(["b"]);
-});
-
-test("components over two clients share nothing", async () => {
-  ada.observation.watchKinds([configMaps]);
-  const elsewhere = new ScriptedWatches();
-  await using other = observeScripted(elsewhere, () => undefined, { componentUid: "bob", sharing });
-  other.watchKinds([configMaps]);
-  expect([watches.openCount(), elsewhere.openCount()]).toEqual([1, 1]);
 });

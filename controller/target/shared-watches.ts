@@ -33,24 +33,6 @@ export interface SharedWatchHandlers {
 
 type WatchClient = Pick<KubeClient, "watch" | "list">;
 
-/** The watches that the components of one process share, over each of its clients. */
-export class WatchSharing {
-  readonly #clock: Clock;
-  readonly #byClient = new WeakMap<WatchClient, SharedWatches>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** The watches over one client. Callers pass the same field manager for the same client. */
-  over(client: WatchClient, fieldManager: string): SharedWatches {
-    const watches =
-      this.#byClient.get(client) ?? new SharedWatches(this.#clock, client, fieldManager);
-    this.#byClient.set(client, watches);
-    return watches;
-  }
-}
-
 /**
  * The watches of the components on one cluster: one watch a kind for all components, because each watch costs some 12 kB here and load on the API
  * server. A new subscription lists the kind again.

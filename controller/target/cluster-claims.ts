@@ -1,4 +1,4 @@
-import { ApiError, unlessDenied } from "../../access/kube/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
@@ -11,6 +11,7 @@ import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { claimLabel, claimName, claimPrefix, profileDigest } from "../../api/shards.ts";
 import type { Log } from "../log.ts";
+import type { TargetConnection } from "./target-connection.ts";
 
 export interface ClusterClaimsOptions {
   readonly clock: Clock;
@@ -24,14 +25,10 @@ export interface ClusterClaimsOptions {
   readonly log: Log;
 }
 
-interface ClaimedConnection {
-  readonly client: Pick<KubeClient, "get">;
-  /** Aborted when the connection ends. */
-  readonly signal: AbortSignal;
-}
+type ClaimedConnection = Pick<TargetConnection, "clusterId" | "signal">;
 
 interface Claimed {
-  readonly client: object;
+  readonly connection: ClaimedConnection;
   /** Of the Lease, as soon as it is there. */
   name?: string;
   /** Resolves when the cluster is claimed. */
@@ -39,7 +36,6 @@ interface Claimed {
 }
 
 const leases = knownResource("coordination.k8s.io/v1", "Lease");
-const namespaces = knownResource("v1", "Namespace");
 const longestName = 350;
 
 /**
@@ -80,18 +76,18 @@ export class ClusterClaims implements Disposable {
    */
   async claim(
     profile: ClusterProfileRef,
-    { client, signal: end }: ClaimedConnection,
+    connection: ClaimedConnection,
     signal: AbortSignal,
   ): Promise<void> {
     const key = reflectorKey(profile);
     const known = this.#claimed.get(key);
-    if (known?.client === client) return abortable(known.claiming, signal);
+    if (known?.connection === connection) return abortable(known.claiming, signal);
     // Ends with the connection, and not with the attempt that began it: other components wait for it, too.
     const claiming = this.#inTurn(key, async () => {
-      const name = await this.#claim(profile, client, end);
+      const name = await this.#claim(profile, connection);
       if (name !== undefined) claimed.name = name;
     });
-    const claimed: Claimed = { client, claiming };
+    const claimed: Claimed = { connection, claiming };
     this.#claimed.set(key, claimed);
     claiming.catch(() => {
       if (this.#claimed.get(key) === claimed) this.#claimed.delete(key);
@@ -156,14 +152,13 @@ export class ClusterClaims implements Disposable {
   /** Returns the name of the claim, and undefined for a cluster that cannot be claimed. */
   async #claim(
     profile: ClusterProfileRef,
-    client: Pick<KubeClient, "get">,
-    signal: AbortSignal,
+    connection: ClaimedConnection,
   ): Promise<string | undefined> {
-    const ref = { resource: namespaces, name: "kube-system" };
-    const kubeSystem = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
+    const { signal } = connection;
+    const uid = await connection.clusterId(signal);
     // A cluster that tells no uid cannot be claimed. The anchors there keep two installations apart.
-    if (kubeSystem === undefined) return undefined;
-    const name = claimName(kubeSystem.metadata.uid);
+    if (uid === undefined) return undefined;
+    const name = claimName(uid);
     const claims = await this.#claimsOf(profile, signal);
     // The ClusterProfile led to another cluster before.
     for (const claim of claims) {
