@@ -3,7 +3,12 @@ import { isRecord, recordAt } from "../../api/fields.ts";
 import { asEscapes } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { type AnswerKind, type ClusterAnswers, crowdedError } from "../answer-limits.ts";
+import {
+  type AnswerHold,
+  type AnswerKind,
+  type ClusterAnswers,
+  crowdedError,
+} from "../answer-limits.ts";
 import type { Requester } from "../http/request.ts";
 import { writeTimeoutMs } from "../http/requester.ts";
 import {
@@ -18,7 +23,7 @@ import {
   unlessStandIn,
 } from "./api-answer.ts";
 import { ApiError, ConnectionError } from "./api-error.ts";
-import type { CollectionRef, KubeClient, KubeList, ObjectRef } from "./kube-client.ts";
+import type { CollectionRef, KubeClient, KubeList, ListOptions, ObjectRef } from "./kube-client.ts";
 import { collectionPath, objectPath, type Query } from "./kube-path.ts";
 import { logStream } from "./log-stream.ts";
 import { watchStream } from "./watch-stream.ts";
@@ -130,27 +135,28 @@ function readsOf(
   };
 }
 
-interface WholeList {
+interface WholeList extends ListOptions {
   readonly ref: CollectionRef;
-  readonly metadataOnly?: boolean;
-  readonly onCount?: (objects: number) => void;
   readonly server: string;
   readonly answers: ClusterAnswers | undefined;
 }
 
 async function listAll(
   call: Caller,
-  { ref, metadataOnly, onCount, server, answers }: WholeList,
+  { ref, metadataOnly, onCount, keep, server, answers }: WholeList,
   signal: AbortSignal,
 ): Promise<KubeList> {
   const accept = metadataOnly === true ? metadataList : json;
   const endless = new Error(`The list of ${ref.resource.plural} has no end`);
   let room = maxListCharacters;
   let error: Error = endless;
-  using hold = answers?.open(() => {
-    room = 0;
-    error = crowdedError(server);
-  });
+  const openHold = (): AnswerHold | undefined =>
+    answers?.open(() => {
+      room = 0;
+      error = crowdedError(server);
+    });
+  let hold = openHold();
+  using _held = { [Symbol.dispose]: () => hold?.[Symbol.dispose]() };
   const onLength = (characters: number): void => {
     room -= characters;
     hold?.add(characters);
@@ -176,7 +182,12 @@ async function listAll(
     if (answer === undefined) continue;
     const { page: list, isAnew } = answer;
     if (isAnew) items.length = 0;
-    for (const item of list.items) items.push(item);
+    for (const item of list.items) items.push(keep === undefined ? item : keep(item));
+    if (keep !== undefined) {
+      // The page itself goes.
+      hold?.[Symbol.dispose]();
+      hold = openHold();
+    }
     onCount?.(items.length);
     if (list.next === undefined) return { items, resourceVersion: list.resourceVersion };
     // The token of the page that was just read: the list would repeat forever.

@@ -71,6 +71,15 @@ export interface LogRef {
   readonly tailLines?: number;
 }
 
+/** How a collection is listed. */
+export interface ListOptions {
+  readonly metadataOnly?: boolean;
+  /** Called with the number of objects so far; its error ends the list. */
+  readonly onCount?: (objects: number) => void;
+  /** What stays of each object in memory, while the next page is read and in the answer. Absent: all of it. */
+  readonly keep?: (object: KubeObject) => KubeObject;
+}
+
 /**
  * Requests to one cluster. Every call keeps to the limits and deadlines of the connection. Idempotent requests are repeated after connection
  * errors and after 429 and 503 with Retry-After. A 401 is answered once with a new credential.
@@ -92,12 +101,8 @@ export interface KubeClient {
   ): Promise<KubeObject | undefined>;
   /** Budget of what watches of this cluster keep; absent: no limit. */
   readonly keep?: ClusterKeep;
-  /** Lists in pages of 500; `items: null` reads as empty. Calls `onCount` with the number of objects so far; rejects with what it throws. */
-  list(
-    ref: CollectionRef,
-    options: { readonly metadataOnly?: boolean; readonly onCount?: (objects: number) => void },
-    signal: AbortSignal,
-  ): Promise<KubeList>;
+  /** Lists in pages of 500; `items: null` reads as empty. */
+  list(ref: CollectionRef, options: ListOptions, signal: AbortSignal): Promise<KubeList>;
   /**
    * One watch request, with bookmarks. Yields events until the server ends the stream. Throws an ApiError with status 410 when the version is
    * too old, also when an ERROR event says so. Most callers want a reflector (reflector.ts) instead.

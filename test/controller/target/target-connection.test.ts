@@ -1,18 +1,14 @@
 import { expect, test } from "vitest";
 
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
-import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import {
   TargetConnection,
   TargetConnections,
 } from "../../../controller/target/target-connection.ts";
+import { bareClient } from "../../support/bare-client.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const { signal } = new AbortController();
-
-function unexpected(): never {
-  throw new Error("Only the cluster's version and its namespace kube-system are asked for");
-}
 
 /** A connection to a cluster that answers so after some ms, and what it is asked. */
 function cluster(answer: () => unknown, { ms = 0, clusterId }: Answering = {}) {
@@ -23,8 +19,7 @@ function cluster(answer: () => unknown, { ms = 0, clusterId }: Answering = {}) {
     await clock.advance(ms);
     return value();
   };
-  const client: KubeClient = {
-    server: "https://cluster.example",
+  const client = bareClient({
     request: (_method, path) => answered(path, answer),
     get: ({ name }) =>
       answered(name, () => {
@@ -32,15 +27,7 @@ function cluster(answer: () => unknown, { ms = 0, clusterId }: Answering = {}) {
         const metadata = { name, uid: "cluster", resourceVersion: "1" };
         return { apiVersion: "v1", kind: "Namespace", metadata };
       }),
-    list: unexpected,
-    watch: unexpected,
-    create: unexpected,
-    apply: unexpected,
-    replace: unexpected,
-    patch: unexpected,
-    remove: unexpected,
-    removeCollection: unexpected,
-  };
+  });
   const known = clusterId === undefined ? {} : { clusterId };
   const options = { clock, fieldManager: "knfleet-hub", ...known };
   return { connection: new TargetConnection({ client, signal }, options), client, clock, paths };
@@ -72,7 +59,7 @@ test("a cluster is asked once for its identity, and not where that is known", as
   expect(await connection.clusterId(signal)).toBe("cluster");
   expect(await connection.clusterId(signal)).toBe("cluster");
   expect(paths).toEqual(["kube-system"]);
-  const hub = cluster(unexpected, { clusterId: "hub" });
+  const hub = cluster(() => undefined, { clusterId: "hub" });
   expect(await hub.connection.clusterId(signal)).toBe("hub");
   expect(hub.paths).toEqual([]);
 });
@@ -87,7 +74,7 @@ test.each([
 });
 
 test("all callers get the same connection over a client, and another one over another client", () => {
-  const { client, clock } = cluster(unexpected);
+  const { client, clock } = cluster(() => undefined);
   const connections = new TargetConnections(clock);
   const options = { fieldManager: "knfleet-hub" };
   const one = connections.over({ client, signal }, options);
